@@ -1,0 +1,42 @@
+# `make report` and `make test` do all set-up; everything they install lies in .venv and .environments.
+PYTHON ?= python3
+CONFIG ?= config/quick.yaml
+SNAKEMAKE = .venv/bin/snakemake --cores all --configfile $(CONFIG)
+# Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
+ifdef SET
+SETTINGS = --config '$(SET)'
+endif
+
+.PHONY: report plan html test format clean
+
+report: .venv/ready
+	$(SNAKEMAKE) --quiet rules $(SETTINGS)
+
+plan: .venv/ready
+	.venv/bin/python scripts/plan_run.py $(SNAKEMAKE) $(SETTINGS)
+
+html: report
+	$(SNAKEMAKE) --report report.html $(SETTINGS)
+
+test: .venv/ready
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/snakefmt --check Snakefile workflow
+	.venv/bin/snakemake --lint --configfile $(CONFIG)
+	.venv/bin/python -m pytest
+
+format: .venv/ready
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+	.venv/bin/snakefmt Snakefile workflow
+
+clean:
+	rm -rf results .environments .snakemake .venv
+
+# The pins stand in envs/ and nowhere else.
+.venv/ready: envs/workflow.yaml envs/report.yaml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
+	$(PYTHON) -m venv .venv
+	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
+	touch $@

@@ -1,0 +1,26 @@
+# What does flexibility cost? See README.md; the matrix of cells is data in config/.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config/config.yaml"
+
+
+report: "report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/environments.smk"
+include: "workflow/rules/corpus.smk"
+include: "workflow/rules/check.smk"
+include: "workflow/rules/timing.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        "results/cells.csv",
+        "results/report/index.md",
+        expand("results/report/{document}.md", document=config["documents"]),

@@ -1,0 +1,100 @@
+"""Build one environment (or look at the one conda or the user provides) and record what is in it.
+
+The record's status is `ok`, `unsupported` (no such interpreter here) or `failed` (with the reason); the
+environment's cells take it over, so that one broken environment costs its own rows and no others.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import environments
+from environments import EnvironmentProblem, Specification
+from measurement.record import write_json
+
+
+def run_pip(python: Path, arguments: list[str], log) -> None:
+    """Run pip; on failure raise with its own last words.
+
+    Pip, and not a faster installer: it honours the machine's configuration (index, find-links,
+    certificates). One retry a connection, because an unreachable extra index is asked for every
+    package; the whole installation is tried twice instead.
+    """
+    command = [str(python), "-m", "pip", "install", "--retries", "1", *arguments]
+    for attempt in range(2):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        log.write(done.stdout)
+        if done.returncode == 0:
+            return
+        log.write(f"attempt {attempt + 1} failed\n")
+    errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
+    raise EnvironmentProblem("pip: " + (" ".join(errors[-2:]) or done.stdout.strip()[-300:]))
+
+
+def build_venv(specification: Specification, interpreter: str, folder: Path, log) -> Path:
+    """A virtual environment with the specification's pins. Returns its interpreter."""
+    shutil.rmtree(folder, ignore_errors=True)
+    subprocess.run([interpreter, "-m", "venv", str(folder)], check=True, stdout=log, stderr=log)
+    python = folder / "bin" / "python"
+    if specification.bootstrap:
+        run_pip(python, list(specification.bootstrap), log)
+    requirements = folder / "requirements.txt"
+    requirements.write_text("\n".join(specification.pip) + "\n")
+    run_pip(python, ["-r", str(requirements)], log)
+    return python
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--specification", required=True, help="file of envs/")
+    parser.add_argument("--builder", required=True, choices=["venv", "conda", "interpreter"])
+    parser.add_argument("--fingerprint", required=True)
+    parser.add_argument("--interpreter", help="base (venv) or the interpreter itself")
+    parser.add_argument("--folder", type=Path, help="of the virtual environment")
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--output", required=True)
+    arguments = parser.parse_args()
+
+    start = time.time()
+    specification = environments.load(arguments.specification)
+    record = {
+        "environment": specification.name,
+        "fingerprint": arguments.fingerprint,
+        "builder": arguments.builder,
+        "pins": specification.pins,
+        "status": "ok",
+        "reason": "",
+        "python": None,
+        "packages": {},
+    }
+    python = arguments.interpreter or sys.executable
+    try:
+        if arguments.builder == "venv":
+            if not arguments.interpreter:
+                record["status"] = "unsupported"
+                raise EnvironmentProblem(
+                    f"no Python {specification.python} on this machine (looked on PATH and under "
+                    "pyenv); install one, name one under `interpreters:`, or use --use-conda"
+                )
+            with open(arguments.log, "w") as log:
+                python = build_venv(specification, python, arguments.folder, log)
+        record.update(environments.inspect(str(python)))
+        if mismatches := specification.mismatches(record["packages"]):
+            raise EnvironmentProblem(
+                f"{python} does not have the versions of {arguments.specification}: "
+                + "; ".join(mismatches)
+            )
+    except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
+        if record["status"] == "ok":
+            record["status"] = "failed"
+        record["reason"] = str(error)
+        print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
+    record["seconds"] = time.time() - start
+    write_json(arguments.output, record)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""All records into one tidy table, a row a cell, and the context that the reports print beside it."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+import matrix
+import pandas as pd
+import settings
+from matrix import Cell
+from measurement.record import SCHEMA_VERSION, read_json, write_json
+from reporting import estimates
+
+COLUMNS = [
+    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
+    *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
+    *("wall_high_s", "interval", "wall_median_s", "elapsed_s", "sequences_per_s", "import_s"),
+    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "logits_error"),
+    *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
+    *("published_sequences_per_s", "published_line"),
+]
+CELL_KEY = ["benchmark", "implementation", "phase", "device"]
+
+
+def read_record(path: str, validator: jsonschema.Draft202012Validator) -> dict:
+    """One record, held against its schema."""
+    record = read_json(path)
+    if record.get("schema_version") != SCHEMA_VERSION:
+        sys.exit(
+            f"{path} has record schema {record.get('schema_version')}, this workflow reads "
+            f"{SCHEMA_VERSION}; delete it to measure the cell again."
+        )
+    if error := next(validator.iter_errors(record), None):
+        where = ".".join(map(str, error.absolute_path)) or "top level"
+        sys.exit(f"{path} is not a valid record: {where}: {error.message}. Delete it and run again.")
+    return record
+
+
+def row(cell: Cell, records: list[dict]) -> dict:
+    """The table's row of one cell from the records of all its processes."""
+    good = [record for record in records if record["status"] == "ok"]
+    bad = [record for record in records if record["status"] != "ok"]
+    found = {
+        **{key: getattr(cell, key) for key in (*CELL_KEY, "environment")},
+        "machine": records[0]["machine"]["machine"],
+        "status": bad[0]["status"] if bad else "ok",
+        "reason": bad[0]["reason"] if bad else "",
+        "processes": len(good),
+    }
+    errors = records[0].get("check", {}).get("errors") or {}
+    found["logits_error"] = errors.get("logits")
+    found["gradient_error"] = records[0].get("check", {}).get("gradient_error")
+    if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
+        found["framework_version"] = good[0]["framework"]["framework_version"]
+        found |= estimates.cell(good, good[0]["benchmark"]["batch"])
+    return found
+
+
+def absent(cell: Cell) -> dict:
+    """The row of a cell whose device is not among those measured."""
+    return {
+        **{key: getattr(cell, key) for key in (*CELL_KEY, "environment")},
+        "status": "unsupported",
+        "reason": f"no {cell.device.upper()} takes part in this run",
+        "processes": 0,
+    }
+
+
+def published(names: list[str]) -> pd.DataFrame:
+    """The documents' own numbers, by cell."""
+    tables = [pd.read_csv(path) for name in names for path in Path("config/published").glob(f"*-{name}.csv")]
+    if not tables:
+        return pd.DataFrame(columns=CELL_KEY)
+    table = pd.concat(tables)
+    numbers = ["wall_s", "elapsed_s", "sequences_per_s", "line"]
+    return table[CELL_KEY + numbers].rename(columns={name: f"published_{name}" for name in numbers})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--config", required=True, type=json.loads, help="the configuration, as JSON")
+    parser.add_argument("--csv", required=True)
+    parser.add_argument("--parquet", required=True)
+    parser.add_argument("--context", required=True)
+    arguments = parser.parse_args()
+    config = arguments.config
+    validator = jsonschema.Draft202012Validator(settings.schema("record"))
+    processes = range(1, config["protocol"]["processes"] + 1)
+
+    rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
+    for name in config["documents"]:
+        for cell in matrix.cells_of(name):
+            if cell.device not in config["devices"]:
+                rows.append({"document": name, **absent(cell)})
+                continue
+            records = [read_record(cell.record(process), validator) for process in processes]
+            rows.append({"document": name, **row(cell, records)})
+            for record in records:
+                machines[record["machine"]["machine"]] = record["machine"]
+                environments[cell.environment] = record["environment"] | {
+                    key: record["framework"][key] for key in ("build", "settings") if "framework" in record
+                }
+                corpus = record["corpus"] | {"windows": record.get("windows", corpus.get("windows"))}
+                tally.add(record["threads"])
+
+    table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
+    table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
+    for column in ("processes", "batches", "published_line"):
+        table[column] = table[column].astype("Int64")
+    temporary = Path(arguments.csv + ".tmp")
+    table.to_csv(temporary, index=False)
+    temporary.replace(arguments.csv)
+    table.to_parquet(arguments.parquet + ".tmp", index=False)
+    Path(arguments.parquet + ".tmp").replace(arguments.parquet)
+    write_json(
+        arguments.context,
+        {
+            "config": config,
+            "machines": machines,
+            "environments": environments,
+            "corpus": corpus,
+            "threads": sorted(tally),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""Environments: one file of pins each, read by conda and by the virtual-environment builder alike.
+
+An environment is identified by a fingerprint of its *parsed* file and of what will run it, so that a
+comment changes nothing and a version bump changes everything that depends on it.
+"""
+
+import functools
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+SCRIPTS = Path(__file__).resolve().parent
+
+
+class EnvironmentProblem(Exception):
+    """An environment file or an interpreter is not usable; the message says which and what to do."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """An environment file, parsed. `python` and `bootstrap` (the pip to use) are conda's own part;
+    `pip` holds the lines of its `pip:` section."""
+
+    name: str
+    python: SpecifierSet
+    bootstrap: tuple[str, ...]
+    pip: tuple[str, ...]
+
+    @property
+    def pins(self) -> dict[str, str]:
+        """{canonical package name: version} of every `name==version` line."""
+        found = {}
+        for line in self.pip:
+            try:
+                requirement = Requirement(line)
+            except InvalidRequirement:
+                continue  # an option such as --extra-index-url
+            if requirement.marker and not requirement.marker.evaluate():
+                continue  # another platform's line
+            for specifier in requirement.specifier:
+                if specifier.operator == "==":
+                    found[canonicalize_name(requirement.name)] = specifier.version
+        return found
+
+    def mismatches(self, packages: dict[str, str]) -> list[str]:
+        """What the installed `packages` lack of the pins; a local label (`+cpu`) is no difference."""
+        return [
+            f"{name} {version} is pinned, {packages.get(name, 'nothing')} is installed"
+            for name, version in self.pins.items()
+            if Version(packages.get(name, "0")).public != Version(version).public
+        ]
+
+
+def _conda_to_pep440(dependency: str) -> str:
+    """`python >=3.10,<3.14` or `python=3.7` -> `>=3.10,<3.14` or `==3.7.*`."""
+    constraint = dependency.removeprefix("python").strip()
+    if constraint.startswith("=") and not constraint.startswith("=="):
+        return f"=={constraint[1:]}.*"
+    return constraint
+
+
+@functools.cache
+def load(path: str) -> Specification:
+    """Parse an environment file."""
+    try:
+        dependencies = yaml.safe_load(Path(path).read_text())["dependencies"]
+        python = next(d for d in dependencies if isinstance(d, str) and d.startswith("python"))
+        pip = next((d["pip"] for d in dependencies if isinstance(d, dict) and "pip" in d), [])
+        bootstrap = [d for d in dependencies if isinstance(d, str) and d.startswith("pip")]
+        return Specification(
+            name=Path(path).stem,
+            python=SpecifierSet(_conda_to_pep440(python)),
+            bootstrap=tuple(b.replace("=", "==", 1) for b in bootstrap if "=" in b),
+            pip=tuple(pip),
+        )
+    except FileNotFoundError:
+        raise EnvironmentProblem(f"{path} does not exist; an environment is one file of envs/.")
+    except (yaml.YAMLError, KeyError, TypeError, StopIteration, ValueError) as error:
+        raise EnvironmentProblem(
+            f"{path} is no environment file: it needs `dependencies:` with a `python` entry and pins "
+            f"under `pip:` ({type(error).__name__}: {error})."
+        )
+
+
+@functools.cache
+def inspect(python: str) -> dict:
+    """The version and packages of an interpreter: {"python": "3.11.7", "packages": {...}}."""
+    try:
+        printed = subprocess.run(
+            [python, str(SCRIPTS / "measurement" / "packages.py")],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        return json.loads(printed)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise EnvironmentProblem(f"{python} does not run as a Python interpreter ({error}).")
+
+
+def _candidates():
+    """Interpreters of this machine, Snakemake's own first, then PATH, then pyenv's."""
+    yield sys.executable
+    for minor in range(20, 5, -1):
+        if found := shutil.which(f"python3.{minor}"):
+            yield found
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    yield from sorted(map(str, root.glob("versions/*/bin/python")), reverse=True)
+
+
+@functools.cache
+def _version(python: str) -> str | None:
+    try:
+        return subprocess.run(
+            [python, "-c", "import platform; print(platform.python_version())"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=30,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return None  # a pyenv shim whose version is not selected, for one
+
+
+@functools.cache
+def find_interpreter(python: SpecifierSet) -> tuple[str, str] | None:
+    """(path, version) of the first interpreter of this machine that satisfies `python`, or None."""
+    for candidate in _candidates():
+        version = _version(candidate)
+        if version and python.contains(version, prereleases=True):
+            return candidate, version
+    return None
+
+
+def fingerprint(specification: Specification, builder: str, interpreter: str | None) -> str:
+    """Eight hexadecimal digits naming what will run: the pins, and the interpreter's own version.
+
+    A named interpreter also counts with everything that is installed in it.
+    """
+    identity: list = [str(specification.python), specification.bootstrap, specification.pip, builder]
+    if builder == "interpreter" and interpreter:
+        identity.append(inspect(interpreter))
+    elif builder == "venv":
+        identity.append(interpreter and _version(interpreter))
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]
+
+
+def conda_file(specification: Specification, source: str, folder: str, mark: str) -> str:
+    """A copy of the environment file without comments, for conda, whose own hash would see them."""
+    path = Path(folder) / f"{specification.name}-{mark}.yaml"
+    content = yaml.safe_dump(yaml.safe_load(Path(source).read_text()), sort_keys=True)
+    if not path.exists() or path.read_text() != content:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return str(path.resolve())

@@ -1,0 +1,133 @@
+"""Fetch the three PTB files: from a local folder, from a mirror, or, where allowed, a stand-in."""
+
+import argparse
+import hashlib
+import json
+import shutil
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import stand_in
+from measurement.record import write_json
+
+ATTEMPTS, TIMEOUT_S = 3, 30
+
+
+class Unavailable(Exception):
+    """One source did not give one file; the message says why."""
+
+
+def sha256(path: Path) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def verify(path: Path, expected: str, source: str) -> None:
+    """Raise Unavailable unless the file has the expected digest."""
+    if (found := sha256(path)) != expected:
+        raise Unavailable(
+            f"{source} is not the expected file: SHA-256 {found[:12]}..., expected "
+            f"{expected[:12]}... ({path.stat().st_size} bytes; truncated, or another edition)"
+        )
+
+
+def _attempt(url: str, partial: Path) -> None:
+    """Download to `partial`, going on from what an earlier attempt left there."""
+    offset = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(url, headers={"Range": f"bytes={offset}-"} if offset else {})
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
+        resumed = response.status == 206
+        with open(partial, "ab" if resumed else "wb") as stream:
+            shutil.copyfileobj(response, stream)
+
+
+def download(url: str, destination: Path, expected: str) -> None:
+    """Download one file, retried and resumed, and verified before it gets its name."""
+    partial = destination.with_suffix(".part")
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            _attempt(url, partial)
+            verify(partial, expected, url)
+            partial.replace(destination)
+            return
+        except Unavailable as error:
+            partial.unlink()  # whole but wrong: there is nothing to resume
+            problem = error
+        except (OSError, ValueError) as error:
+            if isinstance(error, urllib.error.HTTPError) and error.code == 416:
+                partial.unlink(missing_ok=True)  # the leftover is longer than the file
+            problem = Unavailable(f"{url}: {error}")
+        if attempt < ATTEMPTS:
+            print(f"    {problem}; attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr)
+            time.sleep(attempt)
+    partial.unlink(missing_ok=True)
+    raise problem
+
+
+def from_folder(folder: Path, output: Path, digests: dict[str, str]) -> str:
+    for split, expected in digests.items():
+        source = folder / f"ptb.{split}.txt"
+        if not source.exists():
+            raise Unavailable(f"{source} does not exist")
+        verify(source, expected, str(source))
+        shutil.copyfile(source, output / source.name)
+    return f"local folder {folder}"
+
+
+def from_mirror(template: str, output: Path, digests: dict[str, str]) -> str:
+    for split, expected in digests.items():
+        download(template.format(split=split), output / f"ptb.{split}.txt", expected)
+    return template
+
+
+def from_stand_in(output: Path, digests: dict[str, str]) -> str:
+    for split in digests:
+        (output / f"ptb.{split}.txt").write_text(stand_in.split(split))
+    return "stand-in"
+
+
+def fetch(corpus: dict, output: Path) -> str:
+    """Fill `output` with the three files. Returns the name of the source that gave them."""
+    digests = corpus["sha256"]
+    if corpus["path"]:  # named by the user: nothing else will do
+        return from_folder(Path(corpus["path"]), output, digests)
+    problems = []
+    for template in corpus["mirrors"]:
+        try:
+            return from_mirror(template, output, digests)
+        except Unavailable as error:
+            problems.append(str(error))
+            print(f"    mirror given up: {error}", file=sys.stderr)
+    if corpus["stand_in"]:
+        print("    PTB is out of reach; going on with the stand-in, as every report will say.", file=sys.stderr)
+        return from_stand_in(output, digests)
+    raise Unavailable("no mirror gave PTB: " + "; ".join(problems))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", required=True, type=json.loads, help="config's `corpus`, as JSON")
+    parser.add_argument("--output", required=True, type=Path, help="source.json; the files lie beside it")
+    arguments = parser.parse_args()
+    folder = arguments.output.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        source = fetch(arguments.corpus, folder)
+    except Unavailable as error:
+        sys.exit(
+            f"corpus: {error}\n"
+            "Three ways out:\n"
+            "  1. name a folder that holds ptb.train.txt, ptb.valid.txt and ptb.test.txt:\n"
+            "       --config corpus='{path: /some/folder}'\n"
+            "  2. add a mirror that this machine reaches under corpus: mirrors: in config/config.yaml\n"
+            "  3. measure on a stand-in of PTB's size and statistics (every report will say so):\n"
+            "       --config corpus='{stand_in: true}'"
+        )
+    write_json(str(arguments.output), {"source": source, "stand_in": source == "stand-in"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The contract between an implementation and the harness.
+
+An implementation is a module `implementations/<framework>/<style>.py` with one function
+
+    build(workload, weights, device, phase) -> Runner
+
+- `workload`: `measurement.workload.Workload`, the shapes and the optimizer's constants;
+- `weights`: {name: float32 array} in the canonical layout of `Workload.weights`;
+- `device`: "cpu" or "gpu";
+- `phase`: "forward" (logits, no gradient recording) or "training" (forward, loss, backward, update).
+
+`build` raises `Unsupported` with a reason a reader of the report understands, when this
+implementation cannot run that workload on that device. It never falls back to another one.
+
+Names and layouts are canonical everywhere in the harness: gates in the order i, f, g, o along the
+last axis, one bias, time-major data [T, B, ...]. A runner whose framework wants another layout
+converts in `build` and converts back in `results` and `parameters`.
+"""
+
+
+class Unsupported(Exception):
+    """This implementation cannot run this workload on this device; the message says why."""
+
+
+class Runner(object):
+    """One implementation, built and ready to run batches."""
+
+    def step(self, inputs, targets):
+        """Run one batch and return a handle to its results, without waiting for the device.
+
+        This very call is what is timed *and* what is checked; feeding the host arrays is part of it.
+
+        inputs, targets: int64 host arrays [T, B] (forward ignores `targets`).
+        """
+        raise NotImplementedError
+
+    def synchronise(self):
+        """Return when the device has finished everything that `step` started."""
+        raise NotImplementedError
+
+    def results(self, handle):
+        """Fetch what a `step` computed, for the check; never timed.
+
+        forward: {"logits": [T, B, V]}
+        training: {"loss": float, "gradients": {name: array}}, in the canonical layout, the
+        gradients being those that this step's update used.
+        """
+        raise NotImplementedError
+
+    def parameters(self):
+        """Current weights, {name: float32 array} in the canonical layout."""
+        raise NotImplementedError
+
+    def describe(self):
+        """Facts for the record: {"framework", "framework_version", "build": {...}, "settings": {...}}.
+
+        `build` is what the framework says of itself (BLAS, CUDA, cuDNN), `settings` what was set for
+        the measurement (threads, flush-to-zero, TF32).
+        """
+        raise NotImplementedError
+
+    def device_peak_bytes(self):
+        """Peak of the device allocator in bytes; None where the process's own peak tells all (CPU)."""
+        return None

@@ -1,0 +1,31 @@
+"""Static cell: the operator behind nn.LSTMCell, one call a step, in a Python loop over time.
+
+On a GPU the operator is two matrix products and one fused kernel, on a CPU C++ code calling
+fine-grained operators. It takes a step's input as it is, so the input projection cannot be hoisted.
+"""
+
+from typing import List, Tuple
+
+import torch
+from torch import Tensor
+
+from .model import LanguageModel
+
+
+def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor:
+    """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
+    for w_input, w_recurrent, bias in layers:
+        h = torch.zeros(x.size(1), w_recurrent.size(1), dtype=x.dtype, device=x.device)  # [B, H]
+        c = torch.zeros_like(h)
+        no_bias = torch.zeros_like(bias)  # the cell has two biases and the model one
+        outputs = []
+        # unbind, for the gradient of indexing at every step would be as long as the sequence
+        for x_t in x.unbind(0):  # [B, D]
+            h, c = torch.lstm_cell(x_t, [h, c], w_input, w_recurrent, bias, no_bias)
+            outputs.append(h)
+        x = torch.stack(outputs)  # [T, B, H]
+    return x
+
+
+def build(workload, weights, device, phase):
+    return LanguageModel(workload, weights, device, phase, lstm_stack)

@@ -1,0 +1,157 @@
+"""The stacked language model in PyTorch, without its LSTM stack: what every style here shares.
+
+A style gives `stack(x [T, B, E], layers) -> h [T, B, H]`, `layers` being one tuple
+(w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer. Those are PyTorch's own layouts, the
+transposes of the canonical ones, so that its kernels need no copy; its gates already stand in the
+canonical order i, f, g, o.
+"""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from implementations.contract import Runner, Unsupported
+from measurement.workload import layer_weights
+
+VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+
+
+class LanguageModel(Runner):
+    """Embedding -> stack -> projection (-> mean cross-entropy -> Adam)."""
+
+    def __init__(self, workload, weights, device, phase, stack):
+        """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use."""
+        self.device = configure(workload.threads, device)
+        self.training = phase == "training"
+        self.stack = stack
+        self.weights = {
+            name: torch.nn.Parameter(
+                torch.tensor(to_torch(name, value), device=self.device), requires_grad=self.training
+            )
+            for name, value in weights.items()
+        }
+        self.layers = layer_weights(self.weights)
+        if self.training:
+            self.optimizer, self.optimizer_form = adam(self.weights.values(), workload.optimizer)
+
+    def logits(self, inputs):
+        """inputs int64 [T, B] on the device -> logits [T * B, V]."""
+        x = F.embedding(inputs, self.weights["embedding"])  # [T, B, E]
+        h = self.stack(x, self.layers)  # [T, B, H]
+        h = h.reshape(-1, h.size(2))
+        return F.linear(h, self.weights["projection.weight"], self.weights["projection.bias"])
+
+    def step(self, inputs, targets):
+        if not self.training:
+            with inference():
+                return self.logits(self.feed(inputs)).view(inputs.shape + (-1,))
+        for weight in self.weights.values():
+            weight.grad = None  # backward then hands its tensors over instead of adding to zeros
+        logits = self.logits(self.feed(inputs))
+        loss = F.cross_entropy(logits, self.feed(targets).view(-1))
+        loss.backward()
+        self.optimizer.step()
+        return loss, {name: weight.grad for name, weight in self.weights.items()}
+
+    def feed(self, array):
+        """A host array on the device. Pinned, a copy to a GPU does not wait for what is queued there."""
+        tensor = torch.from_numpy(array)
+        if self.device.type == "cpu":
+            return tensor
+        return tensor.pin_memory().to(self.device, non_blocking=True)
+
+    def synchronise(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def results(self, handle):
+        if not self.training:
+            return {"logits": handle.cpu().numpy()}
+        loss, gradients = handle
+        return {"loss": loss.item(), "gradients": canonical(gradients)}
+
+    def parameters(self):
+        return canonical(self.weights)
+
+    def describe(self):
+        settings = {
+            "threads": torch.get_num_threads(),
+            "inter_op_threads": torch.get_num_interop_threads(),
+            "flush_to_zero": True,
+        }
+        build = {"configuration": torch.__config__.show()}
+        if self.training:
+            settings["optimizer"] = self.optimizer_form
+        if self.device.type == "cuda":
+            settings.update(tf32=False, cudnn_autotune=False, cudnn=torch.backends.cudnn.enabled)
+            build.update(
+                cuda=torch.version.cuda,
+                cudnn=torch.backends.cudnn.version(),
+                gpu=torch.cuda.get_device_name(self.device),
+            )
+        return {
+            "framework": "PyTorch",
+            "framework_version": torch.__version__,
+            "build": build,
+            "settings": settings,
+        }
+
+    def device_peak_bytes(self):
+        if self.device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self.device)
+        return None
+
+
+def configure(threads, device):
+    """Set what is global to the process, before the first operator; -> torch.device."""
+    torch.set_num_threads(threads)
+    if torch.get_num_interop_threads() != 1:  # it can be set only once a process
+        torch.set_num_interop_threads(1)  # operators run one after the other in every style
+    # Denormal numbers made nn.LSTM 20 times slower (12 s instead of 0.58 s for 1x320 at 32x250). The
+    # switch belongs to a thread and is inherited by those it starts later: hence before any operator.
+    torch.set_flush_denormal(True)
+    if device == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise Unsupported("PyTorch %s finds no CUDA GPU on this machine" % torch.__version__)
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.enabled = True
+    for backend in (torch.backends.cudnn, getattr(torch.backends.cuda, "matmul", None)):
+        if hasattr(backend, "allow_tf32"):  # versions without the switch have no TF32
+            backend.allow_tf32 = False
+    return torch.device("cuda")
+
+
+def inference():
+    """The cheapest mode without gradient recording that this version has."""
+    return torch.inference_mode() if hasattr(torch, "inference_mode") else torch.no_grad()
+
+
+def adam(weights, constants):
+    """Adam in the most fused form that this version has for this device; -> (optimizer, form)."""
+    weights = list(weights)
+    options = {
+        "lr": constants["learning_rate"],
+        "betas": (constants["beta_1"], constants["beta_2"]),
+        "eps": constants["epsilon"],
+    }
+    for form in ("fused", "foreach"):
+        try:
+            return torch.optim.Adam(weights, **dict(options, **{form: True})), form
+        except (TypeError, RuntimeError):  # an unknown argument, or no such kernel for the device
+            pass
+    return torch.optim.Adam(weights, **options), "plain"
+
+
+def to_torch(name, value):
+    """A canonical array in PyTorch's layout, and back: matrices of a product are transposed."""
+    matrix = value.ndim == 2 and name != "embedding"
+    return np.ascontiguousarray(value.T if matrix else value)
+
+
+def canonical(tensors):
+    """{name: tensor} in PyTorch's layout -> {name: float32 array}, copies in the canonical layout."""
+    return {
+        name: to_torch(name, tensor.detach().cpu().numpy()).copy()
+        for name, tensor in tensors.items()
+    }

@@ -1,0 +1,1 @@
+"""TensorFlow implementations: one file a style; `model.py` holds what they share."""

@@ -1,0 +1,100 @@
+"""Static cell: the fused operator `LSTMBlockCell` a step, a Python loop over depth and time, eager."""
+
+import numpy as np
+import tensorflow as tf
+
+from .model import LanguageModel, Stack
+
+# The raw ops' defaults add 1 to the forget gate and clip the cell at 3.
+CELL = {"forget_bias": 0.0, "cell_clip": -1.0, "use_peephole": False}
+
+
+class BlockLayout(Stack):
+    """Weights as `LSTMBlockCell` and `BlockLSTM` want them.
+
+    Packed, a layer is (w [D + H, 4H], bias [4H]), gates in the order i, c, f, o (c is our g).
+    """
+
+    @staticmethod
+    def pack(layers):
+        packed = []
+        for w_input, w_recurrent, bias in layers:
+            packed += [swap_gates(np.concatenate([w_input, w_recurrent])), swap_gates(bias)]
+        return packed
+
+    @staticmethod
+    def unpack(values):
+        layers = []
+        for w, bias in zip(values[::2], values[1::2]):
+            w = swap_gates(w)
+            depth = w.shape[0] - w.shape[1] // 4
+            layers.append((w[:depth], w[depth:], swap_gates(bias)))
+        return layers
+
+
+class Cell(BlockLayout):
+    def __call__(self, x, values):
+        """x [T, B, E] -> h [T, B, H]."""
+        for w, bias in zip(values[::2], values[1::2]):
+            batch, hidden = x.shape[1], bias.shape[0] // 4
+            h = c = tf.zeros([batch, hidden])
+            no_peephole = tf.zeros([hidden])
+            outputs = []
+            for x_t in tf.unstack(x):  # [B, D]
+                step = tf.raw_ops.LSTMBlockCell(
+                    x=x_t,
+                    cs_prev=c,
+                    h_prev=h,
+                    w=w,
+                    wci=no_peephole,
+                    wcf=no_peephole,
+                    wco=no_peephole,
+                    b=bias,
+                    **CELL
+                )
+                h, c = step.h, step.cs
+                outputs.append(h)
+            x = tf.stack(outputs)  # [T, B, H]
+        return x
+
+
+def swap_gates(array):
+    """Gates i, f, g, o -> i, g, f, o along the last axis, and back."""
+    i, f, g, o = np.split(array, 4, axis=-1)
+    return np.concatenate([i, g, f, o], axis=-1)
+
+
+@tf.RegisterGradient("LSTMBlockCell")  # TensorFlow 2 has the gradient's kernel and no gradient
+def _cell_gradient(op, *gradients):
+    x, c_previous, h_previous, w, wci, wcf, wco, bias = op.inputs
+    i, c, f, o, ci, co, _ = op.outputs
+    d_c, d_h = gradients[1], gradients[6]
+    d_c_previous, d_gates, d_wci, d_wcf, d_wco = tf.raw_ops.LSTMBlockCellGrad(
+        x=x,
+        cs_prev=c_previous,
+        h_prev=h_previous,
+        w=w,
+        wci=wci,
+        wcf=wcf,
+        wco=wco,
+        b=bias,
+        i=i,
+        cs=c,
+        f=f,
+        o=o,
+        ci=ci,
+        co=co,
+        cs_grad=d_c,
+        h_grad=d_h,
+        use_peephole=False,
+    )
+    xh = tf.concat([x, h_previous], axis=1)  # [B, D + H]
+    d_xh = tf.matmul(d_gates, w, transpose_b=True)
+    d_x, d_h_previous = tf.split(d_xh, [x.shape[1], h_previous.shape[1]], axis=1)
+    d_w = tf.matmul(xh, d_gates, transpose_a=True)
+    d_bias = tf.reduce_sum(d_gates, axis=0)
+    return d_x, d_c_previous, d_h_previous, d_w, d_wci, d_wcf, d_wco, d_bias
+
+
+def build(workload, weights, device, phase):
+    return LanguageModel(workload, weights, device, phase, Cell())

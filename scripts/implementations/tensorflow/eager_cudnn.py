@@ -1,0 +1,67 @@
+"""The monolithic kernel: all layers and time steps in one `CudnnRNNV3` op, eager; GPU only."""
+
+import numpy as np
+import tensorflow as tf
+
+from implementations.contract import Unsupported
+
+from .model import LanguageModel, Stack
+
+
+class Cudnn(Stack):
+    """cuDNN takes one buffer: the matrices of all layers, then the biases of all layers.
+
+    A layer has an input and a recurrent matrix and two biases; each is the gates i, f, g, o one after the
+    other, a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and
+    the biases [layers, 4H]; the second bias is a constant zero, for with two, Adam would step twice.
+    """
+
+    def __init__(self, workload, training):
+        depths = [workload.embedding] + [workload.hidden] * (workload.layers - 1)
+        self._shapes = []  # of the matrices, transposed
+        for depth in depths:
+            self._shapes += [(4 * workload.hidden, depth), (4 * workload.hidden, workload.hidden)]
+        self._state = [workload.layers, workload.batch, workload.hidden]
+        self._lengths = [workload.length] * workload.batch
+        self._training = training
+
+    def __call__(self, x, values):
+        """x [T, B, E] -> h [T, B, H]."""
+        matrices, biases = values
+        both = tf.stack([biases, tf.zeros_like(biases)], axis=1)  # [layers, 2, 4H]
+        zeros = tf.zeros(self._state)
+        return tf.raw_ops.CudnnRNNV3(  # version 3: the one that Keras calls
+            input=x,
+            input_h=zeros,
+            input_c=zeros,
+            params=tf.concat([matrices, tf.reshape(both, [-1])], axis=0),
+            sequence_lengths=tf.constant(self._lengths, tf.int32),
+            rnn_mode="lstm",
+            is_training=self._training,
+        ).output
+
+    @staticmethod
+    def pack(layers):
+        # [D, 4H] transposed and flattened: gate after gate, [H, D] each
+        matrices = [matrix.T.reshape(-1) for layer in layers for matrix in layer[:2]]
+        return [np.concatenate(matrices), np.stack([bias for _, _, bias in layers])]
+
+    def unpack(self, values):
+        ends = np.cumsum([rows * columns for rows, columns in self._shapes])[:-1]
+        matrices = [
+            flat.reshape(shape).T for flat, shape in zip(np.split(values[0], ends), self._shapes)
+        ]
+        return list(zip(matrices[::2], matrices[1::2], values[1]))
+
+
+def model(workload, weights, device, phase, function=None):
+    """The model around the stack. Raises Unsupported on a CPU."""
+    if device == "cpu":
+        # Keras's LSTM would run a loop of operators there: another row.
+        raise Unsupported("cuDNN runs on NVIDIA GPUs only: CudnnRNNV3 has no CPU kernel")
+    stack = Cudnn(workload, phase == "training")
+    return LanguageModel(workload, weights, device, phase, stack, function)
+
+
+def build(workload, weights, device, phase):
+    return model(workload, weights, device, phase)

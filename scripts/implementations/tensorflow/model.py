@@ -1,0 +1,209 @@
+"""What every TensorFlow implementation shares: the language model around its LSTM stack.
+
+embedding -> LSTM stack -> projection -> mean cross-entropy -> Adam, run op by op (eager) or as one
+`tf.function` (graph). An implementation is a `Stack`, which computes the LSTM layers and may keep
+their weights in a layout of its own. Written for TensorFlow 2.0 and later.
+"""
+
+import math
+import os
+
+# Read when TensorFlow is imported: less logging; cuDNN's algorithm is not picked by timing trials.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+os.environ["TF_CUDNN_USE_AUTOTUNE"] = "0"
+os.environ["TF_CUDNN_RNN_USE_AUTOTUNE"] = "0"
+
+import numpy as np
+import tensorflow as tf
+
+from implementations.contract import Runner, Unsupported
+from measurement.workload import layer_weights
+
+
+class Stack(object):
+    """A style of computing the LSTM layers.
+
+    `stack(x, values)` maps x [T, B, E] and the packed weights, a list of tensors, to the top layer's
+    h [T, B, H]. Packed weights are canonical unless a subclass says otherwise.
+    """
+
+    def __call__(self, x, values):
+        raise NotImplementedError
+
+    @staticmethod
+    def pack(layers):
+        """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] -> flat list of float32 arrays."""
+        return [value for layer in layers for value in layer]
+
+    @staticmethod
+    def unpack(values):
+        """The inverse of `pack`, for weights and gradients alike."""
+        return [tuple(values[first : first + 3]) for first in range(0, len(values), 3)]
+
+
+class LanguageModel(Runner):
+    """The stacked language model with one style of LSTM stack."""
+
+    def __init__(self, workload, weights, device, phase, stack, function=None):
+        """function: None runs eagerly; {} or more arguments of `tf.function` make `step` one graph."""
+        self._settings = configure(device, workload.threads)
+        self._workload = workload
+        self._device = device
+        self._phase = phase
+        self._stack = stack
+        arrays = [weights["embedding"]] + stack.pack(layer_weights(weights))
+        arrays += [weights["projection.weight"], weights["projection.bias"]]
+        self._variables = [tf.Variable(array, dtype=tf.float32) for array in arrays]
+        self._run = self._forward
+        if phase == "training":
+            self._run = self._train
+            self._moments = [
+                [tf.Variable(tf.zeros_like(variable), trainable=False) for _ in range(2)]
+                for variable in self._variables
+            ]
+            self._steps = 0
+        if function is not None:
+            tokens = tf.TensorSpec([workload.length, workload.batch], tf.int64)  # all shapes static
+            signature = [tokens]
+            if phase == "training":
+                signature += [tokens, tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32)]
+            self._run = tf.function(self._run, input_signature=signature, **function)
+            self._settings.update(("tf.function " + key, value) for key, value in function.items())
+
+    def _forward(self, inputs):
+        """inputs int64 [T, B] -> logits [T * B, V]."""
+        # Each variable is read once: used directly, every time step would run its own read op.
+        values = [variable.read_value() for variable in self._variables]
+        x = tf.gather(values[0], inputs)  # [T, B, E]
+        h = self._stack(x, values[1:-2])  # [T, B, H]
+        h = tf.reshape(h, [-1, self._workload.hidden])  # [T * B, H]
+        return tf.nn.bias_add(tf.matmul(h, values[-2]), values[-1])
+
+    def _train(self, inputs, targets, rate, epsilon):
+        """One update. inputs, targets int64 [T, B] -> loss [], gradients as `self._variables`."""
+        with tf.GradientTape() as tape:
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=tf.reshape(targets, [-1]), logits=self._forward(inputs)
+            )
+            loss = tf.reduce_mean(losses)
+        # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row.
+        gradients = [
+            tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, self._variables)
+        ]
+        zero = tf.constant(0.0)
+        beta_1, beta_2 = (tf.constant(self._workload.optimizer[key]) for key in ("beta_1", "beta_2"))
+        for variable, (m, v), gradient in zip(self._variables, self._moments, gradients):
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.handle,
+                m=m.handle,
+                v=v.handle,
+                beta1_power=zero,  # both bias corrections are in `rate` and `epsilon` already
+                beta2_power=zero,
+                lr=rate,
+                beta1=beta_1,
+                beta2=beta_2,
+                epsilon=epsilon,
+                grad=gradient,
+            )
+        return loss, gradients
+
+    def step(self, inputs, targets):
+        inputs = tf.convert_to_tensor(inputs)
+        if self._phase == "forward":
+            return self._run(inputs)
+        self._steps += 1
+        rate, epsilon = adam_scalars(self._workload.optimizer, self._steps)
+        return self._run(inputs, tf.convert_to_tensor(targets), rate, epsilon)
+
+    def synchronise(self):
+        """On a CPU, eager ops and functions have finished when the call returns: nothing to do.
+
+        On a GPU a call returns once its kernels are queued. TensorFlow 2.11 and later can wait for the
+        device. Before, fetch a scalar computed last: it lies behind them in the one compute stream.
+        """
+        if self._device == "cpu":
+            return
+        try:
+            tf.test.experimental.sync_devices()
+        except AttributeError:
+            tf.reduce_sum(self._variables[-1]).numpy()
+
+    def results(self, handle):
+        if self._phase == "forward":
+            workload = self._workload
+            return {"logits": handle.numpy().reshape(workload.length, workload.batch, -1)}
+        loss, gradients = handle
+        return {"loss": float(loss.numpy()), "gradients": self._named(gradients)}
+
+    def parameters(self):
+        return self._named(self._variables)
+
+    def _named(self, tensors):
+        """Tensors in the order of `self._variables` -> {name: array} in the canonical layout."""
+        arrays = [tensor.numpy() for tensor in tensors]
+        named = {
+            "embedding": arrays[0],
+            "projection.weight": arrays[-2],
+            "projection.bias": arrays[-1],
+        }
+        for layer, values in enumerate(self._stack.unpack(arrays[1:-2])):
+            for part, value in zip(("input", "recurrent", "bias"), values):
+                named["lstm.%d.%s" % (layer, part)] = value
+        return named
+
+    def describe(self):
+        try:
+            build = {key: str(value) for key, value in tf.sysconfig.get_build_info().items()}
+        except AttributeError:  # before 2.3
+            build = {"is_cuda_build": str(tf.test.is_built_with_cuda())}
+        build["compiler"] = tf.version.COMPILER_VERSION
+        build["git_version"] = tf.version.GIT_VERSION
+        return {
+            "framework": "TensorFlow",
+            "framework_version": tf.__version__,
+            "build": build,
+            "settings": self._settings,
+        }
+
+    def device_peak_bytes(self):
+        try:
+            return tf.config.experimental.get_memory_info("GPU:0")["peak"]
+        except (AttributeError, ValueError):  # before 2.5; no GPU
+            return None
+
+
+def configure(device, threads):
+    """Choose the device and its settings, before the first op; returns them for the record.
+
+    Raises Unsupported when there is no GPU to use.
+    """
+    gpus = tf.config.experimental.list_physical_devices("GPU")
+    if device == "gpu":
+        if not gpus:
+            raise Unsupported("TensorFlow %s sees no GPU" % tf.__version__)
+        tf.config.experimental.set_visible_devices(gpus[:1], "GPU")  # ops are placed on it by default
+        tf.config.experimental.set_memory_growth(gpus[0], True)  # so that the peak means something
+    elif gpus:
+        tf.config.experimental.set_visible_devices([], "GPU")
+    # A second inter-op thread would run two ops at once on cores that the first already uses.
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    try:
+        tf.config.experimental.enable_tensor_float_32_execution(False)
+    except AttributeError:  # before 2.4 there was no TF32
+        pass
+    return {"intra_op_threads": threads, "inter_op_threads": 1, "tf32": False}
+
+
+def adam_scalars(constants, step):
+    """Learning rate and epsilon (float32) that make the fused kernel's Adam the paper's at this step.
+
+    The kernel computes w -= rate * m / (sqrt(v) + epsilon), "epsilon hat" in Kingma & Ba (2015),
+    section 2. With c = sqrt(1 - beta_2^t), the paper's epsilon, added to sqrt(v) / c, is c * epsilon
+    there. The powers are those of the float32 beta_2 that the kernel uses: 1 - beta_2 magnifies the
+    rounding a thousandfold.
+    """
+    beta_1, beta_2 = (float(np.float32(constants[key])) for key in ("beta_1", "beta_2"))
+    correction = math.sqrt(1 - beta_2**step)
+    rate = constants["learning_rate"] * correction / (1 - beta_1**step)
+    return tf.constant(rate, tf.float32), tf.constant(constants["epsilon"] * correction, tf.float32)

@@ -1,0 +1,118 @@
+"""The matrix of cells: which documents, benchmarks and implementations there are, as data.
+
+Read by the workflow to plan and by the collector to know every row that has to appear.
+"""
+
+import ast
+import functools
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+CONFIG = Path("config")
+SCRIPTS = Path("scripts")
+DEVICES = ("cpu", "gpu")
+
+
+@dataclass(frozen=True, order=True)
+class Cell:
+    """One number of a table."""
+
+    benchmark: str
+    implementation: str
+    environment: str
+    phase: str
+    device: str
+
+    @property
+    def check(self) -> str:
+        return f"results/checks/{self._folder}/{self.phase}-{self.device}.json"
+
+    def record(self, process: int) -> str:
+        return f"results/records/{self._folder}/{self.phase}-{self.device}-{process}.json"
+
+    @property
+    def _folder(self) -> str:
+        return f"{self.environment}/{self.benchmark}/{self.implementation}"
+
+
+@functools.cache
+def document(name: str) -> dict:
+    """One file of config/documents."""
+    return yaml.safe_load((CONFIG / "documents" / f"{name}.yaml").read_text())
+
+
+@functools.cache
+def implementations() -> tuple[dict, ...]:
+    """The entries of config/implementations.yaml, in order."""
+    return tuple(yaml.safe_load((CONFIG / "implementations.yaml").read_text()))
+
+
+def benchmarks(documents: list[str]) -> dict[str, dict]:
+    """{name: parameters} of the documents' benchmarks."""
+    return {
+        benchmark: parameters
+        for name in documents
+        for benchmark, parameters in document(name)["benchmarks"].items()
+    }
+
+
+def cells_of(name: str) -> Iterator[Cell]:
+    """Every cell of one document, in table order, on every device there could be."""
+    for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
+        for entry in implementations():
+            if benchmark not in entry["benchmarks"]:
+                continue
+            for environment, phase in itertools.product(
+                entry["environments"], document(name)["phases"]
+            ):
+                yield Cell(benchmark, entry["implementation"], environment, phase, device)
+
+
+def cells(documents: list[str], devices: list[str]) -> list[Cell]:
+    """The cells of the documents that this machine's devices can measure, each once."""
+    found = itertools.chain.from_iterable(cells_of(name) for name in documents)
+    return [cell for cell in dict.fromkeys(found) if cell.device in devices]
+
+
+def _imports(path: Path) -> Iterator[Path]:
+    """The files of scripts/ that a module imports."""
+    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = path.relative_to(SCRIPTS).parent.parts
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join(base + ([node.module] if node.module else []))
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        for name in names:
+            file = SCRIPTS.joinpath(*name.split(".")).with_suffix(".py")
+            if file.exists():
+                yield file
+
+
+@functools.cache
+def sources(*entries: str) -> list[str]:
+    """The files that decide what these ones compute: themselves and what they import, transitively.
+
+    These are a cell's inputs: editing one makes exactly the cells stale that run it.
+    """
+    found, queue = set(), [Path(entry) for entry in entries]
+    while queue:
+        path = queue.pop()
+        if not path.exists():
+            sys.exit(f"{path} does not exist; config/implementations.yaml names its implementation.")
+        if path not in found:
+            found.add(path)
+            queue.extend(_imports(path))
+    return sorted(map(str, found))
+
+
+def implementation_file(implementation: str) -> str:
+    """`pytorch/fine-grained` -> scripts/implementations/pytorch/fine_grained.py"""
+    return str(SCRIPTS / "implementations" / f"{implementation.replace('-', '_')}.py")

@@ -1,0 +1,122 @@
+"""Facts about the machine a record was made on. Linux and macOS, standard library only."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+
+
+def _output(*command):
+    """What a command prints, or None if it is not there or fails."""
+    try:
+        return subprocess.check_output(
+            command, stderr=subprocess.DEVNULL, universal_newlines=True, timeout=20
+        ).strip()
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _read(path):
+    try:
+        with open(path) as stream:
+            return stream.read().strip()
+    except OSError:
+        return None
+
+
+def _flatten(entries, facts):
+    for entry in entries:
+        facts[entry["field"].rstrip(":")] = entry["data"]
+        _flatten(entry.get("children", []), facts)
+
+
+def _sysctl(name):
+    return _output("sysctl", "-n", name)
+
+
+def lscpu():
+    """The fields of `lscpu` by name (the documents print them); on macOS the few sysctl gives."""
+    listing = _output("lscpu", "--json")
+    if listing:
+        facts = {}
+        _flatten(json.loads(listing)["lscpu"], facts)
+        return facts
+    facts = {
+        "Architecture": platform.machine(),
+        "Model name": _sysctl("machdep.cpu.brand_string"),
+        "CPU(s)": _sysctl("hw.logicalcpu"),
+        "Core(s) per socket": _sysctl("hw.physicalcpu"),
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def memory_bytes():
+    """Physical memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def usable_cores():
+    """Physical cores this process may use: hyper-threads share one set of vector units."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    per_core = lscpu().get("Thread(s) per core", "1")
+    return max(1, usable // max(1, int(per_core) if per_core.isdigit() else 1))
+
+
+def gpus():
+    """[{"name", "driver", "memory"}], one entry an NVIDIA GPU; [] where there is none."""
+    listing = _output(
+        "nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"
+    )
+    return [
+        dict(zip(("name", "driver", "memory"), (part.strip() for part in line.split(","))))
+        for line in (listing or "").splitlines()
+        if line.count(",") == 2
+    ]
+
+
+def _system():
+    release = _read("/etc/os-release") or ""
+    for line in release.splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.partition("=")[2].strip('"')
+    return "%s %s" % (platform.system(), platform.release())
+
+
+def facts():
+    """Everything a reader needs to judge a number. `machine` is a short identity made of hardware
+    facts, never of a host name."""
+    cpu = lscpu()
+    found = {
+        "cpu": cpu,
+        "cores": usable_cores(),
+        "memory_bytes": memory_bytes(),
+        "gpus": gpus(),
+        "system": _system(),
+        "kernel": platform.release(),
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+    }
+    hardware = [cpu.get("Model name"), cpu.get("Flags"), found["cores"]]
+    hardware += [found["memory_bytes"] >> 30] + [gpu["name"] for gpu in found["gpus"]]
+    digest = hashlib.sha256(json.dumps(hardware).encode()).hexdigest()
+    found["machine"] = "%s-%dc-%s" % (platform.machine(), found["cores"], digest[:6])
+    return found
+
+
+def cpu_seconds():
+    """{"busy", "steal"}: seconds all CPUs of the machine have spent since boot; None off Linux."""
+    line = (_read("/proc/stat") or "").splitlines()[:1]
+    if not line:
+        return None
+    ticks = [int(field) for field in line[0].split()[1:9]]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = ticks
+    unit = float(os.sysconf("SC_CLK_TCK"))
+    return {"busy": (user + nice + system + irq + softirq) / unit, "steal": steal / unit}
+
+
+def out_of_memory_kills():
+    """How often the kernel has killed a process for want of memory; None where it does not say."""
+    for line in (_read("/proc/vmstat") or "").splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return None

@@ -1,0 +1,104 @@
+"""A fresh process that checks or times one cell, inside the cell's environment.
+
+    python -m measurement.worker JOB RESULT PROGRESS_DESCRIPTOR
+
+JOB names a JSON file (see supervisor.py), RESULT the JSON file to write: a status, a reason, and what
+was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
+that dies is caught by the supervisor.
+"""
+
+import importlib
+import os
+import sys
+import time
+import traceback
+
+from implementations.contract import Unsupported
+from measurement import checking, timing
+from measurement.record import read_json, write_json
+from measurement.workload import Workload
+
+OUT_OF_MEMORY_SIGNS = ("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc")
+
+
+def module_of(implementation):
+    """`pytorch/fine-grained` -> the module implementations.pytorch.fine_grained."""
+    return importlib.import_module(
+        "implementations." + implementation.replace("/", ".").replace("-", "_")
+    )
+
+
+def peak_memory_bytes():
+    """This process's own peak resident memory."""
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def run(job, progress):
+    """Check or time the job's cell. Returns the fields of its record."""
+    identity, settings = job["identity"], job["check" if job["kind"] == "check" else "protocol"]
+    start = time.perf_counter()
+    module = module_of(identity["implementation"])
+    imported = time.perf_counter()
+    progress("building")
+    workload = Workload(
+        job["benchmark"],
+        job["corpus"],
+        job["seed"],
+        batch=settings.get("batch"),
+        threads=job["threads"],
+    )
+    weights = workload.weights()
+    drawn = time.perf_counter()
+    runner = module.build(workload, weights, identity["device"], identity["phase"])
+    built = time.perf_counter()
+    setup = {"import_s": imported - start, "build_s": built - drawn}
+    if job["kind"] == "check":
+        progress("checking")
+        found = checking.check(
+            runner, workload, weights, identity["phase"], settings["tolerance"], settings["steps"]
+        )
+    else:
+        found = timing.time_batches(
+            runner, workload, settings["warmup_batches"], settings["timed_batches"], progress
+        )
+        setup["first_step_s"] = found["warmup"][0]
+        found.update(status="ok", reason="", windows=len(workload.windows()[1]))
+    memory = {
+        "process_peak_bytes": peak_memory_bytes(),
+        "device_peak_bytes": runner.device_peak_bytes(),
+    }
+    return dict(found, setup=setup, memory=memory, framework=runner.describe())
+
+
+def main():
+    """Run the job; whatever happens, leave a result."""
+    job, result = read_json(sys.argv[1]), sys.argv[2]
+    channel = os.fdopen(int(sys.argv[3]), "w")
+    name = "{benchmark} {implementation} {phase} {device} in {environment}".format(**job["identity"])
+    last = [0.0]
+
+    def progress(message):
+        if time.time() - last[0] >= 1:  # a line a second is enough to see that it lives
+            last[0] = time.time()
+            channel.write("    %s %s: %s\n" % (job["kind"], name, message))
+            channel.flush()
+
+    try:
+        found = run(job, progress)
+    except Unsupported as error:
+        found = {"status": "unsupported", "reason": str(error)}
+    except Exception as error:
+        traceback.print_exc()
+        message = "%s: %s" % (type(error).__name__, str(error).strip().split("\n")[0][:300])
+        scarce = isinstance(error, MemoryError) or any(
+            sign in (type(error).__name__ + str(error)).lower() for sign in OUT_OF_MEMORY_SIGNS
+        )
+        found = {"status": "out-of-memory" if scarce else "failed", "reason": message}
+    write_json(result, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Render the documents: the table of cells through Jinja templates into markdown and HTML.
+
+Computes nothing: every number here was measured, or estimated in reporting/estimates.py.
+"""
+
+import argparse
+import base64
+import re
+from pathlib import Path
+
+import jinja2
+import matrix
+import pandas as pd
+from markdown_it import MarkdownIt
+from measurement.record import read_json
+from reporting import figures
+
+TEMPLATES = Path("report")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with fixed decimals, as the documents print them; a dash where there is none."""
+    return "–" if pd.isna(value) else f"{value:.{digits}f}"
+
+
+def error(value: float | None) -> str:
+    return "–" if pd.isna(value) else f"{value:.1e}"
+
+
+def mebibytes(value: float | None) -> str:
+    return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
+
+
+def parameters(benchmark: dict) -> int:
+    """Weights of the stacked language model, one bias a gate."""
+    hidden, depths = benchmark["hidden"], [benchmark["embedding"]]
+    depths += [hidden] * (benchmark["layers"] - 1)
+    lstm = sum(4 * hidden * (depth + hidden + 1) for depth in depths)
+    return benchmark["vocabulary"] * (benchmark["embedding"] + hidden + 1) + lstm
+
+
+def page(markdown: str, folder: Path) -> str:
+    """A self-contained HTML page of a markdown document, its figures inside it."""
+
+    def inline(match: re.Match) -> str:
+        data = base64.b64encode((folder / match[1]).read_bytes()).decode()
+        return f'src="data:image/svg+xml;base64,{data}"'
+
+    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
+    body = re.sub(r'src="([^":]+\.svg)"', inline, body)
+    template = (TEMPLATES / "page.html.j2").read_text()
+    title = re.search(r"^# (.+)$", markdown, re.M)
+    return jinja2.Template(template).render(title=title[1] if title else "", body=body)
+
+
+def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
+    """The document's tables, each with its rows in order."""
+    return [
+        table
+        | {
+            "rows": cells[
+                cells["family"].isin(table["families"]) & (cells["device"] == table["device"])
+            ].to_dict("records")
+        }
+        for table in document["tables"]
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cells", required=True, help="cells.parquet")
+    parser.add_argument("--context", required=True, help="context.json")
+    parser.add_argument("--folder", required=True, type=Path, help="to write the documents to")
+    arguments = parser.parse_args()
+    context = read_json(arguments.context)
+    cells = pd.read_parquet(arguments.cells)
+    entries = pd.DataFrame(matrix.implementations())[["implementation", "label", "family", "does"]]
+    cells = cells.merge(entries, on="implementation", how="left")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "error": error, "mebibytes": mebibytes}
+
+    def write(name: str, **values) -> None:
+        markdown = environment.get_template(f"{name}.md.j2").render(**context, **values)
+        (arguments.folder / f"{name}.md").write_text(markdown)
+        (arguments.folder / f"{name}.html").write_text(page(markdown, arguments.folder))
+
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    summaries = []
+    for name in context["config"]["documents"]:
+        document, own = matrix.document(name), cells[cells["document"] == name]
+        drawn = []
+        for device in context["config"]["devices"]:
+            stem = Path("figures") / f"{name}-{device}"
+            title = f"{document['title']} ({device.upper()})"
+            alternative = figures.wall_time(
+                own[own["device"] == device], title, arguments.folder / stem
+            )
+            drawn.append({"file": f"{stem}.svg", "text": alternative})
+        write(
+            name,
+            document=document,
+            tables=tables(document, own),
+            implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict("records"),
+            figures=drawn,
+            parameters={key: parameters(value) for key, value in document["benchmarks"].items()},
+        )
+        summaries.append(
+            {"name": name, "document": document, "figures": drawn}
+            | {"counts": own["status"].value_counts().to_dict()}
+        )
+    wanting = cells[(cells["status"] != "ok") & cells["device"].isin(context["config"]["devices"])]
+    write("index", summaries=summaries, wanting=wanting.to_dict("records"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Reporting: records become one table of cells, the table becomes documents and figures."""

@@ -1,0 +1,111 @@
+"""Statistics of a cell, in one place: everything a report says of raw samples is computed here.
+
+The process is the unit. Within a process the batches follow each other and share their luck; between
+fresh processes they do not. Nothing is deleted: a noisy cell keeps its number and gets a flag.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+CONFIDENCE = 0.95
+BOOTSTRAP_PROCESSES = 3  # fewer processes give no interval between them
+SPREAD_LIMIT = 0.10  # interquartile range over median
+INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
+DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
+DRIFT_SAMPLES = 10  # fewer samples show no drift
+
+
+def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:
+    """(low, high, kind) around a cell's wall time in seconds.
+
+    kind `bootstrap`: 95 % percentile bootstrap of the median over processes; `quartiles`: with fewer
+    than three processes, where the middle half of all samples lies, which says nothing of other runs.
+    """
+    if len(processes) < BOOTSTRAP_PROCESSES:
+        low, high = np.quantile(np.concatenate(processes), [0.25, 0.75])
+        return float(low), float(high), "quartiles"
+    means = [np.mean(samples) for samples in processes]
+    if np.ptp(means) == 0:
+        return float(means[0]), float(means[0]), "bootstrap"
+    found = stats.bootstrap(
+        (means,),
+        np.median,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    return float(found.low), float(found.high), "bootstrap"
+
+
+def spread(samples: Sequence[float]) -> float:
+    """Interquartile range over median."""
+    return float(stats.iqr(samples) / np.median(samples))
+
+
+def drift(samples: Sequence[float]) -> float:
+    """Relative change from first to last sample, by the Theil-Sen slope; 0 for a few samples."""
+    if len(samples) < DRIFT_SAMPLES:
+        return 0.0
+    slope = stats.theilslopes(samples).slope
+    return float(slope * (len(samples) - 1) / np.median(samples))
+
+
+def interference(reading: dict, cores: int) -> float | None:
+    """Share of the machine's CPU time that went to others during timing; None where unknown."""
+    if reading["other_cpu_s"] is None:
+        return None
+    return (reading["other_cpu_s"] + reading["steal_s"]) / (reading["wall_s"] * cores)
+
+
+def flags(records: Sequence[dict]) -> list[str]:
+    """What makes a cell's number doubtful, in words."""
+    found = set()
+    for record in records:
+        samples = record["samples"]
+        if spread(samples) > SPREAD_LIMIT:
+            found.add("spread")
+        if abs(drift(samples)) > DRIFT_LIMIT:
+            found.add("drift")
+        if (interference(record["interference"], record["machine"]["cores"]) or 0) > INTERFERENCE_LIMIT:
+            found.add("interference")
+    return sorted(found)
+
+
+def cell(records: Sequence[dict], batch: int) -> dict:
+    """The numbers of one cell from the `ok` records of its processes.
+
+    wall_s is the document's metric, the average time of one batch; over processes, the median of their
+    averages. elapsed_s is that of all timed batches of one process, sequences_per_s = batch / wall_s.
+    """
+    processes = [record["samples"] for record in records]
+    wall = float(np.median([np.mean(samples) for samples in processes]))
+    low, high, kind = interval(processes)
+    batches = len(processes[0])
+
+    def middle(*path: str) -> float | None:
+        values = []
+        for record in records:
+            for key in path:
+                record = record[key]
+            values.append(record)
+        known = [value for value in values if value is not None]
+        return float(np.median(known)) if known else None
+
+    return {
+        "batches": batches,
+        "wall_s": wall,
+        "wall_low_s": low,
+        "wall_high_s": high,
+        "interval": kind,
+        "wall_median_s": float(np.median(np.concatenate(processes))),
+        "elapsed_s": wall * batches,
+        "sequences_per_s": batch / wall,
+        "import_s": middle("setup", "import_s"),
+        "build_s": middle("setup", "build_s"),
+        "first_step_s": middle("setup", "first_step_s"),
+        "peak_memory_bytes": middle("memory", "process_peak_bytes"),
+        "device_peak_bytes": middle("memory", "device_peak_bytes"),
+        "flags": " ".join(flags(records)),
+    }

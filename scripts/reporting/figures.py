@@ -1,0 +1,98 @@
+"""Figures of the documents: one style, readable in print and for colour-blind readers."""
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+
+# Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
+COLOURS = {"tensorflow": "#E69F00", "pytorch": "#0072B2", "tvm": "#009E73"}
+OTHER = "#CC79A7"
+STYLE = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "x",
+    "grid.alpha": 0.3,
+    "svg.hashsalt": "flexibility",  # the same figure gives the same file
+    "svg.fonttype": "none",  # text stays text: searchable, and readable aloud
+}
+
+
+def save(figure: plt.Figure, stem: Path) -> None:
+    """Write a figure as SVG and PNG, without a date, so that equal figures are equal files."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    plt.close(figure)
+
+
+def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
+    """Wall time of every measured row, forward beside training, log scale, with the published values.
+
+    cells: rows of cells.csv with `label` and `family`, one device. Returns the alternative text.
+    """
+    phases = list(dict.fromkeys(cells["phase"]))
+    rows = cells[["family", "implementation", "environment", "label"]].drop_duplicates()[::-1]
+    names = [f"{row.label}  ({row.family})" for row in rows.itertuples()]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(phases), figsize=(10, 1.3 + 0.34 * len(rows)), sharey=True, layout="constrained"
+        )
+        for axis, phase in zip(axes, phases, strict=True):
+            keys = ["implementation", "environment"]
+            shown = rows.merge(cells[cells["phase"] == phase], on=keys, suffixes=("", "_cell"))
+            for position, cell in enumerate(shown.itertuples()):
+                framework = cell.implementation.split("/")[0]
+                if cell.status == "ok":
+                    axis.barh(position, cell.wall_s, color=COLOURS.get(framework, OTHER), height=0.62)
+                    axis.plot(
+                        [cell.wall_low_s, cell.wall_high_s], [position] * 2, color="black", lw=1.4
+                    )
+                    axis.annotate(
+                        f"{cell.wall_s:.3g}",
+                        (max(cell.wall_s, cell.wall_high_s), position),
+                        xytext=(4, 0),
+                        textcoords="offset points",
+                        va="center",
+                        fontsize=8,
+                    )
+                else:
+                    axis.annotate(
+                        f" {cell.status}",
+                        (0, position),
+                        xycoords=("axes fraction", "data"),
+                        va="center",
+                        fontsize=8,
+                        style="italic",
+                    )
+            axis.plot(
+                shown["published_wall_s"],
+                range(len(shown)),
+                "D",
+                markerfacecolor="none",
+                markeredgecolor="black",
+                markersize=5,
+                label="published (its own machine)",
+            )
+            axis.set(xscale="log", xlabel="wall time of one batch (s)", title=phase)
+            axis.margins(x=0.12)
+        axes[0].set_yticks(range(len(names)), names)
+        axes[0].tick_params(axis="y", length=0)
+        if cells["published_wall_s"].notna().any():
+            axes[-1].legend(loc="lower right", fontsize=8)
+        figure.suptitle(title, fontweight="bold")
+        save(figure, stem)
+    measured = cells[cells["status"] == "ok"].sort_values("wall_s")
+    if measured.empty:
+        return f"{title}: no row was measured."
+    fastest, slowest = measured.iloc[0], measured.iloc[-1]
+    return (
+        f"{title}: bars of wall time a batch for {len(measured)} measured cells, from "
+        f"{fastest['wall_s']:.3g} s ({fastest['label']}, {fastest['phase']}) to {slowest['wall_s']:.3g} s "
+        f"({slowest['label']}, {slowest['phase']})."
+    )

@@ -1,0 +1,77 @@
+"""The configuration, validated, and what it means on this machine."""
+
+import functools
+import sys
+from pathlib import Path
+
+import jsonschema
+import yaml
+from measurement import machine
+
+SCHEMAS = Path("workflow/schemas")
+
+
+@functools.cache
+def schema(name: str) -> dict:
+    """One file of workflow/schemas."""
+    return yaml.safe_load((SCHEMAS / f"{name}.schema.yaml").read_text())
+
+
+def problems(content, name: str) -> list[str]:
+    """What is wrong with `content`, a line each: where, what, and what the key is for."""
+    found = []
+    validator = jsonschema.Draft202012Validator(schema(name))
+    for error in sorted(validator.iter_errors(content), key=lambda e: list(map(str, e.path))):
+        where = ".".join(map(str, error.absolute_path)) or "top level"
+        about = error.schema.get("description") if isinstance(error.schema, dict) else None
+        found.append(f"{where}: {error.message}" + (f" ({about})" if about else ""))
+    return found
+
+
+def _parsed(value):
+    """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
+    if isinstance(value, str):
+        try:
+            return yaml.safe_load(value)
+        except yaml.YAMLError:
+            return value
+    return value
+
+
+def _merged(base: dict, over: dict) -> dict:
+    return {
+        **base,
+        **{
+            key: _merged(base[key], value)
+            if isinstance(value, dict) and isinstance(base.get(key), dict)
+            else value
+            for key, value in over.items()
+        },
+    }
+
+
+def validated(config: dict, default: str = "config/config.yaml") -> dict:
+    """The configuration with every string that stands for another type read as such, or a stop with
+    one line a mistake."""
+    base = yaml.safe_load(Path(default).read_text())
+    config = _merged(base, {key: _parsed(value) for key, value in config.items()})
+    if found := problems(config, "config"):
+        sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
+    for name in config["documents"]:
+        path = Path("config/documents") / f"{name}.yaml"
+        if not path.exists():
+            known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
+            sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
+    return config
+
+
+def devices(config: dict) -> list[str]:
+    """The devices to measure on."""
+    if config["devices"] != "auto":
+        return config["devices"]
+    return ["cpu", "gpu"] if machine.gpus() else ["cpu"]
+
+
+def usable_cores() -> int:
+    """Physical cores of this machine that may be used."""
+    return machine.usable_cores()

@@ -1,0 +1,60 @@
+"""Tokenize PTB as document 001's source did: one integer a word, an end-of-sentence token a line."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from measurement.record import read_json, write_json
+
+START, END = "<s>", "</s>"
+
+
+def words(path: Path) -> list[str]:
+    """The words of a file, each newline turned into the end-of-sentence token."""
+    return path.read_text().replace("\n", f" {END} ").split()
+
+
+def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], list[str]]:
+    """{split: int32 tokens}, and the vocabulary, whose positions the tokens are.
+
+    The vocabulary is `<s>`, which never occurs but counts, then the training file's words by frequency
+    (ties by first occurrence).
+    """
+    training = pd.Series(words(folder / "ptb.train.txt"))
+    vocabulary = [START, *training.value_counts(sort=True).index]
+    index = pd.Index(vocabulary)
+    tokens = {}
+    for split in splits:
+        text = words(folder / f"ptb.{split}.txt")
+        tokens[split] = index.get_indexer(pd.Index(text)).astype(np.int32)
+        if (tokens[split] < 0).any():
+            unknown = text[int((tokens[split] < 0).argmax())]
+            raise SystemExit(f"corpus: {split} has a word that training lacks: {unknown!r}")
+    return tokens, vocabulary
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", required=True, type=Path, help="source.json beside the text files")
+    parser.add_argument("--stride", required=True, type=int, help="tokens from window to window")
+    parser.add_argument("--output", required=True, type=Path, help="corpus.json; tokens lie beside it")
+    arguments = parser.parse_args()
+    folder = arguments.output.parent
+    tokens, vocabulary = tokenize(arguments.source.parent, ["train", "valid", "test"])
+    for split, values in tokens.items():
+        np.save(folder / f"{split}.npy", values)
+    (folder / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n")
+    write_json(
+        str(arguments.output),
+        {
+            **read_json(str(arguments.source)),
+            "tokens": {split: len(values) for split, values in tokens.items()},
+            "vocabulary": len(vocabulary),
+            "stride": arguments.stride,
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

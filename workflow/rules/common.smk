@@ -1,0 +1,119 @@
+# Helpers only: what the config means on this machine. Rules are in the other files.
+import json
+import sys
+from functools import cache
+from pathlib import Path
+
+from snakemake.settings.types import DeploymentMethod
+
+sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+import environments
+import matrix
+import settings
+
+config = settings.validated(config)
+DEVICES = settings.devices(config)
+CELLS = matrix.cells(config["documents"], DEVICES)
+BENCHMARKS = matrix.benchmarks(config["documents"])
+PROCESSES = range(1, config["protocol"]["processes"] + 1)
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+THREADS = config["protocol"]["threads"] or settings.usable_cores()
+CORPUS = "results/corpus/corpus.json"
+MEASURE = "scripts/measure_cell.py"
+
+
+@cache
+def environment(name):
+    """How an environment is had here: its file, builder, base interpreter and fingerprint."""
+    source = f"envs/{name}.yaml"
+    if "gpu" in DEVICES and Path(f"envs/{name}-cuda.yaml").exists():
+        source = f"envs/{name}-cuda.yaml"
+    specification = environments.load(source)
+    named = config["interpreters"].get(name)
+    builder = "interpreter" if named else "conda" if CONDA else "venv"
+    found = None if named or CONDA else environments.find_interpreter(specification.python)
+    interpreter = named or (found and found[0])
+    mark = environments.fingerprint(specification, builder, interpreter)
+    return {
+        "source": source,
+        "builder": builder,
+        "interpreter": interpreter,
+        "fingerprint": mark,
+        "record": f"results/environments/{name}-{mark}.json",
+        "folder": f"{config['environment_folder']}/{name}-{mark}",
+        "conda": CONDA
+        and not named
+        and environments.conda_file(specification, source, "results/environments", mark),
+    }
+
+
+def environment_record(name):
+    """The record whose name carries the fingerprint: another version is another input of its cells."""
+    return environment(name)["record"]
+
+
+def python(name):
+    """The interpreter that runs an environment's jobs. Where there is none, Snakemake's own records why."""
+    has = environment(name)
+    if has["builder"] == "conda":
+        return "python"
+    if has["builder"] == "interpreter":
+        return has["interpreter"]
+    return f"{has['folder']}/bin/python" if has["interpreter"] else sys.executable
+
+
+def cell_of(wildcards):
+    return matrix.Cell(
+        wildcards.benchmark,
+        f"{wildcards.framework}/{wildcards.style}",
+        wildcards.environment,
+        wildcards.phase,
+        wildcards.device,
+    )
+
+
+def job(kind, wildcards):
+    """What a cell's job has to do. A change in here makes the cell stale."""
+    cell = cell_of(wildcards)
+    identity = {
+        name: getattr(cell, name)
+        for name in ("benchmark", "implementation", "environment", "phase", "device")
+    }
+    if kind == "time":
+        identity["process"] = int(wildcards.process)
+    how = {"check": config["check"]} if kind == "check" else {"protocol": config["protocol"]}
+    return json.dumps(
+        {
+            "kind": kind,
+            "identity": identity,
+            "benchmark": BENCHMARKS[cell.benchmark],
+            "threads": config["protocol"]["threads"],
+            "timeout_s": config["protocol"]["timeout_s"],
+            "seed": config["protocol"]["seed"],
+            **how,
+        },
+        sort_keys=True,
+    )
+
+
+def measuring_files(wildcards):
+    """The files that decide what a cell computes and how it is measured."""
+    implementation = f"{wildcards.framework}/{wildcards.style}"
+    return matrix.sources(
+        MEASURE,
+        "scripts/measurement/worker.py",
+        matrix.implementation_file(implementation),
+    )
+
+
+def failures_file(kind, wildcards):
+    """Where the failed attempts of a job are kept; no run overwrites it."""
+    path = matrix.Path(cell_of(wildcards).record(getattr(wildcards, "process", 0)))
+    return str(Path("results/failures", kind, *path.parts[2:]).with_suffix(".jsonl"))
+
+
+def failed_attempts(kind, wildcards):
+    """Failed attempts so far. As a `params:` value it makes a failed job, and no other, run again:
+    the number is the one of its last run unless that run failed too."""
+    path = Path(failures_file(kind, wildcards))
+    return len(path.read_text().splitlines()) if path.exists() else 0

@@ -1,0 +1,83 @@
+# Records into one table, the table into documents and figures.
+SETTINGS = json.dumps({**config, "devices": DEVICES}, sort_keys=True)
+DOCUMENTS = config["documents"]
+
+
+rule collect_records:
+    input:
+        matrix.sources("scripts/collect_records.py"),
+        "config/implementations.yaml",
+        expand("config/documents/{document}.yaml", document=DOCUMENTS),
+        records=[cell.record(process) for process in PROCESSES for cell in CELLS],
+        environment=environment_record("report"),
+    output:
+        csv=report(
+            "results/cells.csv",
+            caption="../../report/captions/cells.rst",
+            category="Data",
+            labels={"table": "all cells"},
+        ),
+        parquet="results/cells.parquet",
+        context="results/context.json",
+    params:
+        settings=lambda w: SETTINGS,
+        python=lambda w, input: python("report"),
+    conda:
+        environment("report")["conda"] or None
+    shell:
+        "{params.python} scripts/collect_records.py --config {params.settings:q}"
+        " --csv {output.csv} --parquet {output.parquet} --context {output.context}"
+
+
+rule render_report:
+    input:
+        matrix.sources("scripts/render_report.py"),
+        "report/macros.md.j2",
+        "report/index.md.j2",
+        "report/page.html.j2",
+        "config/implementations.yaml",
+        expand("config/documents/{document}.yaml", document=DOCUMENTS),
+        expand("report/{document}.md.j2", document=DOCUMENTS),
+        cells="results/cells.parquet",
+        context="results/context.json",
+        environment=environment_record("report"),
+    output:
+        "results/report/index.md",
+        expand("results/report/{document}.md", document=DOCUMENTS),
+        expand(
+            "results/report/figures/{document}-{device}.png",
+            document=DOCUMENTS,
+            device=DEVICES,
+        ),
+        report(
+            "results/report/index.html",
+            caption="../../report/captions/document.rst",
+            category="Overview",
+            labels={"page": "overview"},
+        ),
+        *(
+            report(
+                f"results/report/{document}.html",
+                caption="../../report/captions/document.rst",
+                category=matrix.document(document)["title"],
+                labels={"item": "document", "device": "all"},
+            )
+            for document in DOCUMENTS
+        ),
+        *(
+            report(
+                f"results/report/figures/{document}-{device}.svg",
+                caption="../../report/captions/figure.rst",
+                category=matrix.document(document)["title"],
+                labels={"item": "figure", "device": device},
+            )
+            for document in DOCUMENTS
+            for device in DEVICES
+        ),
+    params:
+        python=lambda w, input: python("report"),
+    conda:
+        environment("report")["conda"] or None
+    shell:
+        "{params.python} scripts/render_report.py --cells {input.cells}"
+        " --context {input.context} --folder results/report"
