@@ -24,3 +24,7 @@ rule all:
         "results/cells.csv",
         "results/report/index.md",
         expand("results/report/{document}.md", document=config["documents"]),
+
+
+onsuccess:
+    print(closing_message())

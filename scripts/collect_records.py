@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import jsonschema
-import matrix
 import pandas as pd
+
+import matrix
 import settings
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
@@ -34,7 +35,9 @@ def read_record(path: str, validator: jsonschema.Draft202012Validator) -> dict:
         )
     if error := next(validator.iter_errors(record), None):
         where = ".".join(map(str, error.absolute_path)) or "top level"
-        sys.exit(f"{path} is not a valid record: {where}: {error.message}. Delete it and run again.")
+        sys.exit(
+            f"{path} is not a valid record: {where}: {error.message}. Delete it and run again."
+        )
     return record
 
 
@@ -70,7 +73,11 @@ def absent(cell: Cell) -> dict:
 
 def published(names: list[str]) -> pd.DataFrame:
     """The documents' own numbers, by cell."""
-    tables = [pd.read_csv(path) for name in names for path in Path("config/published").glob(f"*-{name}.csv")]
+    tables = [
+        pd.read_csv(path)
+        for name in names
+        for path in Path("config/published").glob(f"*-{name}.csv")
+    ]
     if not tables:
         return pd.DataFrame(columns=CELL_KEY)
     table = pd.concat(tables)
@@ -80,7 +87,9 @@ def published(names: list[str]) -> pd.DataFrame:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", required=True, type=json.loads, help="the configuration, as JSON")
+    parser.add_argument(
+        "--config", required=True, type=json.loads, help="the configuration, as JSON"
+    )
     parser.add_argument("--csv", required=True)
     parser.add_argument("--parquet", required=True)
     parser.add_argument("--context", required=True)
@@ -100,9 +109,13 @@ def main() -> None:
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
                 environments[cell.environment] = record["environment"] | {
-                    key: record["framework"][key] for key in ("build", "settings") if "framework" in record
+                    key: record["framework"][key]
+                    for key in ("build", "settings")
+                    if "framework" in record
                 }
-                corpus = record["corpus"] | {"windows": record.get("windows", corpus.get("windows"))}
+                corpus = record["corpus"] | {
+                    "windows": record.get("windows", corpus.get("windows"))
+                }
                 tally.add(record["threads"])
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])

@@ -85,12 +85,14 @@ def load(path: str) -> Specification:
             pip=tuple(pip),
         )
     except FileNotFoundError:
-        raise EnvironmentProblem(f"{path} does not exist; an environment is one file of envs/.")
+        raise EnvironmentProblem(
+            f"{path} does not exist; an environment is one file of envs/."
+        ) from None
     except (yaml.YAMLError, KeyError, TypeError, StopIteration, ValueError) as error:
         raise EnvironmentProblem(
             f"{path} is no environment file: it needs `dependencies:` with a `python` entry and pins "
             f"under `pip:` ({type(error).__name__}: {error})."
-        )
+        ) from None
 
 
 @functools.cache
@@ -106,7 +108,9 @@ def inspect(python: str) -> dict:
         ).stdout
         return json.loads(printed)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise EnvironmentProblem(f"{python} does not run as a Python interpreter ({error}).")
+        raise EnvironmentProblem(
+            f"{python} does not run as a Python interpreter ({error})."
+        ) from None
 
 
 def _candidates():
@@ -148,7 +152,12 @@ def fingerprint(specification: Specification, builder: str, interpreter: str | N
 
     A named interpreter also counts with everything that is installed in it.
     """
-    identity: list = [str(specification.python), specification.bootstrap, specification.pip, builder]
+    identity: list = [
+        str(specification.python),
+        specification.bootstrap,
+        specification.pip,
+        builder,
+    ]
     if builder == "interpreter" and interpreter:
         identity.append(inspect(interpreter))
     elif builder == "venv":

@@ -102,15 +102,22 @@ def fetch(corpus: dict, output: Path) -> str:
             problems.append(str(error))
             print(f"    mirror given up: {error}", file=sys.stderr)
     if corpus["stand_in"]:
-        print("    PTB is out of reach; going on with the stand-in, as every report will say.", file=sys.stderr)
+        print(
+            "    PTB is out of reach; going on with the stand-in, as every report will say.",
+            file=sys.stderr,
+        )
         return from_stand_in(output, digests)
     raise Unavailable("no mirror gave PTB: " + "; ".join(problems))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--corpus", required=True, type=json.loads, help="config's `corpus`, as JSON")
-    parser.add_argument("--output", required=True, type=Path, help="source.json; the files lie beside it")
+    parser.add_argument(
+        "--corpus", required=True, type=json.loads, help="config's `corpus`, as JSON"
+    )
+    parser.add_argument(
+        "--output", required=True, type=Path, help="source.json; the files lie beside it"
+    )
     arguments = parser.parse_args()
     folder = arguments.output.parent
     folder.mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,9 @@ def sources(*entries: str) -> list[str]:
     while queue:
         path = queue.pop()
         if not path.exists():
-            sys.exit(f"{path} does not exist; config/implementations.yaml names its implementation.")
+            sys.exit(
+                f"{path} does not exist; config/implementations.yaml names its implementation."
+            )
         if path not in found:
             found.add(path)
             queue.extend(_imports(path))

@@ -1,63 +1,83 @@
 """What is stale, and about how long it takes on this machine, from what earlier records took.
 
-    python scripts/plan_run.py SNAKEMAKE [OPTION ...]      (the command that would do the run)
+python scripts/plan_run.py SNAKEMAKE [OPTION ...]      (the command that would do the run)
 """
 
-import json
+import re
 import statistics
 import subprocess
 import sys
-from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-MEASURED = ("results/checks/", "results/records/")
+from measurement.record import read_json
+
+MEASURING = {"check_implementation": "results/checks", "time_cell": "results/records"}
 
 
-def stale(command: list[str]) -> list[tuple[str, str]]:
-    """(rule, first output) of every job that the command would run."""
+def stale(command: list[str]) -> dict[str, list[str]]:
+    """{rule: outputs} of everything that the command would make again."""
     done = subprocess.run([*command, "--summary"], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr or done.stdout)
     lines = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
-    header, rows = lines[0], [dict(zip(lines[0], line, strict=False)) for line in lines[1:]]
-    assert "plan" in header, f"an unknown Snakemake summary: {header}"
-    return [(row["rule"], row["output_file"]) for row in rows if row["plan"] != "no update"]
+    table = pd.DataFrame(lines[1:], columns=lines[0])
+    table = table[table["plan"] != "no update"]
+    return table.groupby("rule")["output_file"].apply(list).to_dict()
 
 
-def seconds(record: dict, batches: int) -> float:
-    """Expected length of a job that left this record, at another number of batches."""
-    samples = record.get("samples")
-    if not samples:
-        return record["seconds"]
-    mean = statistics.mean(samples)
-    return record["seconds"] + mean * (batches - len(samples) - len(record["warmup"]))
+def seconds(path: Path) -> float | None:
+    """What the job behind an earlier record took; None without one, or if it took none."""
+    record = read_json(str(path)) if path.exists() else {}
+    return record["seconds"] if record.get("status") == "ok" else None
+
+
+def estimate(outputs: Iterable[str], folder: str) -> tuple[float, int]:
+    """(seconds, jobs without an earlier record). A job without one is expected to take the median of
+    its own implementation's earlier ones, or of all, on this machine."""
+    earlier = {path: seconds(path) for path in Path(folder).rglob("*.json")}
+    known = {path: value for path, value in earlier.items() if value is not None}
+    total, unknown = 0.0, 0
+    for path in map(Path, outputs):
+        if path in known:
+            total += known[path]
+            continue
+        unknown += 1
+        like = [value for other, value in known.items() if other.parent == path.parent]
+        if like or known:
+            total += statistics.median(like or known.values())
+    return total, unknown
 
 
 def main() -> None:
-    command = sys.argv[1:]
-    jobs = stale(command)
-    protocol = json.loads(Path("results/context.json").read_text())["config"]["protocol"] if Path(
-        "results/context.json"
-    ).exists() else {"warmup_batches": 0, "timed_batches": 0}
-    batches = protocol["warmup_batches"] + protocol["timed_batches"]
-    counts, known, unknown = defaultdict(int), defaultdict(float), defaultdict(int)
-    for rule, output in jobs:
-        counts[rule] += 1
-        path = Path(output)
-        if output.startswith(MEASURED) and path.exists():
-            known[rule] += seconds(json.loads(path.read_text()), batches)
-        else:
-            unknown[rule] += 1
-    table = Table("rule", "stale", "known from earlier records", "without a record")
-    for rule in counts:
-        table.add_row(rule, str(counts[rule]), f"{known[rule] / 60:.1f} min", str(unknown[rule]))
+    pending = stale(sys.argv[1:])
     console = Console()
-    console.print(table if jobs else "Nothing is stale.")
-    for _, output in jobs:
-        console.print(f"  {output}", highlight=False)
+    if not pending:
+        console.print("Nothing is stale.")
+        return
+    table = Table("rule", "stale", "of these never run here", "expected")
+    total = 0.0
+    for rule, outputs in pending.items():
+        if rule in MEASURING:
+            expected, unknown = estimate(outputs, MEASURING[rule])
+            total += expected
+            table.add_row(rule, str(len(outputs)), str(unknown), f"{expected / 60:.1f} min")
+        else:
+            table.add_row(rule, str(len(outputs)), "", "")
+    console.print(table)
+    for rule in MEASURING:
+        for output in sorted(pending.get(rule, [])):
+            console.print("  " + re.sub(r"^results/", "", output), highlight=False)
+    console.print(
+        f"Checks and timings: about {total / 60:.0f} minutes, if the protocol is that of the earlier "
+        "records."
+        if total
+        else "No earlier record: how long it takes is not known."
+    )
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ import re
 from pathlib import Path
 
 import jinja2
-import matrix
 import pandas as pd
 from markdown_it import MarkdownIt
+
+import matrix
 from measurement.record import read_json
 from reporting import figures
 
@@ -105,7 +106,9 @@ def main() -> None:
             name,
             document=document,
             tables=tables(document, own),
-            implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict("records"),
+            implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict(
+                "records"
+            ),
             figures=drawn,
             parameters={key: parameters(value) for key, value in document["benchmarks"].items()},
         )

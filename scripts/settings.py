@@ -6,6 +6,8 @@ from pathlib import Path
 
 import jsonschema
 import yaml
+
+from environments import EnvironmentProblem
 from measurement import machine
 
 SCHEMAS = Path("workflow/schemas")
@@ -63,6 +65,19 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
             known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
     return config
+
+
+def stops_with_a_line(function):
+    """Turn a problem with an environment file or an interpreter into one line, without a trace."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments):
+        try:
+            return function(*arguments)
+        except EnvironmentProblem as problem:
+            sys.exit(f"environments: {problem}")
+
+    return wrapped
 
 
 def devices(config: dict) -> list[str]:

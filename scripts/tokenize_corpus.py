@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from measurement.record import read_json, write_json
 
 START, END = "<s>", "</s>"
@@ -36,9 +37,13 @@ def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], li
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", required=True, type=Path, help="source.json beside the text files")
+    parser.add_argument(
+        "--source", required=True, type=Path, help="source.json beside the text files"
+    )
     parser.add_argument("--stride", required=True, type=int, help="tokens from window to window")
-    parser.add_argument("--output", required=True, type=Path, help="corpus.json; tokens lie beside it")
+    parser.add_argument(
+        "--output", required=True, type=Path, help="corpus.json; tokens lie beside it"
+    )
     arguments = parser.parse_args()
     folder = arguments.output.parent
     tokens, vocabulary = tokenize(arguments.source.parent, ["train", "valid", "test"])

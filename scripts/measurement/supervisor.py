@@ -161,5 +161,7 @@ def supervise(arguments):
             {"started": record["started"], "status": found["status"], "reason": found["reason"]},
         )
     if found["status"] != "ok":
-        sys.stderr.write("    %s %s: %s: %s\n" % (job["kind"], name, found["status"], found["reason"]))
+        sys.stderr.write(
+            "    %s %s: %s: %s\n" % (job["kind"], name, found["status"], found["reason"])
+        )
     write_json(arguments.output, record)

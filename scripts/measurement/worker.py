@@ -77,7 +77,9 @@ def main():
     """Run the job; whatever happens, leave a result."""
     job, result = read_json(sys.argv[1]), sys.argv[2]
     channel = os.fdopen(int(sys.argv[3]), "w")
-    name = "{benchmark} {implementation} {phase} {device} in {environment}".format(**job["identity"])
+    name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
+        **job["identity"]
+    )
     last = [0.0]
 
     def progress(message):

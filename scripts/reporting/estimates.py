@@ -68,7 +68,9 @@ def flags(records: Sequence[dict]) -> list[str]:
             found.add("spread")
         if abs(drift(samples)) > DRIFT_LIMIT:
             found.add("drift")
-        if (interference(record["interference"], record["machine"]["cores"]) or 0) > INTERFERENCE_LIMIT:
+        if (
+            interference(record["interference"], record["machine"]["cores"]) or 0
+        ) > INTERFERENCE_LIMIT:
             found.add("interference")
     return sorted(found)
 

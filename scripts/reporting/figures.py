@@ -49,7 +49,9 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
             for position, cell in enumerate(shown.itertuples()):
                 framework = cell.implementation.split("/")[0]
                 if cell.status == "ok":
-                    axis.barh(position, cell.wall_s, color=COLOURS.get(framework, OTHER), height=0.62)
+                    axis.barh(
+                        position, cell.wall_s, color=COLOURS.get(framework, OTHER), height=0.62
+                    )
                     axis.plot(
                         [cell.wall_low_s, cell.wall_high_s], [position] * 2, color="black", lw=1.4
                     )

@@ -1,6 +1,8 @@
 # Helpers only: what the config means on this machine. Rules are in the other files.
+import csv
 import json
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +20,14 @@ BENCHMARKS = matrix.benchmarks(config["documents"])
 PROCESSES = range(1, config["protocol"]["processes"] + 1)
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 THREADS = config["protocol"]["threads"] or settings.usable_cores()
+# Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
+ALL_CORES = workflow.resource_settings.cores or 1
 CORPUS = "results/corpus/corpus.json"
 MEASURE = "scripts/measure_cell.py"
 
 
 @cache
+@settings.stops_with_a_line
 def environment(name):
     """How an environment is had here: its file, builder, base interpreter and fingerprint."""
     source = f"envs/{name}.yaml"
@@ -31,7 +36,9 @@ def environment(name):
     specification = environments.load(source)
     named = config["interpreters"].get(name)
     builder = "interpreter" if named else "conda" if CONDA else "venv"
-    found = None if named or CONDA else environments.find_interpreter(specification.python)
+    found = (
+        None if named or CONDA else environments.find_interpreter(specification.python)
+    )
     interpreter = named or (found and found[0])
     mark = environments.fingerprint(specification, builder, interpreter)
     return {
@@ -41,9 +48,11 @@ def environment(name):
         "fingerprint": mark,
         "record": f"results/environments/{name}-{mark}.json",
         "folder": f"{config['environment_folder']}/{name}-{mark}",
-        "conda": CONDA
-        and not named
-        and environments.conda_file(specification, source, "results/environments", mark),
+        "conda": (
+            environments.conda_file(specification, source, "results/environments", mark)
+            if builder == "conda"
+            else None
+        ),
     }
 
 
@@ -81,7 +90,11 @@ def job(kind, wildcards):
     }
     if kind == "time":
         identity["process"] = int(wildcards.process)
-    how = {"check": config["check"]} if kind == "check" else {"protocol": config["protocol"]}
+    how = (
+        {"check": config["check"]}
+        if kind == "check"
+        else {"protocol": config["protocol"]}
+    )
     return json.dumps(
         {
             "kind": kind,
@@ -117,3 +130,21 @@ def failed_attempts(kind, wildcards):
     the number is the one of its last run unless that run failed too."""
     path = Path(failures_file(kind, wildcards))
     return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def closing_message():
+    """What a finished run leaves: the pages, and how many rows have a number."""
+    with open("results/cells.csv") as table:
+        rows = [row for row in csv.DictReader(table) if row["device"] in DEVICES]
+    counts = Counter(row["status"] for row in rows)
+    pages = ["index", *config["documents"]]
+    return "\n".join(
+        [
+            "",
+            "Cells: "
+            + ", ".join(f"{number} {status}" for status, number in counts.items()),
+            "Rendered:",
+            *(f"  results/report/{page}.md and .html" for page in pages),
+            "All numbers: results/cells.csv",
+        ]
+    )

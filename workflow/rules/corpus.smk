@@ -8,15 +8,18 @@ rule fetch_corpus:
         script="scripts/fetch_corpus.py",
     output:
         "results/corpus/source.json",
+    log:
+        "results/logs/fetch_corpus.txt",
+    conda:
+        lambda w: environment("report")["conda"]
     params:
         corpus=lambda w: json.dumps(
             {key: value for key, value in config["corpus"].items() if key != "stride"}
         ),
         python=lambda w, input: python("report"),
-    conda:
-        environment("report")["conda"] or None
     shell:
         "{params.python} {input.script} --corpus {params.corpus:q} --output {output}"
+        " 2>&1 | tee {log}"
 
 
 rule tokenize_corpus:
@@ -26,11 +29,14 @@ rule tokenize_corpus:
         script="scripts/tokenize_corpus.py",
     output:
         CORPUS,
+    log:
+        "results/logs/tokenize_corpus.txt",
+    conda:
+        lambda w: environment("report")["conda"]
     params:
         stride=config["corpus"]["stride"],
         python=lambda w, input: python("report"),
-    conda:
-        environment("report")["conda"] or None
     shell:
         "{params.python} {input.script} --source {input.source} --stride {params.stride}"
         " --output {output}"
+        " 2>&1 | tee {log}"

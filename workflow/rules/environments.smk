@@ -8,6 +8,8 @@ rule build_environment:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
         "results/logs/environments/{environment}-{fingerprint}.txt",
+    conda:
+        lambda w: environment(w.environment)["conda"]
     params:
         has=lambda w, input: environment(w.environment),
         python=lambda w, input: (
@@ -18,8 +20,6 @@ rule build_environment:
             if environment(w.environment)["interpreter"]
             else ""
         ),
-    conda:
-        lambda w: environment(w.environment)["conda"] or None
     shell:
         "{params.python} {input.script} --specification {params.has[source]}"
         " --builder {params.has[builder]} --fingerprint {params.has[fingerprint]}"

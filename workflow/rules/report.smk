@@ -19,14 +19,17 @@ rule collect_records:
         ),
         parquet="results/cells.parquet",
         context="results/context.json",
+    log:
+        "results/logs/collect_records.txt",
+    conda:
+        lambda w: environment("report")["conda"]
     params:
         settings=lambda w: SETTINGS,
         python=lambda w, input: python("report"),
-    conda:
-        environment("report")["conda"] or None
     shell:
         "{params.python} scripts/collect_records.py --config {params.settings:q}"
         " --csv {output.csv} --parquet {output.parquet} --context {output.context}"
+        " 2>&1 | tee {log}"
 
 
 rule render_report:
@@ -74,10 +77,13 @@ rule render_report:
             for document in DOCUMENTS
             for device in DEVICES
         ),
+    conda:
+        lambda w: environment("report")["conda"]
+    log:
+        "results/logs/render_report.txt",
     params:
         python=lambda w, input: python("report"),
-    conda:
-        environment("report")["conda"] or None
     shell:
         "{params.python} scripts/render_report.py --cells {input.cells}"
         " --context {input.context} --folder results/report"
+        " 2>&1 | tee {log}"

@@ -11,15 +11,15 @@ rule time_cell:
         "results/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.json",
     log:
         "results/logs/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.txt",
+    conda:
+        lambda w: environment(w.environment)["conda"]
+    # All cores of the run: no other local job runs beside a clock, with no flag needed.
+    threads: ALL_CORES
     params:
         job=lambda w: job("time", w),
         failed_attempts=lambda w: failed_attempts("time", w),
         failures=lambda w, input: failures_file("time", w),
         python=lambda w, input: python(w.environment),
-    conda:
-        lambda w: environment(w.environment)["conda"] or None
-    # All cores of the run: no other local job runs beside a clock, with no flag needed.
-    threads: workflow.cores or 1
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
         " --environment {input.environment} --corpus {input.corpus} --check {input.check}"

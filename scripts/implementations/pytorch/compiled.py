@@ -4,11 +4,9 @@ TorchInductor fuses everything but the matrix product, forward and backward. The
 compiling the unrolled network takes minutes.
 """
 
-import torch
-
 from implementations.contract import Unsupported
 
-from .model import VERSION, LanguageModel
+from .model import VERSION
 
 
 def build(workload, weights, device, phase):

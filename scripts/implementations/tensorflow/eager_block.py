@@ -27,7 +27,7 @@ class Block(BlockLayout):
                 wcf=no_peephole,
                 wco=no_peephole,
                 b=bias,
-                **CELL
+                **CELL,
             ).h  # [T, B, H]
         return x
 

@@ -50,7 +50,7 @@ class Cell(BlockLayout):
                     wcf=no_peephole,
                     wco=no_peephole,
                     b=bias,
-                    **CELL
+                    **CELL,
                 )
                 h, c = step.h, step.cs
                 outputs.append(h)

@@ -91,7 +91,9 @@ class LanguageModel(Runner):
             tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, self._variables)
         ]
         zero = tf.constant(0.0)
-        beta_1, beta_2 = (tf.constant(self._workload.optimizer[key]) for key in ("beta_1", "beta_2"))
+        beta_1, beta_2 = (
+            tf.constant(self._workload.optimizer[key]) for key in ("beta_1", "beta_2")
+        )
         for variable, (m, v), gradient in zip(self._variables, self._moments, gradients):
             tf.raw_ops.ResourceApplyAdam(
                 var=variable.handle,
@@ -181,7 +183,9 @@ def configure(device, threads):
     if device == "gpu":
         if not gpus:
             raise Unsupported("TensorFlow %s sees no GPU" % tf.__version__)
-        tf.config.experimental.set_visible_devices(gpus[:1], "GPU")  # ops are placed on it by default
+        tf.config.experimental.set_visible_devices(
+            gpus[:1], "GPU"
+        )  # ops are placed on it by default
         tf.config.experimental.set_memory_growth(gpus[0], True)  # so that the peak means something
     elif gpus:
         tf.config.experimental.set_visible_devices([], "GPU")
