@@ -108,10 +108,10 @@ def main() -> None:
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
+                framework = record.get("framework", {"settings": {}})
+                known = environments.get(cell.environment, {}).get("settings", {})
                 environments[cell.environment] = record["environment"] | {
-                    key: record["framework"][key]
-                    for key in ("build", "settings")
-                    if "framework" in record
+                    "settings": known | framework["settings"]
                 }
                 corpus = record["corpus"] | {
                     "windows": record.get("windows", corpus.get("windows"))

@@ -30,6 +30,16 @@ def problems(content, name: str) -> list[str]:
     return found
 
 
+def require_valid(path: str, name: str) -> None:
+    """Stop with one line a mistake unless a YAML file is what its schema says."""
+    try:
+        content = yaml.safe_load(Path(path).read_text())
+    except yaml.YAMLError as error:
+        sys.exit(f"{path} is not YAML: {error}")
+    if found := problems(content, name):
+        sys.exit(f"{path} is not valid:\n" + "".join(f"  {line}\n" for line in found))
+
+
 def _parsed(value):
     """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
     if isinstance(value, str):
@@ -64,6 +74,8 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
         if not path.exists():
             known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
+        require_valid(str(path), "document")
+    require_valid("config/implementations.yaml", "implementations")
     return config
 
 

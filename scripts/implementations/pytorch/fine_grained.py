@@ -12,24 +12,34 @@ from torch import Tensor
 from .model import LanguageModel
 
 
-def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor:
-    """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
-    for w_input, w_recurrent, bias in layers:
-        length, batch, depth = x.size(0), x.size(1), x.size(2)
-        h = torch.zeros(batch, w_recurrent.size(1), dtype=x.dtype, device=x.device)  # [B, H]
-        c = torch.zeros_like(h)
-        from_input = torch.addmm(bias, x.reshape(length * batch, depth), w_input.t())
-        recurrent = w_recurrent.t()  # [H, 4H]
-        outputs = []
-        # unbind, for the gradient of indexing at every step would be as long as the sequence
-        for gates_t in from_input.view(length, batch, -1).unbind(0):  # [B, 4H]
-            i, f, g, o = torch.addmm(gates_t, h, recurrent).chunk(4, 1)  # [B, H] each
-            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-            h = torch.sigmoid(o) * torch.tanh(c)
-            outputs.append(h)
-        x = torch.stack(outputs)  # [T, B, H]
-    return x
+def lstm_cell(from_input: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> Tuple[Tensor, Tensor]:
+    """from_input [B, 4H], h and c [B, H], recurrent [H, 4H] -> the next h and c."""
+    i, f, g, o = torch.addmm(from_input, h, recurrent).chunk(4, 1)  # [B, H] each
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def unrolled(cell):
+    """The LSTM stack as loops over depth, then time, around `cell`."""
+
+    def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor:
+        """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
+        for w_input, w_recurrent, bias in layers:
+            length, batch, depth = x.size(0), x.size(1), x.size(2)
+            from_input = torch.addmm(bias, x.reshape(length * batch, depth), w_input.t())
+            recurrent = w_recurrent.t()  # [H, 4H]
+            h = torch.zeros(batch, w_recurrent.size(1), dtype=x.dtype, device=x.device)  # [B, H]
+            c = torch.zeros_like(h)
+            outputs = []
+            # unbind, for the gradient of indexing at every step would be as long as the sequence
+            for from_input_t in from_input.view(length, batch, -1).unbind(0):
+                h, c = cell(from_input_t, h, c, recurrent)
+                outputs.append(h)
+            x = torch.stack(outputs)  # [T, B, H]
+        return x
+
+    return lstm_stack
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, lstm_stack)
+    return LanguageModel(workload, weights, device, phase, unrolled(lstm_cell))

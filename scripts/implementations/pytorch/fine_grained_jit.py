@@ -2,19 +2,10 @@
 
 import torch
 
-from .fine_grained import lstm_stack
-from .model import VERSION, LanguageModel
+from .fine_grained import lstm_cell, unrolled
+from .model import LanguageModel
 
 
 def build(workload, weights, device, phase):
-    scripted = torch.jit.script(lstm_stack)
-
-    def unoptimised(x, layers):
-        with torch.jit.optimized_execution(False):
-            return scripted(x, layers)
-
-    # TorchScript 1.3 differentiates loops of primitive operators wrongly, and silently, unless its
-    # optimiser is off.
-    wrong_gradients = VERSION <= (1, 3) and phase == "training"
-    stack = unoptimised if wrong_gradients else scripted
+    stack = torch.jit.script(unrolled(lstm_cell))
     return LanguageModel(workload, weights, device, phase, stack)
