@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import jsonschema
@@ -85,6 +86,12 @@ def published(names: list[str]) -> pd.DataFrame:
     return table[CELL_KEY + numbers].rename(columns={name: f"published_{name}" for name in numbers})
 
 
+def shared(settings: list[dict]) -> dict:
+    """The settings that all implementations of an environment have in common."""
+    first = settings[0] if settings else {}
+    return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -99,6 +106,7 @@ def main() -> None:
     processes = range(1, config["protocol"]["processes"] + 1)
 
     rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
+    settings_of = defaultdict(list)
     for name in config["documents"]:
         for cell in matrix.cells_of(name):
             if cell.device not in config["devices"]:
@@ -108,11 +116,9 @@ def main() -> None:
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
-                framework = record.get("framework", {"settings": {}})
-                known = environments.get(cell.environment, {}).get("settings", {})
-                environments[cell.environment] = record["environment"] | {
-                    "settings": known | framework["settings"]
-                }
+                environments[cell.environment] = record["environment"]
+                if framework := record.get("framework"):
+                    settings_of[cell.environment].append(framework["settings"])
                 corpus = record["corpus"] | {
                     "windows": record.get("windows", corpus.get("windows"))
                 }
@@ -120,6 +126,7 @@ def main() -> None:
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
+    table["flags"] = table["flags"].fillna("")
     for column in ("processes", "batches", "published_line"):
         table[column] = table[column].astype("Int64")
     temporary = Path(arguments.csv + ".tmp")
@@ -132,7 +139,10 @@ def main() -> None:
         {
             "config": config,
             "machines": machines,
-            "environments": environments,
+            "environments": {
+                name: found | {"settings": shared(settings_of[name])}
+                for name, found in environments.items()
+            },
             "corpus": corpus,
             "threads": sorted(tally),
         },

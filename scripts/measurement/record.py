@@ -19,7 +19,7 @@ def write_json(path, content):
     temporary = "%s.%d.tmp" % (path, os.getpid())
     try:
         with open(temporary, "w") as stream:
-            json.dump(content, stream, indent=1, sort_keys=True)
+            json.dump(content, stream, indent=1)
             stream.write("\n")
             stream.flush()
             os.fsync(stream.fileno())

@@ -16,7 +16,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "axes.grid.axis": "x",
+    "axes.axisbelow": True,
     "grid.alpha": 0.3,
     "svg.hashsalt": "flexibility",  # the same figure gives the same file
     "svg.fonttype": "none",  # text stays text: searchable, and readable aloud
@@ -49,16 +49,14 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
             for position, cell in enumerate(shown.itertuples()):
                 framework = cell.implementation.split("/")[0]
                 if cell.status == "ok":
-                    axis.barh(
-                        position, cell.wall_s, color=COLOURS.get(framework, OTHER), height=0.62
-                    )
-                    axis.plot(
-                        [cell.wall_low_s, cell.wall_high_s], [position] * 2, color="black", lw=1.4
-                    )
+                    colour = COLOURS.get(framework, OTHER)
+                    low, high = cell.wall_low_s, cell.wall_high_s
+                    axis.plot([low, high], [position] * 2, color=colour, lw=3, alpha=0.5)
+                    axis.plot(cell.wall_s, position, "o", color=colour, markersize=7)
                     axis.annotate(
                         f"{cell.wall_s:.3g}",
-                        (max(cell.wall_s, cell.wall_high_s), position),
-                        xytext=(4, 0),
+                        (max(cell.wall_s, high), position),
+                        xytext=(7, 0),
                         textcoords="offset points",
                         va="center",
                         fontsize=8,
@@ -82,9 +80,11 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
                 label="published (its own machine)",
             )
             axis.set(xscale="log", xlabel="wall time of one batch (s)", title=phase)
-            axis.margins(x=0.12)
+            axis.margins(x=0.14)
+            axis.set_ylim(-0.8, len(rows) - 0.2)
         axes[0].set_yticks(range(len(names)), names)
-        axes[0].tick_params(axis="y", length=0)
+        for axis in axes:
+            axis.tick_params(axis="y", length=0)
         if cells["published_wall_s"].notna().any():
             axes[-1].legend(loc="lower right", fontsize=8)
         figure.suptitle(title, fontweight="bold")
@@ -94,7 +94,7 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
         return f"{title}: no row was measured."
     fastest, slowest = measured.iloc[0], measured.iloc[-1]
     return (
-        f"{title}: bars of wall time a batch for {len(measured)} measured cells, from "
+        f"{title}: wall time a batch of {len(measured)} measured cells, from "
         f"{fastest['wall_s']:.3g} s ({fastest['label']}, {fastest['phase']}) to {slowest['wall_s']:.3g} s "
         f"({slowest['label']}, {slowest['phase']})."
     )
