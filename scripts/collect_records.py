@@ -74,16 +74,12 @@ def absent(cell: Cell) -> dict:
 
 def published(names: list[str]) -> pd.DataFrame:
     """The documents' own numbers, by cell."""
-    tables = [
-        pd.read_csv(path)
-        for name in names
-        for path in Path("config/published").glob(f"*-{name}.csv")
-    ]
-    if not tables:
-        return pd.DataFrame(columns=CELL_KEY)
-    table = pd.concat(tables)
-    numbers = ["wall_s", "elapsed_s", "sequences_per_s", "line"]
-    return table[CELL_KEY + numbers].rename(columns={name: f"published_{name}" for name in numbers})
+    numbers = {
+        name: f"published_{name}" for name in ("wall_s", "elapsed_s", "sequences_per_s", "line")
+    }
+    tables = [pd.read_csv(path) for name in names for path in matrix.published_files(name)]
+    table = pd.concat(tables) if tables else pd.DataFrame(columns=[*CELL_KEY, *numbers])
+    return table[[*CELL_KEY, *numbers]].rename(columns=numbers)
 
 
 def shared(settings: list[dict]) -> dict:

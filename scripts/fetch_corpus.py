@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import http.client
 import json
 import shutil
 import sys
@@ -42,6 +43,8 @@ def _attempt(url: str, partial: Path) -> None:
         resumed = response.status == 206
         with open(partial, "ab" if resumed else "wb") as stream:
             shutil.copyfileobj(response, stream)
+        if response.length:  # what is left of its Content-Length
+            raise OSError(f"the connection ended {response.length} bytes early")
 
 
 def download(url: str, destination: Path, expected: str) -> None:
@@ -56,7 +59,7 @@ def download(url: str, destination: Path, expected: str) -> None:
         except Unavailable as error:
             partial.unlink()  # whole but wrong: there is nothing to resume
             problem = error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             if isinstance(error, urllib.error.HTTPError) and error.code == 416:
                 partial.unlink(missing_ok=True)  # the leftover is longer than the file
             problem = Unavailable(f"{url}: {error}")

@@ -46,6 +46,11 @@ def document(name: str) -> dict:
     return yaml.safe_load((CONFIG / "documents" / f"{name}.yaml").read_text())
 
 
+def published_files(name: str) -> list[str]:
+    """The files of numbers that were published for a document."""
+    return sorted(map(str, (CONFIG / "published").glob(f"*-{name}.csv")))
+
+
 @functools.cache
 def implementations() -> tuple[dict, ...]:
     """The entries of config/implementations.yaml, in order."""
@@ -91,9 +96,9 @@ def _imports(path: Path) -> Iterator[Path]:
             module = ".".join(base + ([node.module] if node.module else []))
             names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
         for name in names:
-            file = SCRIPTS.joinpath(*name.split(".")).with_suffix(".py")
-            if file.exists():
-                yield file
+            file = SCRIPTS.joinpath(*name.split("."))
+            packages = [folder / "__init__.py" for folder in (file, *file.parents)]
+            yield from filter(Path.exists, [file.with_suffix(".py"), *packages])
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """The configuration, validated, and what it means on this machine."""
 
 import functools
+import operator
 import sys
 from pathlib import Path
 
@@ -50,6 +51,16 @@ def _parsed(value):
     return value
 
 
+def _with_types(config: dict, name: str) -> dict:
+    """Read each string that stands where the schema wants another type: `stride: "2"`."""
+    validator = jsonschema.Draft202012Validator(schema(name))
+    for error in list(validator.iter_errors(config)):
+        if isinstance(error.instance, str) and error.absolute_path:
+            *parents, key = error.absolute_path
+            functools.reduce(operator.getitem, parents, config)[key] = _parsed(error.instance)
+    return config
+
+
 def _merged(base: dict, over: dict) -> dict:
     return {
         **base,
@@ -67,6 +78,7 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
     one line a mistake."""
     base = yaml.safe_load(Path(default).read_text())
     config = _merged(base, {key: _parsed(value) for key, value in config.items()})
+    config = _with_types(config, "config")
     if found := problems(config, "config"):
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     for name in config["documents"]:

@@ -14,10 +14,10 @@ RETRIED = ("incorrect", "failed", "timeout", "out-of-memory")
 def write_json(path, content):
     """Write `content` to `path` in one step: a reader sees the old file, the new one, or none."""
     folder = os.path.dirname(path)
-    if folder:
-        os.makedirs(folder, exist_ok=True)
     temporary = "%s.%d.tmp" % (path, os.getpid())
     try:
+        if folder:
+            os.makedirs(folder, exist_ok=True)
         with open(temporary, "w") as stream:
             json.dump(content, stream, indent=1)
             stream.write("\n")

@@ -1,0 +1,49 @@
+"""Check every implementation of an environment at a tiny shape, in that environment; print verdicts.
+
+    python run_contract.py IMPLEMENTATION ...
+
+Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
+an environment, because importing TensorFlow takes longer than all its checks.
+"""
+
+import json
+import sys
+import tempfile
+import traceback
+
+from implementations.contract import Unsupported
+from measurement import checking
+from measurement.worker import module_of
+from tests import tiny
+
+
+def verdict(implementation, phase, folder):
+    """{"status", "reason", "errors"} of one implementation at the tiny shape."""
+    workload = tiny.workload(folder)
+    weights = workload.weights()
+    try:
+        runner = module_of(implementation).build(workload, weights, "cpu", phase)
+        facts = runner.describe()
+        found = checking.check(runner, workload, weights, phase, tolerance=1e-4, steps=4)
+    except Unsupported as error:
+        return {"status": "unsupported", "reason": str(error)}
+    except Exception:
+        return {"status": "failed", "reason": traceback.format_exc()}
+    runner.synchronise()
+    return dict(found, facts=facts, device_peak_bytes=runner.device_peak_bytes())
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        tiny.write_corpus(folder)
+        verdicts = {
+            implementation: {
+                phase: verdict(implementation, phase, folder) for phase in ("forward", "training")
+            }
+            for implementation in sys.argv[1:]
+        }
+    print(json.dumps(verdicts))
+
+
+if __name__ == "__main__":
+    main()

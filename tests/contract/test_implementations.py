@@ -1,0 +1,65 @@
+"""Every implementation keeps the contract: the reference's results, in its own environment."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import environments
+import matrix
+
+CASES = [
+    (environment, entry["implementation"])
+    for entry in matrix.implementations()
+    for environment in entry["environments"]
+]
+GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
+
+
+@functools.cache
+def interpreter(environment: str) -> str:
+    """The environment's interpreter, built by the workflow's own rule if it is not there yet."""
+    specification = environments.load(f"envs/{environment}.yaml")
+    found = environments.find_interpreter(specification.python)
+    if not found:
+        pytest.skip(f"no Python {specification.python} on this machine")
+    mark = environments.fingerprint(specification, "venv", found[0])
+    record = Path(f"results/environments/{environment}-{mark}.json")
+    python = Path(f".environments/{environment}-{mark}/bin/python")
+    if not (record.exists() and python.exists()):
+        record.unlink(missing_ok=True)
+        snakemake = Path(sys.executable).parent / "snakemake"
+        subprocess.run([snakemake, "--cores", "all", "--quiet", "all", "--", record], check=True)
+    assert json.loads(record.read_text())["status"] == "ok", record.read_text()
+    return str(python)
+
+
+@functools.cache
+def verdicts(environment: str) -> dict:
+    names = [implementation for where, implementation in CASES if where == environment]
+    done = subprocess.run(
+        [interpreter(environment), "tests/contract/run_contract.py", *names],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("phase", ["forward", "training"])
+@pytest.mark.parametrize(("environment", "implementation"), CASES)
+def test_agrees_with_the_reference(environment: str, implementation: str, phase: str) -> None:
+    found = verdicts(environment)[implementation][phase]
+    family = {e["implementation"]: e["family"] for e in matrix.implementations()}[implementation]
+    if family in GPU_ONLY:
+        assert found["status"] == "unsupported" and "GPU" in found["reason"]
+        return
+    assert found["status"] == "ok", found["reason"]
+    assert max(found["errors"].values()) < 1e-5
+    assert found["facts"]["framework_version"]
+    assert found["device_peak_bytes"] is None

@@ -1,0 +1,56 @@
+"""The model that every plain style runs; a wrong style overrides `altered` or `kept`."""
+
+import numpy as np
+
+from implementations.contract import Runner, Unsupported
+from measurement import reference
+
+
+class Model(Runner):
+    """The float64 reference on float32 weights."""
+
+    def __init__(self, workload, weights, device, phase):
+        if device != "cpu":
+            raise Unsupported("NumPy runs on CPUs only")
+        self._training = phase == "training"
+        self._weights = dict(weights)
+        self._adam = reference.Adam(workload.optimizer)
+
+    def step(self, inputs, targets):
+        if not self._training:
+            return {
+                "logits": self.altered({"logits": reference.logits(self._weights, inputs)})[
+                    "logits"
+                ]
+            }
+        loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets)
+        found = self.altered(dict(gradients, loss=loss))
+        loss = found.pop("loss")
+        updated = self.kept(self._adam.update(self._weights, found))
+        self._weights = {name: value.astype(np.float32) for name, value in updated.items()}
+        return {"loss": loss, "gradients": found}
+
+    def altered(self, found):
+        """Gradients and loss (or logits), by name, before anything uses them."""
+        return found
+
+    def kept(self, updated):
+        """The weights after an update, before they are stored."""
+        return updated
+
+    def synchronise(self):
+        pass
+
+    def results(self, handle):
+        return handle
+
+    def parameters(self):
+        return self._weights
+
+    def describe(self):
+        return {
+            "framework": "NumPy",
+            "framework_version": np.__version__,
+            "build": {},
+            "settings": {"threads": 1},
+        }

@@ -1,0 +1,33 @@
+"""A benchmark and a corpus small enough for a test. Python 3.6 syntax: environments run this too."""
+
+import json
+import os
+
+import numpy as np
+
+from measurement.workload import Workload
+
+BENCHMARK = {
+    "vocabulary": 11,
+    "embedding": 5,
+    "layers": 2,
+    "hidden": 4,
+    "length": 4,
+    "batch": 3,
+    "optimizer": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1.0e-8},
+}
+STRIDE = 3
+
+
+def write_corpus(folder, tokens=200):
+    """A token stream as tokenize_corpus.py leaves it, in `folder`; returns the stream."""
+    stream = np.random.RandomState(1).randint(0, BENCHMARK["vocabulary"], tokens).astype(np.int32)
+    np.save(os.path.join(str(folder), "train.npy"), stream)
+    with open(os.path.join(str(folder), "corpus.json"), "w") as description:
+        json.dump({"stride": STRIDE}, description)
+    return stream
+
+
+def workload(folder, seed=0, threads=1):
+    """The tiny benchmark over the corpus in `folder`."""
+    return Workload(BENCHMARK, str(folder), seed, threads=threads)

@@ -1,0 +1,89 @@
+"""Building an environment without a network: from a wheel made here, and what goes wrong."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
+    """A wheel of the given files that pip installs without looking anything up."""
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = f"{name}-{version}.dist-info"
+    entries = files | {
+        f"{facts}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{facts}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{entry},,\n" for entry in [*entries, f"{facts}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for entry, text in (entries | {f"{facts}/RECORD": record}).items():
+            wheel.writestr(entry, text)
+
+
+def build(folder: Path, builder: str, *options: str, pins: tuple[str, ...]) -> tuple[dict, str]:
+    """(record, what was printed); building must end well itself, whatever the environment."""
+    lines = "".join(f"\n      - {pin}" for pin in ("--no-index", f"--find-links {folder}", *pins))
+    specification = folder / "lab.yaml"
+    specification.write_text(f"dependencies:\n  - python ={HERE}\n  - pip\n  - pip:{lines}\n")
+    arguments = ["--specification", specification, "--builder", builder, "--fingerprint", "0" * 8]
+    arguments += ["--folder", folder / "venv", "--log", folder / "log", "--output", folder / "out"]
+    command = [sys.executable, ROOT / "scripts" / "build_environment.py", *arguments, *options]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "out").read_text()), done.stderr
+
+
+def test_virtual_environment(tmp_path: Path) -> None:
+    write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
+    found, _ = build(tmp_path, "venv", "--interpreter", sys.executable, pins=("abacus==1.5",))
+    assert (found["status"], found["reason"]) == ("ok", "")
+    assert found["packages"]["abacus"] == "1.5"
+    assert found["pins"] == {"abacus": "1.5"}
+    assert found["python"].startswith(HERE)
+    python = tmp_path / "venv" / "bin" / "python"
+    printed = subprocess.check_output([python, "-c", "import abacus; print(abacus.beads)"])
+    assert printed.strip() == b"10"
+
+
+def test_pin_that_nobody_has(tmp_path: Path) -> None:
+    found, printed = build(tmp_path, "venv", "--interpreter", sys.executable, pins=("abacus==9.9",))
+    assert found["status"] == "failed"
+    assert found["reason"].startswith("pip: ERROR: ")
+    assert "abacus==9.9" in found["reason"]
+    assert "environment lab: failed: pip: ERROR: " in printed
+
+
+def test_missing_interpreter(tmp_path: Path) -> None:
+    found, _ = build(tmp_path, "venv", pins=())
+    assert found["status"] == "unsupported"
+    assert found["reason"].startswith(f"no Python =={HERE}.* on this machine (looked on PATH")
+
+
+@pytest.mark.parametrize(
+    ("pins", "reason"),
+    [
+        ((f"pytest=={pytest.__version__}",), None),
+        (("pytest==0.1",), f"pytest 0.1 is pinned, {pytest.__version__} is installed"),
+        (("abacus==1.5",), "abacus 1.5 is pinned, nothing is installed"),
+    ],
+)
+def test_named_interpreter(tmp_path: Path, pins: tuple[str, ...], reason: str | None) -> None:
+    found, printed = build(tmp_path, "interpreter", "--interpreter", sys.executable, pins=pins)
+    assert found["packages"]["pytest"] == pytest.__version__
+    assert found["status"] == ("failed" if reason else "ok")
+    if reason:
+        start = f"{sys.executable} does not have the versions of {tmp_path}/lab.yaml: "
+        assert found["reason"] == start + reason
+        assert f"environment lab: failed: {start}{reason}" in printed
+
+
+def test_named_interpreter_that_is_none(tmp_path: Path) -> None:
+    found, _ = build(tmp_path, "interpreter", "--interpreter", "/no/python", pins=())
+    assert found["status"] == "failed"
+    assert found["reason"].startswith("/no/python does not run as a Python interpreter")

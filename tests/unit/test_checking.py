@@ -1,0 +1,173 @@
+"""The gate: a right runner passes, and every kind of wrong one is found and named."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+from plain import skipped_bias, wrong_gradient
+from plain.model import Model
+
+from measurement import checking
+from measurement.workload import Workload
+
+TOLERANCE, STEPS = 1e-4, 3
+Change = Callable[[dict, int], None]
+
+
+class Planted(Model):
+    """A right model with an error planted: each change gets the named values and the step number."""
+
+    found: Change = staticmethod(lambda values, step: None)
+    updated: Change = staticmethod(lambda values, step: None)
+    steps = 0
+
+    def altered(self, found: dict) -> dict:
+        self.steps += 1
+        self.found(found, self.steps)
+        return found
+
+    def kept(self, updated: dict) -> dict:
+        self.updated(updated, self.steps)
+        return updated
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Workload:
+    tiny.write_corpus(tmp_path)
+    return tiny.workload(tmp_path)
+
+
+def verdict(runner: Model, work: Workload, phase: str) -> dict:
+    return checking.check(runner, work, work.weights(), phase, TOLERANCE, STEPS)
+
+
+def planted(work: Workload, phase: str, **changes: Change) -> dict:
+    runner = Planted(work, work.weights(), "cpu", phase)
+    for name, change in changes.items():
+        setattr(runner, name, change)
+    found = verdict(runner, work, phase)
+    assert runner.steps == STEPS
+    return found
+
+
+@pytest.mark.parametrize("phase", ["forward", "training"])
+def test_right_runner_passes(work: Workload, phase: str) -> None:
+    found = verdict(Model(work, work.weights(), "cpu", phase), work, phase)
+    assert (found["status"], found["reason"]) == ("ok", "")
+    assert max(found["errors"].values()) < TOLERANCE
+
+
+def test_training_compares_every_quantity(work: Workload) -> None:
+    found = verdict(Model(work, work.weights(), "cpu", "training"), work, "training")
+    kinds = ("initial", "gradient", "update")
+    expected = {"loss"} | {f"{kind}:{name}" for kind in kinds for name in work.weights()}
+    assert set(found["errors"]) == expected
+    assert found["gradient_error"] is not None
+
+
+def test_wrong_logits(work: Workload) -> None:
+    def change(values: dict, step: int) -> None:
+        values["logits"][0, 0, 0] += 0.01
+
+    found = planted(work, "forward", found=change)
+    assert found["status"] == "incorrect"
+    assert found["reason"].startswith("logits is off by")
+    assert "tolerance 1e-04" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["loss", "embedding", "lstm.1.input", "lstm.0.recurrent", "lstm.1.bias", "projection.bias"],
+)
+def test_wrong_loss_or_gradient(work: Workload, name: str) -> None:
+    def change(values: dict, step: int) -> None:
+        values[name] = values[name] * 1.001
+
+    found = planted(work, "training", found=change)
+    assert found["status"] == "incorrect"
+    wrong = [key for key, error in found["errors"].items() if error > TOLERANCE]
+    assert wrong == ["loss" if name == "loss" else f"gradient:{name}"]
+
+
+def test_error_that_begins_at_the_last_step(work: Workload) -> None:
+    """Compilers that profile first go wrong later."""
+
+    def change(values: dict, step: int) -> None:
+        if step == STEPS:
+            values["lstm.0.input"] *= 1.001
+
+    found = planted(work, "training", found=change)
+    assert found["reason"].startswith("gradient:lstm.0.input is off by 0.001 ")
+
+
+def test_nan_is_never_within_tolerance(work: Workload) -> None:
+    def change(values: dict, step: int) -> None:
+        values["lstm.0.bias"][0] = np.nan
+
+    found = planted(work, "training", found=change)
+    assert found["status"] == "incorrect"
+    assert found["errors"]["gradient:lstm.0.bias"] == float("inf")
+
+
+def test_transposed_gradient(work: Workload) -> None:
+    class Transposed(Model):
+        def results(self, handle: dict) -> dict:
+            gradients = dict(handle["gradients"])
+            gradients["lstm.0.input"] = gradients["lstm.0.input"].T
+            return dict(handle, gradients=gradients)
+
+    try:
+        found = verdict(Transposed(work, work.weights(), "cpu", "training"), work, "training")
+    except ValueError:  # Adam's arithmetic refuses the shape: the worker reports `failed`
+        return
+    assert found["status"] == "incorrect"
+
+
+def test_update_with_another_learning_rate(work: Workload) -> None:
+    """Right gradients, wrong optimizer."""
+    before = work.weights()["lstm.1.recurrent"]
+
+    def change(values: dict, step: int) -> None:
+        if step == 1:
+            values["lstm.1.recurrent"] = before + 1.01 * (values["lstm.1.recurrent"] - before)
+
+    found = planted(work, "training", updated=change)
+    assert found["reason"].startswith("update:lstm.1.recurrent is off by 0.01 ")
+
+
+def test_other_initial_weights(work: Workload) -> None:
+    weights = work.weights()
+    weights["projection.bias"] = np.zeros_like(weights["projection.bias"])
+    runner = Model(work, weights, "cpu", "training")
+    assert verdict(runner, work, "training")["errors"]["initial:projection.bias"] > TOLERANCE
+
+
+def test_planted_wrong_gradient_module(work: Workload) -> None:
+    runner = wrong_gradient.build(work, work.weights(), "cpu", "training")
+    found = verdict(runner, work, "training")
+    assert found["status"] == "incorrect"
+    assert found["reason"].startswith("gradient:lstm.0.recurrent is off by 0.001 ")
+    assert found["gradient_error"] == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_planted_skipped_bias_module(work: Workload) -> None:
+    runner = skipped_bias.build(work, work.weights(), "cpu", "training")
+    found = verdict(runner, work, "training")
+    assert found["status"] == "incorrect"
+    assert found["reason"].startswith("update:lstm.0.bias is off by 1 ")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected", "error"),
+    [
+        ([1.0, 2.0], [1.0, 4.0], 0.5),
+        ([0.0], [0.0], 0.0),
+        ([0.5], [0.0], 0.5),
+        ([1.0], [1.0, 1.0], float("inf")),
+        ([np.inf], [1.0], float("inf")),
+    ],
+)
+def test_relative_error(value: list, expected: list, error: float) -> None:
+    assert checking.relative_error(value, expected) == error

@@ -1,0 +1,168 @@
+"""Environment files: what is read from them, and what makes an environment another one."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import environments
+from environments import EnvironmentProblem, Specification
+
+FILE = """\
+name: lab
+channels: [conda-forge]
+dependencies:
+  - python {python}
+  - pip{bootstrap}
+  - pip:
+      - --extra-index-url https://example.org/simple
+      - torch=={torch}
+      - Some_Package[extra]==1.0.post1
+      - elsewhere==9.9; os_name == "nowhere"
+      - here==2.0; os_name != "nowhere"
+      - unpinned>=3
+"""
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def specification(
+    folder: Path,
+    text: str | None = None,
+    python: str = ">=3.10,<3.14",
+    bootstrap: str = "",
+    torch: str = "2.13.0",
+) -> Specification:
+    """The environment file `lab.yaml` with these values, or this text, parsed."""
+    path = folder / "lab.yaml"
+    path.write_text(text or FILE.format(python=python, bootstrap=bootstrap, torch=torch))
+    environments.load.cache_clear()
+    return environments.load(str(path))
+
+
+def test_pins_of_this_platform(tmp_path: Path) -> None:
+    found = specification(tmp_path)
+    assert found.name == "lab"
+    assert found.pins == {"torch": "2.13.0", "some-package": "1.0.post1", "here": "2.0"}
+    assert "--extra-index-url https://example.org/simple" in found.pip
+    assert found.bootstrap == ()
+
+
+def test_bootstrap_pip(tmp_path: Path) -> None:
+    assert specification(tmp_path, bootstrap="=21.3.1").bootstrap == ("pip==21.3.1",)
+
+
+@pytest.mark.parametrize(
+    ("conda", "inside", "outside"),
+    [
+        (">=3.10,<3.14", ["3.10.0", "3.13.9"], ["3.9.18", "3.14.0"]),
+        ("=3.7", ["3.7.0", "3.7.16"], ["3.8.0", "3.70.1"]),
+        ("==3.5.*", ["3.5.10"], ["3.6.15"]),
+        ("==3.11.7", ["3.11.7"], ["3.11.8"]),
+    ],
+)
+def test_conda_versions_of_python(
+    tmp_path: Path, conda: str, inside: list[str], outside: list[str]
+) -> None:
+    python = specification(tmp_path, python=conda).python
+    assert all(version in python for version in inside)
+    assert not any(version in python for version in outside)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dependencies: [numpy]",
+        "name: lab",
+        "[unclosed",
+        "just words",
+        "dependencies: [python >=x]",
+    ],
+)
+def test_no_environment_file(tmp_path: Path, text: str) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is no environment file: it needs"):
+        specification(tmp_path, text)
+
+
+def test_missing_file() -> None:
+    with pytest.raises(EnvironmentProblem, match=r"^envs/none\.yaml does not exist"):
+        environments.load("envs/none.yaml")
+
+
+def test_mismatches(tmp_path: Path) -> None:
+    found = specification(tmp_path)
+    right = {"torch": "2.13.0+cpu", "some-package": "1.0.post1", "here": "2.0"}
+    assert found.mismatches(right) == []
+    assert found.mismatches(right | {"torch": "2.12.1"}) == [
+        "torch 2.13.0 is pinned, 2.12.1 is installed"
+    ]
+    del right["here"]
+    assert found.mismatches(right) == ["here 2.0 is pinned, nothing is installed"]
+
+
+class TestFingerprint:
+    """Named by eight digits: the parsed pins, the builder, the interpreter's version."""
+
+    def test_comments_and_layout_do_not_count(self, tmp_path: Path) -> None:
+        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
+        text = FILE.format(python=">=3.10,<3.14", bootstrap="", torch="2.13.0")
+        edited = "# about it\n" + text.replace("  - pip\n", "\n  - pip  # and this\n")
+        assert edited != text
+        found = environments.fingerprint(specification(tmp_path, edited), "venv", sys.executable)
+        assert found == plain
+        assert len(plain) == 8 and set(plain) <= set("0123456789abcdef")
+
+    @pytest.mark.parametrize(
+        "change", [{"torch": "2.13.1"}, {"python": ">=3.11,<3.14"}, {"bootstrap": "=21.3.1"}]
+    )
+    def test_versions_count(self, tmp_path: Path, change: dict[str, str]) -> None:
+        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
+        changed = specification(tmp_path, **change)
+        assert environments.fingerprint(changed, "venv", sys.executable) != plain
+
+    def test_builder_counts(self, tmp_path: Path) -> None:
+        found = specification(tmp_path)
+        marks = {
+            environments.fingerprint(found, builder, sys.executable)
+            for builder in ("venv", "conda", "interpreter")
+        }
+        assert len(marks) == 3
+
+    def test_packages_of_a_named_interpreter_count(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found, marks = specification(tmp_path), set()
+        for version in ("1.0", "1.1"):
+            facts = {"python": "3.11.7", "packages": {"numpy": version}}
+            monkeypatch.setattr(environments, "inspect", lambda python, facts=facts: facts)
+            marks.add(environments.fingerprint(found, "interpreter", "python"))
+        assert len(marks) == 2
+
+
+def test_inspect_this_interpreter() -> None:
+    found = environments.inspect(sys.executable)
+    assert found["python"].startswith(HERE)
+    assert found["packages"]["pytest"] == pytest.__version__
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+def test_inspect_what_is_no_interpreter(python: str) -> None:
+    with pytest.raises(EnvironmentProblem, match=f"^{python} does not run as a Python interpreter"):
+        environments.inspect(python)
+
+
+def test_find_interpreter(tmp_path: Path) -> None:
+    found = environments.find_interpreter(specification(tmp_path, python=f"={HERE}").python)
+    assert found is not None
+    assert found[1].startswith(f"{HERE}.")
+    assert environments.find_interpreter(specification(tmp_path, python="==3.5.*").python) is None
+
+
+def test_conda_file_has_no_comments(tmp_path: Path) -> None:
+    found = specification(tmp_path, "# why\n" + FILE.format(python="=3.7", bootstrap="", torch="1"))
+    path = environments.conda_file(found, str(tmp_path / "lab.yaml"), str(tmp_path / "out"), "mark")
+    assert "#" not in Path(path).read_text()
+    environments.load.cache_clear()
+    assert environments.load(path).pins == found.pins
+    before = Path(path).stat().st_mtime_ns
+    environments.conda_file(found, str(tmp_path / "lab.yaml"), str(tmp_path / "out"), "mark")
+    assert Path(path).stat().st_mtime_ns == before

@@ -1,0 +1,234 @@
+"""Fetching the corpus, against a server on the loopback interface that misbehaves on demand."""
+
+import hashlib
+import json
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import fetch_corpus
+import stand_in
+
+TEXTS = {split: f" {split} words \n".encode() * 4000 for split in ("train", "valid", "test")}
+DIGESTS = {split: hashlib.sha256(text).hexdigest() for split, text in TEXTS.items()}
+Answer = Callable[["Handler", bytes], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves TEXTS; a path /NAME/SPLIT is answered in the way that the server's script names."""
+
+    def do_GET(self) -> None:
+        name, split = self.path.strip("/").split("/")
+        self.server.requests.append((name, split, self.headers.get("Range")))  # type: ignore
+        plan = self.server.script.get(name, [])  # type: ignore
+        answer = plan.pop(0) if plan else whole
+        answer(self, TEXTS[split])
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def whole(handler: Handler, text: bytes) -> None:
+    """A well-behaved answer; honours Range."""
+    wanted = handler.headers.get("Range")
+    start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+    if start >= len(text):
+        handler.send_error(416)
+        return
+    handler.send_response(206 if wanted else 200)
+    handler.send_header("Content-Length", str(len(text) - start))
+    handler.end_headers()
+    handler.wfile.write(text[start:])
+
+
+def truncated(handler: Handler, text: bytes) -> None:
+    """Promises everything, sends half and hangs up."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(text)))
+    handler.end_headers()
+    handler.wfile.write(text[: len(text) // 2])
+
+
+def truncated_chunk(handler: Handler, text: bytes) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000\r\nabc")
+
+
+def without_range(handler: Handler, text: bytes) -> None:
+    del handler.headers["Range"]
+    whole(handler, text)
+
+
+def other_text(handler: Handler, text: bytes) -> None:
+    whole(handler, text.replace(b"words", b"wordz"))
+
+
+def missing(handler: Handler, text: bytes) -> None:
+    handler.send_error(404)
+
+
+def garbage(handler: Handler, text: bytes) -> None:
+    handler.wfile.write(b"this is no HTTP\r\n\r\n")
+
+
+def silent(handler: Handler, text: bytes) -> None:
+    """Hangs up without a word."""
+
+
+class Server(ThreadingHTTPServer):
+    requests: list[tuple[str, str, str | None]]
+    script: dict[str, list[Answer]]
+
+    def mirror(self, name: str, *answers: Answer) -> str:
+        """A mirror's address whose first answers are these, and the later ones good."""
+        self.script[name] = list(answers)
+        return f"http://127.0.0.1:{self.server_address[1]}/{name}/{{split}}"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(fetch_corpus.time, "sleep", lambda seconds: None)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server(("127.0.0.1", 0), Handler) as found:
+        found.requests, found.script = [], {}
+        thread = threading.Thread(target=found.serve_forever, args=(0.01,))
+        thread.start()
+        yield found
+        found.shutdown()
+        thread.join()
+
+
+def corpus(*mirrors: str, path: str | None = None, stand_in: bool = False) -> dict:
+    return {"path": path, "mirrors": list(mirrors), "sha256": DIGESTS, "stand_in": stand_in}
+
+
+def assert_whole(folder: Path) -> None:
+    found = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert found == {f"ptb.{split}.txt": text for split, text in TEXTS.items()}
+
+
+def unreachable() -> str:
+    """An address that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}/{{split}}"
+
+
+def test_download(server: Server, tmp_path: Path) -> None:
+    mirror = server.mirror("a")
+    assert fetch_corpus.fetch(corpus(mirror), tmp_path) == mirror
+    assert_whole(tmp_path)
+    assert [split for _, split, _ in server.requests] == list(DIGESTS)
+
+
+def test_truncated_download_is_resumed(server: Server, tmp_path: Path) -> None:
+    fetch_corpus.fetch(corpus(server.mirror("a", truncated)), tmp_path)
+    assert_whole(tmp_path)
+    half = len(TEXTS["train"]) // 2
+    assert server.requests[:2] == [("a", "train", None), ("a", "train", f"bytes={half}-")]
+
+
+def test_server_that_cannot_resume_starts_over(server: Server, tmp_path: Path) -> None:
+    fetch_corpus.fetch(corpus(server.mirror("a", truncated, without_range)), tmp_path)
+    assert_whole(tmp_path)
+    assert len(server.requests) == 4
+
+
+@pytest.mark.parametrize("length", [1000, len(TEXTS["train"]), len(TEXTS["train"]) + 1])
+def test_leftover_of_a_killed_run(server: Server, tmp_path: Path, length: int) -> None:
+    """A part of the file, all of it, and more than all of it."""
+    (tmp_path / "ptb.train.part").write_bytes((TEXTS["train"] + b"\n")[:length])
+    fetch_corpus.fetch(corpus(server.mirror("a")), tmp_path)
+    assert_whole(tmp_path)
+    assert server.requests[0] == ("a", "train", f"bytes={length}-")
+
+
+def test_leftover_of_another_file(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "ptb.train.part").write_bytes(b"something else")
+    fetch_corpus.fetch(corpus(server.mirror("a")), tmp_path)
+    assert_whole(tmp_path)
+
+
+@pytest.mark.parametrize("answer", [missing, garbage, silent, truncated_chunk, other_text])
+def test_a_bad_mirror_is_given_up_for_the_next(
+    server: Server, tmp_path: Path, answer: Answer
+) -> None:
+    bad, good = server.mirror("bad", *[answer] * fetch_corpus.ATTEMPTS), server.mirror("good")
+    assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
+    assert_whole(tmp_path)
+
+
+@pytest.mark.parametrize("answer", [missing, garbage, silent, other_text])
+def test_one_bad_answer_is_retried(server: Server, tmp_path: Path, answer: Answer) -> None:
+    mirror = server.mirror("a", answer)
+    assert fetch_corpus.fetch(corpus(mirror), tmp_path) == mirror
+    assert_whole(tmp_path)
+
+
+def test_unreachable_mirror_is_given_up_for_the_next(server: Server, tmp_path: Path) -> None:
+    good = server.mirror("good")
+    assert fetch_corpus.fetch(corpus(unreachable(), good), tmp_path) == good
+    assert_whole(tmp_path)
+
+
+def test_wrong_digest_says_what_came(server: Server, tmp_path: Path) -> None:
+    mirror = server.mirror("a", *[other_text] * fetch_corpus.ATTEMPTS)
+    with pytest.raises(fetch_corpus.Unavailable) as problem:
+        fetch_corpus.fetch(corpus(mirror), tmp_path)
+    found = hashlib.sha256(TEXTS["train"].replace(b"words", b"wordz")).hexdigest()
+    assert f"SHA-256 {found[:12]}..., expected {DIGESTS['train'][:12]}..." in str(problem.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stand_in_where_allowed(server: Server, tmp_path: Path) -> None:
+    bad = server.mirror("bad", *[missing] * fetch_corpus.ATTEMPTS)
+    assert fetch_corpus.fetch(corpus(bad, stand_in=True), tmp_path) == "stand-in"
+    assert (tmp_path / "ptb.valid.txt").read_text() == stand_in.split("valid")
+
+
+def test_local_folder(tmp_path: Path) -> None:
+    source, output = tmp_path / "source", tmp_path / "output"
+    source.mkdir(), output.mkdir()
+    for split, text in TEXTS.items():
+        (source / f"ptb.{split}.txt").write_bytes(text)
+    assert fetch_corpus.fetch(corpus(path=str(source)), output) == f"local folder {source}"
+    assert_whole(output)
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, output: Path, wanted: dict) -> None:
+    arguments = ["fetch_corpus.py", "--corpus", json.dumps(wanted), "--output", str(output)]
+    monkeypatch.setattr(sys, "argv", arguments)
+    fetch_corpus.main()
+
+
+@pytest.mark.parametrize("content", [None, b"another edition"])
+def test_local_folder_that_will_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    """A folder that the user named is never replaced by something else."""
+    if content:
+        (tmp_path / "ptb.train.txt").write_bytes(content)
+    wanted = corpus(path=str(tmp_path), stand_in=True)
+    with pytest.raises(SystemExit) as stop:
+        run_main(monkeypatch, tmp_path / "out" / "source.json", wanted)
+    reason = "is not the expected file" if content else "does not exist"
+    first = str(stop.value).splitlines()[0]
+    assert first.startswith(f"corpus: {tmp_path}/ptb.train.txt ") and reason in first
+
+
+def test_nothing_reached_and_no_stand_in(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nobody, bad = unreachable(), server.mirror("bad", *[missing] * fetch_corpus.ATTEMPTS)
+    with pytest.raises(SystemExit) as stop:
+        run_main(monkeypatch, tmp_path / "source.json", corpus(nobody, bad))
+    message = str(stop.value)
+    assert nobody.format(split="train") in message and bad.format(split="train") in message
+    assert "404" in message
+    for way_out in ("Three ways out", "corpus='{path: ", "corpus: mirrors:", "{stand_in: true}"):
+        assert way_out in message
+    assert not (tmp_path / "source.json").exists()

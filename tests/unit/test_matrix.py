@@ -1,0 +1,157 @@
+"""The matrix of cells, and which files a cell depends on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import matrix
+from matrix import Cell
+
+CELL = Cell("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder scripts/ in an empty project."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scripts").mkdir()
+    matrix.sources.cache_clear()
+    yield Path("scripts")
+    matrix.sources.cache_clear()
+
+
+def write(scripts: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = scripts / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_sources_are_what_is_imported_transitively(scripts: Path) -> None:
+    write(
+        scripts,
+        {
+            "main.py": "import os\nfrom tools import first\nimport tools.second\nimport numpy",
+            "tools/first.py": "def f():\n    from tools import third",
+            "tools/second.py": "import main",
+            "tools/third.py": "",
+            "tools/unused.py": "",
+        },
+    )
+    assert matrix.sources("scripts/main.py") == [
+        "scripts/main.py",
+        "scripts/tools/first.py",
+        "scripts/tools/second.py",
+        "scripts/tools/third.py",
+    ]
+
+
+def test_sources_follow_relative_imports(scripts: Path) -> None:
+    write(
+        scripts,
+        {
+            "a/b/style.py": "from .model import Model\nfrom . import helper\nfrom ..common import x",
+            "a/b/model.py": "from a.contract import Runner",
+            "a/b/helper.py": "",
+            "a/b/other.py": "",
+            "a/common.py": "",
+            "a/contract.py": "",
+        },
+    )
+    found = {path.removeprefix("scripts/a/") for path in matrix.sources("scripts/a/b/style.py")}
+    assert found == {"b/style.py", "b/model.py", "b/helper.py", "common.py", "contract.py"}
+
+
+def test_packages_run_their_init(scripts: Path) -> None:
+    """`import a.b` runs a/__init__.py and what that imports."""
+    write(
+        scripts,
+        {
+            "main.py": "from a.b import c",
+            "a/__init__.py": "import helper",
+            "a/b.py": "",
+            "helper.py": "",
+        },
+    )
+    assert matrix.sources("scripts/main.py") == [
+        "scripts/a/__init__.py",
+        "scripts/a/b.py",
+        "scripts/helper.py",
+        "scripts/main.py",
+    ]
+
+
+def test_missing_source(scripts: Path) -> None:
+    with pytest.raises(
+        SystemExit, match=r"^scripts/none\.py does not exist; config/implementations"
+    ):
+        matrix.sources("scripts/none.py")
+
+
+def test_an_implementation_knows_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Editing one style must leave the others' cells alone, unless they share code on purpose."""
+    found = matrix.sources(matrix.implementation_file("pytorch/fine-grained"))
+    assert "scripts/implementations/pytorch/fine_grained.py" in found
+    assert "scripts/implementations/pytorch/model.py" in found
+    assert "scripts/implementations/contract.py" in found
+    assert "scripts/implementations/pytorch/cell.py" not in found
+    assert not any("tensorflow" in path or "reporting" in path for path in found)
+
+
+def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
+    names = [entry["implementation"] for entry in matrix.implementations()]
+    assert len(names) == len(set(names))
+    documents = [path.stem for path in Path("config/documents").glob("*.yaml")]
+    for entry in matrix.implementations():
+        assert Path(matrix.implementation_file(entry["implementation"])).exists()
+        assert all(Path(f"envs/{name}.yaml").exists() for name in entry["environments"])
+        assert set(entry["benchmarks"]) <= set(matrix.benchmarks(documents))
+
+
+def test_every_row_is_in_a_table() -> None:
+    """On each device, each family of a document's implementations has a table that shows it."""
+    for path in Path("config/documents").glob("*.yaml"):
+        document = matrix.document(path.stem)
+        shown = {(family, t["device"]) for t in document["tables"] for family in t["families"]}
+        families = {
+            entry["family"]
+            for entry in matrix.implementations()
+            if set(entry["benchmarks"]) & set(document["benchmarks"])
+        }
+        assert {(family, "cpu") for family in families} <= shown
+        assert {(family, "gpu") for family in families} <= shown
+
+
+def test_published_rows_are_cells() -> None:
+    import csv
+
+    for path in Path("config/published").glob("*.csv"):
+        cells = {
+            (cell.benchmark, cell.implementation, cell.phase, cell.device)
+            for cell in matrix.cells_of(path.stem.split("-", 1)[1])
+        }
+        with open(path) as stream:
+            rows = list(csv.DictReader(stream))
+        keys = [
+            tuple(row[k] for k in ("benchmark", "implementation", "phase", "device"))
+            for row in rows
+        ]
+        assert keys and set(keys) <= cells
+        assert len(keys) == len(set(keys))
+
+
+def test_cells_of_chosen_devices_once_each() -> None:
+    both, cpu = (matrix.cells(["stacked-lm"], devices) for devices in (["cpu", "gpu"], ["cpu"]))
+    assert len(both) == 2 * len(cpu) == len(set(both))
+    assert {cell.device for cell in cpu} == {"cpu"}
+    assert matrix.cells(["stacked-lm", "stacked-lm"], ["cpu"]) == cpu
+
+
+def test_paths_of_a_cell() -> None:
+    assert CELL.check == "results/checks/pytorch/lm/pytorch/fine-grained/training-cpu.json"
+    assert CELL.record(2) == "results/records/pytorch/lm/pytorch/fine-grained/training-cpu-2.json"
+    assert (
+        matrix.implementation_file(CELL.implementation)
+        == "scripts/implementations/pytorch/fine_grained.py"
+    )

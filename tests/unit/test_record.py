@@ -1,0 +1,85 @@
+"""Records reach the disk whole or not at all, and what goes wrong is said in one line."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from measurement import record
+
+
+def test_write_then_read(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "record.json"
+    record.write_json(str(path), {"b": [1.5, None], "a": "x"})
+    assert record.read_json(str(path)) == {"b": [1.5, None], "a": "x"}
+    assert [file.name for file in path.parent.iterdir()] == ["record.json"]
+
+
+def test_a_reader_never_sees_a_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the one step that puts the new file in place, the old one stands there."""
+    path = tmp_path / "record.json"
+    record.write_json(str(path), {"version": "old"})
+    seen = []
+    replace = record.os.replace
+
+    def spy(source: str, target: str) -> None:
+        seen.append((json.loads(Path(source).read_text()), json.loads(Path(target).read_text())))
+        replace(source, target)
+
+    monkeypatch.setattr(record.os, "replace", spy)
+    record.write_json(str(path), {"version": "new"})
+    assert seen == [({"version": "new"}, {"version": "old"})]
+    assert record.read_json(str(path)) == {"version": "new"}
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a full disk; it needs a process of its own."""
+    path = tmp_path / "record.json"
+    record.write_json(str(path), {"version": "old"})
+    code = (
+        "import sys; from measurement.record import write_json; "
+        "write_json(sys.argv[1], {'samples': [0.1] * 100000})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        cwd="scripts",
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"cannot write {path}: ")
+    assert done.stderr.count("\n") == 1
+    assert record.read_json(str(path)) == {"version": "old"}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_path_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(
+        SystemExit, match=r"^cannot write .*file/record\.json: .*run the same command"
+    ):
+        record.write_json(str(tmp_path / "file" / "record.json"), {})
+
+
+@pytest.mark.parametrize("content", ["", '{"status": "ok", "samp', "not JSON"])
+def test_damaged_record(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(content)
+    with pytest.raises(SystemExit) as stop:
+        record.read_json(str(path))
+    message = str(stop.value)
+    assert message.startswith(f"{path} is damaged (")
+    assert message.endswith("delete it and run again.")
+    assert "\n" not in message
+
+
+def test_lines_are_appended(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "failures.jsonl"
+    record.append_line(str(path), {"status": "failed"})
+    record.append_line(str(path), {"status": "timeout"})
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines == [{"status": "failed"}, {"status": "timeout"}]

@@ -1,0 +1,201 @@
+"""From hand-made records to the table and the pages: nothing is lost, nothing is made up."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import hand_made
+import pandas as pd
+import pytest
+
+import matrix
+from matrix import Cell
+
+REASONS = {
+    ("pytorch/cell", "training"): ("incorrect", "gradient:embedding is off by 0.001"),
+    ("pytorch/cudnn", "forward"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
+    ("pytorch/cudnn", "training"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
+    ("tensorflow/eager-fine-grained", "forward"): ("timeout", "not finished after 3600 s"),
+    ("tensorflow/eager-cell", "forward"): ("failed", "TypeError: unsupported for |: a | b"),
+    ("tensorflow/graph-block", "training"): ("out-of-memory", "the system killed the process"),
+}
+
+
+def spoil(cell: Cell, process: int, record: dict) -> None:
+    """Some records of every status; with several processes only the last one goes wrong."""
+    if (cell.implementation, cell.phase) in REASONS:
+        hand_made.bad(*REASONS[cell.implementation, cell.phase])(record)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project, collected and rendered, with a row of every status and the stand-in corpus."""
+    found = hand_made.project(tmp_path_factory.mktemp("project"), spoil, stand_in=True)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        hand_made.collect(found, monkeypatch)
+        hand_made.render(found, monkeypatch)
+    yield found
+
+
+@pytest.fixture(scope="module")
+def table(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "results" / "cells.csv")
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of every row of every table of a markdown page."""
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def test_one_row_a_cell(table: pd.DataFrame) -> None:
+    keys = ["benchmark", "implementation", "environment", "phase", "device"]
+    found = [Cell(*key) for key in table[keys].itertuples(index=False, name=None)]
+    assert found == list(matrix.cells_of("stacked-lm"))
+
+
+def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
+    cell = Cell("stacked-lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
+    wall_s = hand_made.wall_s(cell, 1)
+    row = table[(table.implementation == cell.implementation) & (table.phase == cell.phase)].iloc[0]
+    assert row.status == "ok"
+    assert row.wall_s == pytest.approx(wall_s)
+    assert row.elapsed_s == pytest.approx(wall_s * hand_made.BATCHES)
+    assert row.sequences_per_s == pytest.approx(128 / wall_s)
+    assert (row.batches, row.processes) == (hand_made.BATCHES, 1)
+    assert (row.framework_version, row.gradient_error) == ("9.8.7", 2e-7)
+    assert row.peak_memory_bytes == 2**30
+
+
+def test_published_numbers_stand_beside(table: pd.DataFrame) -> None:
+    published = pd.read_csv("config/published/001-stacked-lm.csv")
+    row = table.merge(published, on=["implementation", "phase", "device"])
+    assert len(row) == len(published)
+    assert row.published_wall_s.tolist() == row.wall_s_y.tolist()
+
+
+def test_rows_that_are_not_ok_have_a_reason_and_no_number(table: pd.DataFrame) -> None:
+    numbers = ["wall_s", "wall_low_s", "wall_high_s", "elapsed_s", "sequences_per_s", "batches"]
+    bad = table[(table.status != "ok") & (table.device == "cpu")]
+    found = {(r.implementation, r.phase): (r.status, r.reason) for r in bad.itertuples()}
+    assert found == REASONS
+    assert bad[numbers].isna().all(axis=None)
+    gpu = table[table.device == "gpu"]
+    assert set(gpu.status) == {"unsupported"}
+    assert set(gpu.reason) == {"no GPU takes part in this run"}
+    assert gpu[numbers].isna().all(axis=None)
+
+
+def test_pages_show_every_row_with_its_status(folder: Path, table: pd.DataFrame) -> None:
+    page = (folder / "results" / "report" / "stacked-lm.md").read_text()
+    measured = [row for row in rows(page) if "(forward-only)" in row[0] or "(entire-" in row[0]]
+    document = matrix.document("stacked-lm")
+    families = {entry["implementation"]: entry["family"] for entry in matrix.implementations()}
+    expected = [
+        row
+        for shown in document["tables"]
+        for row in table[table.device == shown["device"]].itertuples()
+        if families[row.implementation] in shown["families"]
+    ]
+    assert len(measured) == len(expected)
+    for printed, row in zip(measured, expected, strict=True):
+        if row.status == "ok":
+            assert printed[1] == f"{row.wall_s:.4f}"
+        else:
+            assert printed[1] == f"*{row.status}*"
+            assert not any(printed[2:-1])
+        published = "–" if pd.isna(row.published_wall_s) else f"{row.published_wall_s:.4f}"
+        assert printed[-1] == published
+
+
+@pytest.mark.parametrize("key", REASONS)
+def test_reasons_are_printed(folder: Path, key: tuple[str, str]) -> None:
+    for name in ("stacked-lm", "index"):
+        page = (folder / "results" / "report" / f"{name}.md").read_text()
+        assert REASONS[key][1] in page.replace("\\|", "|")
+
+
+def test_a_pipe_in_a_reason_breaks_no_table(folder: Path) -> None:
+    page = (folder / "results" / "report" / "index.md").read_text()
+    found = [row for row in rows(page) if row[1] == "`tensorflow/eager-cell`"]
+    assert [len(row) for row in found] == [7]
+
+
+@pytest.mark.parametrize("name", ["stacked-lm.md", "index.md", "stacked-lm.html", "index.html"])
+def test_stand_in_is_announced_at_the_top(folder: Path, name: str) -> None:
+    page = (folder / "results" / "report" / name).read_text()
+    body = page[page.index("<body>") :] if name.endswith("html") else page
+    assert 0 < body.index("Measured on a stand-in corpus") < 200
+
+
+def test_figure_is_in_the_page(folder: Path) -> None:
+    figure = folder / "results" / "report" / "figures" / "stacked-lm-cpu.svg"
+    text = figure.read_text()
+    assert "incorrect" in text and "PyTorch" in text
+    assert figure.with_suffix(".png").stat().st_size > 10_000
+    page = (folder / "results" / "report" / "stacked-lm.html").read_text()
+    assert page.count('src="data:image/svg+xml;base64,') == 1
+    assert "<table>" in page and "Abacus 9000" in page
+
+
+def test_parquet_and_csv_are_one_table(folder: Path, table: pd.DataFrame) -> None:
+    parquet = pd.read_parquet(folder / "results" / "cells.parquet")
+    assert list(parquet.columns) == list(table.columns)
+    assert parquet["wall_s"].tolist() == pytest.approx(table["wall_s"].tolist(), nan_ok=True)
+    assert parquet["reason"].tolist() == table["reason"].fillna("").tolist()
+
+
+def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real corpus, three processes; of the first row, the last process is lost."""
+
+    def lose_one(cell: Cell, process: int, record: dict) -> None:
+        if cell.implementation == "tensorflow/eager-fine-grained" and process == 3:
+            hand_made.bad("failed", "the process was ended by signal SIGKILL")(record)
+
+    hand_made.project(tmp_path, lose_one, processes=3)
+    hand_made.collect(tmp_path, monkeypatch, processes=3)
+    table = pd.read_csv("results/cells.csv").set_index(["implementation", "phase", "device"])
+    lost = table.loc["tensorflow/eager-fine-grained", "forward", "cpu"]
+    assert (lost.status, lost.processes) == ("failed", 2)
+    assert pd.isna(lost.wall_s)
+    kept = table.loc["tensorflow/graph-unrolled", "forward", "cpu"]
+    assert (kept.status, kept.processes, kept.interval) == ("ok", 3, "bootstrap")
+    assert kept.wall_low_s < kept.wall_s < kept.wall_high_s
+
+    hand_made.render(tmp_path, monkeypatch)
+    for name in ("stacked-lm.md", "index.md"):
+        assert "stand-in" not in Path("results/report", name).read_text()
+    page = Path("results/report/stacked-lm.md").read_text()
+    headers = [row for row in rows(page) if row[1:2] == ["Wall time (s)"]]
+    of_first_table = headers[0]
+    assert "95 % interval (s)" in of_first_table  # although its first row has no number
+
+
+def damage(text: str) -> list[tuple[str, str]]:
+    """Damaged forms of a good record, and what must be said of each."""
+    good = json.loads(text)
+    without = {key: value for key, value in good.items() if key != "samples"}
+    return [
+        (text[: len(text) // 2], "is damaged ("),
+        ("", "is damaged ("),
+        (json.dumps(without), "is not a valid record: top level: 'samples' is a required property"),
+        (
+            json.dumps(good | {"samples": [0.1, "x"]}),
+            "is not a valid record: samples.1: 'x' is not",
+        ),
+        (json.dumps(good | {"schema_version": 0}), "has record schema 0, this workflow reads 1"),
+    ]
+
+
+def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hand_made.project(tmp_path)
+    cell = Cell("stacked-lm", "pytorch/cell", "pytorch", "forward", "cpu")
+    path = tmp_path / cell.record(1)
+    for content, message in damage(path.read_text()):
+        path.write_text(content)
+        with pytest.raises(SystemExit) as stop:
+            hand_made.collect(tmp_path, monkeypatch)
+        line = str(stop.value)
+        assert line.startswith(cell.record(1)) and message in line and "\n" not in line
+        assert not (tmp_path / "results" / "cells.csv").exists()

@@ -1,0 +1,108 @@
+"""The configuration: what is accepted, and the one line that a mistake gives."""
+
+import pytest
+import yaml
+
+import settings
+from measurement import machine
+
+
+def stopped(config: dict) -> list[str]:
+    """The lines with which this configuration stops the run."""
+    with pytest.raises(SystemExit) as stop:
+        settings.validated(config)
+    first, *lines = str(stop.value).splitlines()
+    assert first == "The configuration is not valid:"
+    return [line.strip() for line in lines]
+
+
+def test_defaults_stand_on_their_own() -> None:
+    with open("config/config.yaml") as stream:
+        assert settings.validated({}) == yaml.safe_load(stream)
+
+
+def test_quick_changes_no_shape() -> None:
+    with open("config/quick.yaml") as stream:
+        quick = settings.validated(yaml.safe_load(stream))
+    default = settings.validated({})
+    changed = {key for key in default if quick[key] != default[key]}
+    assert changed == {"corpus", "protocol"}
+    assert {key for key in quick["corpus"] if quick["corpus"][key] != default["corpus"][key]} == {
+        "stand_in"
+    }
+
+
+def test_strings_of_the_command_line() -> None:
+    found = settings.validated(
+        {"devices": "[gpu]", "corpus": "{path: /data, stride: 5}", "interpreters": "{lab: /bin/py}"}
+    )
+    assert found["devices"] == ["gpu"]
+    assert (found["corpus"]["path"], found["corpus"]["stride"]) == ("/data", 5)
+    assert found["corpus"]["mirrors"]  # what the command line does not name stays
+    assert found["interpreters"] == {"lab": "/bin/py"}
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        ({"protocl": {}}, "top level: Additional properties are not allowed ('protocl'"),
+        ({"corpus": {"pth": "x"}}, "corpus: Additional properties are not allowed ('pth'"),
+        ({"protocol": {"timed_batches": "many"}}, "protocol.timed_batches: 'many' is not of type"),
+        ({"protocol": {"timed_batches": 0}}, "protocol.timed_batches: 0 is less than the minimum"),
+        ({"protocol": {"processes": 1.5}}, "protocol.processes: 1.5 is not of type 'integer'"),
+        ({"protocol": "{threads: two}"}, "protocol.threads: 'two' is not of type"),
+        ({"devices": "tpu"}, "devices: 'tpu' is not valid"),
+        ({"devices": "[tpu]"}, "devices: ['tpu'] is not valid"),
+        ({"documents": "stacked-lm"}, "documents: 'stacked-lm' is not of type 'array'"),
+        ({"corpus": {"mirrors": ["https://x/ptb.txt"]}}, "corpus.mirrors.0: "),
+        ({"corpus": {"sha256": {"train": "abc"}}}, "corpus.sha256.train: 'abc' does not match"),
+        ({"corpus": "nowhere"}, "corpus: 'nowhere' is not of type 'object'"),
+        ({"check": {"tolerance": -1}}, "check.tolerance: -1 is less than or equal"),
+        ({"interpreters": {"pytorch": 3}}, "interpreters.pytorch: 3 is not of type 'string'"),
+    ],
+)
+def test_one_line_a_mistake(config: dict, line: str) -> None:
+    (found,) = stopped(config)
+    assert found.startswith(line)
+
+
+def test_every_mistake_is_named_at_once() -> None:
+    found = stopped({"protocol": {"seed": -1, "timeout_s": 0}, "extra": 1})
+    assert [line.split(":")[0] for line in found] == [
+        "top level",
+        "protocol.seed",
+        "protocol.timeout_s",
+    ]
+
+
+def test_a_mistake_tells_what_the_key_is_for() -> None:
+    (line,) = stopped({"protocol": {"processes": "x"}})
+    assert line.endswith("(fresh processes a cell)")
+
+
+def test_unknown_document() -> None:
+    (line,) = stopped({"documents": ["stacked-ml"]})
+    assert line.startswith("documents: no config/documents/stacked-ml.yaml; there are:")
+    assert "stacked-lm" in line
+
+
+@pytest.mark.parametrize(
+    ("gpus", "expected"), [([], ["cpu"]), ([{"name": "a GPU"}], ["cpu", "gpu"])]
+)
+def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: list) -> None:
+    monkeypatch.setattr(machine, "gpus", lambda: gpus)
+    assert settings.devices({"devices": "auto"}) == expected
+    assert settings.devices({"devices": ["cpu"]}) == ["cpu"]
+
+
+@pytest.mark.parametrize("name", ["config", "record"])
+def test_every_key_of_a_schema_is_described(name: str) -> None:
+    def undescribed(schema: dict, where: str) -> list[str]:
+        found = []
+        for key, value in schema.get("properties", {}).items():
+            if "description" not in value and where.split(".")[0] != "allOf":
+                found.append(f"{where}.{key}")
+            found += undescribed(value, f"{where}.{key}")
+        return found
+
+    assert undescribed(settings.schema(name), name) == []

@@ -1,0 +1,105 @@
+"""Windows, batches and weights: shapes, content and determinism."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+
+from measurement.workload import WEIGHT_RANGE, Workload, layer_weights
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    tiny.write_corpus(tmp_path)
+    return tmp_path
+
+
+def test_windows_start_every_stride_tokens_and_end_within_the_stream(corpus: Path) -> None:
+    tokens, starts = tiny.workload(corpus).windows()
+    assert set(np.diff(starts)) == {tiny.STRIDE}
+    assert starts[0] == 0
+    # Inputs and the target after them: T + 1 tokens; the next start would not have them.
+    needed = tiny.BENCHMARK["length"] + 1
+    assert starts[-1] + needed <= len(tokens) < starts[-1] + tiny.STRIDE + needed
+
+
+def test_batches_are_windows_of_the_stream(corpus: Path) -> None:
+    work = tiny.workload(corpus)
+    tokens, starts = work.windows()
+    inputs, targets = next(work.batches())
+    shape = (tiny.BENCHMARK["length"], tiny.BENCHMARK["batch"])
+    assert inputs.shape == targets.shape == shape
+    assert inputs.dtype == targets.dtype == np.int64
+    assert inputs.flags["C_CONTIGUOUS"] and targets.flags["C_CONTIGUOUS"]
+    windows = {tuple(tokens[start : start + shape[0] + 1]) for start in starts}
+    for column in range(shape[1]):
+        window = (*inputs[:, column], targets[-1, column])
+        assert window in windows
+    assert (targets[:-1] == inputs[1:]).all()
+
+
+def test_an_epoch_uses_no_window_twice(tmp_path: Path) -> None:
+    """With a stream of distinct tokens, a window is known by its first token."""
+    tiny.write_corpus(tmp_path)
+    np.save(tmp_path / "train.npy", np.arange(200, dtype=np.int32))
+    work = tiny.workload(tmp_path)
+    starts = work.windows()[1]
+    batches = len(starts) // work.batch
+    first = [inputs[0] for inputs, _ in itertools.islice(work.batches(), batches + 1)]
+    epoch = np.concatenate(first[:batches])
+    assert len(set(epoch)) == len(epoch) == batches * work.batch
+    assert set(epoch) <= set(starts)
+    assert list(epoch) != sorted(epoch)  # shuffled
+    assert first[batches].shape == (work.batch,)  # and it goes on
+
+
+def test_equal_seeds_give_equal_batches_and_weights(corpus: Path) -> None:
+    def drawn(seed: int) -> tuple[list, dict]:
+        work = tiny.workload(corpus, seed)
+        return [batch[0] for batch in itertools.islice(work.batches(), 5)], work.weights()
+
+    (batches, weights), (same_batches, same_weights), (other_batches, other_weights) = map(
+        drawn, (3, 3, 4)
+    )
+    assert np.array_equal(batches, same_batches)
+    assert not np.array_equal(batches, other_batches)
+    for name, value in weights.items():
+        assert np.array_equal(value, same_weights[name])
+        assert not np.array_equal(value, other_weights[name])
+
+
+def test_weights(corpus: Path) -> None:
+    weights = tiny.workload(corpus).weights()
+    assert {name: value.shape for name, value in weights.items()} == {
+        "embedding": (11, 5),
+        "lstm.0.input": (5, 16),
+        "lstm.0.recurrent": (4, 16),
+        "lstm.0.bias": (16,),
+        "lstm.1.input": (4, 16),
+        "lstm.1.recurrent": (4, 16),
+        "lstm.1.bias": (16,),
+        "projection.weight": (4, 11),
+        "projection.bias": (11,),
+    }
+    values = np.concatenate([value.ravel() for value in weights.values()])
+    assert values.dtype == np.float32
+    assert 0.9 * WEIGHT_RANGE < np.abs(values).max() <= WEIGHT_RANGE
+
+
+def test_a_check_may_use_a_smaller_batch(corpus: Path) -> None:
+    work = Workload(tiny.BENCHMARK, str(corpus), 0, batch=2)
+    assert next(work.batches())[0].shape == (4, 2)
+
+
+def test_layer_weights_by_depth() -> None:
+    named = {
+        f"lstm.{layer}.{part}": f"{layer}{part}"
+        for layer in (0, 1)
+        for part in ("input", "recurrent", "bias")
+    }
+    assert layer_weights(named | {"embedding": "e"}) == [
+        ("0input", "0recurrent", "0bias"),
+        ("1input", "1recurrent", "1bias"),
+    ]

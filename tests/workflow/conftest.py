@@ -1,0 +1,170 @@
+"""A copy of the repository with a tiny document, and Snakemake run in it for real.
+
+The document `tiny` has two implementations of the test framework `plain` (tests/plain, pure NumPy) in two
+environments, so that what is stale can be told apart. Both environments name the interpreter that runs
+these tests: nothing is installed.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.tiny import BENCHMARK
+
+ROOT = Path(__file__).resolve().parents[2]
+SNAKEMAKE = Path(sys.executable).parent / "snakemake"
+WORDS = [
+    "the",
+    "cat",
+    "sat",
+    "on",
+    "a",
+    "mat",
+    "and",
+    "saw",
+    "it",
+]  # with <s> and </s>: a vocabulary of 11
+ENVIRONMENT = """\
+name: {name}
+dependencies:
+  - python >=3.11,<4
+  - pip:
+      - numpy=={numpy}  # as installed
+"""
+
+
+def implementation(style: str, environment: str) -> dict:
+    return {
+        "implementation": f"plain/{style}",
+        "label": f"Plain {style}",
+        "family": "fine-grained",
+        "environments": [environment],
+        "benchmarks": ["tiny-lm"],
+        "does": "The reference itself.",
+    }
+
+
+@dataclass
+class Project:
+    """A working copy to run Snakemake in."""
+
+    root: Path
+
+    def path(self, name: str) -> Path:
+        return self.root / name
+
+    def snakemake(self, *arguments: str, ok: bool = True) -> str:
+        """Run Snakemake; returns all it prints. Fails the test unless it ends as `ok` says."""
+        done = subprocess.run(
+            [SNAKEMAKE, "--cores", "4", "--configfile", "tiny.yaml", *arguments],
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "COLUMNS": "200"},
+        )
+        assert (done.returncode == 0) == ok, done.stdout
+        return done.stdout
+
+    def stale(self, *arguments: str) -> set[str]:
+        """Outputs of the jobs that a run would do, without `results/`."""
+        listing = self.snakemake("--summary", *arguments).splitlines()
+        lines = [line.split("\t") for line in listing if "\t" in line]
+        rows = pd.DataFrame(lines[1:], columns=lines[0])
+        pending = rows[rows["plan"] != "no update"]["output_file"]
+        return {name.removeprefix("results/") for name in pending}
+
+    def stale_cells(self, *arguments: str) -> set[str]:
+        """Implementations whose records a run would make again."""
+        records = {Path(name) for name in self.stale(*arguments) if name.startswith("records/")}
+        return {f"{record.parts[3]}/{record.parts[4]}" for record in records}
+
+    def cells(self) -> pd.DataFrame:
+        return pd.read_csv(self.path("results/cells.csv"))
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        text = self.path(name).read_text()
+        assert old in text, f"{name} has no {old!r}"
+        self.path(name).write_text(text.replace(old, new))
+
+    def configure(self, name: str, **changes) -> None:
+        """Change keys of a YAML file of the copy."""
+        content = yaml.safe_load(self.path(name).read_text())
+        content.update(changes)
+        self.path(name).write_text(yaml.safe_dump(content))
+
+
+def write_corpus(folder: Path) -> dict[str, str]:
+    """Three small files in PTB's format; returns their digests."""
+    folder.mkdir()
+    digests = {}
+    for split, lines in (("train", 40), ("valid", 5), ("test", 5)):
+        file = folder / f"ptb.{split}.txt"
+        file.write_text(
+            "".join(f" {' '.join(WORDS[n % 3 :] + WORDS[: n % 3])} \n" for n in range(lines))
+        )
+        digests[split] = hashlib.sha256(file.read_bytes()).hexdigest()
+    return digests
+
+
+def make_project(folder: Path) -> Project:
+    """Copy the repository's files and lay the tiny document over them."""
+    listed = subprocess.check_output(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True
+    )
+    for name in listed.splitlines():
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "tests" / "plain", folder / "scripts" / "implementations" / "plain")
+    digests = write_corpus(folder / "corpus")
+    import numpy
+
+    for name in ("plain", "second"):
+        text = ENVIRONMENT.format(name=name, numpy=numpy.__version__)
+        (folder / "envs" / f"{name}.yaml").write_text(text)
+    document = {
+        "title": "A tiny document",
+        "source": "these tests",
+        "benchmarks": {"tiny-lm": BENCHMARK},
+        "phases": ["forward", "training"],
+        "tables": [
+            {"name": "t", "title": "All", "families": ["fine-grained"], "device": "cpu"},
+        ],
+    }
+    (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
+    entries = [implementation("loop", "plain"), implementation("other", "second")]
+    (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    shutil.copyfile(folder / "report/stacked-lm.md.j2", folder / "report/tiny.md.j2")
+    config = {
+        "documents": ["tiny"],
+        "devices": ["cpu"],
+        "corpus": {"path": "corpus", "sha256": digests},
+        "protocol": {"processes": 1, "warmup_batches": 1, "timed_batches": 2, "timeout_s": 60},
+        "interpreters": {name: sys.executable for name in ("plain", "second", "report")},
+    }
+    (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
+    return Project(folder)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project after its first run; tests do not change it."""
+    project = make_project(tmp_path_factory.mktemp("finished"))
+    project.snakemake()
+    return project
+
+
+@pytest.fixture
+def project(finished: Project, tmp_path: Path) -> Project:
+    """A copy of the finished project, Snakemake's memory included, for a test to change."""
+    shutil.copytree(finished.root, tmp_path / "copy")  # copy2: file times are kept
+    return Project(tmp_path / "copy")
