@@ -32,6 +32,11 @@ def mebibytes(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
 
 
+def cell(text: str) -> str:
+    """Text that a table's cell can hold."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
 def parameters(benchmark: dict) -> int:
     """Weights of the stacked language model, one bias a gate."""
     hidden, depths = benchmark["hidden"], [benchmark["embedding"]]
@@ -83,7 +88,12 @@ def main() -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "error": error, "mebibytes": mebibytes}
+    environment.filters |= {
+        "number": number,
+        "error": error,
+        "mebibytes": mebibytes,
+        "cell": cell,
+    }
 
     def write(name: str, **values) -> None:
         markdown = environment.get_template(f"{name}.md.j2").render(**context, **values)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 
 import collect_records
 import matrix
@@ -13,6 +12,7 @@ import render_report
 import settings
 from matrix import Cell
 from measurement.record import write_json
+from tests.conftest import ROOT
 
 BATCHES = 5
 MACHINE = {

@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from tests.conftest import ROOT
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 

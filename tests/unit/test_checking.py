@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
-from plain import skipped_bias, wrong_gradient
-from plain.model import Model
 
 from measurement import checking
 from measurement.workload import Workload
+from tests import tiny
+from tests.plain import skipped_bias, wrong_gradient
+from tests.plain.model import Model
 
 TOLERANCE, STEPS = 1e-4, 3
 Change = Callable[[dict, int], None]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 
 from measurement import reference
+from tests import tiny
 
 STEP = 1e-5  # central differences: the error is of the order of STEP**2
 

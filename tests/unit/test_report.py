@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import hand_made
 import pandas as pd
 import pytest
 
 import matrix
 from matrix import Cell
+from tests.unit import hand_made
 
 REASONS = {
     ("pytorch/cell", "training"): ("incorrect", "gradient:embedding is off by 0.001"),

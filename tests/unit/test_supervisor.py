@@ -11,11 +11,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-import tiny
-from conftest import ROOT
 
 import settings
 from measurement.record import write_json
+from tests import tiny
+from tests.conftest import ROOT
 
 STYLES = {
     "right": "from implementations.plain.loop import build",

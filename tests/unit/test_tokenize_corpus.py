@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT
 
 import tokenize_corpus
 from measurement.record import write_json
+from tests.conftest import ROOT
 
 PTB = ROOT.parent / "shared" / "ptb"
 TRAIN = " the cat <unk> the N \n the cat \n sat \n"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny
 
 from measurement.workload import WEIGHT_RANGE, Workload, layer_weights
+from tests import tiny
 
 
 @pytest.fixture
