@@ -1,7 +1,7 @@
 # `make report` and `make test` do all set-up; everything they install lies in .venv and .environments.
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
-SNAKEMAKE = .venv/bin/snakemake --cores all --configfile $(CONFIG)
+SNAKEMAKE = .venv/bin/snakemake --cores all --rerun-incomplete --configfile $(CONFIG)
 # Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
 ifdef SET
 SETTINGS = --config '$(SET)'

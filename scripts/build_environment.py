@@ -13,7 +13,7 @@ from pathlib import Path
 
 import environments
 from environments import EnvironmentProblem, Specification
-from measurement.record import write_json
+from measurement.record import append_line, write_json
 
 
 def run_pip(python: Path, arguments: list[str], log) -> None:
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--interpreter", help="base (venv) or the interpreter itself")
     parser.add_argument("--folder", type=Path, help="of the virtual environment")
     parser.add_argument("--log", required=True)
+    parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
 
@@ -88,9 +89,10 @@ def main() -> None:
                 + "; ".join(mismatches)
             )
     except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
+        record["reason"] = str(error)
         if record["status"] == "ok":
             record["status"] = "failed"
-        record["reason"] = str(error)
+            append_line(arguments.failures, {"reason": record["reason"]})
         print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
     record["seconds"] = time.time() - start
     write_json(arguments.output, record)

@@ -19,7 +19,8 @@ COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
     *("wall_high_s", "interval", "wall_median_s", "elapsed_s", "sequences_per_s", "import_s"),
-    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "logits_error"),
+    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
+    *("gflops", *estimates.RELATIONS, "tuning_s", "trials", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
 ]
@@ -54,20 +55,26 @@ def row(cell: Cell, records: list[dict]) -> dict:
         "processes": len(good),
     }
     errors = records[0].get("check", {}).get("errors") or {}
-    found["logits_error"] = errors.get("logits")
+    found["output_error"] = errors.get("output")
     found["gradient_error"] = records[0].get("check", {}).get("gradient_error")
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
         found["framework_version"] = good[0]["framework"]["framework_version"]
         found |= estimates.cell(good, good[0]["benchmark"]["batch"])
+        if cell.phase == "forward":
+            found["gflops"] = estimates.flops(good[0]["benchmark"]) / found["wall_s"] / 1e9
+    if kernel := records[0].get("kernel"):
+        found["kernel_build_s"] = sum(kernel.get("seconds", {}).values()) or None
+        found["tuning_s"] = kernel.get("tuning", {}).get("total_seconds")
+        found["trials"] = kernel.get("tuning", {}).get("trials")
     return found
 
 
-def absent(cell: Cell) -> dict:
-    """The row of a cell whose device is not among those measured."""
+def absent(cell: Cell, status: str, reason: str) -> dict:
+    """The row of a cell that this run does not measure."""
     return {
         **{key: getattr(cell, key) for key in (*CELL_KEY, "environment")},
-        "status": "unsupported",
-        "reason": f"no {cell.device.upper()} takes part in this run",
+        "status": status,
+        "reason": reason,
         "processes": 0,
     }
 
@@ -99,16 +106,18 @@ def main() -> None:
     arguments = parser.parse_args()
     config = arguments.config
     validator = jsonschema.Draft202012Validator(settings.schema("record"))
-    processes = range(1, config["protocol"]["processes"] + 1)
 
     rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
     settings_of = defaultdict(list)
     for name in config["documents"]:
         for cell in matrix.cells_of(name):
-            if cell.device not in config["devices"]:
-                rows.append({"document": name, **absent(cell)})
+            if reason := matrix.why_not(cell, name, config):
+                rows.append({"document": name, **absent(cell, *reason)})
                 continue
-            records = [read_record(cell.record(process), validator) for process in processes]
+            records = [
+                read_record(cell.record(process), validator)
+                for process in matrix.processes(config, name)
+            ]
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
@@ -121,9 +130,10 @@ def main() -> None:
                 tally.add(record["threads"])
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
+    table = estimates.relate(table)
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")
-    for column in ("processes", "batches", "published_line"):
+    for column in ("processes", "batches", "trials", "published_line"):
         table[column] = table[column].astype("Int64")
     temporary = Path(arguments.csv + ".tmp")
     table.to_csv(temporary, index=False)

@@ -118,6 +118,7 @@ def main() -> None:
     parser.add_argument(
         "--corpus", required=True, type=json.loads, help="config's `corpus`, as JSON"
     )
+    parser.add_argument("--mirrors", required=True, type=json.loads, help="addresses, as JSON")
     parser.add_argument(
         "--output", required=True, type=Path, help="source.json; the files lie beside it"
     )
@@ -125,7 +126,7 @@ def main() -> None:
     folder = arguments.output.parent
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        source = fetch(arguments.corpus, folder)
+        source = fetch(arguments.corpus | {"mirrors": arguments.mirrors}, folder)
     except Unavailable as error:
         sys.exit(
             f"corpus: {error}\n"
@@ -136,7 +137,10 @@ def main() -> None:
             "  3. measure on a stand-in of PTB's size and statistics (every report will say so):\n"
             "       --config corpus='{stand_in: true}'"
         )
-    write_json(str(arguments.output), {"source": source, "stand_in": source == "stand-in"})
+    # The digests tell one corpus from another: a run cut short before tokenizing is then seen as such.
+    digests = {split: sha256(folder / f"ptb.{split}.txt") for split in arguments.corpus["sha256"]}
+    found = {"source": source, "stand_in": source == "stand-in", "sha256": digests}
+    write_json(str(arguments.output), found)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import itertools
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
@@ -16,6 +17,7 @@ import yaml
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
 DEVICES = ("cpu", "gpu")
+PHASES = ("forward", "training")
 
 
 @dataclass(frozen=True, order=True)
@@ -57,6 +59,12 @@ def implementations() -> tuple[dict, ...]:
     return tuple(yaml.safe_load((CONFIG / "implementations.yaml").read_text()))
 
 
+@functools.cache
+def implementation(name: str) -> dict:
+    """The entry of one implementation."""
+    return next(entry for entry in implementations() if entry["implementation"] == name)
+
+
 def benchmarks(documents: list[str]) -> dict[str, dict]:
     """{name: parameters} of the documents' benchmarks."""
     return {
@@ -66,22 +74,59 @@ def benchmarks(documents: list[str]) -> dict[str, dict]:
     }
 
 
+def takes_part(patterns: list[str], benchmark: str) -> bool:
+    """Whether a benchmark is one of `patterns` (names, with * as in file names)."""
+    return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
+
+
 def cells_of(name: str) -> Iterator[Cell]:
     """Every cell of one document, in table order, on every device there could be."""
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():
-            if benchmark not in entry["benchmarks"]:
+            if not takes_part(entry["benchmarks"], benchmark):
                 continue
-            for environment, phase in itertools.product(
-                entry["environments"], document(name)["phases"]
-            ):
+            if device not in entry.get("devices", DEVICES):
+                continue
+            phases = [p for p in document(name)["phases"] if p in entry.get("phases", PHASES)]
+            for environment, phase in itertools.product(entry["environments"], phases):
                 yield Cell(benchmark, entry["implementation"], environment, phase, device)
 
 
-def cells(documents: list[str], devices: list[str]) -> list[Cell]:
-    """The cells of the documents that this machine's devices can measure, each once."""
-    found = itertools.chain.from_iterable(cells_of(name) for name in documents)
-    return [cell for cell in dict.fromkeys(found) if cell.device in devices]
+def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | None:
+    """(status, reason) of a cell that this run does not measure; None if it does."""
+    if cell.device not in config["devices"]:
+        return "unsupported", f"no {cell.device.upper()} takes part in this run"
+    if not takes_part(protocol_of(config, document_name)["benchmarks"], cell.benchmark):
+        return "not-run", (
+            "left out by this protocol (`overrides`); the published one measures it: "
+            f"snakemake --cores all --config documents='[{document_name}]'"
+        )
+    return None
+
+
+def protocol_of(config: dict, document_name: str) -> dict:
+    """{"protocol", "check", "benchmarks"} of a document: the configuration's, and what it overrides."""
+    override = config["overrides"].get(document_name, {})
+    return {
+        "protocol": config["protocol"] | override.get("protocol", {}),
+        "check": config["check"] | override.get("check", {}),
+        "benchmarks": override.get("benchmarks", ["*"]),
+    }
+
+
+def processes(config: dict, document_name: str) -> range:
+    """The numbers of the processes that time a cell of a document."""
+    return range(1, protocol_of(config, document_name)["protocol"]["processes"] + 1)
+
+
+def cells(config: dict) -> dict[Cell, str]:
+    """{cell: document} of all cells to measure, each once: a benchmark belongs to one document."""
+    return {
+        cell: name
+        for name in config["documents"]
+        for cell in cells_of(name)
+        if not why_not(cell, name, config)
+    }
 
 
 def _imports(path: Path) -> Iterator[Path]:

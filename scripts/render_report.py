@@ -28,6 +28,15 @@ def error(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value:.1e}"
 
 
+def milliseconds(value: float | None) -> str:
+    """Seconds as milliseconds with three decimals."""
+    return number(value * 1e3, 3) if pd.notna(value) else "–"
+
+
+def percent(value: float | None) -> str:
+    return "–" if pd.isna(value) else f"{100 * value:.0f} %"
+
+
 def mebibytes(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
 
@@ -38,11 +47,12 @@ def cell(text: str) -> str:
 
 
 def parameters(benchmark: dict) -> int:
-    """Weights of the stacked language model, one bias a gate."""
-    hidden, depths = benchmark["hidden"], [benchmark["embedding"]]
+    """Weights of a model, one bias a gate."""
+    first = benchmark.get("features") or benchmark["embedding"]
+    hidden, depths = benchmark["hidden"], [first]
     depths += [hidden] * (benchmark["layers"] - 1)
     lstm = sum(4 * hidden * (depth + hidden + 1) for depth in depths)
-    return benchmark["vocabulary"] * (benchmark["embedding"] + hidden + 1) + lstm
+    return lstm + benchmark.get("vocabulary", 0) * (first + hidden + 1)
 
 
 def page(markdown: str, folder: Path) -> str:
@@ -60,16 +70,26 @@ def page(markdown: str, folder: Path) -> str:
 
 
 def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
-    """The document's tables, each with its rows in order."""
-    return [
-        table
-        | {
-            "rows": cells[
-                cells["family"].isin(table["families"]) & (cells["device"] == table["device"])
-            ].to_dict("records")
-        }
-        for table in document["tables"]
-    ]
+    """The document's tables, each with its rows in order, and by benchmark and implementation."""
+    found = []
+    for table in document["tables"]:
+        own = cells[cells["family"].isin(table["families"]) & (cells["device"] == table["device"])]
+        patterns = table.get("benchmarks", ["*"])
+        shown = [matrix.takes_part(patterns, name) for name in own["benchmark"]]
+        rows = own[shown].to_dict("records")
+        shapes = {row["benchmark"]: {} for row in rows}
+        for row in rows:
+            shapes[row["benchmark"]][row["implementation"]] = row
+        found.append(table | {"rows": rows, "shapes": shapes})
+    return found
+
+
+def published(name: str) -> dict[tuple[str, str], float]:
+    """{(benchmark, implementation): seconds} of a document's own numbers on whatever device."""
+    tables = [pd.read_csv(path) for path in matrix.published_files(name)]
+    return {
+        (row.benchmark, row.implementation): row.wall_s for t in tables for row in t.itertuples()
+    }
 
 
 def main() -> None:
@@ -93,6 +113,8 @@ def main() -> None:
         "error": error,
         "mebibytes": mebibytes,
         "cell": cell,
+        "milliseconds": milliseconds,
+        "percent": percent,
     }
 
     def write(name: str, **values) -> None:
@@ -108,13 +130,14 @@ def main() -> None:
         for device in context["config"]["devices"]:
             stem = Path("figures") / f"{name}-{device}"
             title = f"{document['title']} ({device.upper()})"
-            alternative = figures.wall_time(
-                own[own["device"] == device], title, arguments.folder / stem
-            )
+            draw = getattr(figures, document["figure"])
+            alternative = draw(own[own["device"] == device], title, arguments.folder / stem)
             drawn.append({"file": f"{stem}.svg", "text": alternative})
         write(
             name,
             document=document,
+            protocol=matrix.protocol_of(context["config"], name)["protocol"],
+            published=published(name),
             tables=tables(document, own),
             implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict(
                 "records"

@@ -41,6 +41,13 @@ def require_valid(path: str, name: str) -> None:
         sys.exit(f"{path} is not valid:\n" + "".join(f"  {line}\n" for line in found))
 
 
+def _without_null(value):
+    """`null` on the command line arrives as the word, which would do for a folder's name."""
+    if isinstance(value, dict):
+        return {key: _without_null(inner) for key, inner in value.items()}
+    return None if value == "null" else value
+
+
 def _parsed(value):
     """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
     if isinstance(value, str):
@@ -75,9 +82,9 @@ def _merged(base: dict, over: dict) -> dict:
 
 def validated(config: dict, default: str = "config/config.yaml") -> dict:
     """The configuration with every string that stands for another type read as such, or a stop with
-    one line a mistake."""
+    one line a mistake. `devices: auto` becomes the devices of this machine."""
     base = yaml.safe_load(Path(default).read_text())
-    config = _merged(base, {key: _parsed(value) for key, value in config.items()})
+    config = _merged(base, {key: _without_null(_parsed(value)) for key, value in config.items()})
     config = _with_types(config, "config")
     if found := problems(config, "config"):
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
@@ -88,6 +95,8 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
         require_valid(str(path), "document")
     require_valid("config/implementations.yaml", "implementations")
+    if config["devices"] == "auto":
+        config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]
     return config
 
 
@@ -102,13 +111,6 @@ def stops_with_a_line(function):
             sys.exit(f"environments: {problem}")
 
     return wrapped
-
-
-def devices(config: dict) -> list[str]:
-    """The devices to measure on."""
-    if config["devices"] != "auto":
-        return config["devices"]
-    return ["cpu", "gpu"] if machine.gpus() else ["cpu"]
 
 
 def usable_cores() -> int:

@@ -31,3 +31,9 @@ def write_corpus(folder, tokens=200):
 def workload(folder, seed=0, threads=1):
     """The tiny benchmark over the corpus in `folder`."""
     return Workload(BENCHMARK, str(folder), seed, threads=threads)
+
+
+def bare_layers(seed=0, threads=1):
+    """Two bare layers on dense input."""
+    shape = {"features": 5, "layers": 2, "hidden": 8, "length": 4, "batch": 3}
+    return Workload(shape, None, seed, threads=threads)

@@ -7,7 +7,7 @@ An implementation is a module `implementations/<framework>/<style>.py` with one 
 - `workload`: `measurement.workload.Workload`, the shapes and the optimizer's constants;
 - `weights`: {name: float32 array} in the canonical layout of `Workload.weights`;
 - `device`: "cpu" or "gpu";
-- `phase`: "forward" (logits, no gradient recording) or "training" (forward, loss, backward, update).
+- `phase`: "forward" (no loss, no gradient recording) or "training" (forward, loss, backward, update).
 
 `build` raises `Unsupported` with a reason a reader of the report understands, when this
 implementation cannot run that workload on that device. It never falls back to another one.
@@ -30,7 +30,7 @@ class Runner(object):
 
         This very call is what is timed *and* what is checked; feeding the host arrays is part of it.
 
-        inputs, targets: int64 host arrays [T, B] (forward ignores `targets`).
+        inputs, targets: host arrays as `Workload.batches` yields them (forward ignores `targets`).
         """
         raise NotImplementedError
 
@@ -41,11 +41,16 @@ class Runner(object):
     def results(self, handle):
         """Fetch what a `step` computed, for the check; never timed.
 
-        forward: {"logits": [T, B, V]}
+        forward: {"output": logits [T, B, V], or h [T, B, H] where the workload has bare layers}
         training: {"loss": float, "gradients": {name: array}}, in the canonical layout, the
         gradients being those that this step's update used.
         """
         raise NotImplementedError
+
+    def expected(self, inputs):
+        """What a forward `step` should give where that is not the reference's output: a ceiling, which
+        does a workload's arithmetic without being an LSTM, says it here. None otherwise."""
+        return None
 
     def parameters(self):
         """Current weights, {name: float32 array} in the canonical layout."""

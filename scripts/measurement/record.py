@@ -44,6 +44,9 @@ def read_json(path):
 
 def append_line(path, content):
     """Append one JSON line: the history of failed attempts, which no later run overwrites."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "a") as stream:
-        stream.write(json.dumps(content, sort_keys=True) + "\n")
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a") as stream:
+            stream.write(json.dumps(content, sort_keys=True) + "\n")
+    except OSError as error:
+        raise SystemExit("cannot write %s: %s." % (path, error.strerror))

@@ -1,4 +1,4 @@
-"""The stacked language model in NumPy, float64: what every implementation is held against.
+"""The models in NumPy, float64: what every implementation is held against.
 
 Written from the equations (Hochreiter & Schmidhuber 1997 with forget gates; Kingma & Ba 2015,
 algorithm 1), for clarity and not for speed.
@@ -63,13 +63,16 @@ def lstm_layer_gradient(x, w_input, w_recurrent, tape, d_output):
 
 
 def _forward(weights, inputs):
-    """Logits [T, B, V] and each layer's (input, tape)."""
-    x = weights["embedding"][inputs]
+    """Output (logits [T, B, V], or the last layer's h [T, B, H] where there is no projection), that h,
+    and each layer's (input, tape)."""
+    x = weights["embedding"][inputs] if "embedding" in weights else inputs
     layers = []
     for w_input, w_recurrent, bias in layer_weights(weights):
         h, tape = lstm_layer(x, w_input, w_recurrent, bias)
         layers.append((x, tape))
         x = h
+    if "projection.weight" not in weights:
+        return x, x, layers
     return x @ weights["projection.weight"] + weights["projection.bias"], x, layers
 
 
@@ -78,8 +81,8 @@ def float64(weights):
     return {name: np.asarray(value, dtype=np.float64) for name, value in weights.items()}
 
 
-def logits(weights, inputs):
-    """Forward. inputs int [T, B] -> logits float64 [T, B, V]."""
+def output(weights, inputs):
+    """Forward, float64: tokens [T, B] -> logits [T, B, V], or dense [T, B, D] -> h [T, B, H]."""
     return _forward(float64(weights), inputs)[0]
 
 

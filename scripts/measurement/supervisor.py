@@ -33,6 +33,7 @@ def parse_arguments(description):
     parser.add_argument("--environment", required=True, help="the environment's record")
     parser.add_argument("--corpus", required=True, help="corpus.json; the tokens lie beside it")
     parser.add_argument("--check", help="the check's record (timing only)")
+    parser.add_argument("--kernel", help="kernel.json of what was built for this cell, if anything")
     parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
     parser.add_argument("--log", required=True, help="file for what the framework prints")
     parser.add_argument("--output", required=True, help="the record to write")
@@ -84,6 +85,7 @@ def run_worker(job, log):
             stderr=output,
             pass_fds=(terminal,),
             env=worker_environment(job["threads"]),
+            start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=_die_with_parent if sys.platform.startswith("linux") else None,
         )
         os.close(terminal)
@@ -96,7 +98,7 @@ def run_worker(job, log):
             }
         finally:
             if process.poll() is None:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if os.path.exists(result):
             return read_json(result)
@@ -125,12 +127,16 @@ def supervise(arguments):
     """Run the job unless something upstream already decided its status, and write its record."""
     job, environment = arguments.job, read_json(arguments.environment)
     check = read_json(arguments.check) if arguments.check else None
+    kernel = read_json(arguments.kernel) if arguments.kernel else None
+    job["kernel"] = os.path.dirname(arguments.kernel) if arguments.kernel else None
     job["threads"] = job["threads"] or machine.usable_cores()
     job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus))
     started = datetime.datetime.utcnow()
     load = os.getloadavg()
     if environment["status"] != "ok":
         found = {"status": environment["status"], "reason": environment["reason"]}
+    elif kernel and kernel["status"] != "ok":
+        found = {"status": kernel["status"], "reason": kernel["reason"]}
     elif check and check["status"] != "ok":
         found = {"status": check["status"], "reason": check["reason"]}
     else:
@@ -153,6 +159,8 @@ def supervise(arguments):
         started=started.isoformat() + "Z",
         seconds=(datetime.datetime.utcnow() - started).total_seconds(),
     )
+    if kernel:
+        record["kernel"] = kernel
     if check:
         record["check"] = {key: check.get(key) for key in ("status", "errors", "gradient_error")}
     if found["status"] in RETRIED:

@@ -49,6 +49,7 @@ def run(job, progress):
         job["seed"],
         batch=settings.get("batch"),
         threads=job["threads"],
+        kernel=job.get("kernel"),
     )
     weights = workload.weights()
     drawn = time.perf_counter()
@@ -65,7 +66,7 @@ def run(job, progress):
             runner, workload, settings["warmup_batches"], settings["timed_batches"], progress
         )
         setup["first_step_s"] = found["warmup"][0]
-        found.update(status="ok", reason="", windows=len(workload.windows()[1]))
+        found.update(status="ok", reason="", windows=workload.window_count())
     memory = {
         "process_peak_bytes": peak_memory_bytes(),
         "device_peak_bytes": runner.device_peak_bytes(),

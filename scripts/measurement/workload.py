@@ -1,6 +1,7 @@
 """A benchmark made concrete: its shapes, its weights and its batches.
 
-Source: document 001 (the stacked LM on PTB), lines 63-73.
+There are two kinds: a language model (tokens -> embedding -> LSTM layers -> projection to logits;
+document 001, lines 63-73) and bare LSTM layers (dense input -> hidden states; document 002).
 """
 
 import json
@@ -13,42 +14,48 @@ WEIGHT_RANGE = 0.1  # at 0.5, rounding alone separates correct float32 implement
 
 
 class Workload(object):
-    """A language model's shapes and data.
+    """Shapes and data of one benchmark.
 
-    Attributes: vocabulary V, embedding E, layers, hidden H, length T, batch B (all int), optimizer
-    (dict: learning_rate, beta_1, beta_2, epsilon) and threads (int, CPU threads to use).
+    Attributes: vocabulary V (None for bare layers), features D (width of the first layer's input: a
+    token's vector, or the dense input), layers, hidden H, length T, batch B, threads (CPU threads to
+    use), all int; optimizer (dict: learning_rate, beta_1, beta_2, epsilon; None for bare layers);
+    kernel (folder of what earlier rules built for this cell, or None).
     """
 
-    def __init__(self, benchmark, corpus, seed, batch=None, threads=1):
+    def __init__(self, benchmark, corpus, seed, batch=None, threads=1, kernel=None):
         """benchmark: its entry in config/documents; corpus: folder of tokens.npy; batch overrides B."""
-        self.vocabulary = benchmark["vocabulary"]
-        self.embedding = benchmark["embedding"]
+        self.vocabulary = benchmark.get("vocabulary")
+        self.features = benchmark["embedding" if self.vocabulary else "features"]
         self.layers = benchmark["layers"]
         self.hidden = benchmark["hidden"]
         self.length = benchmark["length"]
         self.batch = batch or benchmark["batch"]
-        self.optimizer = benchmark["optimizer"]
+        self.optimizer = benchmark.get("optimizer")
         self.threads = threads
+        self.kernel = kernel
         self._corpus = corpus
         self._seed = seed
 
     def weights(self):
         """Draw the initial weights, {name: float32 array}, uniform in +-0.1 from the seed.
 
-        embedding [V, E]; for each layer l (D = E for the first, H after it) lstm.l.input [D, 4H],
+        embedding [V, D]; for each layer l (after the first, D = H) lstm.l.input [D, 4H],
         lstm.l.recurrent [H, 4H], lstm.l.bias [4H], gates i, f, g, o; projection.weight [H, V],
-        projection.bias [V].
+        projection.bias [V]. Bare layers have those of their layers only.
         """
         random = np.random.RandomState(self._seed)
         hidden = self.hidden
-        shapes = OrderedDict([("embedding", (self.vocabulary, self.embedding))])
+        shapes = OrderedDict()
+        if self.vocabulary:
+            shapes["embedding"] = (self.vocabulary, self.features)
         for layer in range(self.layers):
-            depth = hidden if layer else self.embedding
+            depth = hidden if layer else self.features
             shapes["lstm.%d.input" % layer] = (depth, 4 * hidden)
             shapes["lstm.%d.recurrent" % layer] = (hidden, 4 * hidden)
             shapes["lstm.%d.bias" % layer] = (4 * hidden,)
-        shapes["projection.weight"] = (hidden, self.vocabulary)
-        shapes["projection.bias"] = (self.vocabulary,)
+        if self.vocabulary:
+            shapes["projection.weight"] = (hidden, self.vocabulary)
+            shapes["projection.bias"] = (self.vocabulary,)
         return OrderedDict(
             (name, random.uniform(-WEIGHT_RANGE, WEIGHT_RANGE, shape).astype(np.float32))
             for name, shape in shapes.items()
@@ -61,9 +68,21 @@ class Workload(object):
             stride = json.load(stream)["stride"]
         return tokens, np.arange(0, len(tokens) - self.length, stride)
 
+    def window_count(self):
+        """Windows of the training stream; 0 for bare layers."""
+        return len(self.windows()[1]) if self.vocabulary else 0
+
     def batches(self):
-        """Yield (inputs, targets), int64 [T, B] each, for ever: windows in an order shuffled by the
-        seed; the targets are the inputs one token later."""
+        """Yield (inputs, targets) for ever.
+
+        Language model: int64 [T, B] each, windows in an order shuffled by the seed; the targets are the
+        inputs one token later. Bare layers: float32 [T, B, D], one batch again and again, and None.
+        """
+        if not self.vocabulary:
+            shape = (self.length, self.batch, self.features)
+            inputs = aligned(np.random.RandomState(self._seed).uniform(-1, 1, shape))
+            while True:
+                yield inputs, None
         tokens, starts = self.windows()
         random = np.random.RandomState(self._seed)
         while True:
@@ -73,6 +92,16 @@ class Workload(object):
                 index = np.arange(self.length + 1)[:, None] + columns[None, :]  # [T + 1, B]
                 window = tokens[index].astype(np.int64)
                 yield (np.ascontiguousarray(window[:-1]), np.ascontiguousarray(window[1:]))
+
+
+def aligned(array, boundary=64):
+    """A float32 copy whose memory starts at a multiple of `boundary` bytes: compiled kernels take it as it
+    is, without a copy of their own."""
+    memory = np.empty(array.size * 4 + boundary, dtype=np.uint8)
+    start = -memory.ctypes.data % boundary
+    copy = memory[start : start + array.size * 4].view(np.float32).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def layer_weights(weights):

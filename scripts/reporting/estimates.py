@@ -7,6 +7,7 @@ fresh processes they do not. Nothing is deleted: a noisy cell keeps its number a
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 CONFIDENCE = 0.95
@@ -111,3 +112,28 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "device_peak_bytes": middle("memory", "device_peak_bytes"),
         "flags": " ".join(flags(records)),
     }
+
+
+RELATIONS = {
+    "ratio_to_torch": "pytorch/fused",
+    "ratio_to_gemm": "pytorch/gemm",
+    "ratio_to_peak": "tvm/fma-peak",
+}
+
+
+def flops(benchmark: dict) -> int:
+    """Floating-point operations of a forward pass's matrix products in the LSTM layers."""
+    hidden, first = benchmark["hidden"], benchmark.get("features") or benchmark["embedding"]
+    depths = first + hidden + (benchmark["layers"] - 1) * 2 * hidden
+    return 8 * benchmark["batch"] * benchmark["length"] * hidden * depths
+
+
+def relate(table: pd.DataFrame) -> pd.DataFrame:
+    """Add each cell's wall time over that of torch's nn.LSTM and of the two ceilings, where the same
+    benchmark, phase and device has them."""
+    key = ["benchmark", "phase", "device"]
+    for column, implementation in RELATIONS.items():
+        other = table[table["implementation"] == implementation].drop_duplicates(key)
+        joined = table[key].merge(other[[*key, "wall_s"]], on=key, how="left")
+        table[column] = table["wall_s"].to_numpy() / joined["wall_s"].to_numpy()
+    return table

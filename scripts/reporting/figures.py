@@ -9,7 +9,13 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 # Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
-COLOURS = {"tensorflow": "#E69F00", "pytorch": "#0072B2", "tvm": "#009E73"}
+COLOURS = {
+    "tensorflow": "#E69F00",
+    "pytorch": "#0072B2",
+    "tvm": "#009E73",
+    "onnxruntime": "#56B4E9",
+    "openvino": "#D55E00",
+}
 OTHER = "#CC79A7"
 STYLE = {
     "font.size": 9,
@@ -97,4 +103,39 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
         f"{title}: wall time a batch of {len(measured)} measured cells, from "
         f"{fastest['wall_s']:.3g} s ({fastest['label']}, {fastest['phase']}) to {slowest['wall_s']:.3g} s "
         f"({slowest['label']}, {slowest['phase']})."
+    )
+
+
+MARKERS = ("o", "s", "^", "v", "D", "P", "X", "*")
+
+
+def rates(cells: pd.DataFrame, title: str, stem: Path) -> str:
+    """GFLOP/s of every implementation by benchmark; arguments and result as `wall_time`."""
+    measured = cells[cells["status"] == "ok"]
+    names = list(dict.fromkeys(cells["benchmark"]))
+    with plt.rc_context(STYLE):
+        figure, axis = plt.subplots(figsize=(11, 6), layout="constrained")
+        groups = measured.groupby(["implementation", "label"], sort=False)
+        for marker, ((implementation, label), rows) in zip(MARKERS * 2, groups, strict=False):
+            axis.plot(
+                rows["benchmark"].map(names.index),
+                rows["gflops"],
+                marker=marker,
+                color=COLOURS.get(implementation.split("/")[0], OTHER),
+                alpha=0.5 if rows["family"].iloc[0] == "ceiling" else 1,
+                lw=1.2 if rows["family"].iloc[0] == "ceiling" else 0,
+                label=label,
+            )
+        axis.set_xticks(range(len(names)), names, rotation=90)
+        axis.set(yscale="log", ylabel="GFLOP/s of the matrix products", title=title)
+        if not measured.empty:
+            axis.legend(fontsize=8, ncols=2)
+        save(figure, stem)
+    if measured.empty:
+        return f"{title}: no row was measured."
+    best = measured[measured["family"] != "ceiling"].sort_values("gflops").iloc[-1]
+    return (
+        f"{title}: rates of {measured['implementation'].nunique()} implementations on "
+        f"{measured['benchmark'].nunique()} shapes, at most {best['gflops']:.0f} GFLOP/s "
+        f"({best['label']}, {best['benchmark']})."
     )

@@ -2,10 +2,12 @@
 
     python run_contract.py IMPLEMENTATION ...
 
+An implementation is one of config/implementations.yaml, or a module of this folder with an error planted.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
 
+import importlib
 import json
 import sys
 import tempfile
@@ -17,12 +19,23 @@ from measurement.worker import module_of
 from tests import tiny
 
 
+def builder(implementation):
+    """The `build` of `pytorch/cell`, or of `tests.contract.planted_pytorch`."""
+    if "/" in implementation:
+        return module_of(implementation).build
+    return importlib.import_module(implementation).build
+
+
 def verdict(implementation, phase, folder):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
-    workload = tiny.workload(folder)
+    framework, style = implementation.split("/")
+    bare = framework in ("onnxruntime", "openvino", "tvm") or style == "gemm"
+    if bare and phase == "training":
+        return {"status": "unsupported", "reason": "inference only"}
+    workload = tiny.bare_layers() if bare else tiny.workload(folder)
     weights = workload.weights()
     try:
-        runner = module_of(implementation).build(workload, weights, "cpu", phase)
+        runner = builder(implementation)(workload, weights, "cpu", phase)
         facts = runner.describe()
         found = checking.check(runner, workload, weights, phase, tolerance=1e-4, steps=4)
     except Unsupported as error:

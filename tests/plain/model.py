@@ -19,8 +19,8 @@ class Model(Runner):
     def step(self, inputs, targets):
         if not self._training:
             return {
-                "logits": self.altered({"logits": reference.logits(self._weights, inputs)})[
-                    "logits"
+                "output": self.altered({"output": reference.output(self._weights, inputs)})[
+                    "output"
                 ]
             }
         loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets)

@@ -33,7 +33,8 @@ def build(folder: Path, builder: str, *options: str, pins: tuple[str, ...]) -> t
     specification = folder / "lab.yaml"
     specification.write_text(f"dependencies:\n  - python ={HERE}\n  - pip\n  - pip:{lines}\n")
     arguments = ["--specification", specification, "--builder", builder, "--fingerprint", "0" * 8]
-    arguments += ["--folder", folder / "venv", "--log", folder / "log", "--output", folder / "out"]
+    arguments += ["--folder", folder / "venv", "--log", folder / "log"]
+    arguments += ["--failures", folder / "failures", "--output", folder / "out"]
     command = [sys.executable, ROOT / "scripts" / "build_environment.py", *arguments, *options]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -69,11 +69,11 @@ def test_training_compares_every_quantity(work: Workload) -> None:
 
 def test_wrong_logits(work: Workload) -> None:
     def change(values: dict, step: int) -> None:
-        values["logits"][0, 0, 0] += 0.01
+        values["output"][0, 0, 0] += 0.01
 
     found = planted(work, "forward", found=change)
     assert found["status"] == "incorrect"
-    assert found["reason"].startswith("logits is off by")
+    assert found["reason"].startswith("output is off by")
     assert "tolerance 1e-04" in found["reason"]
 
 

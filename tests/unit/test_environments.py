@@ -127,6 +127,15 @@ class TestFingerprint:
         }
         assert len(marks) == 3
 
+    def test_version_of_the_interpreter_counts(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found, marks = specification(tmp_path), set()
+        for version in ("3.11.7", "3.11.8"):
+            monkeypatch.setattr(environments, "_version", lambda python, version=version: version)
+            marks.add(environments.fingerprint(found, "venv", "python"))
+        assert len(marks) == 2
+
     def test_packages_of_a_named_interpreter_count(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

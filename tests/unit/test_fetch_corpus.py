@@ -201,6 +201,7 @@ def test_local_folder(tmp_path: Path) -> None:
 
 def run_main(monkeypatch: pytest.MonkeyPatch, output: Path, wanted: dict) -> None:
     arguments = ["fetch_corpus.py", "--corpus", json.dumps(wanted), "--output", str(output)]
+    arguments += ["--mirrors", json.dumps(wanted["mirrors"])]
     monkeypatch.setattr(sys, "argv", arguments)
     fetch_corpus.main()
 

@@ -106,7 +106,8 @@ def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
     for entry in matrix.implementations():
         assert Path(matrix.implementation_file(entry["implementation"])).exists()
         assert all(Path(f"envs/{name}.yaml").exists() for name in entry["environments"])
-        assert set(entry["benchmarks"]) <= set(matrix.benchmarks(documents))
+        for pattern in entry["benchmarks"]:
+            assert any(matrix.takes_part([pattern], b) for b in matrix.benchmarks(documents))
 
 
 def test_every_row_is_in_a_table() -> None:
@@ -117,7 +118,7 @@ def test_every_row_is_in_a_table() -> None:
         families = {
             entry["family"]
             for entry in matrix.implementations()
-            if set(entry["benchmarks"]) & set(document["benchmarks"])
+            if any(matrix.takes_part(entry["benchmarks"], b) for b in document["benchmarks"])
         }
         assert {(family, "cpu") for family in families} <= shown
         assert {(family, "gpu") for family in families} <= shown
@@ -141,11 +142,31 @@ def test_published_rows_are_cells() -> None:
         assert len(keys) == len(set(keys))
 
 
+def configuration(**keys) -> dict:
+    settled = {"documents": ["stacked-lm"], "devices": ["cpu"], "overrides": {}}
+    return settled | {"protocol": {"processes": 1}, "check": {}} | keys
+
+
 def test_cells_of_chosen_devices_once_each() -> None:
-    both, cpu = (matrix.cells(["stacked-lm"], devices) for devices in (["cpu", "gpu"], ["cpu"]))
-    assert len(both) == 2 * len(cpu) == len(set(both))
+    cpu = matrix.cells(configuration())
+    both = matrix.cells(configuration(devices=["cpu", "gpu"]))
+    assert len(both) == 2 * len(cpu)
     assert {cell.device for cell in cpu} == {"cpu"}
-    assert matrix.cells(["stacked-lm", "stacked-lm"], ["cpu"]) == cpu
+    assert set(cpu.values()) == {"stacked-lm"}
+    assert matrix.cells(configuration(documents=["stacked-lm", "stacked-lm"])) == cpu
+
+
+def test_overrides_of_a_document() -> None:
+    config = configuration(
+        documents=["tvm-lstm"],
+        overrides={"tvm-lstm": {"protocol": {"processes": 3}, "benchmarks": ["cell-*"]}},
+    )
+    assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
+    assert list(matrix.processes(config, "tvm-lstm")) == [1, 2, 3]
+    assert list(matrix.processes(config, "stacked-lm")) == [1]
+    left_out = next(c for c in matrix.cells_of("tvm-lstm") if c.benchmark.startswith("stack-"))
+    status, reason = matrix.why_not(left_out, "tvm-lstm", config)
+    assert status == "not-run" and "documents='[tvm-lstm]'" in reason
 
 
 def test_paths_of_a_cell() -> None:

@@ -55,7 +55,7 @@ def test_gradients_name_every_weight(case: tuple) -> None:
 
 def test_loss_is_the_mean_cross_entropy_of_the_logits(case: tuple) -> None:
     weights, inputs, targets = case
-    probability = np.exp(reference.logits(weights, inputs))
+    probability = np.exp(reference.output(weights, inputs))
     probability /= probability.sum(axis=-1, keepdims=True)
     of_targets = np.take_along_axis(probability, targets[..., None], axis=-1)
     loss = reference.loss_and_gradients(weights, inputs, targets)[0]

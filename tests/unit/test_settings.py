@@ -18,7 +18,9 @@ def stopped(config: dict) -> list[str]:
 
 def test_defaults_stand_on_their_own() -> None:
     with open("config/config.yaml") as stream:
-        assert settings.validated({}) == yaml.safe_load(stream)
+        assert settings.validated({"devices": ["cpu"]}) == yaml.safe_load(stream) | {
+            "devices": ["cpu"]
+        }
 
 
 def test_quick_changes_no_shape() -> None:
@@ -40,6 +42,12 @@ def test_strings_of_the_command_line() -> None:
     assert (found["corpus"]["path"], found["corpus"]["stride"]) == ("/data", 5)
     assert found["corpus"]["mirrors"]  # what the command line does not name stays
     assert found["interpreters"] == {"lab": "/bin/py"}
+
+
+@pytest.mark.parametrize("value", ["{path: null}", {"path": "null"}, {"path": None}])
+def test_null_on_the_command_line_is_no_folder(value: str | dict) -> None:
+    """Snakemake hands on the values of a nested mapping as strings."""
+    assert settings.validated({"corpus": value})["corpus"]["path"] is None
 
 
 @pytest.mark.parametrize(
@@ -91,16 +99,17 @@ def test_unknown_document() -> None:
 )
 def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: list) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: gpus)
-    assert settings.devices({"devices": "auto"}) == expected
-    assert settings.devices({"devices": ["cpu"]}) == ["cpu"]
+    assert settings.validated({"devices": "auto"})["devices"] == expected
+    assert settings.validated({"devices": ["cpu"]})["devices"] == ["cpu"]
 
 
-@pytest.mark.parametrize("name", ["config", "record"])
+@pytest.mark.parametrize("name", ["config", "record", "document", "implementations"])
 def test_every_key_of_a_schema_is_described(name: str) -> None:
     def undescribed(schema: dict, where: str) -> list[str]:
         found = []
         for key, value in schema.get("properties", {}).items():
-            if "description" not in value and where.split(".")[0] != "allOf":
+            named = "description" in value or "$ref" in value
+            if not named and where.split(".")[0] != "allOf":
                 found.append(f"{where}.{key}")
             found += undescribed(value, f"{where}.{key}")
         return found

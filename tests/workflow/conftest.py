@@ -134,6 +134,7 @@ def make_project(folder: Path) -> Project:
     document = {
         "title": "A tiny document",
         "source": "these tests",
+        "figure": "wall_time",
         "benchmarks": {"tiny-lm": BENCHMARK},
         "phases": ["forward", "training"],
         "tables": [
@@ -149,7 +150,7 @@ def make_project(folder: Path) -> Project:
         "devices": ["cpu"],
         "corpus": {"path": "corpus", "sha256": digests},
         "protocol": {"processes": 1, "warmup_batches": 1, "timed_batches": 2, "timeout_s": 60},
-        "interpreters": {name: sys.executable for name in ("plain", "second", "report")},
+        "interpreters": {name: sys.executable for name in ("plain", "second", "corpus", "report")},
     }
     (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
     return Project(folder)

@@ -50,13 +50,15 @@ def test_version_bump_reruns_the_environments_cells_and_no_others(project: Proje
 
 def test_editing_an_implementation_reruns_its_cells(project: Project) -> None:
     append(project, "scripts/implementations/plain/other.py")
-    assert project.stale_cells() == {"plain/other"}
+    measured = project.stale() - AFTER
+    cell = "second/tiny-lm/plain/other"
+    assert measured == {
+        *(f"checks/{cell}/{phase}-cpu.json" for phase in ("forward", "training")),
+        *(f"records/{cell}/{phase}-cpu-1.json" for phase in ("forward", "training")),
+    }
 
 
 def test_editing_what_implementations_share_reruns_both(project: Project) -> None:
-    project.edit(
-        "scripts/implementations/plain/model.py", '"""NumPy', '"""Edited. '
-    ) if False else None
     append(project, "scripts/implementations/plain/model.py")
     assert project.stale_cells() == BOTH
 

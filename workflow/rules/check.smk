@@ -6,6 +6,7 @@ rule check_implementation:
         measuring_files,
         environment=lambda w: environment_record(w.environment),
         corpus=CORPUS,
+        kernel=kernel_of,
     output:
         "results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
     log:
@@ -15,10 +16,11 @@ rule check_implementation:
     threads: THREADS
     params:
         job=lambda w: job("check", w),
-        failed_attempts=lambda w: failed_attempts("check", w),
+        failed_attempts=lambda w: count_lines(failures_file("check", w)),
         failures=lambda w, input: failures_file("check", w),
+        kernel=lambda w, input: kernel_option(input),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
         " --environment {input.environment} --corpus {input.corpus}"
-        " --failures {params.failures} --log {log} --output {output}"
+        " {params.kernel} --failures {params.failures} --log {log} --output {output}"

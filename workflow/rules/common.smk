@@ -14,15 +14,23 @@ import matrix
 import settings
 
 config = settings.validated(config)
-DEVICES = settings.devices(config)
-CELLS = matrix.cells(config["documents"], DEVICES)
+DEVICES = config["devices"]
+CELLS = matrix.cells(config)
 BENCHMARKS = matrix.benchmarks(config["documents"])
-PROCESSES = range(1, config["protocol"]["processes"] + 1)
+RECORDS = [
+    cell.record(process)
+    for cell, document in CELLS.items()
+    for process in matrix.processes(config, document)
+]
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 THREADS = config["protocol"]["threads"] or settings.usable_cores()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 ALL_CORES = workflow.resource_settings.cores or 1
 CORPUS = "results/corpus/corpus.json"
+TUNED = (
+    "template-tuned",
+    "default-rules",
+)  # kernels that are tuned before they are built
 MEASURE = "scripts/measure_cell.py"
 
 
@@ -90,19 +98,47 @@ def job(kind, wildcards):
     }
     if kind == "time":
         identity["process"] = int(wildcards.process)
-    how = (
-        {"check": config["check"]}
-        if kind == "check"
-        else {"protocol": config["protocol"]}
-    )
+    how = matrix.protocol_of(config, CELLS.get(cell, ""))
     return json.dumps(
         {
             "kind": kind,
             "identity": identity,
             "benchmark": BENCHMARKS[cell.benchmark],
+            "threads": how["protocol"]["threads"],
+            "timeout_s": how["protocol"]["timeout_s"],
+            "seed": how["protocol"]["seed"],
+            **(
+                {"check": how["check"]}
+                if kind == "check"
+                else {"protocol": how["protocol"]}
+            ),
+        },
+        sort_keys=True,
+    )
+
+
+def kernel_of(wildcards):
+    """The kernel that has to be built before a cell can run: [its kernel.json], or []."""
+    cell = cell_of(wildcards)
+    variant = matrix.implementation(cell.implementation).get("kernel")
+    folder = f"results/kernels/{cell.environment}/{cell.benchmark}/{variant}"
+    return [f"{folder}/kernel.json"] if variant else []
+
+
+def kernel_option(input):
+    return f"--kernel {input.kernel}" if input.kernel else ""
+
+
+def kernel_job(wildcards):
+    """What tuning and building have to do. A change in here makes the kernel stale."""
+    how = {"build_limit_s": config["kernels"]["build_limit_s"]}
+    if wildcards.variant in TUNED:
+        how["trials"] = config["kernels"]["trials"]
+    return json.dumps(
+        {
+            "benchmark": BENCHMARKS[wildcards.benchmark],
+            "variant": wildcards.variant,
             "threads": config["protocol"]["threads"],
-            "timeout_s": config["protocol"]["timeout_s"],
-            "seed": config["protocol"]["seed"],
             **how,
         },
         sort_keys=True,
@@ -125,11 +161,15 @@ def failures_file(kind, wildcards):
     return str(Path("results/failures", kind, *path.parts[2:]).with_suffix(".jsonl"))
 
 
-def failed_attempts(kind, wildcards):
+def environment_failures(wildcards):
+    name = f"{wildcards.environment}-{wildcards.fingerprint}"
+    return f"results/failures/environments/{name}.jsonl"
+
+
+def count_lines(path):
     """Failed attempts so far. As a `params:` value it makes a failed job, and no other, run again:
     the number is the one of its last run unless that run failed too."""
-    path = Path(failures_file(kind, wildcards))
-    return len(path.read_text().splitlines()) if path.exists() else 0
+    return len(Path(path).read_text().splitlines()) if Path(path).exists() else 0
 
 
 def closing_message():

@@ -1,9 +1,8 @@
-# One environment: built by conda or as a virtual environment from the same file, or the user's own.
+# One environment: built by conda or as a virtual environment from the same file, or the user's own. It has no
+# input: its fingerprint, part of its name, tells one from another.
 
 
 rule build_environment:
-    input:
-        script="scripts/build_environment.py",
     output:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
@@ -11,6 +10,8 @@ rule build_environment:
     conda:
         lambda w: environment(w.environment)["conda"]
     params:
+        failed_attempts=lambda w: count_lines(environment_failures(w)),
+        failures=lambda w, input: environment_failures(w),
         has=lambda w, input: environment(w.environment),
         python=lambda w, input: (
             "python" if environment(w.environment)["conda"] else sys.executable
@@ -21,6 +22,7 @@ rule build_environment:
             else ""
         ),
     shell:
-        "{params.python} {input.script} --specification {params.has[source]}"
+        "{params.python} scripts/build_environment.py --specification {params.has[source]}"
         " --builder {params.has[builder]} --fingerprint {params.has[fingerprint]}"
-        " {params.interpreter} --folder {params.has[folder]} --log {log} --output {output}"
+        " {params.interpreter} --folder {params.has[folder]} --log {log}"
+        " --failures {params.failures} --output {output}"

@@ -1,5 +1,5 @@
 # Records into one table, the table into documents and figures.
-SETTINGS = json.dumps({**config, "devices": DEVICES}, sort_keys=True)
+SETTINGS = json.dumps(config, sort_keys=True)
 DOCUMENTS = config["documents"]
 
 
@@ -9,14 +9,14 @@ rule collect_records:
         "config/implementations.yaml",
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
         published=[file for name in DOCUMENTS for file in matrix.published_files(name)],
-        records=[cell.record(process) for process in PROCESSES for cell in CELLS],
+        records=RECORDS,
         environment=environment_record("report"),
     output:
         csv=report(
             "results/cells.csv",
             caption="../../report/captions/cells.rst",
             category="Data",
-            labels={"table": "all cells"},
+            labels={"shows": "a row a cell"},
         ),
         parquet="results/cells.parquet",
         context="results/context.json",
@@ -57,14 +57,14 @@ rule render_report:
             "results/report/index.html",
             caption="../../report/captions/document.rst",
             category="Overview",
-            labels={"page": "overview"},
+            labels={"shows": "all documents"},
         ),
         *(
             report(
                 f"results/report/{document}.html",
                 caption="../../report/captions/document.rst",
                 category=matrix.document(document)["title"],
-                labels={"item": "document", "device": "all"},
+                labels={"shows": "all tables"},
             )
             for document in DOCUMENTS
         ),
@@ -73,15 +73,15 @@ rule render_report:
                 f"results/report/figures/{document}-{device}.svg",
                 caption="../../report/captions/figure.rst",
                 category=matrix.document(document)["title"],
-                labels={"item": "figure", "device": device},
+                labels={"shows": f"figure, {device.upper()}"},
             )
             for document in DOCUMENTS
             for device in DEVICES
         ),
-    conda:
-        lambda w: environment("report")["conda"]
     log:
         "results/logs/render_report.txt",
+    conda:
+        lambda w: environment("report")["conda"]
     params:
         python=lambda w, input: python("report"),
     shell:

@@ -6,6 +6,7 @@ rule time_cell:
         measuring_files,
         environment=lambda w: environment_record(w.environment),
         corpus=CORPUS,
+        kernel=kernel_of,
         check="results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
     output:
         "results/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.json",
@@ -17,10 +18,11 @@ rule time_cell:
     threads: ALL_CORES
     params:
         job=lambda w: job("time", w),
-        failed_attempts=lambda w: failed_attempts("time", w),
+        failed_attempts=lambda w: count_lines(failures_file("time", w)),
         failures=lambda w, input: failures_file("time", w),
+        kernel=lambda w, input: kernel_option(input),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
         " --environment {input.environment} --corpus {input.corpus} --check {input.check}"
-        " --failures {params.failures} --log {log} --output {output}"
+        " {params.kernel} --failures {params.failures} --log {log} --output {output}"

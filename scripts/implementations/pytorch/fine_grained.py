@@ -1,7 +1,8 @@
 """Fine-grained operators: a Python loop of matrix products, sigmoids, tanhs, products and sums.
 
 The four gates are one matrix product a step. The inputs' share of it is hoisted out of the time
-loop into one product for the whole sequence.
+loop into one product for the whole sequence: no gain on a CPU (within 1 %), but fewer operators to
+launch. One sigmoid for several gates, addcmul and canonical layouts made no difference either.
 """
 
 from typing import List, Tuple

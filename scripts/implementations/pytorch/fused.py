@@ -11,7 +11,7 @@ from .model import LanguageModel
 
 def whole_sequence(workload, layers, training):
     """nn.LSTM on the weights `layers` themselves, no copies; x [T, B, E] -> (h [T, B, H], state)."""
-    lstm = torch.nn.LSTM(workload.embedding, workload.hidden, workload.layers)
+    lstm = torch.nn.LSTM(workload.features, workload.hidden, workload.layers)
     lstm.to(layers[0][0].device)
     for layer, (w_input, w_recurrent, bias) in enumerate(layers):
         setattr(lstm, "weight_ih_l%d" % layer, w_input)

@@ -13,8 +13,6 @@ import torch.nn.functional as F
 from implementations.contract import Runner, Unsupported
 from measurement.workload import layer_weights
 
-VERSION = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-
 
 class LanguageModel(Runner):
     """Embedding -> stack -> projection (-> mean cross-entropy -> Adam)."""
@@ -35,7 +33,9 @@ class LanguageModel(Runner):
             self.optimizer, self.optimizer_form = adam(self.weights.values(), workload.optimizer)
 
     def logits(self, inputs):
-        """inputs int64 [T, B] on the device -> logits [T * B, V]."""
+        """inputs int64 [T, B] on the device -> logits [T * B, V]; bare layers: [T, B, D] -> [T, B, H]."""
+        if "embedding" not in self.weights:
+            return self.stack(inputs, self.layers)
         x = F.embedding(inputs, self.weights["embedding"])  # [T, B, E]
         h = self.stack(x, self.layers)  # [T, B, H]
         h = h.reshape(-1, h.size(2))
@@ -44,7 +44,7 @@ class LanguageModel(Runner):
     def step(self, inputs, targets):
         if not self.training:
             with inference():
-                return self.logits(self.feed(inputs)).view(inputs.shape + (-1,))
+                return self.logits(self.feed(inputs)).view(inputs.shape[:2] + (-1,))
         for weight in self.weights.values():
             weight.grad = None  # backward then hands its tensors over instead of adding to zeros
         logits = self.logits(self.feed(inputs))
@@ -66,7 +66,7 @@ class LanguageModel(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"logits": handle.cpu().numpy()}
+            return {"output": handle.cpu().numpy()}
         loss, gradients = handle
         return {"loss": loss.item(), "gradients": canonical(gradients)}
 

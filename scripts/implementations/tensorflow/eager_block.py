@@ -1,7 +1,7 @@
 """The monolithic operator `BlockLSTM`, all time steps of a layer in one op, eager.
 
-Version 1 of the op: the gradient registered for `BlockLSTMV2` treats it as version 1, whose gate order
-differs, and is wrong (TensorFlow 2.21).
+Version 1 of the op: the gradient registered for `BlockLSTMV2` treats it as version 1, whose gate
+order differs, and is wrong (TensorFlow 2.21).
 """
 
 import tensorflow as tf

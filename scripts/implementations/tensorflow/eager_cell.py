@@ -1,4 +1,4 @@
-"""Static cell: the fused operator `LSTMBlockCell` a step, a Python loop over depth and time, eager."""
+"""Static cell: the fused operator `LSTMBlockCell`, a Python loop over depth and time, eager."""
 
 import numpy as np
 import tensorflow as tf
@@ -10,37 +10,26 @@ CELL = {"forget_bias": 0.0, "cell_clip": -1.0, "use_peephole": False}
 
 
 class BlockLayout(Stack):
-    """Weights as `LSTMBlockCell` and `BlockLSTM` want them.
+    """Weights as `LSTMBlockCell` and `BlockLSTM` want them: gates i, c, f, o, where c is our g."""
 
-    Packed, a layer is (w [D + H, 4H], bias [4H]), gates in the order i, c, f, o (c is our g).
-    """
+    def pack(self, layers):
+        return [swap_gates(value) for value in super(BlockLayout, self).pack(layers)]
 
-    @staticmethod
-    def pack(layers):
-        packed = []
-        for w_input, w_recurrent, bias in layers:
-            packed += [swap_gates(np.concatenate([w_input, w_recurrent])), swap_gates(bias)]
-        return packed
-
-    @staticmethod
-    def unpack(values):
-        layers = []
-        for w, bias in zip(values[::2], values[1::2]):
-            w = swap_gates(w)
-            depth = w.shape[0] - w.shape[1] // 4
-            layers.append((w[:depth], w[depth:], swap_gates(bias)))
-        return layers
+    def unpack(self, values):
+        return super(BlockLayout, self).unpack([swap_gates(value) for value in values])
 
 
 class Cell(BlockLayout):
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
+        batch = x.shape[1]
+        xs = tf.unstack(x)  # T of [B, D]
         for w, bias in zip(values[::2], values[1::2]):
-            batch, hidden = x.shape[1], bias.shape[0] // 4
+            hidden = bias.shape[0] // 4
             h = c = tf.zeros([batch, hidden])
             no_peephole = tf.zeros([hidden])
             outputs = []
-            for x_t in tf.unstack(x):  # [B, D]
+            for x_t in xs:
                 step = tf.raw_ops.LSTMBlockCell(
                     x=x_t,
                     cs_prev=c,
@@ -54,8 +43,8 @@ class Cell(BlockLayout):
                 )
                 h, c = step.h, step.cs
                 outputs.append(h)
-            x = tf.stack(outputs)  # [T, B, H]
-        return x
+            xs = outputs
+        return tf.stack(xs)  # [T, B, H]
 
 
 def swap_gates(array):

@@ -11,13 +11,13 @@ from .model import LanguageModel, Stack
 class Cudnn(Stack):
     """cuDNN takes one buffer: the matrices of all layers, then the biases of all layers.
 
-    A layer has an input and a recurrent matrix and two biases; each is the gates i, f, g, o one after the
-    other, a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and
-    the biases [layers, 4H]; the second bias is a constant zero, for with two, Adam would step twice.
+    A layer has an input and a recurrent matrix and two biases; each is the gates i, f, g, o in turn,
+    a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and the
+    biases [layers, 4H]; the second bias is a constant zero: with two, Adam would step twice.
     """
 
     def __init__(self, workload, training):
-        depths = [workload.embedding] + [workload.hidden] * (workload.layers - 1)
+        depths = [workload.features] + [workload.hidden] * (workload.layers - 1)
         self._shapes = []  # of the matrices, transposed
         for depth in depths:
             self._shapes += [(4 * workload.hidden, depth), (4 * workload.hidden, workload.hidden)]
@@ -40,8 +40,7 @@ class Cudnn(Stack):
             is_training=self._training,
         ).output
 
-    @staticmethod
-    def pack(layers):
+    def pack(self, layers):
         # [D, 4H] transposed and flattened: gate after gate, [H, D] each
         matrices = [matrix.T.reshape(-1) for layer in layers for matrix in layer[:2]]
         return [np.concatenate(matrices), np.stack([bias for _, _, bias in layers])]

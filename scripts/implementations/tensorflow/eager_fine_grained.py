@@ -1,4 +1,9 @@
-"""Primitive operators, a Python loop over depth and time, executed one by one."""
+"""Primitive operators, a Python loop over depth and time, executed one by one.
+
+One GEMM a step takes x_t and h together. Hoisting the input projection out of the loop, as one
+large GEMM a layer, was slower on a CPU: it writes [T, B, 4H] and reads it again, and in a graph no
+layer can start before the layer below has ended.
+"""
 
 import tensorflow as tf
 
@@ -7,25 +12,23 @@ from .model import LanguageModel, Stack
 
 class FineGrained(Stack):
     def __call__(self, x, values):
-        """x [T, B, E], canonical weights -> h [T, B, H]."""
-        for w_input, w_recurrent, bias in self.unpack(values):
-            length, batch, depth = x.shape
-            hidden = w_recurrent.shape[0]
-            # The input projection needs no recurrence: one large GEMM for all steps.
-            projected = tf.matmul(tf.reshape(x, [-1, depth]), w_input)  # [T * B, 4H]
-            projected = tf.reshape(tf.nn.bias_add(projected, bias), [length, batch, 4 * hidden])
-            h = c = tf.zeros([batch, hidden])
+        """x [T, B, E] -> h [T, B, H]."""
+        batch = x.shape[1]
+        xs = tf.unstack(x)  # T of [B, D]
+        for w, bias in zip(values[::2], values[1::2]):
+            h = c = tf.zeros([batch, bias.shape[0] // 4])
             outputs = []
-            for x_t in tf.unstack(projected):  # [B, 4H]
-                h, c = cell(x_t, h, c, w_recurrent)
+            for x_t in xs:
+                h, c = cell(x_t, h, c, w, bias)
                 outputs.append(h)
-            x = tf.stack(outputs)  # [T, B, H]
-        return x
+            xs = outputs
+        return tf.stack(xs)  # [T, B, H]
 
 
-def cell(x_t, h, c, w_recurrent):
-    """One step of primitive operators. x_t [B, 4H], h and c [B, H] -> new h and c."""
-    i, f, g, o = tf.split(x_t + tf.matmul(h, w_recurrent), 4, axis=1)
+def cell(x_t, h, c, w, bias):
+    """One step. x_t [B, D], h and c [B, H], w [D + H, 4H], bias [4H] -> new h and c."""
+    gates = tf.nn.bias_add(tf.matmul(tf.concat([x_t, h], axis=1), w), bias)  # [B, 4H]
+    i, f, g, o = tf.split(gates, 4, axis=1)
     c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
     h = tf.sigmoid(o) * tf.tanh(c)
     return h, c

@@ -8,35 +8,31 @@ from .model import LanguageModel, Stack
 
 class WhileLoop(Stack):
     def __call__(self, x, values):
-        """x [T, B, E], canonical weights -> h [T, B, H]."""
-        for w_input, w_recurrent, bias in self.unpack(values):
-            x = layer(x, w_input, w_recurrent, bias)
-        return x
+        """x [T, B, E] -> h [T, B, H]."""
+        length, batch, depth = x.shape
+        xs = tf.TensorArray(tf.float32, length, element_shape=[batch, depth]).unstack(x)
+        for w, bias in zip(values[::2], values[1::2]):
+            xs = layer(xs, length, batch, w, bias)
+        return xs.stack()  # [T, B, H]
 
 
-def layer(x, w_input, w_recurrent, bias):
-    """x [T, B, D] -> h [T, B, H]."""
-    length, batch, depth = x.shape
-    hidden = w_recurrent.shape[0]
-    # The input projection needs no recurrence: one large GEMM for all steps.
-    projected = tf.matmul(tf.reshape(x, [-1, depth]), w_input)  # [T * B, 4H]
-    projected = tf.reshape(tf.nn.bias_add(projected, bias), [length, batch, 4 * hidden])
-    steps = tf.TensorArray(tf.float32, length, element_shape=[batch, 4 * hidden])
-    steps = steps.unstack(projected)
-    outputs = tf.TensorArray(tf.float32, length, element_shape=[batch, hidden])
+def layer(xs, length, batch, w, bias):
+    """TensorArray of T x_t [B, D], w [D + H, 4H], bias [4H] -> TensorArray of T h [B, H]."""
+    hidden = bias.shape[0] // 4
 
     def body(t, h, c, outputs):
-        h, c = cell(steps.read(t), h, c, w_recurrent)
-        return [t + 1, h, c, outputs.write(t, h)]  # a list: a tuple changes the structure
+        h, c = cell(xs.read(t), h, c, w, bias)
+        return [t + 1, h, c, outputs.write(t, h)]  # a list, as the loop variables are
 
     zeros = tf.zeros([batch, hidden])
+    outputs = tf.TensorArray(tf.float32, length, element_shape=[batch, hidden])
     loop = tf.while_loop(
         lambda t, *_: t < length,
         body,
         [tf.constant(0), zeros, zeros, outputs],
         maximum_iterations=length,
     )
-    return loop[-1].stack()  # [T, B, H]
+    return loop[-1]
 
 
 def build(workload, weights, device, phase):

@@ -1,0 +1,1 @@
+"""Kernels compiled by TVM; built by the rules of tuning.smk before their cells run."""

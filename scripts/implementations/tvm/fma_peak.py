@@ -1,0 +1,43 @@
+"""A ceiling, not an LSTM: as many multiply-adds as the workload's matrix products, on registers alone."""
+
+import numpy as np
+
+from implementations.contract import Runner, Unsupported
+from kernels.fma_peak import FmaPeak
+from kernels.run import set_threads
+from kernels.target import cpu_target
+from kernels.workload import spec_of
+
+
+class Peak(Runner):
+    def __init__(self, workload, device):
+        if device == "gpu":
+            raise Unsupported("the register loop is written for CPUs")
+        set_threads(workload.threads)
+        self.peak = FmaPeak(cpu_target(workload.threads), workload.threads, spec_of(workload).flops)
+
+    def step(self, inputs, targets):
+        self.peak()
+
+    def synchronise(self):
+        """TVM's functions return when all their threads have finished."""
+
+    def expected(self, inputs):
+        return np.ones(2)
+
+    def results(self, handle):
+        return {"output": self.peak.result()}
+
+    def describe(self):
+        import tvm
+
+        return {
+            "framework": "TVM",
+            "framework_version": tvm.__version__,
+            "build": {},
+            "settings": {},
+        }
+
+
+def build(workload, weights, device, phase):
+    return Peak(workload, device)

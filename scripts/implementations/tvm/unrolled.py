@@ -1,0 +1,7 @@
+"""Document 002's own way: all steps unrolled into one function, without a schedule."""
+
+from .model import Kernel
+
+
+def build(workload, weights, device, phase):
+    return Kernel(workload, weights, device, kind="unrolled")

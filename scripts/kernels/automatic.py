@@ -1,0 +1,154 @@
+"""The variants without a template: default rules, untuned, and unrolled.
+
+A time loop whose steps depend on each other is beyond MetaSchedule's rules, so what they tune
+is what is natural to hand them: the input projection of all steps and one recurrent step. The
+host calls the step once for each time step.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm.s_tir import meta_schedule as ms
+
+from .build import BuildTimes, write_metadata
+from .database import open_json_database
+from .intrinsics import import_only_x86_intrinsics
+from .pool_builder import PoolBuilder
+from .spec import KernelSpec
+from .te_lstm import projection_module, step_module, unrolled_module
+
+TRIALS_PER_ITERATION = 32
+
+
+@dataclass(frozen=True)
+class AutomaticReport:
+    """What a tuning run with default rules did; seconds are wall time."""
+
+    trials: int
+    new_trials: int
+    import_seconds: float
+    total_seconds: float
+
+
+def step_functions(spec: KernelSpec) -> dict[str, tvm.ir.IRModule]:
+    """The functions by name: one `project_K` for each different input size, and `step`."""
+    functions = {f"project_{k}": projection_module(spec, k) for k in set(spec.input_sizes())}
+    return functions | {"step": step_module(spec)}
+
+
+def tune_default_rules(
+    spec: KernelSpec, target: dict[str, Any], trials: int, directory: Path, seed: int = 1
+) -> AutomaticReport:
+    """Tune with MetaSchedule's own rules until the database holds `trials` records."""
+    begin = time.perf_counter()
+    import_only_x86_intrinsics()
+    imported = time.perf_counter() - begin
+    database = open_json_database(directory)
+    known = len(database)
+    if known < trials:
+        share = (trials - known) // len(step_functions(spec))
+        functions = {
+            name: module["main"].with_attr("global_symbol", name)
+            for name, module in step_functions(spec).items()
+        }
+        evaluator = ms.runner.EvaluatorConfig(
+            number=1, repeat=3, min_repeat_ms=20, enable_cpu_cache_flush=False
+        )
+        with PoolBuilder.workers(spec.threads) as builder:
+            ms.tune_tir(
+                tvm.ir.IRModule(functions),
+                tvm.target.Target(target),
+                str(directory),
+                max_trials_global=trials - known,
+                num_trials_per_iter=max(1, min(TRIALS_PER_ITERATION, share)),
+                builder=builder,
+                runner=ms.runner.LocalRunner(timeout_sec=60, evaluator_config=evaluator),
+                database=database,
+                num_tuning_cores=spec.threads,
+                seed=seed,
+            )
+    return AutomaticReport(
+        trials=len(database),
+        new_trials=len(database) - known,
+        import_seconds=imported,
+        total_seconds=time.perf_counter() - begin,
+    )
+
+
+def build_steps(
+    spec: KernelSpec,
+    target: dict[str, Any],
+    directory: Path,
+    database_directory: Path | None = None,
+    extra: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write kernel.so and kernel.json of the step functions; returns the metadata.
+
+    With a database, each function takes the best schedule found there (`default-rules`); those
+    without any are named in the metadata. Without, LLVM alone optimises (`untuned`).
+    """
+    import_only_x86_intrinsics()
+    tvm_target = tvm.target.Target(target)
+    start = time.perf_counter()
+    functions, without = {}, []
+    database = None if database_directory is None else open_json_database(database_directory)
+    for name, module in step_functions(spec).items():
+        scheduled = None
+        if database is not None:
+            named = tvm.ir.IRModule({"main": module["main"].with_attr("global_symbol", name)})
+            normal = ms.tune_context._normalize_mod(named["main"])
+            scheduled = database.query_ir_module(normal, tvm_target, name)
+        if scheduled is None:
+            without.append(name)
+            scheduled = module
+        functions[name] = scheduled["main"].with_attr("global_symbol", name)
+    _, times = compile_library(tvm.ir.IRModule(functions), tvm_target, directory, start)
+    metadata = {
+        "kind": "steps",
+        "variant": "untuned" if database is None else "default-rules",
+        "spec": asdict(spec),
+        "target": target,
+        "tvm": tvm.__version__,
+        "without_schedule": without,
+        "seconds": asdict(times),
+        **(extra or {}),
+    }
+    write_metadata(directory, metadata)
+    return metadata
+
+
+def build_unrolled(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Write kernel.so and kernel.json of the unrolled network; returns the metadata.
+
+    The time grows with the square of length x depth: run it in a process with a time limit.
+    """
+    start = time.perf_counter()
+    module = unrolled_module(spec)
+    _, times = compile_library(module, tvm.target.Target(target), directory, start)
+    metadata = {
+        "kind": "unrolled",
+        "spec": asdict(spec),
+        "target": target,
+        "tvm": tvm.__version__,
+        "seconds": asdict(times),
+    }
+    write_metadata(directory, metadata)
+    return metadata
+
+
+def compile_library(
+    module: tvm.ir.IRModule, target: tvm.target.Target, directory: Path, start: float
+) -> tuple[Any, BuildTimes]:
+    """Compile into kernel.so; returns the executable and its times, scheduling from `start`."""
+    constructed = time.perf_counter()
+    executable = tvm.compile(module, target=target)
+    compiled = time.perf_counter()
+    directory.mkdir(parents=True, exist_ok=True)
+    executable.export_library(str(directory / "kernel.so"))
+    linked = time.perf_counter()
+    return executable, BuildTimes(constructed - start, compiled - constructed, linked - compiled)

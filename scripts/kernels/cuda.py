@@ -1,0 +1,59 @@
+"""The step functions for CUDA, by dlight's ready-made GPU schedules.
+
+Compiling needs no GPU: the library carries the kernels' CUDA source or PTX, and running it needs
+one. The functions: `project_K` for each different input size, and the step as `recurrent`, `cell`
+and `hidden`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import tvm
+from tvm.s_tir import dlight
+
+from .automatic import compile_library
+from .build import write_metadata
+from .spec import KernelSpec
+from .te_lstm import projection_module, split_step_modules
+
+
+def scheduled_module(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
+    """All step functions, each scheduled by the first dlight rule that fits."""
+    modules = {f"project_{k}": projection_module(spec, k) for k in set(spec.input_sizes())}
+    modules |= split_step_modules(spec)
+    functions = {
+        name: module["main"].with_attr("global_symbol", name) for name, module in modules.items()
+    }
+    rules = (
+        dlight.gpu.Matmul(),
+        dlight.gpu.GEMV(),
+        dlight.gpu.Reduction(),
+        dlight.gpu.GeneralReduction(),
+        dlight.gpu.Fallback(),
+    )
+    with tvm.target.Target(target, host="llvm"):
+        return dlight.ApplyDefaultSchedule(*rules)(tvm.ir.IRModule(functions))
+
+
+def build_cuda(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Write kernel.so, kernel.json and kernel.cu (the kernels' source); returns the metadata."""
+    start = time.perf_counter()
+    module = scheduled_module(spec, target)
+    cuda = tvm.target.Target(target, host="llvm")
+    executable, times = compile_library(module, cuda, directory, start)
+    sources = [imported.inspect_source() for imported in executable.mod.imports]
+    (directory / "kernel.cu").write_text("\n".join(sources))
+    metadata = {
+        "kind": "split-steps",
+        "variant": "cuda-dlight",
+        "spec": asdict(spec),
+        "target": target,
+        "tvm": tvm.__version__,
+        "seconds": asdict(times),
+    }
+    write_metadata(directory, metadata)
+    return metadata

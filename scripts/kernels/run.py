@@ -1,0 +1,109 @@
+"""Load a built kernel and run it: nothing here needs TVM's compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .spec import KernelSpec
+from .weights import pack_stack
+
+ALIGNMENT = 64
+"""Bytes; TVM's compiled functions require it of every argument."""
+
+Array = NDArray[np.float32]
+Layer = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True)
+class Result:
+    """y [T, B, H] of the last layer, final h and c [D, B, H]. Views of the kernel's buffers."""
+
+    y: Array
+    h: Array
+    c: Array
+
+
+class Runner(Protocol):
+    """What timing and checking need of any variant."""
+
+    def set_input(self, x: Array) -> None:
+        """Take x [T, B, K] as the kernel's input."""
+
+    def __call__(self) -> None:
+        """Compute once, synchronously."""
+
+    def result(self) -> Result:
+        """Outputs of the last call."""
+
+
+def set_threads(threads: int) -> None:
+    """Threads of TVM's pool. Call before TVM is first imported in the process."""
+    os.environ["TVM_NUM_THREADS"] = str(threads)
+
+
+class TemplateRunner:
+    """A built template with its packed weights and buffers."""
+
+    def __init__(
+        self,
+        directory: Path,
+        layers: Sequence[Layer],
+        h0: Array | None = None,
+        c0: Array | None = None,
+    ) -> None:
+        """Load `directory`/kernel.so; layers of (w_input, w_recurrent, bias) are packed here.
+
+        h0 and c0 [D, B, H] are zero if not given.
+        """
+        metadata = json.loads((directory / "kernel.json").read_text())
+        spec = KernelSpec(**metadata["spec"])
+        set_threads(spec.threads)
+        import tvm_ffi
+        from tvm.runtime import load_module, tensor
+
+        self.spec = spec
+        self.metadata: dict[str, Any] = metadata
+        weights, bias = pack_stack(layers, metadata["lanes"], metadata["schedule"]["gates"])
+        state = (spec.depth, spec.batch, spec.hidden_size)
+        sequence = (spec.length, spec.batch)
+        zeros = np.zeros(state, np.float32)
+        self._input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
+        self._outputs = tuple(
+            tensor(np.zeros(shape, np.float32))
+            for shape in ((*sequence, spec.hidden_size), state, state)
+        )
+        initial = (zeros if value is None else value for value in (h0, c0))
+        self._arguments = (
+            self._input,
+            *(tensor(value) for value in (weights, bias, *initial)),
+            *self._outputs,
+        )
+        self._module = load_module(str(directory / "kernel.so"))
+        self._function: tvm_ffi.Function = self._module["main"]
+
+    def set_input(self, x: Array) -> None:
+        """Take x [T, B, K] as the input: itself if it is aligned, as the workload's is, else a copy."""
+        import tvm_ffi
+
+        if x.ctypes.data % ALIGNMENT:
+            self._input.copyfrom(x)
+            x = self._input
+        else:
+            x = tvm_ffi.from_dlpack(x)
+        self._arguments = (x, *self._arguments[1:])
+
+    def __call__(self) -> None:
+        """Compute once; the result is complete on return."""
+        self._function(*self._arguments)
+
+    def result(self) -> Result:
+        """Outputs of the last call."""
+        return Result(*(np.from_dlpack(output) for output in self._outputs))

@@ -1,0 +1,81 @@
+"""The template's schedule space for a kernel: which parameters tuning may choose."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from .spec import KernelSpec, Schedule
+from .target import vector_registers
+from .vector import VectorUnit
+
+
+def vector_unit(target: dict[str, Any]) -> VectorUnit:
+    """Vector operations of a target."""
+    lanes, _ = vector_registers(target)
+    return VectorUnit(lanes, avx512=lanes == 16)
+
+
+def most_rows(target: dict[str, Any], gates: int) -> int:
+    """Rows of the largest register tile: `gates` sums a row, the weights, one broadcast value.
+
+    With 16 registers and 4 gates the weights are read from memory, which leaves 3 rows.
+    """
+    _, registers = vector_registers(target)
+    if registers == 32:
+        return 6 if gates == 4 else 14
+    return 3 if gates == 4 else 6
+
+
+def default_schedule(spec: KernelSpec, target: dict[str, Any]) -> Schedule:
+    """A good schedule without tuning."""
+    return Schedule(rows=most_rows(target, 4), unroll=2, prefetch=1, panel_rows=64)
+
+
+def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:
+    """Candidate values of every parameter, those that make no difference left out."""
+    share = -(-spec.batch // spec.threads)
+    longest = max(spec.input_size, spec.hidden_size)
+    blocks = [size for size in (64, 128, 256, 512) if size <= longest]
+    panels = [size for size in (16, 32, 48, 64, 96, 128, 256) if size < share] or [share]
+    if share <= 256 and share not in panels:
+        panels.append(share)
+    four, two = most_rows(target, 4), most_rows(target, 2)
+    rows = {size for size in (*range(four - 2, four + 1), *range(two // 2, two + 1)) if size > 0}
+    return {
+        "rows": sorted(rows),
+        "gates": [2, 4],
+        "k_block": [0, *blocks],
+        "unroll": [1, 2, 4, 8],
+        "prefetch": [0, 1, 2],
+        "panel_rows": panels,
+        "epilogue_rows": [1, 2, 4],
+    }
+
+
+def canonical(schedule: Schedule, target: dict[str, Any]) -> Schedule:
+    """The schedule within the registers, parameters that have no effect at their defaults."""
+    values = asdict(schedule)
+    values["rows"] = min(schedule.rows, most_rows(target, schedule.gates))
+    if not schedule.k_block:
+        values["epilogue_rows"] = 2
+    return Schedule(**values)
+
+
+def random_schedules(spec: KernelSpec, target: dict[str, Any], seed: int = 0) -> Iterator[Schedule]:
+    """Endless random schedules of the space, in canonical form (repeats are possible)."""
+    rng = random.Random(seed)
+    options = choices(spec, target)
+    while True:
+        values = {name: rng.choice(candidates) for name, candidates in options.items()}
+        yield canonical(Schedule(**values), target)
+
+
+def mutations(schedule: Schedule, spec: KernelSpec, target: dict[str, Any]) -> Iterator[Schedule]:
+    """All schedules that differ from the given one in one parameter, in canonical form."""
+    for name, values in choices(spec, target).items():
+        for value in values:
+            if value != getattr(schedule, name):
+                yield canonical(Schedule(**(asdict(schedule) | {name: value})), target)

@@ -1,0 +1,99 @@
+"""Build the kernels at awkward shapes in TVM's environment and print their errors, as JSON.
+
+{"template ...": error, "steps ...": error, "tuning": {...}}; the shapes are batch, length, input size,
+hidden size, depth.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+
+from kernels.run import TemplateRunner, set_threads
+
+THREADS = 2
+set_threads(THREADS)
+
+import numpy as np  # noqa: E402
+
+from kernels.automatic import build_steps, build_unrolled  # noqa: E402
+from kernels.build import build_template  # noqa: E402
+from kernels.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
+from kernels.spec import KernelSpec, Schedule  # noqa: E402
+from kernels.target import cpu_flags, cpu_target  # noqa: E402
+from kernels.tuning import tune  # noqa: E402
+from kernels.workload import spec_of  # noqa: E402
+from measurement import checking, reference  # noqa: E402
+from measurement.workload import Workload, layer_weights  # noqa: E402
+
+SHAPES = [
+    (1, 1, 1, 1, 1),
+    (3, 4, 16, 17, 2),
+    (7, 3, 40, 48, 3),
+    (13, 6, 17, 17, 2),
+    (13, 2, 33, 8, 3),
+    (64, 3, 24, 32, 1),
+]
+SCHEDULES = [
+    Schedule(rows=6, unroll=2),
+    Schedule(rows=4, k_block=16, unroll=4, prefetch=1, panel_rows=5, epilogue_rows=3),
+    Schedule(rows=12, gates=2, unroll=2, prefetch=1, panel_rows=4),
+    Schedule(rows=1, k_block=64, prefetch=2, panel_rows=1, epilogue_rows=1),
+]
+TUNED = (4, 3, 16, 16, 1)
+
+
+def workload(shape: tuple[int, ...]) -> Workload:
+    names = ("batch", "length", "features", "hidden", "layers")
+    return Workload(dict(zip(names, shape, strict=True)), None, seed=0, threads=THREADS)
+
+
+def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
+    """Worst error of two calls: the second must not depend on what the first left."""
+    work = workload(shape)
+    weights = work.weights()
+    inputs, _ = next(work.batches())
+    runner = runner_type(folder, layer_weights(weights))
+    found = []
+    for x in (inputs, inputs.copy() * np.float32(0.5)):
+        runner.set_input(x)
+        runner()
+        expected = reference.output(weights, x)
+        found.append(checking.relative_error(runner.result().y, expected))
+    return max(found)
+
+
+def tuning(folder: Path, target: dict) -> dict:
+    """Trials of a first search, of one that tops it up, of a repetition, and after damage."""
+    spec: KernelSpec = spec_of(workload(TUNED))
+    found = {}
+    for name, trials in (("first", 4), ("more", 6), ("again", 6)):
+        report = tune(spec, target, trials, folder)
+        found[name] = [report.new_trials, report.trials]
+    for file in folder.glob("*.json"):
+        file.write_text('{"broken')
+    report = tune(spec, target, 2, folder)
+    return found | {"damaged": [report.new_trials, report.trials]}
+
+
+def main() -> None:
+    target = cpu_target(THREADS)
+    found: dict = {}
+    with tempfile.TemporaryDirectory() as name:
+        for shape in SHAPES:
+            for number, schedule in enumerate(SCHEDULES):
+                folder = Path(name, f"{shape}-{number}")
+                build_template(spec_of(workload(shape)), schedule, target, folder)
+                found[f"template {shape} {number}"] = error(shape, folder, TemplateRunner)
+        narrow = cpu_target(THREADS, flags=cpu_flags() & {"avx2", "fma", "bmi2"})
+        build_template(spec_of(workload(SHAPES[2])), SCHEDULES[0], narrow, Path(name, "narrow"))
+        found["template, 256-bit vectors"] = error(SHAPES[2], Path(name, "narrow"), TemplateRunner)
+        build_steps(spec_of(workload(TUNED)), target, Path(name, "steps"))
+        found["steps"] = error(TUNED, Path(name, "steps"), StepsRunner)
+        build_unrolled(spec_of(workload(TUNED)), target, Path(name, "unrolled"))
+        found["unrolled"] = error(TUNED, Path(name, "unrolled"), UnrolledRunner)
+        found["tuning"] = tuning(Path(name, "database"), target)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
