@@ -127,8 +127,8 @@ class LanguageModel(Runner):
         """On a CPU, eager ops and functions have finished when their call returns: nothing to do.
 
         On a GPU a call returns once its kernels are queued, so wait for the device. Older versions
-        have no call for that: fetch a scalar computed last instead, as it lies behind all of them in
-        the device's one compute stream.
+        have no call for that: fetch a scalar computed last instead, as it lies behind all of them
+        in the device's one compute stream.
         """
         if self._device == "cpu":
             return
@@ -216,8 +216,8 @@ def adam_scalars(constants, step):
 
     The kernel computes w -= rate * m / (sqrt(v) + epsilon), "epsilon hat" in Kingma & Ba (2015),
     section 2. With c = sqrt(1 - beta_2^t), the paper's epsilon, added to sqrt(v) / c, is
-    c * epsilon there. The powers are those of the float32 beta_2 that the kernel uses: 1 - beta_2 magnifies the
-    rounding a thousandfold.
+    c * epsilon there. The powers are those of the float32 beta_2 that the kernel uses: 1 - beta_2
+    magnifies the rounding a thousandfold.
     """
     beta_1, beta_2 = (float(np.float32(constants[key])) for key in ("beta_1", "beta_2"))
     correction = math.sqrt(1 - beta_2**step)
