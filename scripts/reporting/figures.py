@@ -7,6 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib import ticker
 
 # Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
 COLOURS = {
@@ -86,6 +87,9 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
                 label="published (its own machine)",
             )
             axis.set(xscale="log", xlabel="wall time of one batch (s)", title=phase)
+            axis.xaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+            for formatted in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
+                formatted(ticker.StrMethodFormatter("{x:g}"))
             axis.margins(x=0.14)
             axis.set_ylim(-0.8, len(rows) - 0.2)
         axes[0].set_yticks(range(len(names)), names)

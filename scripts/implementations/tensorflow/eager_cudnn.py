@@ -12,8 +12,8 @@ class Cudnn(Stack):
     """cuDNN takes one buffer: the matrices of all layers, then the biases of all layers.
 
     A layer has an input and a recurrent matrix and two biases; each is the gates i, f, g, o in
-    turn, a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and the
-    biases [layers, 4H]; the second bias is a constant zero: with two, Adam would step twice.
+    turn, a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and
+    the biases [layers, 4H]; the second bias is a constant zero: with two, Adam would step twice.
     """
 
     def __init__(self, workload, training):
