@@ -3,10 +3,11 @@
 import json
 import sys
 from datetime import datetime
+from pathlib import Path
 
 import yaml
 
-from .conftest import ENVIRONMENT, Project, implementation
+from .conftest import ENVIRONMENT, Project, implementation, make_project
 
 FAILING = """\
 from .model import Model
@@ -123,3 +124,10 @@ def test_snakemake_report_holds_table_and_figure(finished: Project) -> None:
     finished.snakemake("--report", "report.html")
     page = finished.path("report.html").read_text()
     assert "tiny-cpu.svg" in page and "cells.csv" in page and "A tiny document" in page
+
+
+def test_run_for_another_target_ends_well(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    project.snakemake("--", "results/corpus/corpus.json")
+    assert project.path("results/corpus/corpus.json").exists()
+    assert not project.path("results/cells.csv").exists()
