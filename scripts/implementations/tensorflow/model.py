@@ -53,6 +53,7 @@ class LanguageModel(Runner):
     def __init__(self, workload, weights, device, phase, stack, function=None):
         """function: None runs eagerly; a dict, arguments of `tf.function`, makes `step` a graph."""
         self._settings = configure(device, workload.threads)
+        self._settings["flush_to_zero"] = flushes_to_zero(function)
         self._workload = workload
         self._device = device
         self._phase = phase
@@ -132,7 +133,7 @@ class LanguageModel(Runner):
         """
         if self._device == "cpu":
             return
-        if hasattr(tf.test.experimental, "sync_devices"):
+        if hasattr(getattr(tf.test, "experimental", None), "sync_devices"):
             tf.test.experimental.sync_devices()
         else:
             tf.reduce_sum(self._variables[-1]).numpy()
@@ -175,10 +176,9 @@ class LanguageModel(Runner):
         }
 
     def device_peak_bytes(self):
-        try:
-            return tf.config.experimental.get_memory_info("GPU:0")["peak"]
-        except (AttributeError, ValueError):  # before 2.5; no GPU
-            return None
+        if self._device == "cpu" or not hasattr(tf.config.experimental, "get_memory_info"):
+            return None  # the call came with 2.5
+        return tf.config.experimental.get_memory_info("GPU:0")["peak"]
 
 
 def configure(device, threads):
@@ -200,15 +200,24 @@ def configure(device, threads):
     tf.config.threading.set_inter_op_parallelism_threads(threads)
     if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):  # TF32 came with 2.4
         tf.config.experimental.enable_tensor_float_32_execution(False)
-    tiny = tf.constant(2e-38) * tf.constant(1e-2)  # below the smallest normal float32
     return {
         "intra_op_threads": threads,
         "inter_op_threads": threads,
         "tf32": False,
         "cudnn_autotune": False,
-        "flush_to_zero": bool(tiny.numpy() == 0.0),  # found, not set: TensorFlow's kernels flush
         "onednn_opts": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
     }
+
+
+def flushes_to_zero(function):
+    """Whether ops flush denormals to zero when run this way (`function` as in LanguageModel).
+
+    There is no switch: TensorFlow's own threads flush, and the calling thread, where eager ops run,
+    does so in later versions. So try it.
+    """
+    multiply = tf.multiply if function is None else tf.function(tf.multiply, **function)
+    product = multiply(tf.constant(2e-38), tf.constant(1e-2))  # 2e-40 is denormal
+    return bool(product.numpy() == 0.0)
 
 
 def adam_scalars(constants, step):
