@@ -18,9 +18,11 @@ from reporting import estimates
 COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
-    *("wall_high_s", "interval", "wall_median_s", "elapsed_s", "sequences_per_s", "import_s"),
+    *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
+    *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "tuning_s", "trials", "kernel_build_s"),
+    *("gflops", *estimates.RELATIONS, "tuning_s", "trials"),
+    *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
 ]
@@ -61,11 +63,13 @@ def row(cell: Cell, records: list[dict]) -> dict:
         found["framework_version"] = good[0]["framework"]["framework_version"]
         found |= estimates.cell(good, good[0]["benchmark"]["batch"])
         if cell.phase == "forward":
-            found["gflops"] = estimates.flops(good[0]["benchmark"]) / found["wall_s"] / 1e9
+            found["gflops"] = estimates.flops(good[0]["benchmark"]) / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
-        found["kernel_build_s"] = sum(kernel.get("seconds", {}).values()) or None
-        found["tuning_s"] = kernel.get("tuning", {}).get("total_seconds")
-        found["trials"] = kernel.get("tuning", {}).get("trials")
+        seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
+        found["kernel_schedule_s"] = seconds.get("schedule")
+        found["kernel_build_s"] = sum(seconds.values()) - seconds["schedule"] if seconds else None
+        found["tuning_s"] = tuning.get("total_seconds")
+        found["trials"] = tuning.get("trials")
     return found
 
 
@@ -124,13 +128,15 @@ def main() -> None:
                 environments[cell.environment] = record["environment"]
                 if framework := record.get("framework"):
                     settings_of[cell.environment].append(framework["settings"])
-                corpus = record["corpus"] | {
-                    "windows": record.get("windows", corpus.get("windows"))
-                }
+                if record["corpus"]:
+                    corpus = record["corpus"] | {
+                        "windows": record.get("windows", corpus.get("windows"))
+                    }
                 tally.add(record["threads"])
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
     table = estimates.relate(table)
+    ratios = estimates.summary(table)
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
@@ -151,6 +157,7 @@ def main() -> None:
             },
             "corpus": corpus,
             "threads": sorted(tally),
+            "ratios": ratios,
         },
     )
 

@@ -79,13 +79,25 @@ def takes_part(patterns: list[str], benchmark: str) -> bool:
     return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
 
 
+def shows(table: dict, family: str, device: str, benchmark: str) -> bool:
+    """Whether one of a document's tables has rows of a family, on a device, for a benchmark."""
+    return (
+        family in table["families"]
+        and device == table["device"]
+        and takes_part(table.get("benchmarks", ["*"]), benchmark)
+    )
+
+
 def cells_of(name: str) -> Iterator[Cell]:
-    """Every cell of one document, in table order, on every device there could be."""
+    """Every cell that one document's tables show, on every device there could be."""
+    tables = document(name)["tables"]
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():
             if not takes_part(entry["benchmarks"], benchmark):
                 continue
             if device not in entry.get("devices", DEVICES):
+                continue
+            if not any(shows(table, entry["family"], device, benchmark) for table in tables):
                 continue
             phases = [p for p in document(name)["phases"] if p in entry.get("phases", PHASES)]
             for environment, phase in itertools.product(entry["environments"], phases):

@@ -6,6 +6,7 @@ Computes nothing: every number here was measured, or estimated in reporting/esti
 import argparse
 import base64
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import jinja2
@@ -31,6 +32,11 @@ def error(value: float | None) -> str:
 def milliseconds(value: float | None) -> str:
     """Seconds as milliseconds with three decimals."""
     return number(value * 1e3, 3) if pd.notna(value) else "–"
+
+
+def seconds(value: float | None) -> str:
+    """Seconds, with decimals where they are few."""
+    return "–" if pd.isna(value) else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
 def percent(value: float | None) -> str:
@@ -73,23 +79,32 @@ def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
     """The document's tables, each with its rows in order, and by benchmark and implementation."""
     found = []
     for table in document["tables"]:
-        own = cells[cells["family"].isin(table["families"]) & (cells["device"] == table["device"])]
-        patterns = table.get("benchmarks", ["*"])
-        shown = [matrix.takes_part(patterns, name) for name in own["benchmark"]]
-        rows = own[shown].to_dict("records")
+        shown = [
+            matrix.shows(table, row.family, row.device, row.benchmark) for row in cells.itertuples()
+        ]
+        rows = cells[shown].to_dict("records")
         shapes = {row["benchmark"]: {} for row in rows}
         for row in rows:
             shapes[row["benchmark"]][row["implementation"]] = row
-        found.append(table | {"rows": rows, "shapes": shapes})
+        compared = {
+            row["implementation"]: row["label"]
+            for row in sorted(rows, key=lambda row: table["families"].index(row["family"]))
+            if row["family"] != "ceiling"
+        }
+        found.append(table | {"rows": rows, "shapes": shapes, "compared": compared})
     return found
 
 
-def published(name: str) -> dict[tuple[str, str], float]:
-    """{(benchmark, implementation): seconds} of a document's own numbers on whatever device."""
+def published(name: str) -> dict[str, dict[str, dict]]:
+    """{benchmark: {implementation: numbers}} of a document's own numbers on whatever device; what it
+    lacks has no numbers."""
     tables = [pd.read_csv(path) for path in matrix.published_files(name)]
-    return {
-        (row.benchmark, row.implementation): row.wall_s for t in tables for row in t.itertuples()
-    }
+    columns = {column for table in tables for column in table}
+    found = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(columns)))
+    for table in tables:
+        for row in table.to_dict("records"):
+            found[row["benchmark"]][row["implementation"]] = row
+    return found
 
 
 def main() -> None:
@@ -101,6 +116,7 @@ def main() -> None:
     context = read_json(arguments.context)
     cells = pd.read_parquet(arguments.cells)
     entries = pd.DataFrame(matrix.implementations())[["implementation", "label", "family", "does"]]
+    labels = dict(zip(entries["implementation"], entries["label"], strict=True))
     cells = cells.merge(entries, on="implementation", how="left")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
@@ -108,17 +124,19 @@ def main() -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["given"] = pd.notna
     environment.filters |= {
         "number": number,
         "error": error,
         "mebibytes": mebibytes,
         "cell": cell,
         "milliseconds": milliseconds,
+        "seconds": seconds,
         "percent": percent,
     }
 
     def write(name: str, **values) -> None:
-        markdown = environment.get_template(f"{name}.md.j2").render(**context, **values)
+        markdown = environment.get_template(f"{name}.md.j2").render(**(context | values))
         (arguments.folder / f"{name}.md").write_text(markdown)
         (arguments.folder / f"{name}.html").write_text(page(markdown, arguments.folder))
 
@@ -136,6 +154,11 @@ def main() -> None:
         write(
             name,
             document=document,
+            ratios=[
+                found | {"label": labels[found["implementation"]]}
+                for found in context["ratios"]
+                if found["document"] == name
+            ],
             protocol=matrix.protocol_of(context["config"], name)["protocol"],
             published=published(name),
             tables=tables(document, own),

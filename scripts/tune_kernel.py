@@ -8,29 +8,28 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kernels.run import set_threads
-from measurement import machine
+from kernels.spec import KernelSpec
 from measurement.record import write_json
-from measurement.workload import Workload
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", required=True, type=json.loads, help="benchmark, variant, ...")
-    parser.add_argument("--database", required=True, type=Path)
-    parser.add_argument("--output", required=True)
+    parser.add_argument("--kernel", required=True, type=json.loads, help="shape, variant, trials")
+    parser.add_argument("--output", required=True, help="a report; the database goes beside it")
     arguments = parser.parse_args()
     kernel, start = arguments.kernel, time.perf_counter()
-    threads = kernel["threads"] or machine.usable_cores()
-    set_threads(threads)
+    spec = KernelSpec(**kernel["shape"])
+    set_threads(spec.threads)
     from kernels.automatic import tune_default_rules
     from kernels.target import cpu_target
     from kernels.tuning import tune
-    from kernels.workload import spec_of
 
-    spec = spec_of(Workload(kernel["benchmark"], None, seed=0, threads=threads))
     tuners = {"template-tuned": tune, "default-rules": tune_default_rules}
     report = tuners[kernel["variant"]](
-        spec, cpu_target(threads), kernel["trials"], arguments.database
+        spec,
+        cpu_target(spec.threads),
+        kernel["trials"],
+        Path(arguments.output).with_name("database"),
     )
     found = asdict(report) | {"import_s": time.perf_counter() - start - report.total_seconds}
     write_json(arguments.output, found)

@@ -1,8 +1,7 @@
 """The variants without a template: default rules, untuned, and unrolled.
 
 A time loop whose steps depend on each other is beyond MetaSchedule's rules, so what they tune
-is what is natural to hand them: the input projection of all steps and one recurrent step. The
-host calls the step once for each time step.
+is what is natural to hand them: one step of one layer. The host calls it once for each time step.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from .database import open_json_database
 from .intrinsics import import_only_x86_intrinsics
 from .pool_builder import PoolBuilder
 from .spec import KernelSpec
-from .te_lstm import projection_module, step_module, unrolled_module
+from .te_lstm import in_memory_order, step_module, unrolled_module
 
 TRIALS_PER_ITERATION = 32
 
@@ -36,9 +35,8 @@ class AutomaticReport:
 
 
 def step_functions(spec: KernelSpec) -> dict[str, tvm.ir.IRModule]:
-    """The functions by name: one `project_K` for each different input size, and `step`."""
-    functions = {f"project_{k}": projection_module(spec, k) for k in set(spec.input_sizes())}
-    return functions | {"step": step_module(spec)}
+    """The functions by name: one `step_K` for each different input size."""
+    return {f"step_{k}": step_module(spec, k) for k in sorted(set(spec.input_sizes()))}
 
 
 def tune_default_rules(
@@ -85,12 +83,11 @@ def build_steps(
     target: dict[str, Any],
     directory: Path,
     database_directory: Path | None = None,
-    extra: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json of the step functions; returns the metadata.
 
     With a database, each function takes the best schedule found there (`default-rules`); those
-    without any are named in the metadata. Without, LLVM alone optimises (`untuned`).
+    without any are named in the metadata. Without, LLVM alone optimises plain loops (`untuned`).
     """
     import_only_x86_intrinsics()
     tvm_target = tvm.target.Target(target)
@@ -105,7 +102,7 @@ def build_steps(
             scheduled = database.query_ir_module(normal, tvm_target, name)
         if scheduled is None:
             without.append(name)
-            scheduled = module
+            scheduled = in_memory_order(module)
         functions[name] = scheduled["main"].with_attr("global_symbol", name)
     _, times = compile_library(tvm.ir.IRModule(functions), tvm_target, directory, start)
     metadata = {
@@ -116,7 +113,6 @@ def build_steps(
         "tvm": tvm.__version__,
         "without_schedule": without,
         "seconds": asdict(times),
-        **(extra or {}),
     }
     write_metadata(directory, metadata)
     return metadata
@@ -128,7 +124,7 @@ def build_unrolled(spec: KernelSpec, target: dict[str, Any], directory: Path) ->
     The time grows with the square of length x depth: run it in a process with a time limit.
     """
     start = time.perf_counter()
-    module = unrolled_module(spec)
+    module = in_memory_order(unrolled_module(spec))
     _, times = compile_library(module, tvm.target.Target(target), directory, start)
     metadata = {
         "kind": "unrolled",

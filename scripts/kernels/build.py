@@ -10,9 +10,10 @@ from typing import Any
 
 import tvm
 
+from . import language_model
 from .fingerprint import template_fingerprint
-from .kernel import build_module
-from .space import vector_unit
+from .kernel import build_function
+from .space import most_rows, vector_unit
 from .spec import KernelSpec, Schedule
 
 
@@ -31,11 +32,19 @@ class BuildTimes:
 
 
 def compile_template(
-    spec: KernelSpec, schedule: Schedule, target: dict[str, Any], library: Path
+    spec: KernelSpec,
+    schedule: Schedule,
+    target: dict[str, Any],
+    library: Path,
+    vocabulary: int | None = None,
 ) -> BuildTimes:
-    """Compile the template into a shared library."""
+    """Compile the template into a shared library; with a vocabulary, the rest of the model too."""
     start = time.perf_counter()
-    module = build_module(spec, schedule, vector_unit(target))
+    unit = vector_unit(target)
+    functions = {"main": build_function(spec, schedule, unit)}
+    if vocabulary:
+        functions |= language_model.functions(spec, vocabulary, unit, most_rows(target, 4))
+    module = tvm.ir.IRModule(functions)
     constructed = time.perf_counter()
     executable = tvm.compile(module, target=tvm.target.Target(target))
     compiled = time.perf_counter()
@@ -49,13 +58,10 @@ def build_template(
     schedule: Schedule,
     target: dict[str, Any],
     directory: Path,
-    extra: dict[str, Any] | None = None,
+    vocabulary: int | None = None,
 ) -> dict[str, Any]:
-    """Write kernel.so and kernel.json into `directory`; returns the metadata written.
-
-    `extra` (tuning seconds and the like) is kept in the metadata.
-    """
-    times = compile_template(spec, schedule, target, directory / "kernel.so")
+    """Write kernel.so and kernel.json into `directory`; returns the metadata written."""
+    times = compile_template(spec, schedule, target, directory / "kernel.so", vocabulary)
     metadata = {
         "kind": "template",
         "spec": asdict(spec),
@@ -65,7 +71,6 @@ def build_template(
         "tvm": tvm.__version__,
         "template": template_fingerprint(),
         "seconds": asdict(times),
-        **(extra or {}),
     }
     write_metadata(directory, metadata)
     return metadata

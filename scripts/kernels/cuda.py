@@ -1,8 +1,7 @@
 """The step functions for CUDA, by dlight's ready-made GPU schedules.
 
 Compiling needs no GPU: the library carries the kernels' CUDA source or PTX, and running it needs
-one. The functions: `project_K` for each different input size, and the step as `recurrent`, `cell`
-and `hidden`.
+one. The functions are those of te_lstm.split_step_modules.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from tvm.s_tir import dlight
 from .automatic import compile_library
 from .build import write_metadata
 from .spec import KernelSpec
-from .te_lstm import projection_module, split_step_modules
+from .te_lstm import split_step_modules
 
 
 def scheduled_module(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
     """All step functions, each scheduled by the first dlight rule that fits."""
-    modules = {f"project_{k}": projection_module(spec, k) for k in set(spec.input_sizes())}
-    modules |= split_step_modules(spec)
     functions = {
-        name: module["main"].with_attr("global_symbol", name) for name, module in modules.items()
+        name: module["main"].with_attr("global_symbol", name)
+        for size in sorted(set(spec.input_sizes()))
+        for name, module in split_step_modules(spec, size).items()
     }
     rules = (
         dlight.gpu.Matmul(),
@@ -49,7 +48,7 @@ def build_cuda(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dic
     (directory / "kernel.cu").write_text("\n".join(sources))
     metadata = {
         "kind": "split-steps",
-        "variant": "cuda-dlight",
+        "variant": "dlight",
         "spec": asdict(spec),
         "target": target,
         "tvm": tvm.__version__,

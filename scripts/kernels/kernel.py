@@ -37,8 +37,8 @@ def buffer_shapes(spec: KernelSpec, lanes: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-def build_module(spec: KernelSpec, schedule: Schedule, unit: VectorUnit) -> tvm_ir.IRModule:
-    """Build the module whose function `main` computes the kernel."""
+def build_function(spec: KernelSpec, schedule: Schedule, unit: VectorUnit) -> tvm_ir.PrimFunc:
+    """Build the function `main` that computes the kernel."""
     with IRBuilder() as builder, ir.prim_func(s_tir=True):
         ir.func_name("main")
         ir.func_attr({"global_symbol": "main", "tirx.noalias": True})
@@ -47,19 +47,19 @@ def build_module(spec: KernelSpec, schedule: Schedule, unit: VectorUnit) -> tvm_
             for name, shape in buffer_shapes(spec, unit.lanes).items()
         }
         _Template(spec, schedule, unit, arguments).emit()
-    return tvm_ir.IRModule({"main": builder.get()})
+    return builder.get()
 
 
-def panel_sizes(spec: KernelSpec, panel_rows: int) -> tuple[int, int, int]:
-    """Divide the batch into panels: (panels, rows of each, how many have one row more).
+def panel_sizes(rows: int, panel_rows: int, threads: int) -> tuple[int, int, int]:
+    """Divide rows into panels: (panels, rows of each, how many have one row more).
 
-    The number of panels is a multiple of the threads where the batch allows it.
+    The number of panels is a multiple of the threads where there are enough rows.
     """
-    panels = -(-spec.batch // panel_rows)
-    panels = -(-panels // spec.threads) * spec.threads
-    panels = min(panels, spec.batch)
-    rows, extra = divmod(spec.batch, panels)
-    return panels, rows, extra
+    panels = -(-rows // panel_rows)
+    panels = -(-panels // threads) * threads
+    panels = min(panels, rows)
+    size, extra = divmod(rows, panels)
+    return panels, size, extra
 
 
 class _Template:
@@ -79,7 +79,9 @@ class _Template:
         self.sizes = weight_sizes(spec, unit.lanes)
 
     def emit(self) -> None:
-        panels, rows, extra = panel_sizes(self.spec, self.schedule.panel_rows)
+        panels, rows, extra = panel_sizes(
+            self.spec.batch, self.schedule.panel_rows, self.spec.threads
+        )
         with ir.parallel(panels) as panel:
             if not extra:
                 self._panel(panel * rows, rows)

@@ -75,27 +75,27 @@ class TemplateRunner:
         state = (spec.depth, spec.batch, spec.hidden_size)
         sequence = (spec.length, spec.batch)
         zeros = np.zeros(state, np.float32)
-        self._input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
-        self._outputs = tuple(
+        self.input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
+        self.outputs = tuple(
             tensor(np.zeros(shape, np.float32))
             for shape in ((*sequence, spec.hidden_size), state, state)
         )
         initial = (zeros if value is None else value for value in (h0, c0))
         self._arguments = (
-            self._input,
+            self.input,
             *(tensor(value) for value in (weights, bias, *initial)),
-            *self._outputs,
+            *self.outputs,
         )
-        self._module = load_module(str(directory / "kernel.so"))
-        self._function: tvm_ffi.Function = self._module["main"]
+        self.module = load_module(str(directory / "kernel.so"))
+        self._function: tvm_ffi.Function = self.module["main"]
 
     def set_input(self, x: Array) -> None:
         """Take x [T, B, K] as the input: itself if it is aligned, as the workload's is, else a copy."""
         import tvm_ffi
 
         if x.ctypes.data % ALIGNMENT:
-            self._input.copyfrom(x)
-            x = self._input
+            self.input.copyfrom(x)
+            x = self.input
         else:
             x = tvm_ffi.from_dlpack(x)
         self._arguments = (x, *self._arguments[1:])
@@ -106,4 +106,41 @@ class TemplateRunner:
 
     def result(self) -> Result:
         """Outputs of the last call."""
-        return Result(*(np.from_dlpack(output) for output in self._outputs))
+        return Result(*(np.from_dlpack(output) for output in self.outputs))
+
+
+class LanguageModelRunner:
+    """Embedding, the layers' kernel and projection, from one library: tokens to logits."""
+
+    def __init__(
+        self, directory: Path, layers: Sequence[Layer], embedding: Array, weight: Array, bias: Array
+    ) -> None:
+        """embedding [V, K]; weight [H, V] and bias [V] of the projection; layers as TemplateRunner's."""
+        self._layers = TemplateRunner(directory, layers)
+        self.spec, self.metadata = self._layers.spec, self._layers.metadata
+        from tvm.runtime import tensor
+
+        from .language_model import pack_projection
+
+        rows = self.spec.length * self.spec.batch
+        self._tokens = tensor(np.zeros(rows, np.int64))
+        self._logits = tensor(np.zeros((rows, len(bias)), np.float32))
+        x = self._layers.input._create_view((rows, self.spec.input_size))
+        y = self._layers.outputs[0]._create_view((rows, self.spec.hidden_size))
+        projection = pack_projection(weight, bias, self.metadata["lanes"])
+        self._embed = self._layers.module["embed"]
+        self._project = self._layers.module["project"]
+        self._embedding = (self._tokens, tensor(embedding), x)
+        self._projection = (y, *map(tensor, projection), self._logits)
+
+    def __call__(self, tokens: Array) -> None:
+        """Compute once from tokens [T, B] (int64); the result is complete on return."""
+        self._tokens.copyfrom(tokens.reshape(-1))
+        self._embed(*self._embedding)
+        self._layers()
+        self._project(*self._projection)
+
+    def result(self) -> Array:
+        """Logits [T, B, V] of the last call."""
+        logits = np.from_dlpack(self._logits)
+        return logits.reshape(self.spec.length, self.spec.batch, -1)

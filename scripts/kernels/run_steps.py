@@ -9,70 +9,123 @@ from typing import Any
 
 import numpy as np
 
+from measurement.workload import aligned
+
 from .run import ALIGNMENT, Array, Layer, Result, set_threads
 from .spec import KernelSpec, Unsupported
 
 
 class StepsRunner:
-    """`project_K` once a layer, then `step` for each time step, as build_steps builds them."""
+    """`step_K` for each layer and time step, as build_steps builds them."""
 
     def __init__(self, directory: Path, layers: Sequence[Layer]) -> None:
         metadata = json.loads((directory / "kernel.json").read_text())
         self.spec = spec = KernelSpec(**metadata["spec"])
         self.metadata: dict[str, Any] = metadata
-        if spec.batch * spec.hidden_size * 4 % ALIGNMENT:
-            raise Unsupported("each step's state must be a multiple of 64 bytes")
+        sizes = (spec.input_size, spec.hidden_size)
+        if any(spec.batch * size * 4 % ALIGNMENT for size in sizes):
+            raise Unsupported("each step's input and state must be a multiple of 64 bytes")
         set_threads(spec.threads)
+        import tvm_ffi
         from tvm.runtime import load_module, tensor
 
         module = load_module(str(directory / "kernel.so"))
-        self._step = module["step"]
-        rows, hidden = spec.length * spec.batch, spec.hidden_size
-        self._input = tensor(np.zeros((rows, spec.input_size), np.float32))
-        self._zero = tensor(np.zeros((spec.batch, hidden), np.float32))
-        projected = tensor(np.zeros((rows, 4 * hidden), np.float32))
-        steps = _views(projected, (spec.length, spec.batch, 4 * hidden))
+        sequence, state = (spec.length, spec.batch), (spec.batch, spec.hidden_size)
+        self._input = aligned(np.zeros((*sequence, spec.input_size)))
+        self._zero = tensor(np.zeros(state, np.float32))
+        source = [tvm_ffi.from_dlpack(step) for step in self._input]
         self._layers = []
-        source = self._input
         for size, layer in zip(spec.input_sizes(), layers, strict=True):
-            output = tensor(np.zeros((rows, hidden), np.float32))
-            cells = [tensor(np.zeros((spec.batch, hidden), np.float32)) for _ in range(2)]
-            w_input, w_recurrent, bias = (tensor(np.ascontiguousarray(v)) for v in layer)
-            self._layers.append(
-                (
-                    lambda f=module[f"project_{size}"], a=(source, w_input, projected): f(*a),
-                    (w_recurrent, bias),
-                    steps,
-                    _views(output, (spec.length, spec.batch, hidden)),
-                    cells,
-                )
-            )
+            self._output = aligned(np.zeros((*sequence, spec.hidden_size)))
+            output = [tvm_ffi.from_dlpack(step) for step in self._output]
+            cells = [tensor(np.zeros(state, np.float32)) for _ in range(2)]
+            parameters = [tensor(np.ascontiguousarray(value)) for value in layer]
+            steps = list(zip(source, output, strict=True))
+            self._layers.append((module[f"step_{size}"], parameters, steps, cells))
             source = output
-        self._output = source
 
     def set_input(self, x: Array) -> None:
         """Copy x [T, B, K] into the input."""
-        self._input.copyfrom(x.reshape(-1, x.shape[-1]))
+        self._input[...] = x
 
     def __call__(self) -> None:
         """Compute once; the result is complete on return."""
-        step = self._step
-        for project, parameters, projected, outputs, cells in self._layers:
-            project()
+        for step, parameters, steps, cells in self._layers:
             h = c = self._zero
-            for index, (p, output) in enumerate(zip(projected, outputs, strict=True)):
+            for index, (x, output) in enumerate(steps):
                 new_c = cells[index % 2]
-                step(p, *parameters, h, c, output, new_c)
+                step(x, *parameters, h, c, output, new_c)
                 h, c = output, new_c
 
     def result(self) -> Result:
         """Outputs of the last call."""
-        spec = self.spec
-        last = (spec.length - 1) % 2
-        y = np.from_dlpack(self._output).reshape(spec.length, spec.batch, spec.hidden_size)
-        h = np.stack([np.from_dlpack(layer[3][-1]) for layer in self._layers])
-        c = np.stack([np.from_dlpack(layer[4][last]) for layer in self._layers])
-        return Result(y, h, c)
+        last = (self.spec.length - 1) % 2
+        h = np.stack([np.from_dlpack(steps[-1][1]) for _, _, steps, _ in self._layers])
+        c = np.stack([np.from_dlpack(cells[last]) for *_, cells in self._layers])
+        return Result(self._output, h, c)
+
+
+class SplitStepsRunner:
+    """The step as four functions, as build_cuda builds them, on a GPU (or on a CPU, for tests)."""
+
+    def __init__(self, directory: Path, layers: Sequence[Layer], device: str = "cuda") -> None:
+        metadata = json.loads((directory / "kernel.json").read_text())
+        self.spec = spec = KernelSpec(**metadata["spec"])
+        self.metadata: dict[str, Any] = metadata
+        import tvm
+        from tvm.runtime import load_module, tensor
+
+        self._device = tvm.device(device, 0)
+        if not self._device.exist:
+            raise Unsupported(f"TVM finds no {device} device")
+
+        def zeros(*shape: int) -> Any:
+            return tensor(np.zeros(shape, np.float32), device=self._device)
+
+        module = load_module(str(directory / "kernel.so"))
+        self._recurrent, self._cell, self._hidden = (
+            module[name] for name in ("recurrent", "cell", "hidden")
+        )
+        state, gates = (spec.batch, spec.hidden_size), (spec.batch, 4 * spec.hidden_size)
+        # A tensor a step: TVM's functions take no views into a larger one.
+        self._input = source = [zeros(spec.batch, spec.input_size) for _ in range(spec.length)]
+        self._zero, self._cells = zeros(*state), (zeros(*state), zeros(*state))
+        self._sums = zeros(*gates), zeros(*gates)
+        self._layers = []
+        for size, layer in zip(spec.input_sizes(), layers, strict=True):
+            output = [zeros(*state) for _ in range(spec.length)]
+            parameters = [tensor(np.ascontiguousarray(v), device=self._device) for v in layer]
+            steps = list(zip(source, output, strict=True))
+            self._layers.append((module[f"projected_{size}"], parameters, steps))
+            source = output
+        self._output = source
+
+    def set_input(self, x: Array) -> None:
+        """Copy x [T, B, K] to the device."""
+        for step, part in zip(self._input, x, strict=True):
+            step.copyfrom(part)
+
+    def __call__(self) -> None:
+        """Start one computation; `synchronise` waits for it."""
+        projected, recurrent = self._sums
+        for project, (w_input, w_recurrent, bias), steps in self._layers:
+            h = c = self._zero
+            for index, (x, output) in enumerate(steps):
+                new_c = self._cells[index % 2]
+                project(x, w_input, projected)
+                self._recurrent(h, w_recurrent, recurrent)
+                self._cell(projected, recurrent, bias, c, new_c)
+                self._hidden(projected, recurrent, bias, new_c, output)
+                h, c = output, new_c
+
+    def synchronise(self) -> None:
+        """Return when the device has finished."""
+        self._device.sync()
+
+    def result(self) -> Result:
+        """Outputs of the last call; h and c of the last layer only."""
+        y = np.stack([step.numpy() for step in self._output])
+        return Result(y, y[-1:], self._cells[(self.spec.length - 1) % 2].numpy()[None])
 
 
 class UnrolledRunner:
@@ -105,12 +158,3 @@ class UnrolledRunner:
         """Outputs of the last call."""
         y = np.stack([np.from_dlpack(output) for output in self._outputs])
         return Result(y, y[-1:], np.empty((0, *y.shape[1:]), np.float32))
-
-
-def _views(whole: Any, shape: tuple[int, ...]) -> list[Any]:
-    """The tensor seen as one tensor for each index of the first axis of `shape`, not copied."""
-    import tvm_ffi
-
-    array = np.from_dlpack(whole).reshape(shape)
-    array.flags.writeable = True
-    return [tvm_ffi.from_dlpack(part) for part in array]

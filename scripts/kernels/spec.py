@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+
+TUNED_LENGTH = 32
 
 
 class Unsupported(Exception):
@@ -43,6 +45,19 @@ class KernelSpec:
         yield self.input_size
         for _ in range(self.depth - 1):
             yield self.hidden_size
+
+    @property
+    def tuned(self) -> KernelSpec:
+        """The kernel that stands for this one in tuning: 32 steps, and as few layers as have its sizes.
+
+        Steps and layers are loops around the code that a schedule is about, so that a schedule for
+        one length and depth serves all. A single step stays one: its weights are used once.
+        """
+        return replace(
+            self,
+            length=1 if self.length == 1 else TUNED_LENGTH,
+            depth=1 if self.input_size == self.hidden_size else min(self.depth, 2),
+        )
 
     @property
     def name(self) -> str:

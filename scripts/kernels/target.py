@@ -56,11 +56,16 @@ def cpu_target(
     return target
 
 
-def cuda_target(architecture: str = "sm_80") -> dict[str, Any]:
-    """CUDA target with the limits every architecture since sm_70 has; needs no GPU."""
+def cuda_target() -> dict[str, Any]:
+    """CUDA target of this machine's GPU, of an A100 where there is none, with the limits that every
+    architecture since sm_70 has."""
+    import tvm
+
+    device = tvm.cuda(0)
+    version = device.compute_version if device.exist else "8.0"
     return {
         "kind": "cuda",
-        "arch": architecture,
+        "arch": "sm_" + version.replace(".", ""),
         "max_threads_per_block": 1024,
         "max_shared_memory_per_block": 49152,
         "thread_warp_size": 32,

@@ -31,7 +31,9 @@ def parse_arguments(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--environment", required=True, help="the environment's record")
-    parser.add_argument("--corpus", required=True, help="corpus.json; the tokens lie beside it")
+    parser.add_argument(
+        "--corpus", help="corpus.json, for a language model; the tokens lie beside it"
+    )
     parser.add_argument("--check", help="the check's record (timing only)")
     parser.add_argument("--kernel", help="kernel.json of what was built for this cell, if anything")
     parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
@@ -130,7 +132,7 @@ def supervise(arguments):
     kernel = read_json(arguments.kernel) if arguments.kernel else None
     job["kernel"] = os.path.dirname(arguments.kernel) if arguments.kernel else None
     job["threads"] = job["threads"] or machine.usable_cores()
-    job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus))
+    job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus)) if arguments.corpus else None
     started = datetime.datetime.utcnow()
     load = os.getloadavg()
     if environment["status"] != "ok":
@@ -152,7 +154,7 @@ def supervise(arguments):
         threads=job["threads"],
         seed=job["seed"],
         environment=environment,
-        corpus=read_json(arguments.corpus),
+        corpus=read_json(arguments.corpus) if arguments.corpus else None,
         machine=machine.facts(),
         load={"before": load, "after": os.getloadavg()},
         repository=_repository(),

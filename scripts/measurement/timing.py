@@ -1,6 +1,5 @@
 """The clock: samples of one built implementation. It computes nothing from them."""
 
-import itertools
 import os
 import time
 
@@ -36,21 +35,26 @@ def sample(runner, batch):
     return elapsed
 
 
-def time_batches(runner, workload, warmup_batches, timed_batches, progress):
-    """Time warm-up and timed batches.
+def _samples(runner, batches, count, least_s, most_s, report):
+    """Seconds of each of `count` batches; of more until `least_s` have passed; of fewer once `most_s` have
+    (None: no limit), but one at least."""
+    seconds, start = [], time.perf_counter()
+    for batch in batches:
+        seconds.append(sample(runner, batch))
+        report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
+        passed = time.perf_counter() - start
+        if most_s is not None and passed > most_s or len(seconds) >= count and passed >= least_s:
+            return seconds
+
+
+def time_batches(runner, workload, protocol, progress):
+    """Time warm-up and timed batches as the protocol says.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "interference": Meter's reading over the timed
     batches}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
-    total = warmup_batches + timed_batches
-    seconds, meter = [], None
-    for number, batch in enumerate(itertools.islice(workload.batches(), total)):
-        if number == warmup_batches:
-            meter = Meter()
-        seconds.append(sample(runner, batch))
-        progress("batch %d/%d, %.4f s" % (number + 1, total, seconds[-1]))
-    return {
-        "warmup": seconds[:warmup_batches],
-        "samples": seconds[warmup_batches:],
-        "interference": meter.read(),
-    }
+    batches, limits = workload.batches(), (protocol["least_s"], protocol["most_s"])
+    warmup = _samples(runner, batches, protocol["warmup_batches"], *limits, report=progress)
+    meter = Meter()
+    samples = _samples(runner, batches, protocol["timed_batches"], *limits, report=progress)
+    return {"warmup": warmup, "samples": samples, "interference": meter.read()}

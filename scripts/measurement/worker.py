@@ -62,9 +62,7 @@ def run(job, progress):
             runner, workload, weights, identity["phase"], settings["tolerance"], settings["steps"]
         )
     else:
-        found = timing.time_batches(
-            runner, workload, settings["warmup_batches"], settings["timed_batches"], progress
-        )
+        found = timing.time_batches(runner, workload, settings, progress)
         setup["first_step_s"] = found["warmup"][0]
         found.update(status="ok", reason="", windows=workload.window_count())
     memory = {

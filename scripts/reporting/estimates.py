@@ -80,12 +80,13 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     """The numbers of one cell from the `ok` records of its processes.
 
     wall_s is the document's metric, the average time of one batch; over processes, the median of their
-    averages. elapsed_s is that of all timed batches of one process, sequences_per_s = batch / wall_s.
+    averages; wall_median_s the median of their medians, which a disturbed batch does not move;
+    wall_std_s, wall_min_s and wall_max_s are those of all samples together. elapsed_s is that of all timed batches of one process, sequences_per_s = batch / wall_s.
     """
     processes = [record["samples"] for record in records]
     wall = float(np.median([np.mean(samples) for samples in processes]))
     low, high, kind = interval(processes)
-    batches = len(processes[0])
+    batches = min(map(len, processes))
 
     def middle(*path: str) -> float | None:
         values = []
@@ -102,7 +103,10 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "wall_low_s": low,
         "wall_high_s": high,
         "interval": kind,
-        "wall_median_s": float(np.median(np.concatenate(processes))),
+        "wall_median_s": float(np.median([np.median(samples) for samples in processes])),
+        "wall_std_s": float(np.std(np.concatenate(processes))),
+        "wall_min_s": float(np.min(np.concatenate(processes))),
+        "wall_max_s": float(np.max(np.concatenate(processes))),
         "elapsed_s": wall * batches,
         "sequences_per_s": batch / wall,
         "import_s": middle("setup", "import_s"),
@@ -115,9 +119,10 @@ def cell(records: Sequence[dict], batch: int) -> dict:
 
 
 RELATIONS = {
-    "ratio_to_torch": "pytorch/fused",
-    "ratio_to_gemm": "pytorch/gemm",
-    "ratio_to_peak": "tvm/fma-peak",
+    "ratio_to_torch": ["pytorch/fused"],
+    "ratio_to_fastest": ["pytorch/fused", "pytorch/cudnn", "onnxruntime/lstm", "openvino/lstm"],
+    "ratio_to_gemm": ["pytorch/gemm"],
+    "ratio_to_peak": ["tvm/fma-peak"],
 }
 
 
@@ -129,11 +134,34 @@ def flops(benchmark: dict) -> int:
 
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each cell's wall time over that of torch's nn.LSTM and of the two ceilings, where the same
-    benchmark, phase and device has them."""
+    """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
+    ceilings, where the same benchmark, phase and device has them."""
     key = ["benchmark", "phase", "device"]
-    for column, implementation in RELATIONS.items():
-        other = table[table["implementation"] == implementation].drop_duplicates(key)
-        joined = table[key].merge(other[[*key, "wall_s"]], on=key, how="left")
-        table[column] = table["wall_s"].to_numpy() / joined["wall_s"].to_numpy()
+    for column, implementations in RELATIONS.items():
+        others = table[table["implementation"].isin(implementations)]
+        fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
+        joined = table[key].merge(fastest, on=key, how="left")
+        table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
     return table
+
+
+def summary(table: pd.DataFrame) -> list[dict]:
+    """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
+
+    [{"document", "implementation", "device", "group": `layer` of `layer-32x8x32`, "shapes": how many,
+    and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
+    """
+    forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
+    keys = ["document", "implementation", "device", "group"]
+    found = []
+    grouped = forward.assign(group=forward["benchmark"].str.split("-").str[0])
+    for names, rows in grouped.groupby(keys, sort=False):
+        entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
+        for column in RELATIONS:
+            if (known := rows.dropna(subset=[column])).empty:
+                continue
+            worst = known.loc[known[column].idxmax()]
+            entry[column] = {"mean": stats.gmean(known[column]), "worst": worst[column]}
+            entry[column]["where"] = worst["benchmark"]
+        found.append(entry)
+    return found

@@ -121,7 +121,9 @@ def collect(folder: Path, monkeypatch: pytest.MonkeyPatch, processes: int = 1) -
     """What the rule collect_records does, in this process."""
     monkeypatch.chdir(folder)
     protocol = {"processes": processes, "timed_batches": BATCHES}
-    config = settings.validated({"devices": ["cpu"], "protocol": protocol})
+    config = settings.validated(
+        {"documents": CONFIG["documents"], "devices": ["cpu"], "protocol": protocol}
+    )
     arguments = ["--config", json.dumps(config), "--csv", "results/cells.csv"]
     arguments += ["--parquet", "results/cells.parquet", "--context", "results/context.json"]
     monkeypatch.setattr("sys.argv", ["collect_records.py", *arguments])

@@ -28,7 +28,7 @@ def test_quick_changes_no_shape() -> None:
         quick = settings.validated(yaml.safe_load(stream))
     default = settings.validated({})
     changed = {key for key in default if quick[key] != default[key]}
-    assert changed == {"corpus", "protocol"}
+    assert changed == {"corpus", "protocol", "kernels", "overrides"}
     assert {key for key in quick["corpus"] if quick["corpus"][key] != default["corpus"][key]} == {
         "stand_in"
     }

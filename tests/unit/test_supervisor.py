@@ -63,7 +63,7 @@ def command(style: str, kind: str = "check", timeout_s: float = 60) -> list[str]
         "benchmark": tiny.BENCHMARK,
         **{"threads": 1, "timeout_s": timeout_s, "seed": 0},
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
-        "protocol": {"warmup_batches": 1, "timed_batches": 4},
+        "protocol": {"warmup_batches": 1, "timed_batches": 4, "least_s": 0, "most_s": None},
     }
     del job["protocol" if kind == "check" else "check"]
     options = {"--job": json.dumps(job), "--environment": "lab.json", "--corpus": "corpus.json"}

@@ -5,7 +5,7 @@ rule check_implementation:
     input:
         measuring_files,
         environment=lambda w: environment_record(w.environment),
-        corpus=CORPUS,
+        corpus=corpus_of,
         kernel=kernel_of,
     output:
         "results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
@@ -18,9 +18,10 @@ rule check_implementation:
         job=lambda w: job("check", w),
         failed_attempts=lambda w: count_lines(failures_file("check", w)),
         failures=lambda w, input: failures_file("check", w),
-        kernel=lambda w, input: kernel_option(input),
+        corpus=lambda w, input: option("corpus", input.corpus),
+        kernel=lambda w, input: option("kernel", input.kernel),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} --corpus {input.corpus}"
+        " --environment {input.environment} {params.corpus}"
         " {params.kernel} --failures {params.failures} --log {log} --output {output}"

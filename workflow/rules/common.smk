@@ -3,6 +3,7 @@ import csv
 import json
 import sys
 from collections import Counter
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,8 @@ sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import environments
 import matrix
 import settings
+from kernels.workload import spec_of
+from measurement.workload import Workload
 
 config = settings.validated(config)
 DEVICES = config["devices"]
@@ -27,10 +30,6 @@ THREADS = config["protocol"]["threads"] or settings.usable_cores()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 ALL_CORES = workflow.resource_settings.cores or 1
 CORPUS = "results/corpus/corpus.json"
-TUNED = (
-    "template-tuned",
-    "default-rules",
-)  # kernels that are tuned before they are built
 MEASURE = "scripts/measure_cell.py"
 
 
@@ -108,7 +107,7 @@ def job(kind, wildcards):
             "timeout_s": how["protocol"]["timeout_s"],
             "seed": how["protocol"]["seed"],
             **(
-                {"check": how["check"]}
+                {"check": how["check"] | built_batch(cell)}
                 if kind == "check"
                 else {"protocol": how["protocol"]}
             ),
@@ -117,29 +116,69 @@ def job(kind, wildcards):
     )
 
 
+def built_batch(cell):
+    """A built kernel has one batch size only: its check takes that one."""
+    return (
+        {"batch": None}
+        if matrix.implementation(cell.implementation).get("kernel")
+        else {}
+    )
+
+
 def kernel_of(wildcards):
-    """The kernel that has to be built before a cell can run: [its kernel.json], or []."""
+    """The kernel that has to be built before a cell can run: its kernel.json and library, or nothing."""
     cell = cell_of(wildcards)
     variant = matrix.implementation(cell.implementation).get("kernel")
     folder = f"results/kernels/{cell.environment}/{cell.benchmark}/{variant}"
-    return [f"{folder}/kernel.json"] if variant else []
+    return [f"{folder}/kernel.json", f"{folder}/kernel.so"] if variant else []
 
 
-def kernel_option(input):
-    return f"--kernel {input.kernel}" if input.kernel else ""
+def corpus_of(wildcards):
+    """The tokens that a cell reads, as [path]: a language model's only."""
+    return [CORPUS] if "vocabulary" in BENCHMARKS[wildcards.benchmark] else []
+
+
+def option(name, files):
+    """`--name <first file>`, or nothing where there is none."""
+    return f"--{name} {files[0]}" if files else ""
+
+
+def tuned_shape(benchmark):
+    """The shape whose tuning serves a benchmark: one for all lengths and depths."""
+    return spec_of(Workload(BENCHMARKS[benchmark], None, seed=0, threads=THREADS)).tuned
+
+
+def tuning_of(wildcards):
+    """What a kernel's tuning left, as [path]; [] for kernels without tuning."""
+    if wildcards.variant not in config["kernels"]["trials"]:
+        return []
+    kernel = tuned_shape(wildcards.benchmark).name
+    return [
+        f"results/tuning/{wildcards.environment}/{wildcards.variant}/{kernel}/tuning.json"
+    ]
+
+
+def tuning_job(wildcards):
+    """What tuning has to do. A change in here makes it stale; more trials go on from the database."""
+    shapes = {tuned_shape(name).name: tuned_shape(name) for name in BENCHMARKS}
+    return json.dumps(
+        {
+            "shape": asdict(shapes[wildcards.kernel]),
+            "variant": wildcards.variant,
+            "trials": config["kernels"]["trials"][wildcards.variant],
+        },
+        sort_keys=True,
+    )
 
 
 def kernel_job(wildcards):
-    """What tuning and building have to do. A change in here makes the kernel stale."""
-    how = {"build_limit_s": config["kernels"]["build_limit_s"]}
-    if wildcards.variant in TUNED:
-        how["trials"] = config["kernels"]["trials"]
+    """What building has to do. A change in here makes the kernel stale."""
     return json.dumps(
         {
             "benchmark": BENCHMARKS[wildcards.benchmark],
             "variant": wildcards.variant,
             "threads": config["protocol"]["threads"],
-            **how,
+            "build_limit_s": config["kernels"]["build_limit_s"],
         },
         sort_keys=True,
     )

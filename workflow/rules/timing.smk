@@ -5,7 +5,7 @@ rule time_cell:
     input:
         measuring_files,
         environment=lambda w: environment_record(w.environment),
-        corpus=CORPUS,
+        corpus=corpus_of,
         kernel=kernel_of,
         check="results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
     output:
@@ -20,9 +20,10 @@ rule time_cell:
         job=lambda w: job("time", w),
         failed_attempts=lambda w: count_lines(failures_file("time", w)),
         failures=lambda w, input: failures_file("time", w),
-        kernel=lambda w, input: kernel_option(input),
+        corpus=lambda w, input: option("corpus", input.corpus),
+        kernel=lambda w, input: option("kernel", input.kernel),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} --corpus {input.corpus} --check {input.check}"
+        " --environment {input.environment} {params.corpus} --check {input.check}"
         " {params.kernel} --failures {params.failures} --log {log} --output {output}"

@@ -3,39 +3,19 @@
 from pathlib import Path
 
 from implementations.contract import Runner, Unsupported
-from kernels.run import TemplateRunner, set_threads
-from kernels.run_steps import StepsRunner, UnrolledRunner
+from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
+from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner
 from kernels.spec import Unsupported as KernelUnsupported
 from measurement.workload import layer_weights
 
 KINDS = {"template": TemplateRunner, "steps": StepsRunner, "unrolled": UnrolledRunner}
 
 
-class Kernel(Runner):
-    """Bare LSTM layers by one built kernel. inputs [T, B, D] -> h [T, B, H]."""
-
-    def __init__(self, workload, weights, device, kind):
-        if device == "gpu":
-            raise Unsupported("the CUDA path compiles, but has no runner yet")
-        set_threads(workload.threads)
-        try:
-            self.kernel = KINDS[kind](Path(workload.kernel), layer_weights(weights))
-        except KernelUnsupported as reason:
-            raise Unsupported(str(reason)) from None
-        self.weights = weights
-
-    def step(self, inputs, targets):
-        self.kernel.set_input(inputs)
-        self.kernel()
+class Built(Runner):
+    """What all built kernels have in common."""
 
     def synchronise(self):
         """TVM's functions return when all their threads have finished."""
-
-    def results(self, handle):
-        return {"output": self.kernel.result().y}
-
-    def parameters(self):
-        return self.weights
 
     def describe(self):
         import tvm
@@ -47,3 +27,56 @@ class Kernel(Runner):
             "build": {key: metadata[key] for key in ("target", "seconds")},
             "settings": {"threads": self.kernel.spec.threads},
         }
+
+
+class Kernel(Built):
+    """Bare LSTM layers by one built kernel. inputs [T, B, D] -> h [T, B, H]."""
+
+    def __init__(self, workload, weights, kind):
+        set_threads(workload.threads)
+        try:
+            self.kernel = KINDS[kind](Path(workload.kernel), layer_weights(weights))
+        except KernelUnsupported as reason:
+            raise Unsupported(str(reason)) from None
+
+    def step(self, inputs, targets):
+        self.kernel.set_input(inputs)
+        self.kernel()
+
+    def results(self, handle):
+        return {"output": self.kernel.result().y}
+
+
+class GpuKernel(Built):
+    """Bare LSTM layers by functions that the host launches. inputs [T, B, D] -> h [T, B, H]."""
+
+    def __init__(self, workload, weights):
+        try:
+            self.kernel = SplitStepsRunner(Path(workload.kernel), layer_weights(weights))
+        except KernelUnsupported as reason:
+            raise Unsupported(str(reason)) from None
+
+    def step(self, inputs, targets):
+        self.kernel.set_input(inputs)
+        self.kernel()
+
+    def synchronise(self):
+        self.kernel.synchronise()
+
+    def results(self, handle):
+        return {"output": self.kernel.result().y}
+
+
+class LanguageModel(Built):
+    """Embedding, LSTM layers and projection by one built library. inputs [T, B] -> logits [T, B, V]."""
+
+    def __init__(self, workload, weights):
+        set_threads(workload.threads)
+        around = (weights[name] for name in ("embedding", "projection.weight", "projection.bias"))
+        self.kernel = LanguageModelRunner(Path(workload.kernel), layer_weights(weights), *around)
+
+    def step(self, inputs, targets):
+        self.kernel(inputs)
+
+    def results(self, handle):
+        return {"output": self.kernel.result()}

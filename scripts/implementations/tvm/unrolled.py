@@ -4,4 +4,4 @@ from .model import Kernel
 
 
 def build(workload, weights, device, phase):
-    return Kernel(workload, weights, device, kind="unrolled")
+    return Kernel(workload, weights, kind="unrolled")
