@@ -15,18 +15,24 @@ import tvm
 from tvm.s_tir import dlight
 
 from .automatic import compile_library
-from .build import write_metadata
+from .build import BuildTimes, write_metadata
 from .spec import KernelSpec
 from .te_lstm import split_step_modules
 
 
+def step_functions(spec: KernelSpec) -> tvm.ir.IRModule:
+    """All functions of a step, without a schedule."""
+    return tvm.ir.IRModule(
+        {
+            name: module["main"].with_attr("global_symbol", name)
+            for size in sorted(set(spec.input_sizes()))
+            for name, module in split_step_modules(spec, size).items()
+        }
+    )
+
+
 def scheduled_module(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
-    """All step functions, each scheduled by the first dlight rule that fits."""
-    functions = {
-        name: module["main"].with_attr("global_symbol", name)
-        for size in sorted(set(spec.input_sizes()))
-        for name, module in split_step_modules(spec, size).items()
-    }
+    """All functions of a step, each scheduled by the first dlight rule that fits."""
     rules = (
         dlight.gpu.Matmul(),
         dlight.gpu.GEMV(),
@@ -35,17 +41,29 @@ def scheduled_module(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModul
         dlight.gpu.Fallback(),
     )
     with tvm.target.Target(target, host="llvm"):
-        return dlight.ApplyDefaultSchedule(*rules)(tvm.ir.IRModule(functions))
+        return dlight.ApplyDefaultSchedule(*rules)(step_functions(spec))
 
 
 def build_cuda(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
     """Write kernel.so, kernel.json and kernel.cu (the kernels' source); returns the metadata."""
     start = time.perf_counter()
-    module = scheduled_module(spec, target)
-    cuda = tvm.target.Target(target, host="llvm")
+    module, cuda = scheduled_module(spec, target), tvm.target.Target(target, host="llvm")
     executable, times = compile_library(module, cuda, directory, start)
     sources = [imported.inspect_source() for imported in executable.mod.imports]
     (directory / "kernel.cu").write_text("\n".join(sources))
+    return _described(spec, target, directory, times)
+
+
+def build_split_steps(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """The same functions for a CPU, unscheduled: what can be tested of the path without a GPU."""
+    module, start = step_functions(spec), time.perf_counter()
+    _, times = compile_library(module, tvm.target.Target(target), directory, start)
+    return _described(spec, target, directory, times)
+
+
+def _described(
+    spec: KernelSpec, target: dict[str, Any], directory: Path, times: BuildTimes
+) -> dict[str, Any]:
     metadata = {
         "kind": "split-steps",
         "variant": "dlight",

@@ -1,25 +1,27 @@
 """Build the kernels at awkward shapes in TVM's environment and print their errors, as JSON.
 
-{"template ...": error, "steps ...": error, "tuning": {...}}; the shapes are batch, length, input size,
+{"template ...": error, "steps": error, ..., "cuda": kernels compiled, "tuning": {...}}; the shapes are batch, length, input size,
 hidden size, depth.
 """
 
+import functools
 import json
 import tempfile
 from pathlib import Path
 
-from kernels.run import TemplateRunner, set_threads
+from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
 
 THREADS = 2
 set_threads(THREADS)
 
 import numpy as np  # noqa: E402
 
-from kernels.automatic import build_steps, build_unrolled  # noqa: E402
+from kernels.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
 from kernels.build import build_template  # noqa: E402
-from kernels.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
+from kernels.cuda import build_cuda, build_split_steps  # noqa: E402
+from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
-from kernels.target import cpu_flags, cpu_target  # noqa: E402
+from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
 from kernels.tuning import tune  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, reference  # noqa: E402
@@ -40,6 +42,8 @@ SCHEDULES = [
     Schedule(rows=1, k_block=64, prefetch=2, panel_rows=1, epilogue_rows=1),
 ]
 TUNED = (4, 3, 16, 16, 1)
+STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
+MODELS = [(83, 3, 2, 17, 24, 2), (64, 5, 3, 16, 16, 1), (3, 1, 1, 2, 8, 1)]  # V, B, T, E, H, layers
 
 
 def workload(shape: tuple[int, ...]) -> Workload:
@@ -60,6 +64,20 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
         expected = reference.output(weights, x)
         found.append(checking.relative_error(runner.result().y, expected))
     return max(found)
+
+
+def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
+    """Error of the logits of a language model."""
+    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
+    benchmark = dict(zip(names, shape, strict=True))
+    work = Workload(benchmark, None, seed=0, threads=THREADS)
+    build_template(spec_of(work), SCHEDULES[0], target, folder, work.vocabulary)
+    weights = work.weights()
+    around = (weights[name] for name in ("embedding", "projection.weight", "projection.bias"))
+    runner = LanguageModelRunner(folder, layer_weights(weights), *around)
+    tokens = np.random.RandomState(0).randint(0, work.vocabulary, (work.length, work.batch))
+    runner(tokens)
+    return checking.relative_error(runner.result(), reference.output(weights, tokens))
 
 
 def tuning(folder: Path, target: dict) -> dict:
@@ -87,10 +105,22 @@ def main() -> None:
         narrow = cpu_target(THREADS, flags=cpu_flags() & {"avx2", "fma", "bmi2"})
         build_template(spec_of(workload(SHAPES[2])), SCHEDULES[0], narrow, Path(name, "narrow"))
         found["template, 256-bit vectors"] = error(SHAPES[2], Path(name, "narrow"), TemplateRunner)
-        build_steps(spec_of(workload(TUNED)), target, Path(name, "steps"))
-        found["steps"] = error(TUNED, Path(name, "steps"), StepsRunner)
-        build_unrolled(spec_of(workload(TUNED)), target, Path(name, "unrolled"))
-        found["unrolled"] = error(TUNED, Path(name, "unrolled"), UnrolledRunner)
+        for number, shape in enumerate(MODELS):
+            folder = Path(name, f"model-{number}")
+            found[f"model {shape}"] = model_error(shape, folder, target)
+        steps = spec_of(workload(STEPS))
+        build_steps(steps, target, Path(name, "steps"))
+        found["steps"] = error(STEPS, Path(name, "steps"), StepsRunner)
+        tune_default_rules(steps, target, 2, Path(name, "automatic"))
+        build_steps(steps, target, Path(name, "tuned-steps"), Path(name, "automatic"))
+        found["tuned steps"] = error(STEPS, Path(name, "tuned-steps"), StepsRunner)
+        build_unrolled(steps, target, Path(name, "unrolled"))
+        found["unrolled"] = error(STEPS, Path(name, "unrolled"), UnrolledRunner)
+        build_split_steps(steps, target, Path(name, "split"))
+        on_cpu = functools.partial(SplitStepsRunner, device="cpu")
+        found["split steps"] = error(STEPS, Path(name, "split"), on_cpu)
+        build_cuda(steps, cuda_target(), Path(name, "cuda"))
+        found["cuda"] = Path(name, "cuda", "kernel.cu").read_text().count("__global__")
         found["tuning"] = tuning(Path(name, "database"), target)
     print(json.dumps(found))
 
