@@ -6,16 +6,16 @@ kernel.json has a status as records have: a kernel that cannot be built costs it
 import argparse
 import json
 import multiprocessing
-import sys
 from pathlib import Path
 
 from kernels.run import set_threads
 from measurement import machine
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
+from tune_kernel import database_folder, tell_the_terminal, tune
 
 
-def build(kernel: dict, threads: int, database: Path | None, folder: Path) -> None:
+def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`."""
     set_threads(threads)
     from kernels.automatic import build_steps, build_unrolled
@@ -26,13 +26,14 @@ def build(kernel: dict, threads: int, database: Path | None, folder: Path) -> No
     from kernels.workload import spec_of
 
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
-    spec, target = spec_of(workload), cpu_target(threads)
-    if kernel["variant"] == "template-tuned":
+    spec, target, variant = spec_of(workload), cpu_target(threads), kernel["variant"]
+    database = database_folder(variant, target, tuning) if tuning else None
+    if variant == "template-tuned":
         schedule = ScheduleDatabase(spec.tuned, target, database).best()
         build_template(spec, schedule, target, folder, workload.vocabulary)
-    elif kernel["variant"] == "unrolled":
+    elif variant == "unrolled":
         build_unrolled(spec, target, folder)
-    elif kernel["variant"] == "dlight":
+    elif variant == "dlight":
         build_cuda(spec, cuda_target(), folder)
     else:
         build_steps(spec, target, folder, database)
@@ -41,20 +42,22 @@ def build(kernel: dict, threads: int, database: Path | None, folder: Path) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernel", required=True, type=json.loads, help="benchmark, variant, ...")
-    parser.add_argument("--tuning", help="what tune_kernel.py wrote; its database lies beside it")
-    parser.add_argument(
-        "--output", required=True, help="kernel.json; the library, kernel.so, goes beside it"
-    )
+    parser.add_argument("--tuning", help="what tune_kernel.py wrote, if the kernel is tuned")
+    parser.add_argument("--log", required=True, help="file for what TVM prints")
+    parser.add_argument("--output", required=True, help="kernel.json; kernel.so goes beside it")
     arguments = parser.parse_args()
+    tell_the_terminal(arguments.log)
     kernel, output = arguments.kernel, Path(arguments.output)
     threads = kernel["threads"] or machine.usable_cores()
-    database = Path(arguments.tuning).with_name("database") if arguments.tuning else None
     library = output.with_name("kernel.so")
     for file in (output, library):
         file.unlink(missing_ok=True)
+    tuning = None
+    if arguments.tuning:  # whole already, unless the database was damaged since
+        tuning = tune(read_json(arguments.tuning), arguments.tuning)
     # A process of its own: document 002's unrolled functions overflow the compiler's stack.
     process = multiprocessing.get_context("spawn").Process(
-        target=build, args=(kernel, threads, database, output.parent)
+        target=build, args=(kernel, threads, arguments.tuning, output.parent)
     )
     process.start()
     process.join(kernel["build_limit_s"])
@@ -63,16 +66,14 @@ def main() -> None:
         process.join()
         state = {"status": "timeout", "reason": f"not built after {kernel['build_limit_s']} s"}
     elif process.exitcode or not output.exists():
-        reason = f"the compiler ended with exit status {process.exitcode}; see results/logs/kernels"
+        reason = f"the compiler ended with exit status {process.exitcode}; see {arguments.log}"
         state = {"status": "failed", "reason": reason}
     else:
         state = {"status": "ok", "reason": "", **read_json(str(output))}
-    if arguments.tuning:
-        state["tuning"] = read_json(arguments.tuning)
+    if tuning:
+        state["tuning"] = tuning
     library.touch()  # empty where it could not be built
     write_json(str(output), state | {"variant": kernel["variant"]})
-    if state["status"] != "ok":
-        print(f"    kernel {output.parent}: {state['status']}: {state['reason']}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def row(cell: Cell, records: list[dict]) -> dict:
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
         found["kernel_schedule_s"] = seconds.get("schedule")
         found["kernel_build_s"] = sum(seconds.values()) - seconds["schedule"] if seconds else None
-        found["tuning_s"] = tuning.get("total_seconds")
+        found["tuning_s"] = tuning.get("tuning_seconds")
         found["trials"] = tuning.get("trials")
     return found
 

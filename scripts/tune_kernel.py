@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 import time
 from dataclasses import asdict
@@ -9,30 +10,60 @@ from pathlib import Path
 
 from kernels.run import set_threads
 from kernels.spec import KernelSpec
-from measurement.record import write_json
+from measurement.record import append_line, read_lines, write_json
+
+
+def database_folder(variant: str, target: dict, tuning: str) -> Path:
+    """Where the schedules lie: beside tuning.json, apart for each version of TVM and of the code tuned."""
+    from kernels.fingerprint import fingerprint
+
+    return Path(tuning).with_name("database") / fingerprint(variant, target)
+
+
+def tune(kernel: dict, tuning: str) -> dict:
+    """Bring the database beside `tuning` to kernel["trials"]; returns what tuning.json keeps.
+
+    kernel: shape (of a KernelSpec), variant, trials. Seconds are those of all runs that the database is
+    the work of: `tuning_seconds` of the search, `start_seconds` of importing TVM here and in workers.
+    """
+    start = time.perf_counter()
+    spec = KernelSpec(**kernel["shape"])
+    set_threads(spec.threads)
+    from kernels import automatic
+    from kernels import tuning as template
+    from kernels.target import cpu_target
+
+    imported = time.perf_counter() - start
+    target = cpu_target(spec.threads)
+    folder = database_folder(kernel["variant"], target, tuning)
+    tuners = {"template-tuned": template.tune, "default-rules": automatic.tune_default_rules}
+    report = asdict(tuners[kernel["variant"]](spec, target, kernel["trials"], folder))
+    report["start_seconds"] += imported
+    history = str(folder / "runs.jsonl")
+    if report["new_trials"]:
+        append_line(history, report)
+    runs = read_lines(history)
+    seconds = {name for run in runs for name in run if name.endswith("_seconds")} - {"best_seconds"}
+    return kernel | report | {name: sum(run[name] for run in runs) for name in seconds}
+
+
+def tell_the_terminal(log: str) -> None:
+    """Send all that is printed from here on to a file, and the kernels' own warnings to the terminal too."""
+    terminal = os.fdopen(os.dup(2), "w")
+    with open(log, "w") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    logging.getLogger("kernels").addHandler(logging.StreamHandler(terminal))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernel", required=True, type=json.loads, help="shape, variant, trials")
-    parser.add_argument("--output", required=True, help="a report; the database goes beside it")
+    parser.add_argument("--output", required=True, help="tuning.json; the database goes beside it")
+    parser.add_argument("--log", required=True, help="file for what TVM prints")
     arguments = parser.parse_args()
-    kernel, start = arguments.kernel, time.perf_counter()
-    spec = KernelSpec(**kernel["shape"])
-    set_threads(spec.threads)
-    from kernels.automatic import tune_default_rules
-    from kernels.target import cpu_target
-    from kernels.tuning import tune
-
-    tuners = {"template-tuned": tune, "default-rules": tune_default_rules}
-    report = tuners[kernel["variant"]](
-        spec,
-        cpu_target(spec.threads),
-        kernel["trials"],
-        Path(arguments.output).with_name("database"),
-    )
-    found = asdict(report) | {"import_s": time.perf_counter() - start - report.total_seconds}
-    write_json(arguments.output, found)
+    tell_the_terminal(arguments.log)
+    write_json(arguments.output, tune(arguments.kernel, arguments.output))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 
 from . import language_model
-from .fingerprint import template_fingerprint
+from .fingerprint import fingerprint
 from .kernel import build_function
 from .space import most_rows, vector_unit
 from .spec import KernelSpec, Schedule
@@ -69,7 +69,7 @@ def build_template(
         "target": target,
         "lanes": vector_unit(target).lanes,
         "tvm": tvm.__version__,
-        "template": template_fingerprint(),
+        "template": fingerprint("template-tuned", target),
         "seconds": asdict(times),
     }
     write_metadata(directory, metadata)

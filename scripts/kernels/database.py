@@ -8,8 +8,8 @@ then stores, finds and replays traces as for any other workload.
 
 from __future__ import annotations
 
+import logging
 import statistics
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
@@ -22,7 +22,7 @@ from tvm.s_tir import meta_schedule as ms
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
-from .fingerprint import template_fingerprint
+from .fingerprint import fingerprint
 from .kernel import buffer_shapes
 from .space import choices, vector_unit
 from .spec import KernelSpec, Schedule
@@ -30,7 +30,7 @@ from .spec import KernelSpec, Schedule
 FAILED_SECONDS = 1e10
 """What MetaSchedule records as the time of a candidate that did not build or run."""
 
-_FILES = ("database_workload.json", "database_tuning_record.json")
+_FILES = ("database_workload.json", "database_tuning_record.json", "runs.jsonl")
 
 
 class ScheduleDatabase:
@@ -105,10 +105,9 @@ def open_json_database(directory: Path) -> ms.database.JSONDatabase:
     except Exception as error:
         # TVM reports a damaged file by various exception types.
         moved = _set_aside(directory)
-        print(
+        logging.getLogger(__name__).warning(
             f"The tuning database in {directory} is corrupted ({_first_line(error)}). "
-            f"It was moved to {', '.join(moved)}; tuning starts afresh.",
-            file=sys.stderr,
+            f"It was moved to {', '.join(moved)}; tuning starts afresh."
         )
         return ms.database.JSONDatabase(work_dir=str(directory))
 
@@ -117,8 +116,7 @@ def _anchor(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
     """The function that stands for the kernel: its arguments and one block with its identity."""
     identity = {
         "lstm.kernel": spec.name,
-        "lstm.template": template_fingerprint(),
-        "lstm.target": repr(sorted(target.items())),
+        "lstm.template": fingerprint("template-tuned", target),
     }
     with IRBuilder() as builder, ir.prim_func(s_tir=True):
         ir.func_name("main")

@@ -1,14 +1,18 @@
-"""What a tuned kernel depends on: the template's code (not its comments) and TVM's version."""
+"""What a schedule depends on: the code that is scheduled (not its comments), the target, TVM's version."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import tvm
 
-_TEMPLATE = ("kernel.py", "gates.py", "cell.py", "vector.py", "weights.py")
+_SCHEDULED = {
+    "template-tuned": ("kernel.py", "gates.py", "cell.py", "vector.py", "weights.py"),
+    "default-rules": ("te_lstm.py",),
+}
 
 
 def _without_docstrings(tree: ast.AST) -> ast.AST:
@@ -27,10 +31,10 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
     return tree
 
 
-def template_fingerprint() -> str:
-    """Short digest of the template's code and of TVM's version."""
-    digest = hashlib.sha256(tvm.__version__.encode())
-    for name in _TEMPLATE:
+def fingerprint(variant: str, target: dict[str, Any]) -> str:
+    """Short digest of what a tuned variant's schedules depend on besides the shape."""
+    digest = hashlib.sha256(repr((tvm.__version__, sorted(target.items()))).encode())
+    for name in _SCHEDULED[variant]:
         source = Path(__file__).with_name(name).read_text()
         digest.update(ast.dump(_without_docstrings(ast.parse(source))).encode())
     return digest.hexdigest()[:16]

@@ -50,3 +50,11 @@ def append_line(path, content):
             stream.write(json.dumps(content, sort_keys=True) + "\n")
     except OSError as error:
         raise SystemExit("cannot write %s: %s." % (path, error.strerror))
+
+
+def read_lines(path):
+    """What append_line wrote, one entry a line; nothing where there is no file."""
+    if not os.path.exists(path):
+        return []
+    with open(path) as stream:
+        return [json.loads(line) for line in stream]

@@ -18,7 +18,7 @@ rule tune_kernel:
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/tune_kernel.py --kernel {params.kernel:q}"
-        " --output {output} > {log} 2>&1 || (tail -5 {log}; exit 1)"
+        " --log {log} --output {output} || (tail -5 {log}; exit 1)"
 
 
 rule build_kernel:
@@ -40,4 +40,4 @@ rule build_kernel:
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/build_kernel.py --kernel {params.kernel:q}"
-        " {params.tuning} --output {output.metadata} > {log} 2>&1 || (tail -5 {log}; exit 1)"
+        " {params.tuning} --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"

@@ -1,0 +1,103 @@
+"""Kernels by real rules and the real compiler: what is tuned again, and what is not."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.contract.test_implementations import interpreter
+
+from .conftest import Project, make_project
+
+SHAPE = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
+VARIANTS = ("template-tuned", "default-rules")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose two tuned kernels of one small layer are measured."""
+    project = make_project(tmp_path_factory.mktemp("kernels"))
+    longer = SHAPE | {"length": 5, "layers": 2}
+    project.configure(
+        "config/documents/tvm-lstm.yaml",
+        benchmarks={"layer-small": SHAPE, "stack-small": longer},
+        tables=[{"name": "t", "title": "All", "families": ["kernel"], "device": "cpu"}],
+    )
+    entries = [
+        {
+            **{"implementation": f"tvm/{variant}", "label": variant, "family": "kernel"},
+            **{"environments": ["tvm"], "benchmarks": ["*-small"], "kernel": variant},
+            **{"devices": ["cpu"], "does": "As in the repository."},
+        }
+        for variant in VARIANTS
+    ]
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    settings = yaml.safe_load(project.path("tiny.yaml").read_text())
+    project.configure(
+        "tiny.yaml",
+        documents=["tvm-lstm"],
+        kernels={"trials": dict.fromkeys(VARIANTS, 2), "build_limit_s": 60},
+        interpreters=settings["interpreters"] | {"tvm": os.path.abspath(interpreter("tvm"))},
+    )
+    project.snakemake()
+    return project
+
+
+def tunings(project: Project) -> dict[str, dict]:
+    files = project.path("results/tuning/tvm").glob("*/*/tuning.json")
+    return {file.parent.parent.name: json.loads(file.read_text()) for file in files}
+
+
+def test_one_tuning_serves_all_lengths_and_depths(built: Project) -> None:
+    cells = built.cells()
+    assert len(cells) == 4 and set(cells.status) == {"ok"}
+    assert {name: (t["trials"], t["new_trials"]) for name, t in tunings(built).items()} == {
+        "template-tuned": (2, 2),
+        "default-rules": (2, 2),
+    }
+    assert cells.output_error.max() < 1e-5
+
+
+def delete(project: Project, variant: str) -> Path:
+    """Delete a library, a record of its cell and the table: Snakemake misses no file before it is needed."""
+    library = project.path(f"results/kernels/tvm/layer-small/{variant}/kernel.so")
+    library.unlink()
+    assert project.stale() == set()
+    project.path(f"results/records/tvm/layer-small/tvm/{variant}/forward-cpu-1.json").unlink()
+    project.path("results/cells.csv").unlink()
+    return library
+
+
+def test_a_deleted_library_is_built_again_without_tuning(built: Project) -> None:
+    library = delete(built, "template-tuned")
+    stale = built.stale()
+    assert "kernels/tvm/layer-small/template-tuned/kernel.so" in stale
+    assert not any("tuning/" in name or "stack-small" in name for name in stale)
+    assert "rule tune_kernel" not in built.snakemake()
+    assert library.stat().st_size > 0
+
+
+def test_more_trials_go_on_from_the_database(built: Project) -> None:
+    seconds = tunings(built)["template-tuned"]["tuning_seconds"]
+    built.edit("tiny.yaml", "template-tuned: 2", "template-tuned: 3")
+    built.snakemake()
+    found = tunings(built)["template-tuned"]
+    assert (found["trials"], found["new_trials"]) == (3, 1)
+    assert found["tuning_seconds"] > seconds  # those of both searches
+    assert tunings(built)["default-rules"]["trials"] == 2
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_damaged_database_is_told_and_tuned_anew(built: Project, variant: str) -> None:
+    """Even when only a library is to be built."""
+    (file,) = built.path(f"results/tuning/tvm/{variant}").glob("*/database/*/*_record.json")
+    file.write_text('{"broken')
+    delete(built, variant)
+    printed = built.snakemake()
+    assert "tuning database in" in printed and "tuning starts afresh" in printed
+    assert "Traceback" not in printed
+    assert set(built.cells().status) == {"ok"}
+    folder = Path(file).parent
+    assert any("corrupted" in name.name for name in folder.iterdir())
