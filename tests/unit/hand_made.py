@@ -25,25 +25,23 @@ MACHINE = {
     "kernel": "1.0",
     "governor": None,
 }
-CONFIG = {
-    "documents": ["stacked-lm"],
-    "devices": ["cpu"],
-    "overrides": {},
-    "protocol": {},
-    "check": {},
-}
 Change = Callable[[Cell, int, dict], None]
 
 
-def wall_s(cell: Cell, process: int) -> float:
+def cells(document: str) -> list[Cell]:
+    """A document's cells on a machine without a GPU."""
+    return [cell for cell in matrix.cells_of(document) if cell.device == "cpu"]
+
+
+def wall_s(cell: Cell, process: int, document: str = "stacked-lm") -> float:
     """What a cell was measured at: different for every cell, and for its processes."""
-    position = list(matrix.cells(CONFIG)).index(cell)
+    position = cells(document).index(cell)
     return (1000 + position) / 1000 + process / 10000
 
 
-def record(cell: Cell, process: int, stand_in: bool) -> dict:
+def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     """A record of status `ok`."""
-    seconds = wall_s(cell, process)
+    seconds = wall_s(cell, process, document)
     errors = {"output": 1e-7} if cell.phase == "forward" else {"gradient:embedding": 2e-7}
     return {
         "schema_version": 1,
@@ -55,7 +53,7 @@ def record(cell: Cell, process: int, stand_in: bool) -> dict:
         },
         "status": "ok",
         "reason": "",
-        "benchmark": matrix.document("stacked-lm")["benchmarks"][cell.benchmark],
+        "benchmark": matrix.document(document)["benchmarks"][cell.benchmark],
         "protocol": {"timed_batches": BATCHES},
         "threads": 2,
         "seed": 0,
@@ -103,26 +101,37 @@ def bad(status: str, reason: str) -> Callable[[dict], None]:
 
 
 def project(
-    folder: Path, change: Change | None = None, processes: int = 1, stand_in: bool = False
+    folder: Path,
+    change: Change | None = None,
+    processes: int = 1,
+    stand_in: bool = False,
+    document: str = "stacked-lm",
 ) -> Path:
     """A project with the repository's config and templates, and a record a process of every CPU cell."""
     for name in ("config", "report", "workflow"):
         (folder / name).symlink_to(ROOT / name)
-    for cell in matrix.cells(CONFIG):
+    for cell in cells(document):
         for process in range(1, processes + 1):
-            found = record(cell, process, stand_in)
+            found = record(cell, process, stand_in, document)
             if change:
                 change(cell, process, found)
             write_json(str(folder / cell.record(process)), found)
     return folder
 
 
-def collect(folder: Path, monkeypatch: pytest.MonkeyPatch, processes: int = 1) -> None:
+def collect(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: int = 1,
+    document: str = "stacked-lm",
+    **overrides: object,
+) -> None:
     """What the rule collect_records does, in this process."""
     monkeypatch.chdir(folder)
     protocol = {"processes": processes, "timed_batches": BATCHES}
     config = settings.validated(
-        {"documents": CONFIG["documents"], "devices": ["cpu"], "protocol": protocol}
+        {"documents": [document], "devices": ["cpu"], "protocol": protocol}
+        | {"overrides": {document: overrides}}
     )
     arguments = ["--config", json.dumps(config), "--csv", "results/cells.csv"]
     arguments += ["--parquet", "results/cells.parquet", "--context", "results/context.json"]

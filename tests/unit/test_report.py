@@ -172,6 +172,54 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "95 % interval (s)" in of_first_table  # although its first row has no number
 
 
+KERNEL = {
+    "seconds": {"schedule": 0.5, "compile": 1.0, "link": 0.25},
+    "tuning": {"tuning_seconds": 90.0, "trials": 200},
+}
+
+
+def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every shape of document 002 in its columns; ratios are those of the table."""
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        record["corpus"] = None
+        if cell.implementation == "tvm/template-tuned":
+            record["kernel"] = KERNEL
+            record["samples"] = [0.5, 0.5, 0.5, 0.5, 1.5]
+        if cell.implementation == "tvm/unrolled" and cell.benchmark != "cell-512":
+            hand_made.bad("timeout", "not built after 600 s")(record)
+
+    hand_made.project(tmp_path, change, document="tvm-lstm")
+    shown = ["cell-*", "layer-*", "stack-64x100x64-d2*"]
+    hand_made.collect(tmp_path, monkeypatch, document="tvm-lstm", benchmarks=shown)
+    hand_made.render(tmp_path, monkeypatch)
+    table = pd.read_csv("results/cells.csv").set_index(["benchmark", "implementation", "device"])
+    own = table.loc["layer-128x128x128", "tvm/template-tuned", "cpu"]
+    assert (own.wall_s, own.wall_median_s, own.wall_max_s) == (0.7, 0.5, 1.5)
+    assert (own.kernel_schedule_s, own.kernel_build_s, own.tuning_s) == (0.5, 1.25, 90)
+    torch = table.loc["layer-128x128x128", "pytorch/fused", "cpu"].wall_median_s
+    assert own.ratio_to_torch == pytest.approx(0.5 / torch)
+    libraries = ["pytorch/fused", "onnxruntime/lstm", "openvino/lstm"]
+    fastest = min(table.loc["layer-128x128x128", name, "cpu"].wall_median_s for name in libraries)
+    assert own.ratio_to_fastest == pytest.approx(0.5 / fastest)
+
+    page = Path("results/report/tvm-lstm.md").read_text()
+    shapes = [row for row in rows(page) if row[0].isdigit() and len(row) > 12]
+    assert len(shapes) == 2 * len({cell.benchmark for cell in hand_made.cells("tvm-lstm")})
+    (printed,) = [r for r in shapes if r[:4] == ["128", "128", "128", "1"] and "500.000" in r[4]]
+    assert printed[4] == "500.000 (400.000)"
+    assert "*timeout*" in printed and "0.50 + 90 + 1.25" in printed and "776 + 311 + 650" in printed
+    (stack,) = [
+        row for row in rows(page) if row[0] == "[64, 64, 100, 20]" and row[1] != "*unsupported*"
+    ]
+    assert stack[1:6] == ["700.000", "500.000", "1500.000", "500.000", "400.000"]
+    assert stack[6:] == ["54.755", "54.651", "59.767", "54.276", "0.753"]
+    assert len([r for r in rows(page) if r[:2] == ["[64, 64, 100, 6]", "*not-run*"]]) == 1
+    assert "--config documents='[tvm-lstm]'" in page
+    assert len([row for row in rows(page) if row[0] == "TVM template, tuned"]) == 3
+    assert "not built after 600 s" in page and "stand-in" not in page
+
+
 def damage(text: str) -> list[tuple[str, str]]:
     """Damaged forms of a good record, and what must be said of each."""
     good = json.loads(text)

@@ -1,0 +1,60 @@
+"""How many batches a process times: a count, within bounds of time. The clock here is made by hand."""
+
+import itertools
+
+import pytest
+
+from measurement import timing
+
+
+class Clock:
+    """Stands for the module `time`: every batch takes `seconds`."""
+
+    def __init__(self, seconds: float) -> None:
+        self.now, self.seconds = 0.0, seconds
+
+    def perf_counter(self) -> float:
+        return self.now
+
+
+class Runner:
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+    def step(self, inputs: None, targets: None) -> None:
+        self.clock.now += self.clock.seconds
+
+    def synchronise(self) -> None:
+        pass
+
+
+class Endless:
+    def batches(self):
+        return itertools.repeat((None, None))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "least_s", "most_s", "expected"),
+    [
+        (0.125, 0, None, (2, 5)),  # as many as the protocol says
+        (0.125, 1.0, None, (8, 8)),  # a fast kernel: more, for a second each
+        (0.125, 0, 0.5, (2, 5)),  # the limit is passed by the fifth
+        (0.25, 0, 0.5, (2, 3)),  # the third batch passes the limit
+        (2.0, 0, 0.5, (1, 1)),  # a slow one: one batch at least
+        (0.25, 1.0, 0.5, (3, 3)),  # the limit goes before the least
+    ],
+)
+def test_number_of_batches(
+    seconds: float,
+    least_s: float,
+    most_s: float | None,
+    expected: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(seconds)
+    monkeypatch.setattr(timing, "time", clock)
+    bounds = {"least_s": least_s, "most_s": most_s}
+    protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
+    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
+    assert (len(found["warmup"]), len(found["samples"])) == expected
+    assert set(found["warmup"] + found["samples"]) == {seconds}
