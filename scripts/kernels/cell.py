@@ -1,8 +1,9 @@
 """The cell's update in vectors, from gate sums in the exp2 domain.
 
 With e = exp(-x): sigmoid(x) = 1 / (1 + e); with e = exp(-2 x): tanh(x) = (1 - e) / (1 + e). The
-packed weights scale the sums, so that each e is exp2 of its sum. Denominators are multiplied
-before the reciprocal is taken, as it costs more than the products.
+packed weights scale the sums, so that each e is exp2 of its sum. All is brought to a common
+denominator, as a division costs more than products, and written as multiply-adds: for short
+reductions every instruction here shows.
 """
 
 from __future__ import annotations
@@ -17,35 +18,29 @@ from .weights import LOG2_E
 Expr = Any
 
 
-def update(unit: VectorUnit, sums: list[Expr], c: Expr) -> tuple[Expr, Expr]:
-    """New (h, c) from the gate sums i, g, f, o and the old c."""
+def new_cell(unit: VectorUnit, i: Expr, g: Expr, f: Expr, c: Expr) -> Expr:
+    """sigmoid(f) * c + sigmoid(i) * tanh(g) from the gate sums and the old c."""
     one = unit.splat(1.0)
-    e_i, e_g, e_f, e_o = (unit.exp2(value) for value in sums)
-    forget = ir.Bind(one + e_f)
-    candidate = ir.Bind((one + e_i) * (one + e_g))
-    numerator = c * candidate + (one - e_g) * forget
-    c = ir.Bind(numerator * unit.reciprocal(candidate * forget))
-    return _output(unit, e_o, c), c
+    e_i, e_g, e_f = unit.exp2(i), unit.exp2(g), unit.exp2(f)
+    below = ir.Bind(one + e_i)
+    below = ir.Bind(below * e_g + below)
+    above = ir.Bind(one - e_g)
+    return ir.Bind((above * e_f + (c * below + above)) / (below * e_f + below))
 
 
 def gated_input(unit: VectorUnit, i: Expr, g: Expr) -> Expr:
     """sigmoid(i) * tanh(g) from the gate sums."""
     one = unit.splat(1.0)
     e_i, e_g = unit.exp2(i), unit.exp2(g)
-    return (one - e_g) * unit.reciprocal((one + e_i) * (one + e_g))
+    below = ir.Bind(one + e_i)
+    return (one - e_g) / (below * e_g + below)
 
 
-def update_with_input(
-    unit: VectorUnit, sums: list[Expr], gated: Expr, c: Expr
-) -> tuple[Expr, Expr]:
-    """New (h, c) from the gate sums f, o, the gated input and the old c."""
-    e_f, e_o = (unit.exp2(value) for value in sums)
-    c = ir.Bind(c * unit.reciprocal(unit.splat(1.0) + e_f) + gated)
-    return _output(unit, e_o, c), c
+def new_cell_with_input(unit: VectorUnit, f: Expr, gated: Expr, c: Expr) -> Expr:
+    """sigmoid(f) * c + gated from the gate sum f, the gated input and the old c."""
+    return ir.Bind(c / (unit.splat(1.0) + unit.exp2(f)) + gated)
 
 
-def _output(unit: VectorUnit, e_o: Expr, c: Expr) -> Expr:
-    """sigmoid(o) * tanh(c)."""
-    one = unit.splat(1.0)
-    e_c = unit.exp2(c * unit.splat(-2.0 * LOG2_E))
-    return (one - e_c) * unit.reciprocal((one + e_o) * (one + e_c))
+def new_hidden(unit: VectorUnit, o: Expr, c: Expr) -> Expr:
+    """sigmoid(o) * tanh(c) from the gate sum o and the new c."""
+    return gated_input(unit, o, c * unit.splat(-2.0 * LOG2_E))

@@ -9,7 +9,7 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from .cell import gated_input, update, update_with_input
+from .cell import gated_input, new_cell, new_cell_with_input, new_hidden
 from .spec import Schedule
 from .vector import VectorUnit
 
@@ -46,7 +46,8 @@ class GateBlock:
     weights[weights_base + ((pass * length + k) * gates + gate) * lanes + lane], k running
     through all operands (length in all), is what `weights.pack_weights` makes;
     bias[bias_base + (pass * gates + gate) * lanes + lane] likewise. cell[row, column + lane] is
-    updated in place; `output(row, h)` stores the new hidden values.
+    updated in place; `output(row, h)` stores the new hidden values. `fetch(row, rows)` may emit
+    prefetches of what the next time step reads; it is called once for every row.
 
     With 4 gates in one pass the tile is, on 32 registers, 6 rows x 4 vectors. With 2 gates it is
     12 rows x 2 vectors: each weight loaded serves twice the rows, so half the weights flow from
@@ -65,6 +66,7 @@ class GateBlock:
     cell: Expr
     column: Expr
     output: Callable[[Expr, Expr], None]
+    fetch: Callable[[Expr, int], None]
 
     def emit(self) -> None:
         """Emit all passes."""
@@ -94,9 +96,9 @@ class GateBlock:
                     lambda k, offset=offset: (base, length, offset + k, tile),
                 )
                 offset += operand.length
-            for r in range(size):
-                values = [self.unit.load(sums[r, g], 0) for g in range(self.schedule.gates)]
-                self._epilogue(index, row + r, values, input_part)
+            self._epilogue(
+                index, row, size, lambda r, gate: self.unit.load(sums[r, gate], 0), input_part
+            )
 
         self._tiles(self.schedule.rows, body)
 
@@ -139,9 +141,13 @@ class GateBlock:
             offset += operand.length
 
         def epilogue(row: Expr, size: int, _tile: Expr) -> None:
-            for r in range(size):
-                values = [unit.load(scratch, row + r, gate * lanes) for gate in range(gates)]
-                self._epilogue(index, row + r, values, input_part)
+            self._epilogue(
+                index,
+                row,
+                size,
+                lambda r, gate: unit.load(scratch, row + r, gate * lanes),
+                input_part,
+            )
 
         self._tiles(self.schedule.epilogue_rows, epilogue)
 
@@ -186,7 +192,8 @@ class GateBlock:
                 block, extent, position, tile = ahead(k)
                 part = tirx.floormod(tile * self.schedule.prefetch + p, gates)
                 line = extent * gates + part * extent + position
-                unit.prefetch(self.weights, block + line * unit.lanes)
+                # Not into the first level, which the current block's weights and rows need.
+                unit.prefetch(self.weights, block + line * unit.lanes, level=2)
             vectors = [
                 ir.Bind(unit.load(self.weights, base + (k * gates + gate) * unit.lanes))
                 for gate in range(gates)
@@ -204,17 +211,37 @@ class GateBlock:
         for k in range(length - length % unroll, length):
             step(tirx.IntImm("int32", k))
 
-    def _epilogue(self, index: int, row: Expr, sums: list[Expr], input_part: Expr | None) -> None:
-        """Update the state of one row from its sums, or keep the first pass's part of it."""
+    def _epilogue(
+        self,
+        index: int,
+        row: Expr,
+        rows: int,
+        sums: Callable[[int, int], Expr],
+        input_part: Expr | None,
+    ) -> None:
+        """Update the state of `rows` rows from `row` on, or keep the first pass's part of it.
+
+        `sums(r, gate)` is the sum of row + r. All rows' c come before all rows' h, so that long
+        chains of dependent operations of several rows fit into the processor's scheduler.
+        """
         unit = self.unit
         zero = tirx.IntImm("int32", 0)
-        if input_part is not None and index == 0:
-            unit.store(input_part, gated_input(unit, *sums), row, zero)
-            return
-        c = unit.load(self.cell, row, self.column)
-        if input_part is None:
-            h, c = update(unit, sums, c)
-        else:
-            h, c = update_with_input(unit, sums, unit.load(input_part, row, zero), c)
-        unit.store(self.cell, c, row, self.column)
-        self.output(row, h)
+        if index == 0:
+            self.fetch(row, rows)
+            if input_part is not None:
+                for r in range(rows):
+                    gated = gated_input(unit, sums(r, 0), sums(r, 1))
+                    unit.store(input_part, gated, row + r, zero)
+                return
+        cells = []
+        for r in range(rows):
+            c = unit.load(self.cell, row + r, self.column)
+            if input_part is None:
+                c = new_cell(unit, sums(r, 0), sums(r, 1), sums(r, 2), c)
+            else:
+                gated = unit.load(input_part, row + r, zero)
+                c = new_cell_with_input(unit, sums(r, 0), gated, c)
+            unit.store(self.cell, c, row + r, self.column)
+            cells.append(c)
+        for r, c in enumerate(cells):
+            self.output(row + r, new_hidden(unit, sums(r, self.schedule.gates - 1), c))

@@ -15,6 +15,9 @@ from .spec import KernelSpec, Schedule
 from .vector import VectorUnit
 from .weights import padded_size, weight_sizes
 
+LINE = 16
+"""float32 values in a cache line."""
+
 Expr = Any
 
 
@@ -126,9 +129,27 @@ class _Template:
             lambda row, col, value: ir.buffer_store(cell, value, [row, col]),
             pad=True,
         )
+        blocks = self.padded // unit.lanes
+        # Other layers read y while they compute, and odd sizes have no whole vectors.
+        direct = first and spec.hidden_size == self.padded
+        lines = -(-inputs // (LINE * blocks))
         with ir.serial(spec.length) as step:
             now = tirx.floormod(step, 2)
-            with ir.serial(self.padded // unit.lanes) as block:
+            with ir.serial(blocks) as block:
+
+                def output(row: Expr, h: Expr, step=step, now=now, block=block) -> None:
+                    h = ir.Bind(h)
+                    unit.store(state, h, 1 - now, row, block * unit.lanes)
+                    if direct:
+                        unit.store(arguments["y"], h, step, start + row, block * unit.lanes)
+
+                def fetch(row: Expr, count: int, step=step, block=block) -> None:
+                    """Every block fetches its share of the next step's rows."""
+                    with ir.serial(lines) as line:
+                        column = (block * lines + line) * LINE
+                        for r in range(count):
+                            unit.prefetch(source, step + 1, start + row + r, column, level=2)
+
                 GateBlock(
                     unit=unit,
                     schedule=self.schedule,
@@ -143,17 +164,17 @@ class _Template:
                     bias_base=layer * (4 * self.padded) + block * (4 * unit.lanes),
                     cell=cell,
                     column=block * unit.lanes,
-                    output=lambda row, value, block=block: unit.store(
-                        state, value, 1 - now, row, block * unit.lanes
-                    ),
+                    output=output,
+                    fetch=fetch,
                 ).emit()
-            self._copy_rows(
-                rows,
-                lambda row, col: state[1 - now, row, col],
-                lambda row, col, value: ir.buffer_store(
-                    arguments["y"], value, [step, start + row, col]
-                ),
-            )
+            if not direct:
+                self._copy_rows(
+                    rows,
+                    lambda row, col: state[1 - now, row, col],
+                    lambda row, col, value: ir.buffer_store(
+                        arguments["y"], value, [step, start + row, col]
+                    ),
+                )
         self._copy_rows(
             rows,
             lambda row, col: state[spec.length % 2, row, col],

@@ -17,15 +17,18 @@ EXPONENT_LIMIT = 40.0
 """exp2 arguments are clamped here: a product of three exponentials stays finite, and
 sigmoid and tanh have long reached their limits in float32 (2**-25)."""
 
+FLOOR = 9
+"""Control byte of AVX-512's `reduce`: the fraction above the next lower integer, no exceptions."""
+
 Expr = Any
 
 
 def _exp2_polynomial(degree: int = 5) -> list[float]:
-    """Coefficients, lowest first, of exp2 on [-1/2, 1/2], least relative error at Chebyshev nodes.
+    """Coefficients, lowest first, of exp2 on [0, 1], least relative error at Chebyshev nodes.
 
     Degree 5 has a relative error of 2e-7, the rounding of float32.
     """
-    nodes = np.cos(np.pi * (np.arange(4000) + 0.5) / 4000) / 2
+    nodes = np.cos(np.pi * (np.arange(4000) + 0.5) / 4000) / 2 + 0.5
     basis = np.vander(nodes, degree + 1, increasing=True) / np.exp2(nodes)[:, None]
     coefficients, *_ = np.linalg.lstsq(basis, np.ones_like(nodes), rcond=None)
     return [float(value) for value in coefficients]
@@ -39,7 +42,7 @@ class VectorUnit:
     """Vector operations of one instruction set.
 
     lanes: float32 values per register (16, 8 or 4); avx512: whether the AVX-512 forms of
-    rounding, scaling by a power of two and approximate reciprocal exist.
+    rounding and scaling by a power of two exist.
     """
 
     lanes: int
@@ -68,42 +71,28 @@ class VectorUnit:
         """exp2(min(x, EXPONENT_LIMIT)); bound to a variable. Underflow gives zero or tiny."""
         x = ir.Bind(tirx.min(x, self.splat(EXPONENT_LIMIT)))
         if self.avx512:
-            fraction = ir.Bind(self._avx512("reduce.ps.512", x, tirx.IntImm("int32", 8)))
-            whole = ir.Bind(x - fraction)
+            fraction = ir.Bind(self._avx512("reduce.ps.512", x, tirx.IntImm("int32", FLOOR)))
         else:
             x = ir.Bind(tirx.max(x, self.splat(-125.0)))
-            whole = ir.Bind(tirx.nearbyint(x))
+            whole = ir.Bind(tirx.floor(x))
             fraction = ir.Bind(x - whole)
         power = self.splat(EXP2_COEFFICIENTS[-1])
         for coefficient in EXP2_COEFFICIENTS[-2::-1]:
             power = power * fraction + self.splat(coefficient)
-        if self.avx512:
-            return ir.Bind(self._avx512("scalef.ps.512", power, whole))
+        if self.avx512:  # scales by 2 ** floor(x)
+            return ir.Bind(self._avx512("scalef.ps.512", power, x))
         bias = tirx.Broadcast(tirx.IntImm("int32", 127), self.lanes)
         shift = tirx.Broadcast(tirx.IntImm("int32", 23), self.lanes)
         bits = tirx.shift_left(tirx.Cast(f"int32x{self.lanes}", whole) + bias, shift)
         return ir.Bind(power * tirx.reinterpret(self.dtype, bits))
 
-    def reciprocal(self, x: Expr) -> Expr:
-        """1 / x for normal x: on AVX-512 an estimate and one Newton step (error 1e-7)."""
-        if not self.avx512:
-            return self.splat(1.0) / x
-        x = ir.Bind(x)
-        guess = ir.Bind(
-            tirx.call_llvm_pure_intrin(
-                self.dtype,
-                "llvm.x86.avx512.rcp14.ps.512",
-                x,
-                self.splat(0.0),
-                tirx.IntImm("int16", -1),
-            )
-        )
-        return ir.Bind(guess * (self.splat(2.0) - guess * x))
+    def prefetch(self, buffer: Expr, *indices: Expr, level: int) -> None:
+        """Emit a prefetch of the line that holds buffer[indices] into a level of the caches.
 
-    def prefetch(self, buffer: Expr, index: Expr) -> None:
-        """Emit a prefetch of the cache line that holds buffer[index] into the first level."""
-        address = tirx.address_of(buffer[index])
-        constants = [tirx.IntImm("int32", value) for value in (0, 3, 1)]
+        It never faults, so the indices may lie outside the buffer.
+        """
+        address = tirx.address_of(buffer[indices])
+        constants = [tirx.IntImm("int32", value) for value in (0, 4 - level, 1)]
         ir.evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", address, *constants))
 
     def _avx512(self, name: str, first: Expr, second: Expr) -> Expr:
