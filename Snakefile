@@ -27,5 +27,9 @@ rule all:
         expand("results/report/{document}.md", document=config["documents"]),
 
 
+onstart:
+    quiet_scheduler()
+
+
 onsuccess:
     print(closing_message())

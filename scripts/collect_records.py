@@ -13,7 +13,7 @@ import matrix
 import settings
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
-from reporting import estimates
+from reporting import consistency, estimates
 
 COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
@@ -21,7 +21,7 @@ COLUMNS = [
     *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "tuning_s", "trials"),
+    *("gflops", *estimates.RELATIONS, "tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
@@ -69,6 +69,7 @@ def row(cell: Cell, records: list[dict]) -> dict:
         found["kernel_schedule_s"] = seconds.get("schedule")
         found["kernel_build_s"] = sum(seconds.values()) - seconds["schedule"] if seconds else None
         found["tuning_s"] = tuning.get("tuning_seconds")
+        found["tuning_start_s"] = tuning.get("start_seconds")
         found["trials"] = tuning.get("trials")
     return found
 
@@ -158,6 +159,11 @@ def main() -> None:
             "corpus": corpus,
             "threads": sorted(tally),
             "ratios": ratios,
+            "contradictions": [
+                found
+                for path in matrix.published_files("stacked-lm*")
+                for found in consistency.contradictions(Path(path))
+            ],
         },
     )
 

@@ -49,7 +49,7 @@ def document(name: str) -> dict:
 
 
 def published_files(name: str) -> list[str]:
-    """The files of numbers that were published for a document."""
+    """The files of numbers that were published for a document; `*` stands for any letters."""
     return sorted(map(str, (CONFIG / "published").glob(f"*-{name}.csv")))
 
 

@@ -23,6 +23,11 @@ def test_second_run_has_nothing_to_do(finished: Project) -> None:
     assert "Nothing to be done" in finished.snakemake()
 
 
+def test_the_profile_is_found(finished: Project) -> None:
+    """It keeps the scheduler quiet while a clock runs."""
+    assert "Using workflow specific profile profiles/default" in finished.snakemake("-n")
+
+
 def test_touching_every_source_reruns_no_cell(project: Project) -> None:
     for folder in ("scripts", "config", "envs", "workflow", "report", "corpus"):
         for file in project.path(folder).rglob("*"):

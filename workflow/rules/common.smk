@@ -211,6 +211,15 @@ def count_lines(path):
     return len(Path(path).read_text().splitlines()) if Path(path).exists() else 0
 
 
+def quiet_scheduler():
+    """Take away Snakemake's limit on jobs a second (100), which has a price: for each job that has finished, it
+    looks at the ready ones anew every second (9.27). After some hundred jobs that keeps a core busy beside
+    the clock. A cluster keeps its limit: its clocks run on other machines.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
+
+
 def closing_message():
     """What a finished run leaves: the pages, and how many rows have a number."""
     if not Path("results/cells.csv").exists():  # the run was for other targets

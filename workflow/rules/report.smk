@@ -8,7 +8,7 @@ rule collect_records:
         matrix.sources("scripts/collect_records.py"),
         "config/implementations.yaml",
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
-        published=[file for name in DOCUMENTS for file in matrix.published_files(name)],
+        published=matrix.published_files("*"),
         records=RECORDS,
         environment=environment_record("report"),
     output:
