@@ -53,6 +53,15 @@ def test_version_bump_reruns_the_environments_cells_and_no_others(project: Proje
     assert project.stale() == set()
 
 
+def test_one_more_process_reruns_none_of_the_others(project: Project) -> None:
+    stale = project.stale("--config", "protocol={processes: 2}")
+    assert {name for name in stale if name.startswith(("checks/", "records/"))} == {
+        f"records/{environment}/tiny-lm/{implementation}/{phase}-cpu-2.json"
+        for environment, implementation in (("plain", "plain/loop"), ("second", "plain/other"))
+        for phase in ("forward", "training")
+    }
+
+
 def test_editing_an_implementation_reruns_its_cells(project: Project) -> None:
     append(project, "scripts/implementations/plain/other.py")
     measured = project.stale() - AFTER
