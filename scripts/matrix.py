@@ -74,9 +74,9 @@ def benchmarks(documents: list[str]) -> dict[str, dict]:
     }
 
 
-def takes_part(patterns: list[str], benchmark: str) -> bool:
-    """Whether a benchmark is one of `patterns` (names, with * as in file names)."""
-    return any(fnmatchcase(benchmark, pattern) for pattern in patterns)
+def takes_part(patterns: list[str], name: str) -> bool:
+    """Whether a name is one of `patterns` (names, with * as in file names)."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def shows(table: dict, family: str, device: str, benchmark: str) -> bool:
@@ -108,7 +108,11 @@ def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | N
     """(status, reason) of a cell that this run does not measure; None if it does."""
     if cell.device not in config["devices"]:
         return "unsupported", f"no {cell.device.upper()} takes part in this run"
-    if not takes_part(protocol_of(config, document_name)["benchmarks"], cell.benchmark):
+    how = protocol_of(config, document_name)
+    if not (
+        takes_part(how["benchmarks"], cell.benchmark)
+        and takes_part(how["implementations"], cell.implementation)
+    ):
         return "not-run", (
             "left out by this protocol (`overrides`); the published one measures it: "
             f"snakemake --cores all --config documents='[{document_name}]'"
@@ -117,12 +121,14 @@ def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | N
 
 
 def protocol_of(config: dict, document_name: str) -> dict:
-    """{"protocol", "check", "benchmarks"} of a document: the configuration's, and what it overrides."""
+    """{"protocol", "check", "benchmarks", "implementations"} of a document: the configuration's, and what
+    it overrides."""
     override = config["overrides"].get(document_name, {})
     return {
         "protocol": config["protocol"] | override.get("protocol", {}),
         "check": config["check"] | override.get("check", {}),
         "benchmarks": override.get("benchmarks", ["*"]),
+        "implementations": override.get("implementations", ["*"]),
     }
 
 

@@ -155,8 +155,15 @@ def test_cells_of_chosen_devices_once_each() -> None:
 def test_overrides_of_a_document() -> None:
     config = configuration(
         documents=["tvm-lstm"],
-        overrides={"tvm-lstm": {"protocol": {"processes": 3}, "benchmarks": ["cell-*"]}},
+        overrides={
+            "tvm-lstm": {
+                **{"protocol": {"processes": 3}, "benchmarks": ["cell-*"]},
+                "implementations": ["tvm/*", "pytorch/gemm"],
+            }
+        },
     )
+    found = {cell.implementation for cell in matrix.cells(config)}
+    assert "pytorch/gemm" in found and "tvm/untuned" in found and "pytorch/fused" not in found
     assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
     assert list(matrix.processes(config, "tvm-lstm")) == [1, 2, 3]
     assert list(matrix.processes(config, "stacked-lm")) == [1]

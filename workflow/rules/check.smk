@@ -13,8 +13,7 @@ rule check_implementation:
         "results/logs/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.txt",
     conda:
         lambda w: environment(w.environment)["conda"]
-    # Two at a time: nothing is timed here, and starting a framework keeps one core busy at most.
-    threads: max(1, THREADS // 2)
+    threads: check_threads
     params:
         job=lambda w: job("check", w),
         failed_attempts=lambda w: count_lines(failures_file("check", w)),

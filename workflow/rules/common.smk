@@ -117,6 +117,12 @@ def job(kind, wildcards):
     )
 
 
+def check_threads(wildcards):
+    """Two checks of bare layers at a time, as starting a framework keeps one core busy at most; a language
+    model's takes all."""
+    return THREADS if corpus_of(wildcards) else max(1, THREADS // 2)
+
+
 def built_batch(cell):
     """A built kernel has one batch size only: its check takes that one."""
     return (

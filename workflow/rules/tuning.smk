@@ -33,7 +33,7 @@ rule build_kernel:
         "results/logs/kernels/{environment}/{benchmark}/{variant}.txt",
     conda:
         lambda w: environment(w.environment)["conda"]
-    threads: ALL_CORES
+    threads: max(1, ALL_CORES // 2)
     params:
         kernel=kernel_job,
         tuning=lambda w, input: option("tuning", input.tuning),
