@@ -139,6 +139,7 @@ def make_project(folder: Path) -> Project:
         "phases": ["forward", "training"],
         "tables": [
             {"name": "t", "title": "All", "families": ["fine-grained"], "device": "cpu"},
+            {"name": "g", "title": "All", "families": ["fine-grained"], "device": "gpu"},
         ],
     }
     (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
