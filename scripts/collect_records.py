@@ -11,8 +11,10 @@ import pandas as pd
 
 import matrix
 import settings
+from kernels.workload import spec_of
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
+from measurement.workload import Workload
 from reporting import consistency, estimates
 
 COLUMNS = [
@@ -63,7 +65,8 @@ def row(cell: Cell, records: list[dict]) -> dict:
         found["framework_version"] = good[0]["framework"]["framework_version"]
         found |= estimates.cell(good, good[0]["benchmark"]["batch"])
         if cell.phase == "forward":
-            found["gflops"] = estimates.flops(good[0]["benchmark"]) / found["wall_median_s"] / 1e9
+            operations = spec_of(Workload(good[0]["benchmark"], None, seed=0)).flops
+            found["gflops"] = operations / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
         found["kernel_schedule_s"] = seconds.get("schedule")

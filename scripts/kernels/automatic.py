@@ -7,14 +7,14 @@ is what is natural to hand them: one step of one layer. The host calls it once f
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tvm
 from tvm.s_tir import meta_schedule as ms
 
-from .build import BuildTimes, write_metadata
+from .build import compile_library, write_metadata
 from .database import open_json_database
 from .intrinsics import import_only_x86_intrinsics
 from .pool_builder import PoolBuilder
@@ -105,17 +105,9 @@ def build_steps(
             if scheduled is None:
                 raise RuntimeError(f"no trial of {name} could be built and run")
         functions[name] = scheduled["main"].with_attr("global_symbol", name)
-    _, times = compile_library(tvm.ir.IRModule(functions), tvm_target, directory, start)
-    metadata = {
-        "kind": "steps",
-        "variant": "untuned" if database is None else "default-rules",
-        "spec": asdict(spec),
-        "target": target,
-        "tvm": tvm.__version__,
-        "seconds": asdict(times),
-    }
-    write_metadata(directory, metadata)
-    return metadata
+    module = tvm.ir.IRModule(functions)
+    _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
+    return write_metadata(directory, "steps", spec, target, seconds)
 
 
 def build_unrolled(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
@@ -125,26 +117,6 @@ def build_unrolled(spec: KernelSpec, target: dict[str, Any], directory: Path) ->
     """
     start = time.perf_counter()
     module = in_memory_order(unrolled_module(spec))
-    _, times = compile_library(module, tvm.target.Target(target), directory, start)
-    metadata = {
-        "kind": "unrolled",
-        "spec": asdict(spec),
-        "target": target,
-        "tvm": tvm.__version__,
-        "seconds": asdict(times),
-    }
-    write_metadata(directory, metadata)
-    return metadata
-
-
-def compile_library(
-    module: tvm.ir.IRModule, target: tvm.target.Target, directory: Path, start: float
-) -> tuple[Any, BuildTimes]:
-    """Compile into kernel.so; returns the executable and its times, scheduling from `start`."""
-    constructed = time.perf_counter()
-    executable = tvm.compile(module, target=target)
-    compiled = time.perf_counter()
-    directory.mkdir(parents=True, exist_ok=True)
-    executable.export_library(str(directory / "kernel.so"))
-    linked = time.perf_counter()
-    return executable, BuildTimes(constructed - start, compiled - constructed, linked - compiled)
+    library = directory / "kernel.so"
+    _, seconds = compile_library(module, tvm.target.Target(target), library, start)
+    return write_metadata(directory, "unrolled", spec, target, seconds)

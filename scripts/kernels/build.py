@@ -1,10 +1,10 @@
-"""From a kernel and its schedule to a shared library with metadata beside it."""
+"""From functions to a shared library with metadata beside it; the template's among them."""
 
 from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +17,43 @@ from .space import most_rows, vector_unit
 from .spec import KernelSpec, Schedule
 
 
-@dataclass(frozen=True)
-class BuildTimes:
-    """Seconds of constructing the function, compiling it, and linking the library."""
+def compile_library(
+    module: tvm.ir.IRModule, target: tvm.target.Target, library: Path, start: float
+) -> tuple[Any, dict[str, float]]:
+    """Compile into a shared library; returns the executable and the seconds of scheduling (since
+    `start`, a time of time.perf_counter), compiling and linking."""
+    constructed = time.perf_counter()
+    executable = tvm.compile(module, target=target)
+    compiled = time.perf_counter()
+    library.parent.mkdir(parents=True, exist_ok=True)
+    executable.export_library(str(library))
+    linked = time.perf_counter()
+    return executable, {
+        "schedule": constructed - start,
+        "compile": compiled - constructed,
+        "link": linked - compiled,
+    }
 
-    schedule: float
-    compile: float
-    link: float
 
-    @property
-    def total(self) -> float:
-        """All three together."""
-        return self.schedule + self.compile + self.link
+def write_metadata(
+    directory: Path,
+    kind: str,
+    spec: KernelSpec,
+    target: dict[str, Any],
+    seconds: dict[str, float],
+    **more: Any,
+) -> dict[str, Any]:
+    """Write `directory`/kernel.json; returns what it holds. kind: which runner takes the library."""
+    metadata = {
+        "kind": kind,
+        "spec": asdict(spec),
+        "target": target,
+        "tvm": tvm.__version__,
+        "seconds": seconds,
+        **more,
+    }
+    (directory / "kernel.json").write_text(json.dumps(metadata, indent=2) + "\n")
+    return metadata
 
 
 def compile_template(
@@ -37,20 +62,15 @@ def compile_template(
     target: dict[str, Any],
     library: Path,
     vocabulary: int | None = None,
-) -> BuildTimes:
-    """Compile the template into a shared library; with a vocabulary, the rest of the model too."""
+) -> dict[str, float]:
+    """Compile the template; with a vocabulary, the rest of the model too. Seconds as compile_library's."""
     start = time.perf_counter()
     unit = vector_unit(target)
     functions = {"main": build_function(spec, schedule, unit)}
     if vocabulary:
         functions |= language_model.functions(spec, vocabulary, unit, most_rows(target, 4))
     module = tvm.ir.IRModule(functions)
-    constructed = time.perf_counter()
-    executable = tvm.compile(module, target=tvm.target.Target(target))
-    compiled = time.perf_counter()
-    library.parent.mkdir(parents=True, exist_ok=True)
-    executable.export_library(str(library))
-    return BuildTimes(constructed - start, compiled - constructed, time.perf_counter() - compiled)
+    return compile_library(module, tvm.target.Target(target), library, start)[1]
 
 
 def build_template(
@@ -61,22 +81,14 @@ def build_template(
     vocabulary: int | None = None,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json into `directory`; returns the metadata written."""
-    times = compile_template(spec, schedule, target, directory / "kernel.so", vocabulary)
-    metadata = {
-        "kind": "template",
-        "spec": asdict(spec),
-        "schedule": asdict(schedule),
-        "target": target,
-        "lanes": vector_unit(target).lanes,
-        "tvm": tvm.__version__,
-        "template": fingerprint("template-tuned", target),
-        "seconds": asdict(times),
-    }
-    write_metadata(directory, metadata)
-    return metadata
-
-
-def write_metadata(directory: Path, metadata: dict[str, Any]) -> None:
-    """Write kernel.json."""
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "kernel.json").write_text(json.dumps(metadata, indent=2) + "\n")
+    seconds = compile_template(spec, schedule, target, directory / "kernel.so", vocabulary)
+    return write_metadata(
+        directory,
+        "template",
+        spec,
+        target,
+        seconds,
+        schedule=asdict(schedule),
+        lanes=vector_unit(target).lanes,
+        template=fingerprint("template-tuned", target),
+    )

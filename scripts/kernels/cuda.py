@@ -7,15 +7,13 @@ one. The functions are those of te_lstm.split_step_modules.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import tvm
 from tvm.s_tir import dlight
 
-from .automatic import compile_library
-from .build import BuildTimes, write_metadata
+from .build import compile_library, write_metadata
 from .spec import KernelSpec
 from .te_lstm import split_step_modules
 
@@ -48,29 +46,7 @@ def build_cuda(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dic
     """Write kernel.so, kernel.json and kernel.cu (the kernels' source); returns the metadata."""
     start = time.perf_counter()
     module, cuda = scheduled_module(spec, target), tvm.target.Target(target, host="llvm")
-    executable, times = compile_library(module, cuda, directory, start)
+    executable, seconds = compile_library(module, cuda, directory / "kernel.so", start)
     sources = [imported.inspect_source() for imported in executable.mod.imports]
     (directory / "kernel.cu").write_text("\n".join(sources))
-    return _described(spec, target, directory, times)
-
-
-def build_split_steps(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """The same functions for a CPU, unscheduled: what can be tested of the path without a GPU."""
-    module, start = step_functions(spec), time.perf_counter()
-    _, times = compile_library(module, tvm.target.Target(target), directory, start)
-    return _described(spec, target, directory, times)
-
-
-def _described(
-    spec: KernelSpec, target: dict[str, Any], directory: Path, times: BuildTimes
-) -> dict[str, Any]:
-    metadata = {
-        "kind": "split-steps",
-        "variant": "dlight",
-        "spec": asdict(spec),
-        "target": target,
-        "tvm": tvm.__version__,
-        "seconds": asdict(times),
-    }
-    write_metadata(directory, metadata)
-    return metadata
+    return write_metadata(directory, "split-steps", spec, target, seconds)

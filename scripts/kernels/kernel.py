@@ -53,16 +53,27 @@ def build_function(spec: KernelSpec, schedule: Schedule, unit: VectorUnit) -> tv
     return builder.get()
 
 
-def panel_sizes(rows: int, panel_rows: int, threads: int) -> tuple[int, int, int]:
-    """Divide rows into panels: (panels, rows of each, how many have one row more).
+def parallel_panels(
+    rows: int, panel_rows: int, threads: int, emit: Callable[[Expr, int], None]
+) -> None:
+    """Divide rows into panels that cores take in parallel: `emit(first row, rows)` emits one's body.
 
-    The number of panels is a multiple of the threads where there are enough rows.
+    The number of panels is a multiple of the threads where there are enough rows; some have one
+    row more than the others.
     """
     panels = -(-rows // panel_rows)
     panels = -(-panels // threads) * threads
     panels = min(panels, rows)
     size, extra = divmod(rows, panels)
-    return panels, size, extra
+    with ir.parallel(panels) as panel:
+        if not extra:
+            emit(panel * size, size)
+            return
+        with ir.If(panel < extra):
+            with ir.Then():
+                emit(panel * (size + 1), size + 1)
+            with ir.Else():
+                emit(panel * size + extra, size)
 
 
 class _Template:
@@ -82,18 +93,7 @@ class _Template:
         self.sizes = weight_sizes(spec, unit.lanes)
 
     def emit(self) -> None:
-        panels, rows, extra = panel_sizes(
-            self.spec.batch, self.schedule.panel_rows, self.spec.threads
-        )
-        with ir.parallel(panels) as panel:
-            if not extra:
-                self._panel(panel * rows, rows)
-                return
-            with ir.If(panel < extra):
-                with ir.Then():
-                    self._panel(panel * (rows + 1), rows + 1)
-                with ir.Else():
-                    self._panel(panel * rows + extra, rows)
+        parallel_panels(self.spec.batch, self.schedule.panel_rows, self.spec.threads, self._panel)
 
     def _panel(self, start: Expr, rows: int) -> None:
         """All layers of the `rows` batch rows from `start` on."""

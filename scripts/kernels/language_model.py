@@ -15,7 +15,7 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
 from .gates import tile_rows
-from .kernel import panel_sizes
+from .kernel import parallel_panels
 from .spec import KernelSpec
 from .vector import VectorUnit
 from .weights import Array
@@ -99,16 +99,7 @@ def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit, tile: int) -> 
             if rest:
                 block(first, size, tirx.IntImm("int32", whole), rest)
 
-        panels, size, extra = panel_sizes(rows, PANEL_ROWS, spec.threads)
-        with ir.parallel(panels) as number:
-            if not extra:
-                panel(number * size, size)
-                return
-            with ir.If(number < extra):
-                with ir.Then():
-                    panel(number * (size + 1), size + 1)
-                with ir.Else():
-                    panel(number * size + extra, size)
+        parallel_panels(rows, PANEL_ROWS, spec.threads, panel)
 
     return _function("project", emit)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,28 +21,6 @@ Array = NDArray[np.float32]
 Layer = tuple[Array, Array, Array]
 
 
-@dataclass(frozen=True)
-class Result:
-    """y [T, B, H] of the last layer, final h and c [D, B, H]. Views of the kernel's buffers."""
-
-    y: Array
-    h: Array
-    c: Array
-
-
-class Runner(Protocol):
-    """What timing and checking need of any variant."""
-
-    def set_input(self, x: Array) -> None:
-        """Take x [T, B, K] as the kernel's input."""
-
-    def __call__(self) -> None:
-        """Compute once, synchronously."""
-
-    def result(self) -> Result:
-        """Outputs of the last call."""
-
-
 def set_threads(threads: int) -> None:
     """Threads of TVM's pool. Call before TVM is first imported in the process."""
     os.environ["TVM_NUM_THREADS"] = str(threads)
@@ -52,17 +29,8 @@ def set_threads(threads: int) -> None:
 class TemplateRunner:
     """A built template with its packed weights and buffers."""
 
-    def __init__(
-        self,
-        directory: Path,
-        layers: Sequence[Layer],
-        h0: Array | None = None,
-        c0: Array | None = None,
-    ) -> None:
-        """Load `directory`/kernel.so; layers of (w_input, w_recurrent, bias) are packed here.
-
-        h0 and c0 [D, B, H] are zero if not given.
-        """
+    def __init__(self, directory: Path, layers: Sequence[Layer]) -> None:
+        """Load `directory`/kernel.so; layers of (w_input, w_recurrent, bias) are packed here."""
         metadata = json.loads((directory / "kernel.json").read_text())
         spec = KernelSpec(**metadata["spec"])
         set_threads(spec.threads)
@@ -80,12 +48,8 @@ class TemplateRunner:
             tensor(np.zeros(shape, np.float32))
             for shape in ((*sequence, spec.hidden_size), state, state)
         )
-        initial = (zeros if value is None else value for value in (h0, c0))
-        self._arguments = (
-            self.input,
-            *(tensor(value) for value in (weights, bias, *initial)),
-            *self.outputs,
-        )
+        given = (tensor(value) for value in (weights, bias, zeros, zeros))  # h0 and c0
+        self._arguments = (self.input, *given, *self.outputs)
         self.module = load_module(str(directory / "kernel.so"))
         self._function: tvm_ffi.Function = self.module["main"]
 
@@ -104,9 +68,9 @@ class TemplateRunner:
         """Compute once; the result is complete on return."""
         self._function(*self._arguments)
 
-    def result(self) -> Result:
-        """Outputs of the last call."""
-        return Result(*(np.from_dlpack(output) for output in self.outputs))
+    def result(self) -> Array:
+        """y [T, B, H] of the last layer in the last call: a view of the kernel's buffer."""
+        return np.from_dlpack(self.outputs[0])
 
 
 class LanguageModelRunner:

@@ -11,7 +11,7 @@ import numpy as np
 
 from measurement.workload import aligned
 
-from .run import ALIGNMENT, Array, Layer, Result, set_threads
+from .run import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec, Unsupported
 
 
@@ -57,12 +57,9 @@ class StepsRunner:
                 step(x, *parameters, h, c, output, new_c)
                 h, c = output, new_c
 
-    def result(self) -> Result:
-        """Outputs of the last call."""
-        last = (self.spec.length - 1) % 2
-        h = np.stack([np.from_dlpack(steps[-1][1]) for _, _, steps, _ in self._layers])
-        c = np.stack([np.from_dlpack(cells[last]) for *_, cells in self._layers])
-        return Result(self._output, h, c)
+    def result(self) -> Array:
+        """y [T, B, H] of the last call."""
+        return self._output
 
 
 class SplitStepsRunner:
@@ -122,15 +119,13 @@ class SplitStepsRunner:
         """Return when the device has finished."""
         self._device.sync()
 
-    def result(self) -> Result:
-        """Outputs of the last call; h and c of the last layer only."""
-        y = np.stack([step.numpy() for step in self._output])
-        return Result(y, y[-1:], self._cells[(self.spec.length - 1) % 2].numpy()[None])
+    def result(self) -> Array:
+        """y [T, B, H] of the last call."""
+        return np.stack([step.numpy() for step in self._output])
 
 
 class UnrolledRunner:
-    """The unrolled function; it has the last layer's output only, so h and c are its last step
-    and empty."""
+    """The unrolled function."""
 
     def __init__(self, directory: Path, layers: Sequence[Layer]) -> None:
         metadata = json.loads((directory / "kernel.json").read_text())
@@ -154,7 +149,6 @@ class UnrolledRunner:
         """Compute once; the result is complete on return."""
         self._function(*self._arguments)
 
-    def result(self) -> Result:
-        """Outputs of the last call."""
-        y = np.stack([np.from_dlpack(output) for output in self._outputs])
-        return Result(y, y[-1:], np.empty((0, *y.shape[1:]), np.float32))
+    def result(self) -> Array:
+        """y [T, B, H] of the last call."""
+        return np.stack([np.from_dlpack(output) for output in self._outputs])

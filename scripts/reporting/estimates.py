@@ -126,13 +126,6 @@ RELATIONS = {
 }
 
 
-def flops(benchmark: dict) -> int:
-    """Floating-point operations of a forward pass's matrix products in the LSTM layers."""
-    hidden, first = benchmark["hidden"], benchmark.get("features") or benchmark["embedding"]
-    depths = first + hidden + (benchmark["layers"] - 1) * 2 * hidden
-    return 8 * benchmark["batch"] * benchmark["length"] * hidden * depths
-
-
 def relate(table: pd.DataFrame) -> pd.DataFrame:
     """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
     ceilings, where the same benchmark, phase and device has them."""

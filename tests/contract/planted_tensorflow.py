@@ -4,11 +4,14 @@ treats it as version 1 of the operator. Its values are right, so forward passes.
 import numpy as np
 import tensorflow as tf
 
-from implementations.tensorflow.model import LanguageModel, Stack
+from implementations.tensorflow.eager_block import Block
+from implementations.tensorflow.model import LanguageModel
 
 
-class BlockV2(Stack):
+class BlockV2(Block):
     """One operator a layer; packed, a layer is (w [D + H, 4H], bias [4H]) with gates i, f, g, o."""
+
+    operator = staticmethod(tf.raw_ops.BlockLSTMV2)
 
     @staticmethod
     def pack(layers):
@@ -25,24 +28,6 @@ class BlockV2(Stack):
             depth = w.shape[0] - w.shape[1] // 4
             layers.append((w[:depth], w[depth:], bias))
         return layers
-
-    def __call__(self, x, values):
-        for first in range(0, len(values), 2):
-            w, bias = values[first : first + 2]
-            hidden = bias.shape[0] // 4
-            zeros, no_peephole = tf.zeros([x.shape[1], hidden]), tf.zeros([hidden])
-            x = tf.raw_ops.BlockLSTMV2(
-                seq_len_max=tf.constant(x.shape[0], tf.int64),
-                x=x,
-                cs_prev=zeros,
-                h_prev=zeros,
-                w=w,
-                wci=no_peephole,
-                wcf=no_peephole,
-                wco=no_peephole,
-                b=bias,
-            ).h
-        return x
 
 
 def build(workload, weights, device, phase):

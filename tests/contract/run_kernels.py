@@ -7,6 +7,7 @@ hidden size, depth.
 import functools
 import json
 import tempfile
+import time
 from pathlib import Path
 
 from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
@@ -15,10 +16,11 @@ THREADS = 2
 set_threads(THREADS)
 
 import numpy as np  # noqa: E402
+import tvm  # noqa: E402
 
 from kernels.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
-from kernels.build import build_template  # noqa: E402
-from kernels.cuda import build_cuda, build_split_steps  # noqa: E402
+from kernels.build import build_template, compile_library, write_metadata  # noqa: E402
+from kernels.cuda import build_cuda, step_functions  # noqa: E402
 from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
@@ -62,7 +64,7 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
         runner.set_input(x)
         runner()
         expected = reference.output(weights, x)
-        found.append(checking.relative_error(runner.result().y, expected))
+        found.append(checking.relative_error(runner.result(), expected))
     return max(found)
 
 
@@ -78,6 +80,13 @@ def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
     tokens = np.random.RandomState(0).randint(0, work.vocabulary, (work.length, work.batch))
     runner(tokens)
     return checking.relative_error(runner.result(), reference.output(weights, tokens))
+
+
+def build_split_steps(spec: KernelSpec, target: dict, folder: Path) -> None:
+    """The functions of build_cuda for a CPU, unscheduled: what can be tested of its path without a GPU."""
+    cpu, library = tvm.target.Target(target), folder / "kernel.so"
+    _, seconds = compile_library(step_functions(spec), cpu, library, time.perf_counter())
+    write_metadata(folder, "split-steps", spec, target, seconds)
 
 
 def tuning(folder: Path, target: dict) -> dict:

@@ -150,6 +150,7 @@ def option(name, files):
     return f"--{name} {files[0]}" if files else ""
 
 
+@cache
 def tuned_shape(benchmark):
     """The shape whose tuning serves a benchmark: one for all lengths and depths."""
     return spec_of(Workload(BENCHMARKS[benchmark], None, seed=0, threads=THREADS)).tuned
@@ -167,10 +168,11 @@ def tuning_of(wildcards):
 
 def tuning_job(wildcards):
     """What tuning has to do. A change in here makes it stale; more trials go on from the database."""
-    shapes = {tuned_shape(name).name: tuned_shape(name) for name in BENCHMARKS}
+    shapes = map(tuned_shape, BENCHMARKS)
+    shape = next(shape for shape in shapes if shape.name == wildcards.kernel)
     return json.dumps(
         {
-            "shape": asdict(shapes[wildcards.kernel]),
+            "shape": asdict(shape),
             "variant": wildcards.variant,
             "trials": config["kernels"]["trials"][wildcards.variant],
         },

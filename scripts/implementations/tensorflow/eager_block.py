@@ -4,6 +4,8 @@ Version 1 of the op: the gradient registered for `BlockLSTMV2` treats it as vers
 order differs, and is wrong (TensorFlow 2.21).
 """
 
+import functools
+
 import tensorflow as tf
 
 from .eager_cell import CELL, BlockLayout
@@ -11,13 +13,15 @@ from .model import LanguageModel
 
 
 class Block(BlockLayout):
+    operator = staticmethod(functools.partial(tf.raw_ops.BlockLSTM, **CELL))
+
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
         for w, bias in zip(values[::2], values[1::2]):
             length, batch = x.shape[:2]
             hidden = bias.shape[0] // 4
             zeros, no_peephole = tf.zeros([batch, hidden]), tf.zeros([hidden])
-            x = tf.raw_ops.BlockLSTM(
+            x = self.operator(
                 seq_len_max=tf.constant(length, tf.int64),  # steps to run
                 x=x,
                 cs_prev=zeros,
@@ -27,7 +31,6 @@ class Block(BlockLayout):
                 wcf=no_peephole,
                 wco=no_peephole,
                 b=bias,
-                **CELL,
             ).h  # [T, B, H]
         return x
 

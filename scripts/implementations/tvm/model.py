@@ -44,7 +44,7 @@ class Kernel(Built):
         self.kernel()
 
     def results(self, handle):
-        return {"output": self.kernel.result().y}
+        return {"output": self.kernel.result()}
 
 
 class GpuKernel(Built):
@@ -64,7 +64,7 @@ class GpuKernel(Built):
         self.kernel.synchronise()
 
     def results(self, handle):
-        return {"output": self.kernel.result().y}
+        return {"output": self.kernel.result()}
 
 
 class LanguageModel(Built):
