@@ -23,7 +23,7 @@ COLUMNS = [
     *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "tuning_s", "tuning_start_s", "trials"),
+    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
@@ -140,6 +140,14 @@ def main() -> None:
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
     table = estimates.relate(table)
+    table = estimates.relate_to_baseline(
+        table,
+        {
+            name: parameters["baseline"]
+            for name, parameters in matrix.benchmarks(config["documents"]).items()
+            if "baseline" in parameters
+        },
+    )
     ratios = estimates.summary(table)
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")

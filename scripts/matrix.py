@@ -99,7 +99,8 @@ def cells_of(name: str) -> Iterator[Cell]:
                 continue
             if not any(shows(table, entry["family"], device, benchmark) for table in tables):
                 continue
-            phases = [p for p in document(name)["phases"] if p in entry.get("phases", PHASES)]
+            asked = document(name)["benchmarks"][benchmark].get("phases", document(name)["phases"])
+            phases = [phase for phase in asked if phase in entry.get("phases", PHASES)]
             for environment, phase in itertools.product(entry["environments"], phases):
                 yield Cell(benchmark, entry["implementation"], environment, phase, device)
 

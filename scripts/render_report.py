@@ -148,8 +148,12 @@ def main() -> None:
         for device in context["config"]["devices"]:
             stem = Path("figures") / f"{name}-{device}"
             title = f"{document['title']} ({device.upper()})"
-            draw = getattr(figures, document["figure"])
-            alternative = draw(own[own["device"] == device], title, arguments.folder / stem)
+            patterns = document["figure"].get("benchmarks", ["*"])
+            shown = own["benchmark"].map(lambda name: matrix.takes_part(patterns, name))  # noqa: B023
+            draw = getattr(figures, document["figure"]["draws"])
+            alternative = draw(
+                own[shown & (own["device"] == device)], title, arguments.folder / stem
+            )
             drawn.append({"file": f"{stem}.svg", "text": alternative})
         write(
             name,

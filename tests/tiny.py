@@ -14,7 +14,13 @@ BENCHMARK = {
     "hidden": 4,
     "length": 4,
     "batch": 3,
-    "optimizer": {"learning_rate": 0.001, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1.0e-8},
+    "optimizer": {
+        "name": "adam",
+        "learning_rate": 0.001,
+        "beta_1": 0.9,
+        "beta_2": 0.999,
+        "epsilon": 1.0e-8,
+    },
 }
 STRIDE = 3
 
@@ -28,9 +34,9 @@ def write_corpus(folder, tokens=200):
     return stream
 
 
-def workload(folder, seed=0, threads=1):
-    """The tiny benchmark over the corpus in `folder`."""
-    return Workload(BENCHMARK, str(folder), seed, threads=threads)
+def workload(folder, seed=0, threads=1, **changes):
+    """The tiny benchmark, with changes, over the corpus in `folder`."""
+    return Workload(dict(BENCHMARK, **changes), str(folder), seed, threads=threads)
 
 
 def bare_layers(seed=0, threads=1):

@@ -34,6 +34,11 @@ class Runner(object):
         """
         raise NotImplementedError
 
+    def on_device(self, inputs, targets):
+        """A batch brought to the device, complete on return: `step` takes what this gives as it takes
+        host arrays. Used only to measure what feeding costs."""
+        raise Unsupported("its batches are fed within a step only")
+
     def synchronise(self):
         """Return when the device has finished everything that `step` started."""
         raise NotImplementedError

@@ -120,6 +120,21 @@ def loss_and_gradients(weights, inputs, targets):
     return loss, gradients
 
 
+class GradientDescent(object):
+    """Plain stochastic gradient descent in float64."""
+
+    def __init__(self, constants):
+        """constants: learning_rate."""
+        self._rate = constants["learning_rate"]
+
+    def update(self, weights, gradients):
+        """As Adam.update."""
+        return {
+            name: value - self._rate * np.asarray(gradients[name], dtype=np.float64)
+            for name, value in float64(weights).items()
+        }
+
+
 class Adam(object):
     """Adam in float64 with the bias correction of the paper: epsilon is added to sqrt(v-hat)."""
 
@@ -144,3 +159,8 @@ class Adam(object):
             scale = self._constants["learning_rate"] / (np.sqrt(v_hat) + self._constants["epsilon"])
             updated[name] = value - scale * m_hat
         return updated
+
+
+def optimizer(constants):
+    """The optimizer that a benchmark's `optimizer` entry names."""
+    return {"adam": Adam, "sgd": GradientDescent}[constants["name"]](constants)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from measurement import machine
+from measurement import departures, machine
 from measurement.record import RETRIED, SCHEMA_VERSION, append_line, read_json, write_json
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,13 +42,14 @@ def parse_arguments(description):
     return parser.parse_args()
 
 
-def worker_environment(threads):
+def worker_environment(threads, departure=None):
     """The environment variables of a worker."""
     variables = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
     variables.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    variables.update(departures.VARIABLES.get(departure, {}))
     return variables
 
 
@@ -86,7 +87,7 @@ def run_worker(job, log):
             stdout=output,
             stderr=output,
             pass_fds=(terminal,),
-            env=worker_environment(job["threads"]),
+            env=worker_environment(job["threads"], job["benchmark"].get("departure")),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=_die_with_parent if sys.platform.startswith("linux") else None,
         )

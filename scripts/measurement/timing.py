@@ -3,7 +3,7 @@
 import os
 import time
 
-from measurement import machine
+from measurement import departures, machine
 
 
 class Meter(object):
@@ -24,23 +24,31 @@ class Meter(object):
         return {"wall_s": wall, "own_cpu_s": own, "other_cpu_s": other, "steal_s": steal}
 
 
-def sample(runner, batch):
+def fed(runner, batch, departure):
+    """A batch as `step` gets it: host arrays, unless the protocol is departed from."""
+    return runner.on_device(*batch) if departure == departures.FED_BEFORE else batch
+
+
+def sample(runner, batch, departure=None):
     """Seconds of one batch: host arrays in, results on the device, synchronised before the clock."""
-    inputs, targets = batch
+    inputs, targets = fed(runner, batch, departure)
     start = time.perf_counter()
     handle = runner.step(inputs, targets)
-    runner.synchronise()
+    if departure != departures.UNSYNCHRONISED:
+        runner.synchronise()
+    if departure == departures.FETCHED:
+        runner.results(handle)
     elapsed = time.perf_counter() - start
     del handle  # its memory is freed outside the timed region, before the next batch needs it
     return elapsed
 
 
-def _samples(runner, batches, count, least_s, most_s, report):
+def _samples(runner, batches, departure, count, least_s, most_s, report):
     """Seconds of each of `count` batches; of more until `least_s` have passed; of fewer once `most_s` have
     (None: no limit), but one at least."""
     seconds, start = [], time.perf_counter()
     for batch in batches:
-        seconds.append(sample(runner, batch))
+        seconds.append(sample(runner, batch, departure))
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
         passed = time.perf_counter() - start
         if most_s is not None and passed > most_s or len(seconds) >= count and passed >= least_s:
@@ -53,8 +61,9 @@ def time_batches(runner, workload, protocol, progress):
     Returns {"warmup": [s, ...], "samples": [s, ...], "interference": Meter's reading over the timed
     batches}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
-    batches, limits = workload.batches(), (protocol["least_s"], protocol["most_s"])
-    warmup = _samples(runner, batches, protocol["warmup_batches"], *limits, report=progress)
+    limits = (protocol["least_s"], protocol["most_s"])
+    given = (runner, workload.batches(), workload.departure)
+    warmup = _samples(*given, protocol["warmup_batches"], *limits, report=progress)
     meter = Meter()
-    samples = _samples(runner, batches, protocol["timed_batches"], *limits, report=progress)
+    samples = _samples(*given, protocol["timed_batches"], *limits, report=progress)
     return {"warmup": warmup, "samples": samples, "interference": meter.read()}

@@ -18,8 +18,9 @@ class Workload(object):
 
     Attributes: vocabulary V (None for bare layers), features D (width of the first layer's input: a
     token's vector, or the dense input), layers, hidden H, length T, batch B, threads (CPU threads to
-    use), all int; optimizer (dict: learning_rate, beta_1, beta_2, epsilon; None for bare layers);
-    kernel (folder of what earlier rules built for this cell, or None).
+    use), all int; optimizer (dict: name, learning_rate and what else it has; None for bare layers);
+    departure from the protocol (str, see departures.py, or None); kernel (folder of what earlier rules
+    built for this cell, or None).
     """
 
     def __init__(self, benchmark, corpus, seed, batch=None, threads=1, kernel=None):
@@ -31,6 +32,7 @@ class Workload(object):
         self.length = benchmark["length"]
         self.batch = batch or benchmark["batch"]
         self.optimizer = benchmark.get("optimizer")
+        self.departure = benchmark.get("departure")
         self.threads = threads
         self.kernel = kernel
         self._corpus = corpus

@@ -138,6 +138,19 @@ def relate(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.DataFrame:
+    """Add each cell's median time over that of the same implementation, phase and device on the benchmark
+    that its own is compared with ({benchmark: baseline}); nothing where there is none."""
+    key = ["implementation", "environment", "phase", "device"]
+    others = table[["benchmark", *key, "wall_median_s"]].rename(columns={"benchmark": "baseline"})
+    wanted = table[key].assign(baseline=table["benchmark"].map(baselines).astype(object))
+    joined = wanted.merge(others, on=["baseline", *key], how="left")
+    table["ratio_to_baseline"] = (
+        table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
+    )
+    return table
+
+
 def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 

@@ -2,7 +2,8 @@
 
     python run_contract.py IMPLEMENTATION ...
 
-An implementation is one of config/implementations.yaml, or a module of this folder with an error planted.
+An implementation is one of config/implementations.yaml, or a module of this folder with an error planted;
+after a space there may be changes to the benchmark, as JSON.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
@@ -30,10 +31,11 @@ def builder(implementation):
 
 def verdict(implementation, phase, folder):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
+    implementation, _, changes = implementation.partition(" ")
     bare = implementation.startswith(BARE)
     if bare and phase == "training":
         return {"status": "unsupported", "reason": "inference only"}
-    workload = tiny.bare_layers() if bare else tiny.workload(folder)
+    workload = tiny.bare_layers() if bare else tiny.workload(folder, **json.loads(changes or "{}"))
     weights = workload.weights()
     try:
         runner = builder(implementation)(workload, weights, "cpu", phase)

@@ -18,6 +18,23 @@ CASES = [
     for environment in entry["environments"]
     if not entry.get("kernel")  # test_kernels.py builds those
 ]
+
+
+def departed(benchmark: dict) -> dict:
+    """What a benchmark that departs from the protocol changes."""
+    if "departure" in benchmark:
+        return {"departure": benchmark["departure"]}
+    return {"optimizer": benchmark["optimizer"]}
+
+
+DEPARTING = [
+    (environment, name, json.dumps(departed(changed)), phase)
+    for environment, name in CASES
+    for benchmark, changed in matrix.document("stacked-lm")["benchmarks"].items()
+    if "baseline" in changed
+    and matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
+    for phase in changed.get("phases", matrix.PHASES)
+]
 FORWARD_ONLY = {"ceiling", "library"}  # families on bare layers
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
 
@@ -46,6 +63,8 @@ def verdicts(environment: str) -> dict:
     names = [implementation for where, implementation in CASES if where == environment]
     if Path(f"tests/contract/planted_{environment}.py").exists():
         names.append(f"tests.contract.planted_{environment}")
+    departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
+    names += sorted(departing)
     done = subprocess.run(
         [interpreter(environment), "tests/contract/run_contract.py", *names],
         capture_output=True,
@@ -70,6 +89,21 @@ def test_agrees_with_the_reference(environment: str, implementation: str, phase:
     assert max(found["errors"].values()) < 1e-5
     assert found["facts"]["framework_version"]
     assert found["device_peak_bytes"] is None
+
+
+@pytest.mark.parametrize(("environment", "implementation", "change", "phase"), DEPARTING)
+def test_departures_pass_the_same_gate(
+    environment: str, implementation: str, change: str, phase: str
+) -> None:
+    found = verdicts(environment)[f"{implementation} {change}"][phase]
+    if implementation.endswith("cudnn") or (environment, change) == (
+        "tensorflow",
+        '{"departure": "denormals"}',
+    ):
+        assert found["status"] == "unsupported" and found["reason"]
+        return
+    assert found["status"] == "ok", found["reason"]
+    assert max(found["errors"].values()) < 1e-5
 
 
 @pytest.mark.parametrize("environment", ["pytorch", "tensorflow"])

@@ -14,7 +14,7 @@ class Model(Runner):
             raise Unsupported("NumPy runs on CPUs only")
         self._training = phase == "training"
         self._weights = dict(weights)
-        self._adam = reference.Adam(workload.optimizer)
+        self._optimizer = reference.optimizer(workload.optimizer)
 
     def step(self, inputs, targets):
         if not self._training:
@@ -26,7 +26,7 @@ class Model(Runner):
         loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets)
         found = self.altered(dict(gradients, loss=loss))
         loss = found.pop("loss")
-        updated = self.kept(self._adam.update(self._weights, found))
+        updated = self.kept(self._optimizer.update(self._weights, found))
         self._weights = {name: value.astype(np.float32) for name, value in updated.items()}
         return {"loss": loss, "gradients": found}
 

@@ -171,3 +171,11 @@ def test_planted_skipped_bias_module(work: Workload) -> None:
 )
 def test_relative_error(value: list, expected: list, error: float) -> None:
     assert checking.relative_error(value, expected) == error
+
+
+@pytest.mark.parametrize(("step", "error"), [(1e-5, 0.0), (1.01e-5, 0.01)])
+def test_rounding_a_weight_is_no_error_of_its_update(step: float, error: float) -> None:
+    """An update of a thousandth of the weight's last places: rounded it passes, wrong by 1 % it does not."""
+    before = np.linspace(0.05, 0.1, 50).astype(np.float32).astype(np.float64)
+    after = (before + step).astype(np.float32).astype(np.float64)
+    assert checking.update_error(before, after, before + 1e-5) == pytest.approx(error, abs=1e-3)

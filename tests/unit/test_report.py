@@ -70,7 +70,7 @@ def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
 
 def test_published_numbers_stand_beside(table: pd.DataFrame) -> None:
     published = pd.read_csv("config/published/001-stacked-lm.csv")
-    row = table.merge(published, on=["implementation", "phase", "device"])
+    row = table.merge(published, on=["benchmark", "implementation", "phase", "device"])
     assert len(row) == len(published)
     assert row.published_wall_s.tolist() == row.wall_s_y.tolist()
 
@@ -95,8 +95,8 @@ def test_pages_show_every_row_with_its_status(folder: Path, table: pd.DataFrame)
     expected = [
         row
         for shown in document["tables"]
-        for row in table[table.device == shown["device"]].itertuples()
-        if families[row.implementation] in shown["families"]
+        for row in table[table.benchmark == "stacked-lm"].itertuples()
+        if matrix.shows(shown, families[row.implementation], row.device, row.benchmark)
     ]
     assert len(measured) == len(expected)
     for printed, row in zip(measured, expected, strict=True):
@@ -107,6 +107,21 @@ def test_pages_show_every_row_with_its_status(folder: Path, table: pd.DataFrame)
             assert not any(printed[2:-1])
         published = "–" if pd.isna(row.published_wall_s) else f"{row.published_wall_s:.4f}"
         assert printed[-1] == published
+
+
+def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.DataFrame) -> None:
+    """In the page as in the table: over the same implementation's time under the protocol."""
+    cells = table[table.device == "cpu"].set_index(["benchmark", "implementation", "phase"])
+    name = "stacked-lm-gradients-recorded"
+    departed = cells.loc[name, "pytorch/fused", "forward"]
+    ratio = departed.wall_s / cells.loc["stacked-lm", "pytorch/fused", "forward"].wall_s
+    assert departed.ratio_to_baseline == pytest.approx(ratio)
+    assert cells.loc["stacked-lm", "pytorch/fused", "forward"][["ratio_to_baseline"]].isna().all()
+    page = (folder / "results" / "report" / "stacked-lm.md").read_text()
+    printed = [row for row in rows(page) if row[0].startswith("forward records")]
+    assert [f"{ratio:.3f} ({departed.wall_s:.4f} s)" in row for row in printed] == [True, False]
+    lost = [row for row in rows(page) if row[0] == "optimizer sgd instead of adam"]
+    assert ["*out-of-memory*" in row for row in lost] == [True, False]
 
 
 @pytest.mark.parametrize("key", REASONS)

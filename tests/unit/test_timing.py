@@ -29,6 +29,8 @@ class Runner:
 
 
 class Endless:
+    departure = None
+
     def batches(self):
         return itertools.repeat((None, None))
 
@@ -58,3 +60,49 @@ def test_number_of_batches(
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == expected
     assert set(found["warmup"] + found["samples"]) == {seconds}
+
+
+class Recorder:
+    """A runner that notes what is asked of it."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def on_device(self, inputs: str, targets: str) -> tuple[str, str]:
+        self.calls.append("feed")
+        return f"fed {inputs}", targets
+
+    def step(self, inputs: str, targets: str) -> str:
+        self.calls.append(f"step {inputs}")
+        return "handle"
+
+    def synchronise(self) -> None:
+        self.calls.append("synchronise")
+
+    def results(self, handle: str) -> None:
+        self.calls.append(f"fetch {handle}")
+
+
+@pytest.mark.parametrize(
+    ("departure", "expected"),
+    [
+        (None, ["clock", "step x", "synchronise", "clock"]),
+        ("unsynchronised", ["clock", "step x", "clock"]),
+        ("fetched", ["clock", "step x", "synchronise", "fetch handle", "clock"]),
+        ("fed-before", ["feed", "clock", "step fed x", "synchronise", "clock"]),
+    ],
+)
+def test_what_stands_between_two_readings_of_the_clock(
+    departure: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = Recorder()
+
+    class Noted:
+        @staticmethod
+        def perf_counter() -> float:
+            runner.calls.append("clock")
+            return 0.0
+
+    monkeypatch.setattr(timing, "time", Noted)
+    timing.sample(runner, ("x", "y"), departure)
+    assert runner.calls == expected

@@ -134,7 +134,7 @@ def make_project(folder: Path) -> Project:
     document = {
         "title": "A tiny document",
         "source": "these tests",
-        "figure": "wall_time",
+        "figure": {"draws": "wall_time"},
         "benchmarks": {"tiny-lm": BENCHMARK},
         "phases": ["forward", "training"],
         "tables": [

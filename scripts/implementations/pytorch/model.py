@@ -11,26 +11,32 @@ import torch
 import torch.nn.functional as F
 
 from implementations.contract import Runner, Unsupported
+from measurement import departures
 from measurement.workload import layer_weights
 
 
 class LanguageModel(Runner):
-    """Embedding -> stack -> projection (-> mean cross-entropy -> Adam)."""
+    """Embedding -> stack -> projection (-> mean cross-entropy -> update)."""
 
     def __init__(self, workload, weights, device, phase, stack):
         """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use."""
-        self.device = configure(workload.threads, device)
+        self.flush_to_zero = workload.departure != departures.DENORMALS
+        self.device = configure(workload.threads, device, self.flush_to_zero)
         self.training = phase == "training"
+        self.recording = self.training or workload.departure == departures.GRADIENTS_RECORDED
         self.stack = stack
         self.weights = {
             name: torch.nn.Parameter(
-                torch.tensor(to_torch(name, value), device=self.device), requires_grad=self.training
+                torch.tensor(to_torch(name, value), device=self.device),
+                requires_grad=self.recording,
             )
             for name, value in weights.items()
         }
         self.layers = layer_weights(self.weights)
         if self.training:
-            self.optimizer, self.optimizer_form = adam(self.weights.values(), workload.optimizer)
+            self.optimizer, self.optimizer_form = optimizer(
+                self.weights.values(), workload.optimizer
+            )
 
     def logits(self, inputs):
         """inputs int64 [T, B] on the device -> logits [T * B, V]; bare layers: [T, B, D] -> [T, B, H]."""
@@ -43,8 +49,8 @@ class LanguageModel(Runner):
 
     def step(self, inputs, targets):
         if not self.training:
-            with inference():
-                return self.logits(self.feed(inputs)).view(inputs.shape[:2] + (-1,))
+            with torch.enable_grad() if self.recording else inference():
+                return self.logits(self.feed(inputs)).view(*inputs.shape[:2], -1)
         for weight in self.weights.values():
             weight.grad = None  # backward then hands its tensors over instead of adding to zeros
         logits = self.logits(self.feed(inputs))
@@ -55,10 +61,17 @@ class LanguageModel(Runner):
 
     def feed(self, array):
         """A host array on the device. Pinned, a copy to a GPU does not wait for what is queued there."""
+        if isinstance(array, torch.Tensor):  # there already, see on_device
+            return array
         tensor = torch.from_numpy(array)
         if self.device.type == "cpu":
             return tensor
         return tensor.pin_memory().to(self.device, non_blocking=True)
+
+    def on_device(self, inputs, targets):
+        batch = self.feed(inputs), None if targets is None else self.feed(targets)
+        self.synchronise()
+        return batch
 
     def synchronise(self):
         if self.device.type == "cuda":
@@ -66,7 +79,7 @@ class LanguageModel(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"output": handle.cpu().numpy()}
+            return {"output": handle.detach().cpu().numpy()}
         loss, gradients = handle
         return {"loss": loss.item(), "gradients": canonical(gradients)}
 
@@ -77,7 +90,7 @@ class LanguageModel(Runner):
         settings = {
             "threads": torch.get_num_threads(),
             "inter_op_threads": torch.get_num_interop_threads(),
-            "flush_to_zero": True,
+            "flush_to_zero": self.flush_to_zero,
         }
         build = {"configuration": torch.__config__.show()}
         if self.training:
@@ -102,14 +115,14 @@ class LanguageModel(Runner):
         return None
 
 
-def configure(threads, device):
+def configure(threads, device, flush_to_zero=True):
     """Set what is global to the process, before the first operator; -> torch.device."""
     torch.set_num_threads(threads)
     if torch.get_num_interop_threads() != 1:  # it can be set only once a process
         torch.set_num_interop_threads(1)  # operators run one after the other in every style
     # Denormal numbers made nn.LSTM 20 times slower (12 s instead of 0.58 s for 1x320 at 32x250). The
     # switch belongs to a thread and is inherited by those it starts later: hence before any operator.
-    torch.set_flush_denormal(True)
+    torch.set_flush_denormal(flush_to_zero)
     if device == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
@@ -127,20 +140,19 @@ def inference():
     return torch.inference_mode() if hasattr(torch, "inference_mode") else torch.no_grad()
 
 
-def adam(weights, constants):
-    """Adam in the most fused form that this version has for this device; -> (optimizer, form)."""
+def optimizer(weights, constants):
+    """The optimizer in the most fused form that this version has for this device; -> (it, form)."""
     weights = list(weights)
-    options = {
-        "lr": constants["learning_rate"],
-        "betas": (constants["beta_1"], constants["beta_2"]),
-        "eps": constants["epsilon"],
-    }
+    kind, options = torch.optim.SGD, {"lr": constants["learning_rate"]}
+    if constants["name"] == "adam":
+        kind = torch.optim.Adam
+        options.update(betas=(constants["beta_1"], constants["beta_2"]), eps=constants["epsilon"])
     for form in ("fused", "foreach"):
         try:
-            return torch.optim.Adam(weights, **dict(options, **{form: True})), form
+            return kind(weights, **dict(options, **{form: True})), form
         except (TypeError, RuntimeError):  # an unknown argument, or no such kernel for the device
             pass
-    return torch.optim.Adam(weights, **options), "plain"
+    return kind(weights, **options), "plain"
 
 
 def to_torch(name, value):

@@ -1,6 +1,6 @@
 """What every TensorFlow implementation shares: the language model around its LSTM stack.
 
-embedding -> LSTM stack -> projection -> mean cross-entropy -> Adam, run op by op (eager) or as one
+embedding -> LSTM stack -> projection -> mean cross-entropy -> update, run op by op (eager) or as one
 `tf.function` (graph). An implementation is a `Stack`, which computes the LSTM layers and may keep
 their weights in a layout of its own. Written for TensorFlow 2.0 and later.
 """
@@ -17,6 +17,7 @@ import numpy as np
 import tensorflow as tf
 
 from implementations.contract import Runner, Unsupported
+from measurement import departures
 from measurement.workload import layer_weights
 
 
@@ -52,6 +53,8 @@ class LanguageModel(Runner):
 
     def __init__(self, workload, weights, device, phase, stack, function=None):
         """function: None runs eagerly; a dict, arguments of `tf.function`, makes `step` a graph."""
+        if workload.departure == departures.DENORMALS:
+            raise Unsupported("TensorFlow has no switch: its own threads flush denormals to zero")
         self._settings = configure(device, workload.threads)
         self._settings["flush_to_zero"] = flushes_to_zero(function)
         self._workload = workload
@@ -73,7 +76,8 @@ class LanguageModel(Runner):
             tokens = tf.TensorSpec([workload.length, workload.batch], tf.int64)  # all shapes static
             signature = [tokens]
             if phase == "training":
-                signature += [tokens, tf.TensorSpec([], tf.float32), tf.TensorSpec([], tf.float32)]
+                signature.append(tokens)
+                signature += [tf.TensorSpec([], tf.float32) for _ in self._scalars(1)]
             self._run = tf.function(self._run, input_signature=signature, **function)
             self._settings.update(("tf.function " + key, value) for key, value in function.items())
 
@@ -86,17 +90,37 @@ class LanguageModel(Runner):
         h = tf.reshape(h, [-1, self._workload.hidden])  # [T * B, H]
         return tf.nn.bias_add(tf.matmul(h, values[-2]), values[-1])
 
-    def _train(self, inputs, targets, rate, epsilon):
-        """One update. inputs, targets int64 [T, B] -> loss [], gradients as `self._variables`."""
+    def _train(self, inputs, targets, *scalars):
+        """One update. inputs, targets int64 [T, B], the optimizer's scalars of this step -> loss [],
+        gradients as `self._variables`."""
         with tf.GradientTape() as tape:
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
                 labels=tf.reshape(targets, [-1]), logits=self._forward(inputs)
             )
             loss = tf.reduce_mean(losses)
-        # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row.
+        # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
+        # gradient descent the same: a framework's row has one form.
         gradients = [
             tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, self._variables)
         ]
+        self._update(gradients, *scalars)
+        return loss, gradients
+
+    def _scalars(self, step):
+        """What an update needs besides gradients, as float32 tensors: the step's rate, Adam's epsilon."""
+        constants = self._workload.optimizer
+        if constants["name"] == "adam":
+            return adam_scalars(constants, step)
+        return (tf.constant(constants["learning_rate"], tf.float32),)
+
+    def _update(self, gradients, rate, epsilon=None):
+        """Gradient descent, or Adam where there is an epsilon."""
+        if epsilon is None:
+            for variable, gradient in zip(self._variables, gradients):
+                tf.raw_ops.ResourceApplyGradientDescent(
+                    var=variable.handle, alpha=rate, delta=gradient
+                )
+            return
         zero = tf.constant(0.0)
         beta_1, beta_2 = (
             tf.constant(self._workload.optimizer[key]) for key in ("beta_1", "beta_2")
@@ -114,15 +138,21 @@ class LanguageModel(Runner):
                 epsilon=epsilon,
                 grad=gradient,
             )
-        return loss, gradients
 
     def step(self, inputs, targets):
         inputs = tf.convert_to_tensor(inputs)
         if self._phase == "forward":
-            return self._run(inputs)
+            if self._workload.departure != departures.GRADIENTS_RECORDED:
+                return self._run(inputs)
+            with tf.GradientTape():
+                return self._run(inputs)
         self._steps += 1
-        rate, epsilon = adam_scalars(self._workload.optimizer, self._steps)
-        return self._run(inputs, tf.convert_to_tensor(targets), rate, epsilon)
+        return self._run(inputs, tf.convert_to_tensor(targets), *self._scalars(self._steps))
+
+    def on_device(self, inputs, targets):
+        batch = tf.convert_to_tensor(inputs), tf.convert_to_tensor(targets)
+        self.synchronise()
+        return batch
 
     def synchronise(self):
         """On a CPU, eager ops and functions have finished when their call returns: nothing to do.
