@@ -15,7 +15,9 @@ from kernels.workload import spec_of
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
 from measurement.workload import Workload
-from reporting import consistency, estimates
+from reporting import claims, consistency, estimates
+from reporting.published import KEY as CELL_KEY
+from reporting.published import by_cell
 
 COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
@@ -28,7 +30,6 @@ COLUMNS = [
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
 ]
-CELL_KEY = ["benchmark", "implementation", "phase", "device"]
 
 
 def read_record(path: str, validator: jsonschema.Draft202012Validator) -> dict:
@@ -92,9 +93,8 @@ def published(names: list[str]) -> pd.DataFrame:
     numbers = {
         name: f"published_{name}" for name in ("wall_s", "elapsed_s", "sequences_per_s", "line")
     }
-    tables = [pd.read_csv(path) for name in names for path in matrix.published_files(name)]
-    table = pd.concat(tables) if tables else pd.DataFrame(columns=[*CELL_KEY, *numbers])
-    return table[[*CELL_KEY, *numbers]].rename(columns=numbers)
+    table = by_cell(path for name in names for path in matrix.published_files(name))
+    return table.reindex(columns=[*CELL_KEY, *numbers]).rename(columns=numbers)
 
 
 def shared(settings: list[dict]) -> dict:
@@ -149,6 +149,7 @@ def main() -> None:
         },
     )
     ratios = estimates.summary(table)
+    contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
@@ -170,11 +171,8 @@ def main() -> None:
             "corpus": corpus,
             "threads": sorted(tally),
             "ratios": ratios,
-            "contradictions": [
-                found
-                for path in matrix.published_files("stacked-lm*")
-                for found in consistency.contradictions(Path(path))
-            ],
+            "contradictions": contradictions,
+            "claims": claims.by_document(matrix.claims(), table, contradictions),
         },
     )
 

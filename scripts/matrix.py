@@ -60,6 +60,12 @@ def implementations() -> tuple[dict, ...]:
 
 
 @functools.cache
+def claims() -> tuple[dict, ...]:
+    """The entries of config/claims.yaml, in order."""
+    return tuple(yaml.safe_load((CONFIG / "claims.yaml").read_text()))
+
+
+@functools.cache
 def implementation(name: str) -> dict:
     """The entry of one implementation."""
     return next(entry for entry in implementations() if entry["implementation"] == name)

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 import matrix
 from measurement.record import read_json
 from reporting import figures
+from reporting.published import by_cell
 
 TEMPLATES = Path("report")
 
@@ -43,6 +44,16 @@ def percent(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{100 * value:.0f} %"
 
 
+def digits(value: float) -> str:
+    """A number of any size: four decimals, or thousands apart."""
+    return f"{value:.4f}" if value < 1000 else f"{value:,.0f}"
+
+
+def deviation(value: float) -> str:
+    """A share as percent, with two digits at least."""
+    return f"{100 * value:,.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"
+
+
 def mebibytes(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
 
@@ -61,6 +72,11 @@ def parameters(benchmark: dict) -> int:
     return lstm + benchmark.get("vocabulary", 0) * (first + hidden + 1)
 
 
+def slug(heading: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
+
+
 def page(markdown: str, folder: Path) -> str:
     """A self-contained HTML page of a markdown document, its figures inside it."""
 
@@ -70,6 +86,9 @@ def page(markdown: str, folder: Path) -> str:
 
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown)
     body = re.sub(r'src="([^":]+\.svg)"', inline, body)
+    # Links within and between pages, as forges make them of markdown.
+    body = re.sub(r"<(h\d)>([^<]+)</h", lambda m: f'<{m[1]} id="{slug(m[2])}">{m[2]}</h', body)
+    body = re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', body)
     template = (TEMPLATES / "page.html.j2").read_text()
     title = re.search(r"^# (.+)$", markdown, re.M)
     return jinja2.Template(template).render(title=title[1] if title else "", body=body)
@@ -98,12 +117,10 @@ def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
 def published(name: str) -> dict[str, dict[str, dict]]:
     """{benchmark: {implementation: numbers}} of a document's own numbers on whatever device; what it
     lacks has no numbers."""
-    tables = [pd.read_csv(path) for path in matrix.published_files(name)]
-    columns = {column for table in tables for column in table}
-    found = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(columns)))
-    for table in tables:
-        for row in table.to_dict("records"):
-            found[row["benchmark"]][row["implementation"]] = row
+    table = by_cell(matrix.published_files(name))
+    found = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(table)))
+    for row in table.to_dict("records"):
+        found[row["benchmark"]][row["implementation"]] = row
     return found
 
 
@@ -130,6 +147,8 @@ def main() -> None:
         "error": error,
         "mebibytes": mebibytes,
         "cell": cell,
+        "deviation": deviation,
+        "digits": digits,
         "milliseconds": milliseconds,
         "seconds": seconds,
         "percent": percent,
@@ -170,6 +189,7 @@ def main() -> None:
                 "records"
             ),
             figures=drawn,
+            verdicts=[group for group in context["claims"] if group["document"] == name],
             parameters={key: parameters(value) for key, value in document["benchmarks"].items()},
         )
         summaries.append(

@@ -1,13 +1,19 @@
 """The configuration, validated, and what it means on this machine."""
 
+import csv
+import difflib
 import functools
+import itertools
 import operator
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import yaml
 
+import matrix
 from environments import EnvironmentProblem
 from measurement import machine
 
@@ -31,14 +37,69 @@ def problems(content, name: str) -> list[str]:
     return found
 
 
-def require_valid(path: str, name: str) -> None:
-    """Stop with one line a mistake unless a YAML file is what its schema says."""
+def _read(path: str):
+    """What a YAML file holds, or a CSV file: {line: {column: text}}, without empty fields."""
+    if path.endswith(".csv"):
+        with open(path, newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        filled = [{key: text for key, text in row.items() if text} for row in rows]
+        return {f"line {number}": row for number, row in enumerate(filled, start=2)}
     try:
-        content = yaml.safe_load(Path(path).read_text())
+        return yaml.safe_load(Path(path).read_text())
     except yaml.YAMLError as error:
         sys.exit(f"{path} is not YAML: {error}")
-    if found := problems(content, name):
+
+
+def require_valid(path: str, name: str, more: Callable[[Any], list[str]] | None = None) -> None:
+    """Stop with one line a mistake unless a YAML or CSV file is what its schema says; `more` finds what a schema
+    cannot."""
+    content = _read(path)
+    found = problems(content, name)
+    if not found and more:
+        found = more(content)
+    if found:
         sys.exit(f"{path} is not valid:\n" + "".join(f"  {line}\n" for line in found))
+
+
+def _names() -> dict[str, set[str]]:
+    """{key of a cell: the names that it may have}: what is measured, or what is published."""
+    benchmarks = matrix.benchmarks([file.stem for file in matrix.CONFIG.glob("documents/*.yaml")])
+    columns = schema("published")["additionalProperties"]["properties"]
+    known = {
+        "benchmark": set(benchmarks),
+        "implementation": {entry["implementation"] for entry in matrix.implementations()},
+        "phase": set(matrix.PHASES),
+        "device": set(matrix.DEVICES),
+        "quantity": {name for name, about in columns.items() if "$ref" in about},
+    }
+    for path in matrix.published_files("*"):
+        for row in _read(path).values():
+            for key in ("benchmark", "implementation"):
+                known[key].update([row[key]] if key in row else [])
+    return known
+
+
+def unknown_names(claims: list[dict]) -> list[str]:
+    """What is wrong with the cells that claims are about: names that nothing has, sides that do not match."""
+    known, found = _names(), []
+    for claim in claims:
+        ratios, linear = claim.get("ratios", {}), claim.get("linear", {"in": {}})
+        sides = [(f"ratios.{name}.{side}", r[side]) for name, r in ratios.items() for side in r]
+        places = [(place, claim.get(place, {})) for place in ("for", "at", "against")]
+        for place, cells in [*sides, *places, ("linear.in", {"benchmark": list(linear["in"])})]:
+            for key, names in cells.items():
+                for name in [names] if isinstance(names, str) else names:
+                    if name not in known[key]:
+                        near = difflib.get_close_matches(name, known[key], 1)
+                        hint = f"; did you mean `{near[0]}`?" if near else ""
+                        found.append(f"{claim['name']}.{place}: there is no {key} `{name}`{hint}")
+        pairs = [(f"ratios.{name}", ratio["of"], ratio["to"]) for name, ratio in ratios.items()]
+        firsts = [ratio["of"] for ratio in ratios.values()]
+        pairs += [("ratios", one, other) for one, other in itertools.pairwise(firsts)]
+        for place, one, other in [*pairs, ("at", claim.get("at", {}), claim.get("against", {}))]:
+            if one.keys() != other.keys():
+                found.append(f"{claim['name']}.{place}: all sides have to name the same keys")
+    return found
 
 
 def _without_null(value):
@@ -95,6 +156,9 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
         require_valid(str(path), "document")
     require_valid("config/implementations.yaml", "implementations")
+    for path in matrix.published_files("*"):
+        require_valid(path, "published")
+    require_valid("config/claims.yaml", "claims", unknown_names)
     if config["devices"] == "auto":
         config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]
     return config

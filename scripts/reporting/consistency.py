@@ -1,72 +1,186 @@
 """Whether published numbers agree with each other, within what their rounding allows."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
 
-BATCHES = 50  # timed in document 000 and 001
+from reporting import published
+
+BATCHES = 50  # timed in documents 000 and 001
 BATCH = 128  # sequences of theirs
 PLAIN = 0.01  # a deviation above this is no slip of rounding
 
 Interval = tuple[float, float]
+# One of the printed numbers: a row of published.numbers, with its columns as attributes.
+Cell = dict[str, object]
 
 
-def interval(printed: str) -> Interval:
-    """The numbers that are printed as `printed`: half a unit of its last decimal to either side."""
-    decimals = len(printed.partition(".")[2])
-    half = 0.5 * 10.0**-decimals
-    return float(printed) - half, float(printed) + half
+def _gap(one: Interval, other: Interval) -> float:
+    """Distance between two intervals relative to the second one's middle; 0 where they meet."""
+    distance = max(one[0] - other[1], other[0] - one[1], 0.0)
+    return distance / ((other[0] + other[1]) / 2)
 
 
-def wall_times(row: dict[str, str]) -> dict[str, Interval]:
-    """The average time of a batch (s) as each number of a row has it: itself, elapsed time over batches,
-    batch size over sequences per second."""
-    rate_low, rate_high = interval(row["sequences_per_s"])
-    elapsed_low, elapsed_high = interval(row["elapsed_s"])
+def _over(one: Interval, other: Interval) -> Interval:
+    return one[0] / other[1], one[1] / other[0]
+
+
+def _interval(number) -> Interval:
+    return number.low, number.high
+
+
+def _contradiction(number, consistent: float, deviation: float, because: str) -> dict:
     return {
-        "wall_s": interval(row["wall_s"]),
-        "elapsed_s": (elapsed_low / BATCHES, elapsed_high / BATCHES),
-        "sequences_per_s": (BATCH / rate_high, BATCH / rate_low),
+        **{key: getattr(number, key) for key in ("document", "line", *published.KEY, "quantity")},
+        "printed": number.printed,
+        "consistent": consistent,
+        "deviation": deviation,
+        "plain": deviation > PLAIN,
+        "because": because,
+        "also": [],
     }
 
 
-def _apart(one: Interval, other: Interval) -> float:
-    """Gap between two intervals relative to the second one's middle; 0 where they meet."""
-    gap = max(one[0] - other[1], other[0] - one[1], 0.0)
-    return gap / ((other[0] + other[1]) / 2)
+def _compared(number, expected: Interval, consistent: float, because: str) -> Iterator[dict]:
+    """The contradiction between a printed number and where others say that it lies, if there is one."""
+    if deviation := _gap(_interval(number), expected):
+        yield _contradiction(number, consistent, deviation, because)
 
 
-def _printed(column: str, wall_s: float) -> float:
-    """What a column would show for an average time of a batch."""
-    return {"wall_s": wall_s, "elapsed_s": wall_s * BATCHES, "sequences_per_s": BATCH / wall_s}[
-        column
-    ]
+def timings(cell: Cell) -> Iterator[dict]:
+    """Documents 000 and 001: elapsed time = 50 x wall time, sequences per second = 128 / wall time. Of the three
+    numbers, the one that differs from the two others."""
+    if not {"wall_s", "elapsed_s", "sequences_per_s"} <= cell.keys():
+        return
+    elapsed, rate = _interval(cell["elapsed_s"]), _interval(cell["sequences_per_s"])
+    walls = {
+        "wall_s": _interval(cell["wall_s"]),
+        "elapsed_s": (elapsed[0] / BATCHES, elapsed[1] / BATCHES),
+        "sequences_per_s": _over((BATCH, BATCH), rate),
+    }
+    gaps = {
+        name: [_gap(walls[name], walls[other]) for other in walls if other != name]
+        for name in walls
+    }
+    odd = max(gaps, key=lambda name: min(gaps[name]))
+    if not (deviation := max(gaps[odd])):
+        return
+    wall = sum(sum(walls[name]) / 2 for name in walls if name != odd) / 2
+    printed = {"wall_s": wall, "elapsed_s": wall * BATCHES, "sequences_per_s": BATCH / wall}
+    because = {
+        "wall_s": f"elapsed time / {BATCHES}, {BATCH} / sequences per second",
+        "elapsed_s": f"{BATCHES} x wall time",
+        "sequences_per_s": f"{BATCH} / wall time",
+    }
+    yield _contradiction(cell[odd], printed[odd], deviation, because[odd])
 
 
-def contradictions(path: Path) -> Iterator[dict]:
-    """Rows of a published table whose three numbers cannot all be right.
+def summaries(cell: Cell) -> Iterator[dict]:
+    """Document 002: mean and median lie between minimum and maximum; the standard deviation is no less than
+    the distance of mean and median, and no more than the range over the root of 2."""
+    if not {"min_s", "max_s", "median_s", "std_s", "wall_s"} <= cell.keys():
+        return
+    low, high = cell["min_s"].low, cell["max_s"].high
+    mean, median = cell["wall_s"], cell["median_s"]
+    apart = max(mean.low - median.high, median.low - mean.high, 0.0)
+    for name, bounds, because in (
+        ("wall_s", (low, high), "between minimum and maximum"),
+        ("median_s", (low, high), "between minimum and maximum"),
+        ("std_s", (apart, (high - low) / 2**0.5), "from |mean - median| to range / root of 2"),
+    ):
+        nearest = min(max(cell[name].value, bounds[0]), bounds[1])
+        yield from _compared(cell[name], bounds, nearest, because)
 
-    Yields {"document", "line", "label", "column" that differs from the two others, "printed", "consistent":
-    what the two others make of it, "deviation": relative, "plain": whether it is a large one}.
+
+def parameters(shape: dict[str, float], biases: int) -> int:
+    """Weights of a stack of LSTM layers and a dense layer without bias, as document 003's scripts build them.
+
+    A layer and direction has 4 H (D + H + biases): frameworks have one bias a gate or two.
     """
-    table = pd.read_csv(path, dtype=str).dropna(subset=["elapsed_s", "sequences_per_s"])
-    for row in table.to_dict("records"):
-        times = wall_times(row)
-        gaps = {
-            column: [_apart(times[column], times[other]) for other in times if other != column]
-            for column in times
-        }
-        odd = max(gaps, key=lambda column: min(gaps[column]))
-        deviation = max(gaps[odd])
-        if not deviation:
-            continue
-        others = [sum(times[column]) / 2 for column in times if column != odd]
-        yield {
-            **{key: row[key] for key in ("document", "line", "label")},
-            "column": odd,
-            "printed": row[odd],
-            "consistent": _printed(odd, sum(others) / 2),
-            "deviation": deviation,
-            "plain": deviation > PLAIN,
-        }
+    hidden, directions = int(shape["hidden"]), int(shape["directions"])
+    widths = [int(shape["features"])] + [directions * hidden] * (int(shape["layers"]) - 1)
+    lstm = sum(directions * 4 * hidden * (width + hidden + biases) for width in widths)
+    return lstm + directions * hidden * int(shape["outputs"])
+
+
+def parameter_counts(benchmark: Cell) -> Iterator[dict]:
+    """Document 003: a model's weights follow from its shape, with one bias a gate or two."""
+    if not {"parameters", "layers", "directions", "hidden", "features"} <= benchmark.keys():
+        return
+    shape = {name: number.value for name, number in benchmark.items()}
+    one, two = (parameters(shape, biases) for biases in (1, 2))
+    printed = benchmark["parameters"]
+    nearest = min((one, two), key=lambda count: abs(count - printed.value))
+    if not any(printed.low <= count <= printed.high for count in (one, two)):
+        because = f"the shape: {one:,} with one bias a gate, {two:,} with two"
+        yield from _compared(printed, (nearest, nearest), nearest, because)
+
+
+def speedups(numbers: pd.DataFrame) -> Iterator[dict]:
+    """Document 004: a speed-up is the ratio of two numbers of words per second."""
+    key = ["document", *published.KEY]
+    rates = {
+        tuple(getattr(number, name) for name in key): number
+        for number in numbers[numbers["quantity"] == "words_per_s"].itertuples()
+    }
+    for number in numbers[numbers["quantity"] == "speedup"].itertuples():
+        cell = {name: getattr(number, name) for name in key}
+        fast = rates.get(tuple(cell.values()))
+        slow = rates.get(tuple((cell | {"implementation": number.over}).values()))
+        if fast and slow:
+            ratio = _over(_interval(fast), _interval(slow))
+            if fast is slow:
+                ratio = (1.0, 1.0)
+            because = f"{fast.printed} (line {fast.line}) / {slow.printed} (line {slow.line})"
+            yield from _compared(number, ratio, fast.value / slow.value, because)
+
+
+def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
+    """Document 004: words per second = batch x steps / time of a batch."""
+    if not ({"words_per_s", "wall_s"} <= cell.keys() and {"batch", "length"} <= benchmark.keys()):
+        return
+    batch, length = int(benchmark["batch"].value), int(benchmark["length"].value)
+    rate = _over((batch * length, batch * length), _interval(cell["wall_s"]))
+    wall = cell["wall_s"]
+    because = f"{batch} x {length} words (line {benchmark['batch'].line}) in {wall.printed} s (line {wall.line})"
+    yield from _compared(cell["words_per_s"], rate, batch * length / wall.value, because)
+
+
+def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:
+    """{(document, benchmark, implementation, phase, device): {quantity: printed number}}; what is printed of a
+    benchmark itself has empty strings for the others."""
+    found = {}
+    for number in numbers[numbers["quantity"] != "speedup"].itertuples():
+        key = tuple(getattr(number, name) for name in ("document", *published.KEY))
+        found.setdefault(key, {})[number.quantity] = number
+    return found
+
+
+def _elsewhere(cell: Cell, numbers: pd.DataFrame) -> list[str]:
+    """Where an elapsed time or a rate of a cell stands a second time: where it may have been copied from."""
+    found = []
+    for name in ("elapsed_s", "sequences_per_s"):
+        same = numbers[
+            (numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)
+        ].drop(index=cell[name].Index)
+        found += [f"{row.printed}: {row.document}, line {row.line}" for row in same.itertuples()]
+    return found
+
+
+def contradictions(paths: Iterable[str]) -> list[dict]:
+    """Published numbers that cannot be right if the others are, in the order of documents and lines.
+
+    A dict has the number's cell, `document`, `line`, `quantity` and `printed`; `consistent`: what the others
+    make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `also`:
+    where the same digits stand again.
+    """
+    numbers = published.numbers(paths)
+    found = list(speedups(numbers))
+    cells = _cells(numbers)
+    for key, cell in cells.items():
+        for contradiction in timings(cell):
+            found.append(contradiction | {"also": _elsewhere(cell, numbers)})
+        found += summaries(cell)
+        found += parameter_counts(cell)
+        found += words(cell, cells.get((*key[:2], "", "", ""), {}))
+    return sorted(found, key=lambda entry: (entry["document"], entry["line"]))

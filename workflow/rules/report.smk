@@ -6,6 +6,7 @@ DOCUMENTS = config["documents"]
 rule collect_records:
     input:
         matrix.sources("scripts/collect_records.py"),
+        "config/claims.yaml",
         "config/implementations.yaml",
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
         published=matrix.published_files("*"),
