@@ -3,10 +3,9 @@
 import csv
 import difflib
 import functools
-import itertools
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,27 +78,37 @@ def _names() -> dict[str, set[str]]:
     return known
 
 
-def unknown_names(claims: list[dict]) -> list[str]:
-    """What is wrong with the cells that claims are about: names that nothing has, sides that do not match."""
-    known, found = _names(), []
+def _unknown(claim: dict, known: dict[str, set[str]]) -> Iterator[str]:
+    """The names in a claim that nothing has."""
+    ratios = claim.get("ratios", {}).items()
+    sides = {f"ratios.{name}.{side}": ratio[side] for name, ratio in ratios for side in ratio}
+    places = {place: claim.get(place, {}) for place in ("for", "at", "against")}
+    linear = {"benchmark": list(claim.get("linear", {"in": {}})["in"])}
+    for place, cells in (sides | places | {"linear.in": linear}).items():
+        for key, names in cells.items():
+            for name in [names] if isinstance(names, str) else names:
+                if name not in known[key]:
+                    near = difflib.get_close_matches(name, known[key], 1)
+                    hint = f"; did you mean `{near[0]}`?" if near else ""
+                    yield f"{place}: there is no {key} `{name}`{hint}"
+
+
+def claim_problems(claims: list[dict]) -> list[str]:
+    """What is wrong with claims that their schema cannot tell, a line each."""
+    known, unknown, found = _names(), {}, []
     for claim in claims:
-        ratios, linear = claim.get("ratios", {}), claim.get("linear", {"in": {}})
-        sides = [(f"ratios.{name}.{side}", r[side]) for name, r in ratios.items() for side in r]
-        places = [(place, claim.get(place, {})) for place in ("for", "at", "against")]
-        for place, cells in [*sides, *places, ("linear.in", {"benchmark": list(linear["in"])})]:
-            for key, names in cells.items():
-                for name in [names] if isinstance(names, str) else names:
-                    if name not in known[key]:
-                        near = difflib.get_close_matches(name, known[key], 1)
-                        hint = f"; did you mean `{near[0]}`?" if near else ""
-                        found.append(f"{claim['name']}.{place}: there is no {key} `{name}`{hint}")
-        pairs = [(f"ratios.{name}", ratio["of"], ratio["to"]) for name, ratio in ratios.items()]
-        firsts = [ratio["of"] for ratio in ratios.values()]
-        pairs += [("ratios", one, other) for one, other in itertools.pairwise(firsts)]
-        for place, one, other in [*pairs, ("at", claim.get("at", {}), claim.get("against", {}))]:
-            if one.keys() != other.keys():
-                found.append(f"{claim['name']}.{place}: all sides have to name the same keys")
-    return found
+        for line in _unknown(claim, known):
+            unknown.setdefault(line, claim["name"])  # claims may share ratios, and so a mistake
+        if ("ratios" in claim) == ("linear" in claim):
+            found.append(f"{claim['name']}: needs either `ratios` or `linear`")
+        if not {"above", "below"} & claim.keys():
+            found.append(f"{claim['name']}: needs `above` or `below`")
+        sides = [ratio[side] for ratio in claim.get("ratios", {}).values() for side in ratio]
+        ends = [claim[end] for end in ("at", "against") if end in claim]
+        for name, cells in {"ratios": sides, "at and against": ends}.items():
+            if len({frozenset(cell) for cell in cells}) > 1:
+                found.append(f"{claim['name']}: {name}: all sides have to name the same keys")
+    return [f"{name}: {line}" for line, name in unknown.items()] + found
 
 
 def _without_null(value):
@@ -158,7 +167,7 @@ def validated(config: dict, default: str = "config/config.yaml") -> dict:
     require_valid("config/implementations.yaml", "implementations")
     for path in matrix.published_files("*"):
         require_valid(path, "published")
-    require_valid("config/claims.yaml", "claims", unknown_names)
+    require_valid("config/claims.yaml", "claims", claim_problems)
     if config["devices"] == "auto":
         config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]
     return config

@@ -89,7 +89,9 @@ def summaries(cell: Cell) -> Iterator[dict]:
         ("std_s", (apart, (high - low) / 2**0.5), "from |mean - median| to range / root of 2"),
     ):
         nearest = min(max(cell[name].value, bounds[0]), bounds[1])
-        yield from _compared(cell[name], bounds, nearest, because)
+        if found := list(_compared(cell[name], bounds, nearest, because)):
+            yield from found
+            return  # a wrong mean or median leaves the standard deviation nothing to be held against
 
 
 def parameters(shape: dict[str, float], biases: int) -> int:

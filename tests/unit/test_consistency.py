@@ -1,39 +1,104 @@
-"""The published tables are held against their own identities."""
+"""The published numbers are held against their own identities."""
 
 from pathlib import Path
 
 import pytest
 
-from reporting import consistency
+import matrix
+from reporting import consistency, published
 
-PUBLISHED = Path("config/published")
+KNOWN = {  # document: (lines that plainly contradict others, lines that narrowly do)
+    "000": ({112, 114, 124}, {76, 91, 113}),
+    "001": ({94, 96, 109}, {148}),
+    "002": (set(), set()),
+    "003": ({66}, {67, 69}),  # 8.5M for 59 outputs is 8,554,880 at least
+    "004": ({42}, set()),
+}
 
 
-@pytest.mark.parametrize(
-    ("document", "plain", "narrow"),
-    [
-        ("000-stacked-lm-early", {"112", "114", "124"}, {"76", "91", "113"}),
-        ("001-stacked-lm", {"94", "96", "109"}, {"148"}),
-    ],
-)
-def test_known_contradictions(document: str, plain: set[str], narrow: set[str]) -> None:
-    found = list(consistency.contradictions(PUBLISHED / f"{document}.csv"))
+@pytest.mark.parametrize("document", KNOWN)
+def test_known_contradictions(document: str) -> None:
+    (path,) = Path("config/published").glob(f"{document}-*.csv")
+    found = consistency.contradictions([str(path)])
+    plain, narrow = KNOWN[document]
     assert {entry["line"] for entry in found if entry["plain"]} == plain
     assert {entry["line"] for entry in found if not entry["plain"]} == narrow
 
 
 def test_the_odd_number_is_named_with_what_the_others_make_of_it() -> None:
-    found = {e["line"]: e for e in consistency.contradictions(PUBLISHED / "001-stacked-lm.csv")}
-    assert (found["94"]["column"], found["96"]["column"]) == ("wall_s", "elapsed_s")
-    assert found["94"]["consistent"] == pytest.approx(85.0492 / 50, rel=1e-5)
-    assert found["96"]["consistent"] == pytest.approx(50 * 0.2687, rel=1e-4)
-    assert found["96"]["printed"] == "32.2603"
+    found = consistency.contradictions(matrix.published_files("*"))
+    by_line = {(entry["document"], entry["line"]): entry for entry in found}
+    assert by_line["001", 94]["quantity"] == "wall_s"
+    assert by_line["001", 94]["consistent"] == pytest.approx(85.0492 / 50, rel=1e-5)
+    elapsed = by_line["001", 96]
+    assert (elapsed["quantity"], elapsed["printed"]) == ("elapsed_s", "32.2603")
+    assert elapsed["consistent"] == pytest.approx(50 * 0.2687, rel=1e-4)
+    assert elapsed["also"] == ["32.2603: 000, line 73"]  # where it was copied from
+    assert by_line["004", 42]["consistent"] == pytest.approx(20 * 35 / 0.120)
+    assert "(line 81)" in by_line["004", 42]["because"]
+
+
+@pytest.mark.parametrize(
+    ("document", "row", "wrong", "line", "quantity", "consistent"),
+    [
+        ("001", "001,97,", ("39.3426", "93.3426"), 97, "elapsed_s", 39.345),
+        ("001", "001,101,", ("65.4607", "64.5607"), 101, "sequences_per_s", 65.461),
+        ("001", "001,165,", ("0.0311", "0.0331"), 165, "wall_s", 0.03106),
+        ("002", "002,62,", ("16.5516e-3", "26.5516e-3"), 62, "median_s", 20.72e-3),
+        ("002", "002,65,", ("32.8588e-3", "23.8588e-3"), 65, "wall_s", 32.66e-3),
+        ("002", "002,63,", ("0.3491e-3", "0.0491e-3"), 63, "std_s", 0.097e-3),
+        ("003", "003,68,", ("8.5e6", "5.8e6"), 68, "parameters", 8_523_520),
+        ("004", "004,41,", ("1.1,", "1.3,"), 41, "speedup", 17 / 15),
+        ("004", "004,51,", ("1.7", "1.1"), 51, "speedup", 25 / 15),
+        ("004", "004,52,", ("0.78", "0.87"), 52, "speedup", 25 / 32),
+    ],
+)
+def test_a_copying_error_is_named(
+    tmp_path: Path,
+    document: str,
+    row: str,
+    wrong: tuple[str, str],
+    line: int,
+    quantity: str,
+    consistent: float,
+) -> None:
+    """In a copy, one number of one row; that one is named beside those of the document itself, no other."""
+    (source,) = Path("config/published").glob(f"{document}-*.csv")
+    text = source.read_text()
+    (right,) = [found for found in text.splitlines() if found.startswith(row)]
+    assert right.count(wrong[0]) == 1
+    copy = tmp_path / source.name
+    copy.write_text(text.replace(right, right.replace(*wrong)))
+    known = KNOWN[document][0] | KNOWN[document][1]
+    (found,) = [e for e in consistency.contradictions([str(copy)]) if e["line"] not in known]
+    assert (found["document"], found["line"], found["quantity"]) == (document, line, quantity)
+    assert found["consistent"] == pytest.approx(consistent, rel=1e-3)
+    assert found["printed"] == wrong[1].rstrip(",")
 
 
 def test_rounding_is_no_contradiction(tmp_path: Path) -> None:
-    header = "document,line,label,wall_s,elapsed_s,sequences_per_s\n"
-    rows = ["0,1,rounded,0.0059,0.2939,21775.8", "0,2,off,0.0057,0.2939,21775.8"]
-    table = tmp_path / "table.csv"
+    header = (
+        "document,line,benchmark,implementation,phase,device,wall_s,elapsed_s,sequences_per_s\n"
+    )
+    rows = ["009,1,b,a/rounded,forward,cpu,0.0059,0.2939,21775.8"]
+    rows += ["009,2,b,a/off,forward,cpu,0.0057,0.2939,21775.8"]
+    table = tmp_path / "009-table.csv"
     table.write_text(header + "\n".join(rows) + "\n")
-    assert [entry["label"] for entry in consistency.contradictions(table)] == ["off"]
-    assert consistency.interval("0.10") == pytest.approx((0.095, 0.105))
+    found = consistency.contradictions([str(table)])
+    assert [entry["implementation"] for entry in found] == ["a/off"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "ends"),
+    [("0.10", (0.095, 0.105)), ("15e3", (14500, 15500)), ("0.182e-3", (0.0001815, 0.0001825))],
+)
+def test_interval_of_what_is_printed(printed: str, ends: tuple[float, float]) -> None:
+    assert published.interval(printed) == pytest.approx(ends)
+
+
+def test_parameters_of_document_003() -> None:
+    short = {"layers": 1, "directions": 1, "hidden": 320, "features": 123, "outputs": 10}
+    assert [consistency.parameters(short, biases) for biases in (1, 2)] == [571_520, 572_800]
+    deep = short | {"layers": 4, "directions": 2}
+    first, further = 4 * 320 * (123 + 320 + 1), 4 * 320 * (640 + 320 + 1)
+    assert consistency.parameters(deep, 1) == 2 * (first + 3 * further) + 640 * 10

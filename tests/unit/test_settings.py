@@ -1,5 +1,8 @@
 """The configuration: what is accepted, and the one line that a mistake gives."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -103,7 +106,59 @@ def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: lis
     assert settings.validated({"devices": ["cpu"]})["devices"] == ["cpu"]
 
 
-@pytest.mark.parametrize("name", ["config", "record", "document", "implementations"])
+@pytest.mark.parametrize(
+    ("file", "right", "wrong", "line"),
+    [
+        (
+            "claims.yaml",
+            "of: {implementation: tensorflow/graph-while}",
+            "of: {implementation: tensorflow/graph-whlie}",
+            "loop-costs-on-gpu: ratios.loop.of: there is no implementation `tensorflow/graph-whlie`; "
+            "did you mean `tensorflow/graph-while`?",
+        ),
+        (
+            "claims.yaml",
+            "against: {device: gpu}",
+            "against: {phase: forward}",
+            "lead-over-eager-larger-on-cpu: at and against: all sides have to name the same keys",
+        ),
+        (
+            "claims.yaml",
+            "  below: 1.1\n",
+            "",
+            "pytorch-as-fast-as-tensorflow: needs `above` or `below`",
+        ),
+        ("claims.yaml", "above: 1.2\n", "abuv: 1.2\n", "12: Additional properties are not allowed"),
+        (
+            "published/001-stacked-lm.csv",
+            "1.9554,97.7685",
+            "1.9554s,97.7685",
+            "line 9.wall_s: '1.9554s' does not match",
+        ),
+        ("published/003-rnn-benchmarks.csv", "433e3", "433k", "line 6.parameters: '433k' does not"),
+    ],
+)
+def test_a_mistake_in_claims_or_published_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, right: str, wrong: str, line: str
+) -> None:
+    for name in ("config", "workflow"):
+        shutil.copytree(name, tmp_path / name)
+    path = tmp_path / "config" / file
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        settings.validated({"devices": ["cpu"]})
+    first, *lines = str(stop.value).splitlines()
+    assert first == f"config/{file} is not valid:"
+    (found,) = lines
+    assert found.strip().startswith(line)
+
+
+@pytest.mark.parametrize(
+    "name", ["config", "record", "document", "implementations", "claims", "published"]
+)
 def test_every_key_of_a_schema_is_described(name: str) -> None:
     def undescribed(schema: dict, where: str) -> list[str]:
         found = []

@@ -145,6 +145,12 @@ def make_project(folder: Path) -> Project:
     (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
     entries = [implementation("loop", "plain"), implementation("other", "second")]
     (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    sides = {"of": {"implementation": "plain/loop"}, "to": {"implementation": "plain/other"}}
+    claim = {
+        **{"name": "faster", "document": "tiny", "lines": "1", "statement": "A loop is faster."},
+        **{"for": {"phase": "forward"}, "ratios": {"loop": sides}, "below": 1},
+    }
+    (folder / "config/claims.yaml").write_text(yaml.safe_dump([claim]))
     shutil.copyfile(folder / "report/stacked-lm.md.j2", folder / "report/tiny.md.j2")
     config = {
         "documents": ["tiny"],

@@ -1,0 +1,233 @@
+"""Claims on numbers that decide them by hand, and on the documents' own."""
+
+import math
+
+import pandas as pd
+import pytest
+
+import matrix
+from reporting import claims, consistency
+from reporting.claims import FAILS, HOLDS, MISSING, OPEN, Number
+
+HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}
+BELOW = HEAD | {
+    "for": {"benchmark": "b", "phase": "forward", "device": "cpu"},
+    "ratios": {"a to b": {"of": {"implementation": "x/a"}, "to": {"implementation": "x/b"}}},
+    "below": 1,
+}
+
+
+def numbers(**times: float | tuple[float, float, float]) -> claims.Numbers:
+    """{cell: Number} of implementations x/<name> on benchmark b, forward, cpu; `a_gpu` is on the GPU,
+    (value, low, high) has an interval."""
+    found = {}
+    for name, time in times.items():
+        implementation, _, device = name.partition("_")
+        value, low, high = time if isinstance(time, tuple) else (time, time, time)
+        key = ("b", f"x/{implementation}", "forward", device or "cpu", "wall_s")
+        found[key] = Number(value, low, high, f"{value:g}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "figures"),
+    [
+        ({"a": 1.0, "b": 2.0}, HOLDS, "1 / 2 = 0.500"),
+        ({"a": 3.0, "b": 2.0}, FAILS, "3 / 2 = 1.50"),
+        ({"a": (1.9, 1.8, 2.0), "b": (2.0, 1.9, 2.1)}, OPEN, "1.9 / 2 = 0.950 [0.857, 1.05]"),
+        ({"a": (1.9, 1.85, 1.9), "b": (2.0, 1.95, 2.1)}, HOLDS, "1.9 / 2 = 0.950 [0.881, 0.974]"),
+        ({"a": 1.0}, MISSING, "no number: b x/b forward cpu"),
+        ({}, MISSING, "no number: b x/a forward cpu"),
+    ],
+)
+def test_ratio(times: dict, verdict: str, figures: str) -> None:
+    found = claims.decide(BELOW, numbers(**times))
+    assert (found["verdict"], found["cases"][0]["figures"]) == (verdict, figures)
+    opposite = {key: value for key, value in BELOW.items() if key != "below"} | {"above": 1}
+    other = {HOLDS: FAILS, FAILS: HOLDS}.get(verdict, verdict)
+    assert claims.decide(opposite, numbers(**times))["verdict"] == other
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "named"),
+    [
+        ({"a": 1.0, "b": 3.0, "c": 2.0}, HOLDS, "1 / 2 (x/c) = 0.500"),
+        ({"a": 1.0, "b": 0.5, "c": 2.0}, FAILS, "1 / 0.5 (x/b) = 2.00"),
+        ({"a": 1.0, "b": 2.0}, MISSING, "no number: b x/c forward cpu"),  # it might be the fastest
+        ({"a": 1.0, "b": 1.2, "c": (1.3, 0.9, 1.5)}, OPEN, "1 / 1.2 (x/b) = 0.833 [0.833, 1.11]"),
+    ],
+)
+def test_of_several_the_fastest(times: dict, verdict: str, named: str) -> None:
+    sides = {"of": {"implementation": "x/a"}, "to": {"implementation": ["x/b", "x/c"]}}
+    found = claims.decide(BELOW | {"ratios": {"r": sides}}, numbers(**times))
+    assert (found["verdict"], found["cases"][0]["figures"]) == (verdict, named)
+
+
+def test_the_fastest_rate_is_the_largest() -> None:
+    rates = {(*key[:-1], "words_per_s"): n for key, n in numbers(a=5.0, b=2.0, c=4.0).items()}
+    sides = {"of": {"implementation": "x/a"}, "to": {"implementation": ["x/b", "x/c"]}}
+    claim = BELOW | {"ratios": {"r": sides}, "for": BELOW["for"] | {"quantity": "words_per_s"}}
+    assert claims.decide(claim, rates)["cases"][0]["figures"] == "5 / 4 (x/c) = 1.25"
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [
+        ({"a": 6.0, "b": 2.0, "a_gpu": 4.0, "b_gpu": 2.0}, HOLDS),  # 3 on the CPU, 2 on the GPU
+        ({"a": 6.0, "b": 2.0, "a_gpu": 8.0, "b_gpu": 2.0}, FAILS),
+        ({"a": 6.0, "b": 2.0, "a_gpu": (5.5, 5.0, 6.5), "b_gpu": 2.0}, OPEN),
+        ({"a": 6.0, "b": 2.0, "a_gpu": 4.0}, MISSING),
+    ],
+)
+def test_ratio_of_ratios(times: dict, verdict: str) -> None:
+    claim = HEAD | {
+        "for": {"benchmark": "b", "phase": "forward"},
+        "ratios": BELOW["ratios"],
+        "at": {"device": "cpu"},
+        "against": {"device": "gpu"},
+        "above": 1,
+    }
+    assert claims.decide(claim, numbers(**times))["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict", "figures"),
+    [
+        ({"d1": 1.0, "d2": 2.1, "d4": 4.0}, HOLDS, "3 of 4 sizes, per layer: 1.05 (d2) / 1 (d1)"),
+        ({"d1": 1.0, "d2": 2.1, "d4": 6.0}, FAILS, "3 of 4 sizes, per layer: 1.5 (d4) / 1 (d1)"),
+        ({"d1": (1.0, 0.8, 1.2), "d2": 2.1, "d4": 4.0}, OPEN, "3 of 4 sizes"),
+        ({"d1": 1.0, "d2": 2.1}, MISSING, "no number: 2 of 4 sizes for x/a forward cpu"),
+    ],
+)
+def test_linear(times: dict, verdict: str, figures: str) -> None:
+    cells = {
+        (name, "x/a", "forward", "cpu", "wall_s"): next(iter(numbers(a=time).values()))
+        for name, time in times.items()
+    }
+    claim = HEAD | {
+        "for": {"implementation": "x/a", "phase": "forward", "device": "cpu"},
+        "linear": {"per": "layer", "in": {"d1": 1, "d2": 2, "d4": 4, "d8": 8}},
+        "below": 1.2,
+    }
+    found = claims.decide(claim, cells)
+    assert found["verdict"] == verdict
+    assert found["cases"][0]["figures"].startswith(figures)
+
+
+def test_one_case_that_differs_is_named() -> None:
+    """Every combination of the names in `for` has to hold."""
+    claim = BELOW | {"for": {"benchmark": "b", "phase": "forward", "device": ["cpu", "gpu"]}}
+    found = claims.decide(claim, numbers(a=1.0, b=2.0, a_gpu=3.0, b_gpu=2.0))
+    assert (found["verdict"], found["note"]) == (FAILS, "gpu")
+    assert [case["verdict"] for case in found["cases"]] == [HOLDS, FAILS]
+    found = claims.decide(claim, numbers(a=1.0, b=2.0))
+    assert (found["verdict"], found["note"]) == (MISSING, "holds in 1 of 2 cases")
+    found = claims.decide(claim, numbers(a=3.0, b=2.0))
+    assert found["verdict"] == FAILS  # one that fails decides, whatever is missing
+
+
+def test_a_key_left_open_takes_what_there_is() -> None:
+    claim = BELOW | {"for": {"phase": "forward"}}
+    found = claims.decide(claim, numbers(a_gpu=1.0, b_gpu=2.0, a=1.0))
+    assert [(case["name"], case["verdict"]) for case in found["cases"]] == [("b", HOLDS)]
+    assert found["note"] == "GPU"
+    assert claims.decide(claim, {})["verdict"] == MISSING
+
+
+def cell(implementation: str, environment: str, machine: str, wall_s: float, **more) -> dict:
+    row = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
+    row |= {"environment": environment, "phase": "training", "device": "cpu", "status": "ok"}
+    row |= {"machine": machine, "wall_s": wall_s, "wall_low_s": wall_s, "wall_high_s": wall_s}
+    return row | {"kernel_schedule_s": math.nan, "kernel_build_s": math.nan} | more
+
+
+def test_measured_numbers_by_generation_and_machine() -> None:
+    others = ["tensorflow/eager-cell", "pytorch/cell", "pytorch/cell-jit"]
+    table = [cell("tensorflow/graph-cell", "tensorflow", "one", 1.0)]
+    table += [cell(name, name.partition("/")[0], "one", 2.0) for name in others]
+    table += [cell("tensorflow/graph-cell", "tensorflow-2019", "one", 3.0)]
+    table += [cell(name, f"{name.partition('/')[0]}-2019", "one", 2.0) for name in others]
+    table += [cell("tensorflow/graph-cell", "tensorflow", "two", 1.0, status="failed")]
+    (claim,) = [c for c in matrix.claims() if c["name"] == "graph-trains-fastest-on-cpu"]
+    claim = claim | {"ratios": {"C++ cell": claim["ratios"]["C++ cell"]}}
+    (group,) = claims.by_document([claim], pd.DataFrame(table), [])
+    assert group["sources"] == ["001", "000", "2019, one", "now, one", "now, two"]
+    verdicts = group["claims"][0]["verdicts"]
+    found = {source: verdict["verdict"] for source, verdict in verdicts.items()}
+    assert found == {
+        **{"001": HOLDS, "000": MISSING},
+        **{"2019, one": FAILS, "now, one": HOLDS, "now, two": MISSING},
+    }
+
+
+def test_an_interval_holds_its_number() -> None:
+    """Quartiles of all batches may lie to one side of their average."""
+    row = cell("pytorch/cell", "pytorch", "one", 2.0, wall_low_s=1.0, wall_high_s=1.5)
+    (number,) = claims.of_cells(pd.DataFrame([row])).values()
+    assert (number.low, number.value, number.high) == (1.0, 2.0, 2.0)
+
+
+NOTHING = pd.DataFrame([cell("none", "none", "none", 1.0)]).iloc[:0]
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, dict]:
+    """{name of a claim: its verdicts on the published numbers}"""
+    contradictions = consistency.contradictions(matrix.published_files("*"))
+    groups = claims.by_document(matrix.claims(), NOTHING, contradictions)
+    return {claim["name"]: claim["verdicts"] for group in groups for claim in group["claims"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "verdict", "figures"),
+    [
+        ("eager-operators-slower-on-gpu", "001", HOLDS, "5.6337 (line 110) / 5.2381 (line 95)"),
+        ("eager-cell-slower-on-gpu", "001", FAILS, "1.1988 (line 147) / 1.2225 (line 134) = 0.981"),
+        ("eager-cell-slower-on-gpu", "000", HOLDS, "1.2839 (line 124) / 1.2076 (line 111) = 1.06"),
+        ("graph-trains-fastest-on-cpu", "001", HOLDS, "1.9554 (pytorch/fine-grained, line 101)"),
+        ("graph-trains-fastest-on-gpu", "001", FAILS, "0.0236 (pytorch/cudnn, line 167) = 1.32"),
+        ("lead-over-eager-larger-on-cpu", "001", FAILS, "jit, line 117)) = 0.129"),
+        ("pytorch-forward-faster-on-cpu", "001", FAILS, "0.2652 (tensorflow/graph-while, line 98)"),
+        # To four decimals, PyTorch JIT and TF Graph take the same 0.0590 s.
+        ("pytorch-forward-faster-on-gpu", "001", OPEN, "0.0590 (tensorflow/graph-unrolled"),
+        ("pytorch-training-slower-on-cpu", "001", HOLDS, "= 2.48"),
+        ("pytorch-training-slower-on-gpu", "001", FAILS, "0.0236 (line 167) / 0.0311 (line 165)"),
+        ("loop-costs-on-gpu", "000", HOLDS, "0.1133 (line 91) / 0.0616 (line 89) = 1.84"),
+        ("operators-cheap-on-cpu", "001", FAILS, "0.4806 (line 100) / 0.3645 (line 138) = 1.32"),
+        ("jit-faster-on-gpu", "000", MISSING, "no number: stacked-lm pytorch/cell-jit"),
+        ("cudnn-cell-faster-than-tvm", "002", HOLDS, "0.0008607 (line 13) / 0.0002115 (line 13)"),
+        ("time-linear-in-depth", "002", HOLDS, "11 of 11 sizes"),
+        ("building-grows-with-length", "002", HOLDS, "775.652 (line 40) / 20.583 (line 31) = 37.7"),
+        ("cudnn-faster-than-loops", "003", MISSING, "no number"),  # charts without numbers
+        ("cudnn-twice-as-fast-as-basic", "004", HOLDS, "32000 (line 42) / 15000 (line 40) = 2.13"),
+        ("pytorch-as-fast-as-tensorflow", "004", HOLDS, "0.1 (line 79) / 0.12 (line 81) = 0.833"),
+    ],
+)
+def test_published_verdicts(published, name: str, document: str, verdict: str, figures) -> None:
+    """Worked out by hand from the documents' tables."""
+    found = published[name][document]
+    assert found["verdict"] == verdict
+    assert any(figures in case["figures"] for case in found["cases"])
+
+
+def test_a_verdict_that_rests_on_a_contradiction_says_so(published) -> None:
+    found = published["eager-operators-slower-on-gpu"]["001"]
+    assert found["corrected"] == FAILS
+    (forward,) = [case["corrected"] for case in found["cases"] if "corrected" in case]
+    expected = "1.5892 (line 109 corrected) / 1.7010 (line 94 corrected) = 0.934"
+    assert forward["figures"] == expected
+    assert "corrected" not in published["graph-trains-fastest-on-gpu"]["001"]
+
+
+def test_every_claim_is_decided_on_its_document(published) -> None:
+    decided = {name: next(iter(verdicts.values())) for name, verdicts in published.items()}
+    missing = {name for name, found in decided.items() if found["verdict"] == MISSING}
+    assert missing == {c["name"] for c in matrix.claims() if c["document"] == "rnn-benchmarks"}
+
+
+@pytest.mark.parametrize("claim", [c for c in matrix.claims() if "linear" in c], ids=str)
+def test_sizes_are_those_of_the_benchmarks(claim: dict) -> None:
+    key = {"layer": "layers", "step": "length"}[claim["linear"]["per"]]
+    benchmarks = matrix.document(claim["document"])["benchmarks"]
+    sizes = {name: benchmarks[name][key] for name in claim["linear"]["in"]}
+    assert sizes == claim["linear"]["in"]
