@@ -51,7 +51,8 @@ Numbers = dict[tuple[str, ...], Number]  # by the values of KEYS
 
 
 def ratio(one: Number, other: Number) -> Number:
-    """One number over another, with the widest interval that theirs allow."""
+    """One number over another, with the widest interval that theirs allow: the one place where a claim's ratio
+    gets its interval."""
     value = one.value / other.value
     return Number(value, one.low / other.high, one.high / other.low, f"{value:#.3g}")
 
@@ -106,8 +107,7 @@ def _extreme(found: Mapping[str, Number], choose: Callable) -> tuple[Number, str
     name = choose(found, key=lambda name: found[name].value)
     low = choose(number.low for number in found.values())
     high = choose(number.high for number in found.values())
-    notes = [name if len(found) > 1 else "", found[name].where]
-    remark = ", ".join(note for note in notes if note)
+    remark = ", ".join(filter(None, [name if len(found) > 1 else "", found[name].where]))
     text = found[name].text + (f" ({remark})" if remark else "")
     return replace(found[name], low=low, high=high), text
 
@@ -122,12 +122,12 @@ class _NoNumber(Exception):
 
 def _fastest(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> tuple[Number, str]:
     """The fastest of some cells, and as a text. One without a number might be the fastest: _NoNumber."""
-    found = {}
-    for cell in _combinations(_choices(cells)):
+    found, choices = {}, _choices(cells)
+    for cell in _combinations(choices):
         key = tuple(cell.get(key, "") for key in KEYS)
         if key not in numbers:
             raise _NoNumber(_missing(cell))
-        found[cell.get("implementation", "")] = numbers[key]
+        found[" ".join(cell[key] for key in choices if len(choices[key]) > 1)] = numbers[key]
     return _extreme(found, max if cells["quantity"] in RATES else min)
 
 
@@ -145,15 +145,11 @@ def _proportion(numbers: Numbers, case: Cell, linear: Mapping) -> tuple[Number, 
         if number := numbers.get(tuple(cell.get(key, "") for key in KEYS)):
             found[benchmark] = number / size
     if len(found) < LEAST_SIZES:
-        raise _NoNumber(
-            f"{len(found)} of {len(linear['in'])} sizes for {_missing(case)}, {LEAST_SIZES} are needed"
-        )
+        raise _NoNumber(f"{len(found)} sizes of {_missing(case)}, {LEAST_SIZES} are needed")
     slow, slow_text = _extreme(found, max)
     fast, fast_text = _extreme(found, min)
-    text = (
-        f"{len(found)} of {len(linear['in'])} sizes, per {linear['per']}: {slow_text} / {fast_text}"
-    )
-    return ratio(slow, fast), text
+    counted = f"{len(found)} of {len(linear['in'])} sizes"
+    return ratio(slow, fast), f"{counted}, per {linear['per']}: {slow_text} / {fast_text}"
 
 
 def _value(numbers: Numbers, claim: Mapping, name: str, case: Cell) -> tuple[Number, str]:
@@ -202,13 +198,11 @@ def _note(verdict: str, cases: list[dict], devices: set[str]) -> str:
     if verdict == MISSING and holding:
         note = f"holds in {holding} of {len(cases)} cases"
     elif verdict in (FAILS, OPEN) and len(cases) > 1:
-        few = len(deciding) <= 2 and len(deciding) < len(cases)
-        counted = (
-            "every case"
-            if len(deciding) == len(cases)
-            else f"{len(deciding)} of {len(cases)} cases"
-        )
-        note = "; ".join(deciding) if few else f"in {counted}"
+        note = f"in {len(deciding)} of {len(cases)} cases"
+        if len(deciding) == len(cases):
+            note = "in every case"
+        elif len(deciding) <= 2:
+            note = "; ".join(deciding)
     return "; ".join(filter(None, [note, *(device.upper() for device in sorted(devices))]))
 
 
@@ -227,11 +221,7 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
         tried = [_decided(numbers, claim, name, case | more) for more in _combinations(found)]
         known = [decided for decided in tried if decided["verdict"] != MISSING]
         cases += known or [_decided(numbers, claim, name, case)]
-    devices = {
-        case["cell"]["device"]
-        for case in cases
-        if "device" in free and case["cell"].keys() >= set(free)
-    }
+    devices = {case["cell"]["device"] for case in cases if {"device"} & {*free} & {*case["cell"]}}
     # A case is called by what tells it from the others.
     telling = [key for key in given if len(given[key]) > 1]
     telling += [key for key in free if key != "device" or len(devices) > 1]

@@ -96,7 +96,7 @@ def test_ratio_of_ratios(times: dict, verdict: str) -> None:
         ({"d1": 1.0, "d2": 2.1, "d4": 4.0}, HOLDS, "3 of 4 sizes, per layer: 1.05 (d2) / 1 (d1)"),
         ({"d1": 1.0, "d2": 2.1, "d4": 6.0}, FAILS, "3 of 4 sizes, per layer: 1.5 (d4) / 1 (d1)"),
         ({"d1": (1.0, 0.8, 1.2), "d2": 2.1, "d4": 4.0}, OPEN, "3 of 4 sizes"),
-        ({"d1": 1.0, "d2": 2.1}, MISSING, "no number: 2 of 4 sizes for x/a forward cpu"),
+        ({"d1": 1.0, "d2": 2.1}, MISSING, "no number: 2 sizes of x/a forward cpu, 3 are needed"),
     ],
 )
 def test_linear(times: dict, verdict: str, figures: str) -> None:
