@@ -221,7 +221,7 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
         tried = [_decided(numbers, claim, name, case | more) for more in _combinations(found)]
         known = [decided for decided in tried if decided["verdict"] != MISSING]
         cases += known or [_decided(numbers, claim, name, case)]
-    devices = {case["cell"]["device"] for case in cases if {"device"} & {*free} & {*case["cell"]}}
+    devices = {case["cell"].get("device") for case in cases if "device" in free} - {None}
     # A case is called by what tells it from the others.
     telling = [key for key in given if len(given[key]) > 1]
     telling += [key for key in free if key != "device" or len(devices) > 1]
