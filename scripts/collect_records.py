@@ -108,11 +108,13 @@ def main() -> None:
     parser.add_argument(
         "--config", required=True, type=json.loads, help="the configuration, as JSON"
     )
+    parser.add_argument("--processes", help="processes.json, where noisy cells got further ones")
     parser.add_argument("--csv", required=True)
     parser.add_argument("--parquet", required=True)
     parser.add_argument("--context", required=True)
     arguments = parser.parse_args()
     config = arguments.config
+    processes = read_json(arguments.processes) if arguments.processes else {}
     validator = jsonschema.Draft202012Validator(settings.schema("record"))
 
     rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
@@ -122,10 +124,8 @@ def main() -> None:
             if reason := matrix.why_not(cell, name, config):
                 rows.append({"document": name, **absent(cell, *reason)})
                 continue
-            records = [
-                read_record(cell.record(process), validator)
-                for process in matrix.processes(config, name)
-            ]
+            numbers = matrix.processes(config, name, processes.get(cell.name))
+            records = [read_record(cell.record(number), validator) for number in numbers]
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]

@@ -17,6 +17,7 @@ import yaml
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
 DEVICES = ("cpu", "gpu")
+LEAST_PROCESSES = 3  # fewer give no interval between them, and no verdict
 PHASES = ("forward", "training")
 
 
@@ -31,15 +32,12 @@ class Cell:
     device: str
 
     @property
-    def check(self) -> str:
-        return f"results/checks/{self._folder}/{self.phase}-{self.device}.json"
+    def name(self) -> str:
+        folder = f"{self.environment}/{self.benchmark}/{self.implementation}"
+        return f"{folder}/{self.phase}-{self.device}"
 
     def record(self, process: int) -> str:
-        return f"results/records/{self._folder}/{self.phase}-{self.device}-{process}.json"
-
-    @property
-    def _folder(self) -> str:
-        return f"{self.environment}/{self.benchmark}/{self.implementation}"
+        return f"results/records/{self.name}-{process}.json"
 
 
 @functools.cache
@@ -139,9 +137,15 @@ def protocol_of(config: dict, document_name: str) -> dict:
     }
 
 
-def processes(config: dict, document_name: str) -> range:
-    """The numbers of the processes that time a cell of a document."""
-    return range(1, protocol_of(config, document_name)["protocol"]["processes"] + 1)
+def processes(config: dict, document_name: str, count: int | None = None) -> range:
+    """The numbers of the processes that time a cell of a document: `count` of them, if it got further ones."""
+    return range(1, (count or protocol_of(config, document_name)["protocol"]["processes"]) + 1)
+
+
+def adapts(config: dict, document_name: str) -> bool:
+    """Whether noisy cells of a document get further processes; their intervals are what tells."""
+    asked = protocol_of(config, document_name)["protocol"]
+    return asked["target_interval"] is not None and asked["processes"] >= LEAST_PROCESSES
 
 
 def cells(config: dict) -> dict[Cell, str]:

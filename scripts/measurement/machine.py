@@ -1,5 +1,6 @@
 """Facts about the machine a record was made on. Linux and macOS, standard library only."""
 
+import glob
 import hashlib
 import json
 import os
@@ -112,6 +113,23 @@ def cpu_seconds():
     user, nice, system, _idle, _iowait, irq, softirq, steal = ticks
     unit = float(os.sysconf("SC_CLK_TCK"))
     return {"busy": (user + nice + system + irq + softirq) / unit, "steal": steal / unit}
+
+
+def _integers(pattern):
+    """The numbers in the files of a pattern, one each; [] where there is none."""
+    return [int(text) for text in map(_read, glob.glob(pattern)) if text and text.isdigit()]
+
+
+def frequency():
+    """{"mhz": clock of the fastest CPU at this moment, "throttled": how often CPUs were slowed down for heat
+    since boot}; None for what the system does not say. Read it while the cores are busy: an idle one is slow."""
+    cpus = "/sys/devices/system/cpu/cpu[0-9]*/"
+    mhz = [khz / 1e3 for khz in _integers(cpus + "cpufreq/scaling_cur_freq")]
+    if not mhz:  # no cpufreq driver, as on most virtual machines
+        lines = (_read("/proc/cpuinfo") or "").splitlines()
+        mhz = [float(line.partition(":")[2]) for line in lines if line.startswith("cpu MHz")]
+    throttled = _integers(cpus + "thermal_throttle/core_throttle_count")
+    return {"mhz": max(mhz) if mhz else None, "throttled": sum(throttled) if throttled else None}
 
 
 def out_of_memory_kills():

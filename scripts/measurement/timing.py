@@ -59,11 +59,18 @@ def time_batches(runner, workload, protocol, progress):
     """Time warm-up and timed batches as the protocol says.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "interference": Meter's reading over the timed
-    batches}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
+    batches, "frequency": the CPU's before and after them}. The first warm-up batch carries tracing, compiling
+    and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, workload.batches(), workload.departure)
     warmup = _samples(*given, protocol["warmup_batches"], *limits, report=progress)
+    before = machine.frequency()
     meter = Meter()
     samples = _samples(*given, protocol["timed_batches"], *limits, report=progress)
-    return {"warmup": warmup, "samples": samples, "interference": meter.read()}
+    return {
+        "warmup": warmup,
+        "samples": samples,
+        "interference": meter.read(),
+        "frequency": {"before": before, "after": machine.frequency()},
+    }

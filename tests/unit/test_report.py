@@ -190,7 +190,7 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (lost.status, lost.processes) == ("failed", 2)
     assert pd.isna(lost.wall_s)
     kept = table.loc["tensorflow/graph-unrolled", "forward", "cpu"]
-    assert (kept.status, kept.processes, kept.interval) == ("ok", 3, "bootstrap")
+    assert (kept.status, kept.processes, kept.interval) == ("ok", 3, "confidence")
     assert kept.wall_low_s < kept.wall_s < kept.wall_high_s
 
     hand_made.render(tmp_path, monkeypatch)

@@ -14,17 +14,24 @@ import environments
 import matrix
 import settings
 from kernels.workload import spec_of
+from measurement.record import read_json
 from measurement.workload import Workload
 
 config = settings.validated(config)
 DEVICES = config["devices"]
 CELLS = matrix.cells(config)
 BENCHMARKS = matrix.benchmarks(config["documents"])
-RECORDS = [
+FIRST_RECORDS = [
     cell.record(process)
     for cell, document in CELLS.items()
     for process in matrix.processes(config, document)
 ]
+# How many processes noisy cells get, once it is known. Without a target no checkpoint stands in the way.
+PROCESSES = (
+    ["results/processes.json"]
+    if any(matrix.adapts(config, document) for document in config["documents"])
+    else []
+)
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 THREADS = config["protocol"]["threads"] or settings.usable_cores()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
@@ -98,7 +105,8 @@ def job(kind, wildcards):
     if kind == "time":
         identity["process"] = int(wildcards.process)
     how = matrix.protocol_of(config, CELLS.get(cell, ""))
-    del how["protocol"]["processes"]  # one more makes no other one stale
+    for key in ("processes", "target_interval", "most_processes"):
+        del how["protocol"][key]  # one more process makes no other one stale
     return json.dumps(
         {
             "kind": kind,
@@ -115,6 +123,19 @@ def job(kind, wildcards):
         },
         sort_keys=True,
     )
+
+
+def all_records(wildcards):
+    """The records of all processes of all cells. Before the precision of the first ones is judged, Snakemake
+    takes the checkpoint's output for them and asks again."""
+    if not PROCESSES:
+        return FIRST_RECORDS
+    counts = read_json(checkpoints.judge_precision.get().output[0])
+    return [
+        cell.record(process)
+        for cell, document in CELLS.items()
+        for process in matrix.processes(config, document, counts.get(cell.name))
+    ]
 
 
 def check_threads(wildcards):

@@ -3,6 +3,27 @@ SETTINGS = json.dumps(config, sort_keys=True)
 DOCUMENTS = config["documents"]
 
 
+checkpoint judge_precision:
+    input:
+        matrix.sources("scripts/judge_precision.py"),
+        "config/implementations.yaml",
+        expand("config/documents/{document}.yaml", document=DOCUMENTS),
+        records=FIRST_RECORDS,
+        environment=environment_record("report"),
+    output:
+        "results/processes.json",
+    log:
+        "results/logs/judge_precision.txt",
+    conda:
+        lambda w: environment("report")["conda"]
+    params:
+        settings=lambda w: SETTINGS,
+        python=lambda w, input: python("report"),
+    shell:
+        "{params.python} scripts/judge_precision.py --config {params.settings:q}"
+        " --output {output} 2>&1 | tee {log}"
+
+
 rule collect_records:
     input:
         matrix.sources("scripts/collect_records.py"),
@@ -10,7 +31,8 @@ rule collect_records:
         "config/implementations.yaml",
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
         published=matrix.published_files("*"),
-        records=RECORDS,
+        records=all_records,
+        processes=PROCESSES,
         environment=environment_record("report"),
     output:
         csv=report(
@@ -27,10 +49,11 @@ rule collect_records:
         lambda w: environment("report")["conda"]
     params:
         settings=lambda w: SETTINGS,
+        processes=lambda w, input: option("processes", input.processes),
         python=lambda w, input: python("report"),
     shell:
         "{params.python} scripts/collect_records.py --config {params.settings:q}"
-        " --csv {output.csv} --parquet {output.parquet} --context {output.context}"
+        " {params.processes} --csv {output.csv} --parquet {output.parquet} --context {output.context}"
         " 2>&1 | tee {log}"
 
 
