@@ -7,7 +7,7 @@ ifdef SET
 SETTINGS = --config '$(SET)'
 endif
 
-.PHONY: report plan html test format clean
+.PHONY: report plan html compare test format clean
 
 report: .venv/ready
 	$(SNAKEMAKE) --quiet rules $(SETTINGS)
@@ -17,6 +17,10 @@ plan: .venv/ready
 
 html: report
 	$(SNAKEMAKE) --report report.html $(SETTINGS)
+
+# make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
+compare: .venv/ready
+	@.venv/bin/python scripts/compare_runs.py $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
 test: .venv/ready
 	.venv/bin/ruff check .

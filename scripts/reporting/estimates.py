@@ -5,12 +5,12 @@ fresh processes they do not. Nothing is deleted: a noisy cell keeps its number a
 
 Intervals are t intervals of the logarithms of what processes took, as noise multiplies times. The bootstrap, which
 needs no such assumption, needs more processes than a cell has: simulated with the noise between processes of 331 cells
-on a virtual machine of two cores (2 to 3 % in the typical cell, more than 10 % in one of twenty), and with normal and
-one-sided noise, 95 % percentile intervals of the median contained the truth in 74 to 76 % of cases with three
-processes and in 93 to 94 % with five; t intervals in 94 to 98 % with any number from three on.
+on a virtual machine of two cores (2 % in the typical cell, 9 % in one of twenty), and with normal and one-sided
+noise, 95 % percentile intervals of the median contained it in 74 to 76 % of cases with three processes and in 93 to
+94 % with five; t intervals in 94 to 98 % with three, five and ten.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from matrix import LEAST_PROCESSES
 
 CONFIDENCE = 0.95
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
+LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 SPREAD_LIMIT = 0.10  # interquartile range over median
 INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
@@ -64,95 +65,41 @@ def processes_needed(processes: Sequence[Sequence[float]], target: float, most: 
 
 def medians(records: Sequence[dict]) -> list[float]:
     """What a cell's processes took, to compare it with another one: the median of each one's samples (s). A disturbed
-    batch does not move it, so it differs less between processes than their averages: by a quarter, in the cells
+    batch does not move it, so it differs less between processes than their averages: by 30 %, in the cells
     named above."""
     return [float(np.median(record["samples"])) for record in records]
 
 
-class Noise(NamedTuple):
-    """How much processes of one cell differ in a run: variance of the logarithm of their times, worth `degrees` of
-    freedom to each cell beside those of its own processes."""
-
-    degrees: float
-    variance: float
-
-
-UNKNOWN = Noise(0.0, 0.0)
-
-
-def noise(cells: Collection[Sequence[float]]) -> Noise:
-    """The noise of a run, from what the processes of each of its cells took.
-
-    Smyth's prior (2004, doi:10.2202/1544-6115.1027), known from gene expression, where thousands of genes have three
-    samples each: variances of cells scatter about a common one, and the less they do the more one learns from the
-    others. Maximum likelihood. Nothing is learned from fewer than ten cells with two processes.
-    """
-    repeated = [np.log(processes) for processes in cells if len(processes) > 1]
-    if len(repeated) < NOISE_CELLS:
-        return UNKNOWN
-    own = np.array([len(logarithms) - 1 for logarithms in repeated])
-    variances = np.maximum([np.var(logarithms, ddof=1) for logarithms in repeated], 1e-12)
-
-    def cost(parameters: np.ndarray) -> float:
-        degrees, variance = np.exp(parameters)
-        return -float(np.sum(stats.f.logpdf(variances / variance, own, degrees) - np.log(variance)))
-
-    start = np.log([4.0, np.median(variances)])
-    degrees, variance = np.exp(optimize.minimize(cost, start, method="Nelder-Mead").x)
-    return Noise(min(float(degrees), 1e4), float(variance))
-
-
 class Ratio(NamedTuple):
-    """Time of one cell over that of another, with its 95 % interval and the p value of being one (NaN: too few
-    processes), and what follows: `faster`, `slower` or `inconclusive`."""
+    """Time of one cell over that of another, its 95 % interval (NaN: too few processes), and what follows: `faster`,
+    `slower` or `inconclusive`."""
 
     ratio: float
     low: float
     high: float
-    p: float
     verdict: str
 
 
-def ratio(
-    cell: Sequence[float],
-    reference: Sequence[float],
-    cell_noise: Noise = UNKNOWN,
-    reference_noise: Noise = UNKNOWN,
-) -> Ratio:
+def ratio(cell: Sequence[float], reference: Sequence[float]) -> Ratio:
     """A cell's time over a reference's, from what the processes of either took (s): the one way to compare two cells.
 
-    Welch's t interval of the difference of mean logarithms. Fewer than three processes on a side give no interval and
-    the verdict `inconclusive`: a verdict needs more processes.
+    Welch's t interval of the difference of mean logarithms. With fewer than three processes on a side there is no
+    interval, and the verdict is `inconclusive`: a verdict needs more processes.
 
-    Where many cells are compared, the noise of the run that each comes from adds to what a cell's few processes tell.
-
-    Measured as above, share of verdicts between cells that do not differ (should be 5 %), with 3, 5, 10, and 3
-    against 10 processes: this 2 to 4, 2 to 5, 2 to 5, 3 to 6 %; with noise learned 2 to 6 % each; percentile bootstrap 18 to
-    21, 12 to 16, 9 to 12, 17 %; BCa bootstrap 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 %, but cannot give
-    a verdict with three processes.
+    Simulated as above, share of verdicts between cells that do not differ (should be 5 %), with 3, 5, 10, and 3
+    against 10 processes: 2 to 4, 2 to 5, 2 to 5, 3 to 7 %. Percentile bootstrap: 18 to 21, 12 to 16, 9 to 12, 17 %;
+    BCa: 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 % but needs four processes for a verdict.
     """
-    estimate = float(np.exp(np.mean(np.log(cell)) - np.mean(np.log(reference))))
-    if min(len(cell), len(reference)) < LEAST_PROCESSES:
-        return Ratio(estimate, np.nan, np.nan, np.nan, "inconclusive")
-    sides = []
-    for times, learned in ((cell, cell_noise), (reference, reference_noise)):
-        own = len(times) - 1
-        degrees = own + learned.degrees
-        variance = own * np.var(np.log(times), ddof=1) + learned.degrees * learned.variance
-        sides.append((variance / degrees / len(times), degrees))
-    squared = sum(variance for variance, _ in sides)
-    if squared == 0:  # not in measured times
-        return _judged(estimate, 0.0, float(estimate == 1))
-    degrees = squared**2 / sum(variance**2 / degrees for variance, degrees in sides)
-    error = np.sqrt(squared)
-    p = 2 * stats.t.sf(abs(np.log(estimate)) / error, degrees)
-    return _judged(estimate, stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error, p)
-
-
-def _judged(estimate: float, margin: float, p: float) -> Ratio:
-    low, high = float(estimate * np.exp(-margin)), float(estimate * np.exp(margin))
+    times, others = np.log(cell), np.log(reference)
+    estimate = float(np.exp(np.mean(times) - np.mean(others)))
+    if min(len(times), len(others)) < LEAST_PROCESSES:
+        return Ratio(estimate, np.nan, np.nan, "inconclusive")
+    low = high = estimate
+    if np.ptp(times) or np.ptp(others):
+        test = stats.ttest_ind(times, others, equal_var=False)
+        low, high = map(float, np.exp(test.confidence_interval(CONFIDENCE)))
     verdict = "faster" if high < 1 else "slower" if low > 1 else "inconclusive"
-    return Ratio(estimate, low, high, float(p), verdict)
+    return Ratio(estimate, low, high, verdict)
 
 
 def spread(samples: Sequence[float]) -> float:
@@ -314,38 +261,93 @@ def summary(table: pd.DataFrame) -> list[dict]:
     return found
 
 
+def _noise(variances: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:
+    """(degrees of freedom, variance) of the prior that variances of cells, known with `degrees` of freedom each, speak
+    for, by maximum likelihood: they scatter about a common one, and the less they do the more each learns from all."""
+
+    def cost(parameters: np.ndarray) -> float:
+        prior, variance = np.exp(parameters)
+        likelihoods = stats.f.logpdf(variances / variance, degrees, prior) - np.log(variance)
+        return -float(np.sum(likelihoods))
+
+    middle = np.log(np.median(variances))
+    bounds = [(np.log(0.1), np.log(1e3)), (middle - 20, middle + 20)]
+    found = optimize.minimize(cost, [np.log(4), middle], method="Nelder-Mead", bounds=bounds)
+    prior, variance = np.exp(found.x)
+    return float(prior), float(variance)
+
+
+def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(standard error, degrees of freedom) of each cell's log ratio, from the number of processes and the variance of
+    their log times, both (cells, 2 runs); NaN where a run has one process only."""
+    known = (counts > 1).all(axis=1)
+    own, variances = counts[known] - 1, np.maximum(variances[known], LEAST_VARIANCE)
+    level, prior, common = 1.0, 0.0, 0.0
+    if enough := known.sum() >= NOISE_CELLS:
+        ratios = variances[:, 1] / variances[:, 0] / stats.f.median(own[:, 1], own[:, 0])
+        level = np.median(ratios)
+    degrees = own.sum(axis=1)
+    pooled = (own * variances / [1, level]).sum(axis=1) / degrees
+    if enough:
+        prior, common = _noise(pooled, degrees)
+    moderated = (prior * common + degrees * pooled) / (prior + degrees)
+    error, freedom = np.full((2, len(counts)), np.nan)
+    error[known] = np.sqrt(moderated * ([1, level] / counts[known]).sum(axis=1))
+    freedom[known] = prior + degrees
+    return error, freedom
+
+
 def changes(
     before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]], relevant: float
 ) -> pd.DataFrame:
-    """What became of the cells that two runs measured, from what the processes of each took (s).
+    """What became of the cells that two runs measured: the way to compare many cells at once, each with itself.
 
-    before, after: {cell: `medians`}, of the same cells. A row a cell: `cell`, `before_s` and `after_s` (medians),
-    `ratio` of after to before, `low`, `high`, `adjusted` (p value, see below) and `verdict`: `regression` or
-    `improvement`, where the ratio differs from one significantly and by more than `relevant` (0.05: 5 %); `same`,
-    where its interval lies within that; else `inconclusive`.
+    before, after: {cell: what its processes took (s)}, of the same cells. A row a cell: `cell`, `before_s` and
+    `after_s` (medians over processes), `processes` (of the run with fewer), `ratio` of after to before, `low` and
+    `high` (its 95 % interval), `adjusted` (p value) and `verdict`: `regression` or `improvement`, where the ratio
+    differs from one significantly and by more than `relevant` (0.05: 5 %); `same`, where the interval lies within
+    that; else `inconclusive`, as where a run has one process only.
 
-    p values are adjusted by Benjamini and Hochberg's procedure: of the cells named, 5 % are expected to be
-    false alarms; where nothing differs, 5 % of comparisons name any cell, however many there are. Simulated as
-    above with 100 cells and 5 % relevant: 0 to 5 % with 3, 5 or 10 processes on both sides, up to 10 % with 3 against 10.
+    A cell's few processes tell little of their noise. All cells tell more: variances are drawn towards what they have in
+    common (Smyth 2004, doi:10.2202/1544-6115.1027: thousands of genes, three samples each), once those of the second
+    run are brought to the level of the first, as its machine may be a noisier one.
+
+    p values are adjusted as Benjamini and Hochberg do: of the cells named, 5 % are expected to be false alarms, and
+    where nothing differs, 5 % of comparisons name any cell, however many cells they have. Simulated as above with
+    100 cells, none of which differs: 0 to 5 % of comparisons name a regression, with 2, 3, 5, 10 and 3 against 10 processes
+    and with as many as `processes_needed` says, in runs of equal noise and with one twice as noisy.
     """
-    noises = noise(before.values()), noise(after.values())
-    found = {cell: ratio(after[cell], times, *noises[::-1]) for cell, times in before.items()}
-    table = pd.DataFrame(found.values(), columns=Ratio._fields).drop(columns="verdict")
-    table.insert(0, "cell", list(found))
-    table.insert(1, "before_s", [float(np.median(before[cell])) for cell in found])
-    table.insert(2, "after_s", [float(np.median(after[cell])) for cell in found])
-    known = table["p"].notna()
-    table["adjusted"] = np.nan
-    if known.any():
-        table.loc[known, "adjusted"] = stats.false_discovery_control(table.loc[known, "p"])
-    significant, limit = table["adjusted"] <= 1 - CONFIDENCE, 1 + relevant
-    table["verdict"] = np.select(
-        [
-            significant & (table["ratio"] > limit),
-            significant & (table["ratio"] < 1 / limit),
-            (table["high"] <= limit) & (table["low"] >= 1 / limit),
-        ],
-        ["regression", "improvement", "same"],
-        "inconclusive",
+    pairs = [(np.log(old), np.log(after[cell])) for cell, old in before.items()]
+    counts = np.array([[len(run) for run in pair] for pair in pairs]).reshape(-1, 2)
+    variances = [
+        [np.var(run, ddof=1) if len(run) > 1 else np.nan for run in pair] for pair in pairs
+    ]
+    change = np.array([np.mean(new) - np.mean(old) for old, new in pairs])
+    error, degrees = _errors(counts, np.reshape(variances, (-1, 2)))
+    margin = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
+    p = 2 * stats.t.sf(np.abs(change) / error, degrees)
+    adjusted = np.full(len(p), np.nan)
+    adjusted[~np.isnan(p)] = stats.false_discovery_control(p[~np.isnan(p)])
+    low, high = np.exp(change - margin), np.exp(change + margin)
+    significant, limit = adjusted <= 1 - CONFIDENCE, np.log1p(relevant)
+    return pd.DataFrame(
+        {
+            "cell": list(before),
+            "before_s": [float(np.median(times)) for times in before.values()],
+            "after_s": [float(np.median(after[cell])) for cell in before],
+            "processes": counts.min(axis=1),
+            "ratio": np.exp(change),
+            "low": low,
+            "high": high,
+            "adjusted": adjusted,
+            "verdict": np.select(
+                [
+                    significant & (change > limit),
+                    significant & (change < -limit),
+                    (low >= np.exp(-limit)) & (high <= np.exp(limit)),
+                ],
+                ["regression", "improvement", "same"],
+                "inconclusive",
+            ),
+        }
     )
-    return table.drop(columns="p")
