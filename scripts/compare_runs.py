@@ -87,7 +87,7 @@ def load(folder: Path) -> Run:
 def statuses(a: Run, b: Run) -> pd.DataFrame:
     """Cells of both tables whose status differs: `status_a`, `status_b`, `reason` of the one that is not ok, and
     whether it is a `regression`, a number that is lost by a failure."""
-    both = a.cells.join(b.cells[["status", "reason"]], how="inner", rsuffix="_b")
+    both = a.cells.join(b.cells[["status", "reason"]].add_suffix("_b"), how="inner")
     changed = both[both["status"] != both["status_b"]].copy()
     changed["regression"] = (changed["status"] == "ok") & changed["status_b"].isin(RETRIED)
     changed["reason"] = changed["reason_b"].where(changed["status_b"] != "ok", changed["reason"])
@@ -146,9 +146,8 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         relevant,
     )
     order = ["regression", "improvement", "inconclusive", "same"]
-    found = found.sort_values(
-        "verdict", key=lambda verdicts: verdicts.map(order.index), kind="stable"
-    )
+    found["rank"] = found["verdict"].map(order.index)
+    found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
     changed = statuses(a, b)
     return {
         "a": a,
@@ -204,7 +203,7 @@ def main() -> None:
     if arguments.output:
         arguments.output.write_text(text)
     else:
-        print(text)
+        sys.stdout.write(text)
     if found["regressions"]:
         print("Regressions:", *found["regressions"], sep="\n  ", file=sys.stderr)
         sys.exit(1 if arguments.fail else 0)

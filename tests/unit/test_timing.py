@@ -60,6 +60,7 @@ def test_number_of_batches(
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == expected
     assert set(found["warmup"] + found["samples"]) == {seconds}
+    assert set(found["frequency"]) == {"before", "after"}
 
 
 class Recorder:

@@ -1,0 +1,180 @@
+"""Two results folders side by side: what is named, and with which exit status."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import compare_runs
+from matrix import Cell
+
+from . import hand_made
+
+SLOWER = hand_made.cells("stacked-lm")[5]
+BROKEN = hand_made.cells("stacked-lm")[9]
+
+
+def noisy(seed: int, also: hand_made.Change = lambda *_: None) -> hand_made.Change:
+    """Processes that differ by 1 %, and one more change."""
+    random = np.random.default_rng(seed)
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        factor = np.exp(0.01 * random.standard_normal())
+        record["samples"] = [factor * seconds for seconds in record["samples"]]
+        also(cell, process, record)
+
+    return change
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Makes results folders, with three processes a cell."""
+
+    def make(change: hand_made.Change) -> Path:
+        folder = tmp_path_factory.mktemp("project")
+        with pytest.MonkeyPatch.context() as patch:
+            hand_made.project(folder, change, processes=3)
+            hand_made.collect(folder, patch, processes=3)
+        return folder / "results"
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def before(results: Callable[..., Path]) -> Path:
+    return results(noisy(1))
+
+
+def compare(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, *arguments: object
+) -> tuple[int, str, str]:
+    """(exit status, standard output, standard error) of compare_runs.py."""
+    monkeypatch.setattr("sys.argv", ["compare_runs.py", *map(str, arguments)])
+    status = 0
+    try:
+        compare_runs.main()
+    except SystemExit as stop:
+        status = stop.code
+    return status, *capsys.readouterr()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
+    return lambda *arguments: compare(monkeypatch, capsys, *arguments)
+
+
+def line(page: str, cell: Cell) -> str:
+    """The row of a cell in the first table that has one."""
+    return next(row for row in page.splitlines() if row.startswith(f"| `{cell.name}`"))
+
+
+def slower(cell: Cell, process: int, record: dict) -> None:
+    if cell == SLOWER:
+        record["samples"] = [1.1 * seconds for seconds in record["samples"]]
+
+
+def broken(cell: Cell, process: int, record: dict) -> None:
+    if cell == BROKEN:
+        hand_made.bad("failed", "RuntimeError: no kernel | image")(record)
+
+
+def test_planted_regression_is_named(results: Callable[..., Path], before: Path, run) -> None:
+    after = results(noisy(2, slower))
+    status, page, errors = run(before, after)
+    assert (status, errors) == (0, f"Regressions:\n  {SLOWER.name}\n")
+    assert "**regression**" in line(page, SLOWER)
+    assert page.count("**regression**") == 1
+    assert "regressions: 1, improvements: 0" in page
+    assert run("--fail", before, after)[0] == 1
+    assert run("--fail", after, before)[0] == 0  # the other way round it is an improvement
+    assert "**improvement**" in line(run(after, before)[1], SLOWER)
+    assert run("--fail", "--relevant", 20, before, after)[0] == 0
+
+
+def test_runs_that_do_not_differ(results: Callable[..., Path], before: Path, run) -> None:
+    for other in (before, results(noisy(3))):
+        status, page, errors = run("--fail", before, other)
+        assert (status, errors) == (0, "")
+        assert "regressions: 0, improvements: 0" in page
+        assert "What differs" not in page and "Status" not in page.split("##")[1]
+
+
+def test_number_lost_by_a_failure_is_a_regression(
+    results: Callable[..., Path], before: Path, run
+) -> None:
+    after = results(noisy(4, broken))
+    status, page, errors = run("--fail", before, after)
+    assert (status, errors) == (1, f"Regressions:\n  {BROKEN.name}\n")
+    assert line(page, BROKEN).endswith(
+        "| ok | failed | **regression** | RuntimeError: no kernel \\| image |"
+    )
+    assert run("--fail", after, before)[0] == 0
+
+
+def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
+    def elsewhere(cell: Cell, process: int, record: dict) -> None:
+        record["machine"] = hand_made.MACHINE | {"machine": "other-8c-def456"}
+        packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
+        record["environment"] = record["environment"] | {"packages": packages}
+        if cell == SLOWER:
+            record["benchmark"] = record["benchmark"] | {"hidden": 7}
+
+    status, page, _ = run("--fail", before, results(noisy(5, elsewhere)))
+    assert status == 0
+    assert "The machines differ" in page
+    assert "| machine | test-2c-abc123 | other-8c-def456 |" in page
+    assert "| `pytorch`: numpy | 2.0 | 2.1 |" in page
+    assert "`tensorflow`: numpy" not in page
+    assert f"- `{SLOWER.name}`: the benchmark's parameters differ." in page
+
+
+def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
+    other = shutil.copytree(before, tmp_path / "results")
+    (other / "cells.parquet").unlink()  # the table in its other form
+    table = (other / "cells.csv").read_text().splitlines(keepends=True)
+    rows = [row for row in table if f",{SLOWER.implementation},{SLOWER.environment}," not in row]
+    (other / "cells.csv").write_text("".join(rows))
+    status, page, _ = run("--fail", before, other)
+    assert status == 0
+    assert f"- `{SLOWER.name}` is in A only: the other has no such row." in page
+    assert f"- `{SLOWER.name}` is in B only: the other has no such row." in run(other, before)[1]
+
+
+def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:
+    output = tmp_path / "comparison.md"
+    assert run("--output", output, before, before) == (0, "", "")
+    assert output.read_text() == run(before, before)[1]
+
+
+def rewritten(path: Path, **changes: object) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no context.json"),
+        (
+            lambda folder: [(folder / f"cells.{kind}").unlink() for kind in ("csv", "parquet")],
+            "is no results folder: it has neither cells.parquet nor cells.csv",
+        ),
+        (lambda folder: shutil.rmtree(folder / "records"), "is incomplete: there is no "),
+        (
+            lambda folder: rewritten(folder.parent / SLOWER.record(2), schema_version=2),
+            "has record schema 2, this workflow reads 1",
+        ),
+        (lambda folder: (folder / "context.json").write_text("{"), "is damaged"),
+    ],
+)
+def test_folder_that_cannot_be_compared(
+    damage: Callable[[Path], object], message: str, before: Path, tmp_path: Path, run
+) -> None:
+    other = shutil.copytree(before, tmp_path / "results")
+    damage(other)
+    status, page, errors = run(before, other)
+    assert (status, page) == (2, "")
+    assert str(other) in errors and message in errors
+    assert errors.count("\n") == 1
