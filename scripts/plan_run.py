@@ -78,6 +78,8 @@ def main() -> None:
         if total
         else "No earlier record: how long it takes is not known."
     )
+    if "judge_precision" in pending:
+        console.print("Not counted: further processes of cells whose intervals turn out too wide.")
 
 
 if __name__ == "__main__":

@@ -172,7 +172,7 @@ def test_overrides_of_a_document() -> None:
 
 
 def test_paths_of_a_cell() -> None:
-    assert CELL.check == "results/checks/pytorch/lm/pytorch/fine-grained/training-cpu.json"
+    assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
     assert CELL.record(2) == "results/records/pytorch/lm/pytorch/fine-grained/training-cpu-2.json"
     assert (
         matrix.implementation_file(CELL.implementation)

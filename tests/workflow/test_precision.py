@@ -19,6 +19,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         implementation("noisy", "plain") | {"phases": ["forward"]},
     ]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    project.path("config/claims.yaml").write_text("[]")  # those of the project name other styles
     protocol = yaml.safe_load(project.path("tiny.yaml").read_text())["protocol"]
     project.configure("tiny.yaml", protocol=protocol | PROTOCOL)
     return project
