@@ -171,6 +171,7 @@ def main() -> None:
             "corpus": corpus,
             "threads": sorted(tally),
             "ratios": ratios,
+            "then_and_now": estimates.then_and_now(table),
             "contradictions": contradictions,
             "claims": claims.by_document(matrix.claims(), table, contradictions),
         },

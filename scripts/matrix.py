@@ -6,6 +6,7 @@ Read by the workflow to plan and by the collector to know every row that has to 
 import ast
 import functools
 import itertools
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,6 +84,21 @@ def takes_part(patterns: list[str], name: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
+def environments(entry: dict, benchmark: str) -> list[str]:
+    """The environments that an implementation is measured in on a benchmark: those it lists, or of
+    {environment: benchmarks} those whose benchmarks it is one of."""
+    named = entry["environments"]
+    if isinstance(named, list):
+        return named
+    return [name for name, patterns in named.items() if takes_part(patterns, benchmark)]
+
+
+def today(environment: str) -> str:
+    """The environment of today that one of the time stands beside, `pytorch` for `pytorch-2019`; of one of
+    today, itself."""
+    return re.sub(r"-\d{4}$", "", environment)
+
+
 def shows(table: dict, family: str, device: str, benchmark: str) -> bool:
     """Whether one of a document's tables has rows of a family, on a device, for a benchmark."""
     return (
@@ -105,7 +121,7 @@ def cells_of(name: str) -> Iterator[Cell]:
                 continue
             asked = document(name)["benchmarks"][benchmark].get("phases", document(name)["phases"])
             phases = [phase for phase in asked if phase in entry.get("phases", PHASES)]
-            for environment, phase in itertools.product(entry["environments"], phases):
+            for environment, phase in itertools.product(environments(entry, benchmark), phases):
                 yield Cell(benchmark, entry["implementation"], environment, phase, device)
 
 
@@ -116,7 +132,10 @@ def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | N
     how = protocol_of(config, document_name)
     if not (
         takes_part(how["benchmarks"], cell.benchmark)
-        and takes_part(how["implementations"], cell.implementation)
+        and (
+            takes_part(how["implementations"], cell.implementation)
+            or takes_part(how["implementations"], f"{cell.implementation} in {cell.environment}")
+        )
     ):
         return "not-run", (
             "left out by this protocol (`overrides`); the published one measures it: "

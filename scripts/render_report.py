@@ -182,6 +182,11 @@ def main() -> None:
                 for found in context["ratios"]
                 if found["document"] == name
             ],
+            then_and_now=[
+                found | matrix.implementation(found["implementation"])
+                for found in context["then_and_now"]
+                if found["document"] == name and found["device"] in context["config"]["devices"]
+            ],
             protocol=matrix.protocol_of(context["config"], name)["protocol"],
             published=published(name),
             tables=tables(document, own),

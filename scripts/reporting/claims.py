@@ -9,7 +9,6 @@ A claim is one or more cases, and a case a ratio that has to keep a bound:
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,8 +87,7 @@ def number_of(path: str) -> str:
 
 def generation(environment: str) -> str:
     """`pytorch-2019` -> `2019`, `pytorch` -> `now`"""
-    match = re.search(r"-(\d{4})$", environment)
-    return match[1] if match else "now"
+    return environment.removeprefix(matrix.today(environment))[1:] or "now"
 
 
 def _combinations(choices: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:

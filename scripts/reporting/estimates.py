@@ -19,6 +19,8 @@ from scipy import optimize, stats
 
 from matrix import LEAST_PROCESSES
 
+import matrix
+
 CONFIDENCE = 0.95
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
@@ -216,10 +218,11 @@ RELATIONS = {
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
     """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
-    ceilings, where the same benchmark, phase and device has them."""
+    ceilings, all of today, where the same benchmark, phase and device has them."""
     key = ["benchmark", "phase", "device"]
+    of_today = table[table["environment"] == table["environment"].map(matrix.today)]
     for column, implementations in RELATIONS.items():
-        others = table[table["implementation"].isin(implementations)]
+        others = of_today[of_today["implementation"].isin(implementations)]
         fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
         joined = table[key].merge(fastest, on=key, how="left")
         table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
@@ -239,14 +242,36 @@ def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.Dat
     return table
 
 
+def then_and_now(table: pd.DataFrame) -> list[dict]:
+    """Every cell of an environment of the time beside the same implementation's in today's.
+
+    [{"document", "benchmark", "implementation", "phase", "device"; "environment", "status",
+    "framework_version" and "wall_s", each followed by `_then` and by `_now`; "ratio": wall time then over now;
+    "inconclusive": whether the intervals around the two overlap}], None for what was not measured.
+    """
+    key = ["document", "benchmark", "implementation", "phase", "device"]
+    shown = ["environment", "status", "framework_version", "wall_s", "wall_low_s", "wall_high_s"]
+    cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
+    then, now = (
+        cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
+    )
+    pairs = then.merge(now, on=[*key, "today"], suffixes=("_then", "_now"))
+    pairs["ratio"] = pairs["wall_s_then"] / pairs["wall_s_now"]
+    pairs["inconclusive"] = (pairs["wall_low_s_then"] <= pairs["wall_high_s_now"]) & (
+        pairs["wall_low_s_now"] <= pairs["wall_high_s_then"]
+    )
+    pairs = pairs.drop(columns=["today", *pairs.filter(regex="low|high")])
+    return pairs.astype(object).where(pairs.notna(), None).to_dict("records")
+
+
 def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
-    [{"document", "implementation", "device", "group": `layer` of `layer-32x8x32`, "shapes": how many,
+    [{"document", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes": how many,
     and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
     """
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
-    keys = ["document", "implementation", "device", "group"]
+    keys = ["document", "implementation", "environment", "device", "group"]
     found = []
     grouped = forward.assign(group=forward["benchmark"].str.split("-").str[0])
     for names, rows in grouped.groupby(keys, sort=False):

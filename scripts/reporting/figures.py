@@ -45,7 +45,9 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
     """
     phases = list(dict.fromkeys(cells["phase"]))
     rows = cells[["family", "implementation", "environment", "label"]].drop_duplicates()[::-1]
-    names = [f"{row.label}  ({row.family})" for row in rows.itertuples()]
+    several = rows["implementation"].duplicated(keep=False)  # one row an environment
+    names = rows["label"] + "  (" + rows["family"] + ")"
+    names += (", " + rows["environment"]).where(several, "")
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             1, len(phases), figsize=(10, 1.3 + 0.34 * len(rows)), sharey=True, layout="constrained"

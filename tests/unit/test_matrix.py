@@ -171,6 +171,24 @@ def test_overrides_of_a_document() -> None:
     assert status == "not-run" and "documents='[tvm-lstm]'" in reason
 
 
+def test_environments_of_the_time_take_part_in_some_benchmarks_and_in_a_selection() -> None:
+    """The document's own benchmark is measured in them, departures from the protocol are not."""
+    then = [cell for cell in matrix.cells_of("stacked-lm") if cell.environment.endswith("-2019")]
+    assert {cell.benchmark for cell in then} == {"stacked-lm"}
+    assert {"pytorch/fused", "tensorflow/graph-xla"} < {cell.implementation for cell in then}
+    config = configuration(
+        overrides={"stacked-lm": {"implementations": ["* in pytorch", "pytorch/fused"]}}
+    )
+    chosen = {(cell.implementation, cell.environment) for cell in matrix.cells(config)}
+    assert {environment for _, environment in chosen} == {"pytorch", "pytorch-2019"}
+    assert [name for name, environment in chosen if environment != "pytorch"] == ["pytorch/fused"]
+
+
+def test_today() -> None:
+    assert matrix.today("keras-2018") == "keras"
+    assert matrix.today("pytorch") == "pytorch"
+
+
 def test_paths_of_a_cell() -> None:
     assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
     assert CELL.record(2) == "results/records/pytorch/lm/pytorch/fine-grained/training-cpu-2.json"

@@ -71,7 +71,8 @@ def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
 def test_published_numbers_stand_beside(table: pd.DataFrame) -> None:
     published = pd.read_csv("config/published/001-stacked-lm.csv")
     row = table.merge(published, on=["benchmark", "implementation", "phase", "device"])
-    assert len(row) == len(published)
+    today = row["environment"] == row["environment"].map(matrix.today)
+    assert today.sum() == (~today).sum() == len(published)
     assert row.published_wall_s.tolist() == row.wall_s_y.tolist()
 
 
@@ -101,17 +102,18 @@ def test_pages_show_every_row_with_its_status(folder: Path, table: pd.DataFrame)
     assert len(measured) == len(expected)
     for printed, row in zip(measured, expected, strict=True):
         if row.status == "ok":
-            assert printed[1] == f"{row.wall_s:.4f}"
+            assert printed[1:3] == [f"{row.environment} 9.8.7", f"{row.wall_s:.4f}"]
         else:
-            assert printed[1] == f"*{row.status}*"
-            assert not any(printed[2:-1])
+            assert printed[1:3] == [row.environment, f"*{row.status}*"]
+            assert not any(printed[3:-1])
         published = "–" if pd.isna(row.published_wall_s) else f"{row.published_wall_s:.4f}"
         assert printed[-1] == published
 
 
 def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.DataFrame) -> None:
     """In the page as in the table: over the same implementation's time under the protocol."""
-    cells = table[table.device == "cpu"].set_index(["benchmark", "implementation", "phase"])
+    cells = table[(table.device == "cpu") & ~table.environment.str.endswith("-2019")]
+    cells = cells.set_index(["benchmark", "implementation", "phase"])
     name = "stacked-lm-gradients-recorded"
     departed = cells.loc[name, "pytorch/fused", "forward"]
     ratio = departed.wall_s / cells.loc["stacked-lm", "pytorch/fused", "forward"].wall_s
@@ -124,6 +126,19 @@ def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.D
     assert ["*out-of-memory*" in row for row in lost] == [True, False]
 
 
+def test_then_stands_beside_now(folder: Path, table: pd.DataFrame) -> None:
+    page = (folder / "results" / "report" / "stacked-lm.md").read_text()
+    printed = [row for row in rows(page) if row[2].startswith("pytorch-2019")]
+    cells = table[(table.device == "cpu") & (table.benchmark == "stacked-lm")]
+    wall = cells.set_index(["implementation", "environment", "phase"])["wall_s"]
+    then, now = (wall["pytorch/fused", name, "training"] for name in ("pytorch-2019", "pytorch"))
+    row = ["fused", "PyTorch nn.LSTM (entire-training)", "pytorch-2019 9.8.7", f"{then:.4f}"]
+    row += ["pytorch 9.8.7", f"{now:.4f}", f"{then / now:.2f}"]
+    assert row in printed
+    lost = ["static-cell", "PyTorch (entire-training)", "pytorch-2019", "*incorrect*"]
+    assert [*lost, "pytorch", "*incorrect*", "–"] in printed
+
+
 @pytest.mark.parametrize("key", REASONS)
 def test_reasons_are_printed(folder: Path, key: tuple[str, str]) -> None:
     for name in ("stacked-lm", "index"):
@@ -134,7 +149,7 @@ def test_reasons_are_printed(folder: Path, key: tuple[str, str]) -> None:
 def test_a_pipe_in_a_reason_breaks_no_table(folder: Path) -> None:
     page = (folder / "results" / "report" / "index.md").read_text()
     found = [row for row in rows(page) if "`tensorflow/eager-cell`" in row]
-    assert [len(row) for row in found] == [8]
+    assert [len(row) for row in found] == [8, 8]  # one an environment
 
 
 @pytest.mark.parametrize("name", ["stacked-lm.md", "index.md", "stacked-lm.html", "index.html"])
@@ -185,11 +200,12 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     hand_made.project(tmp_path, lose_one, processes=3)
     hand_made.collect(tmp_path, monkeypatch, processes=3)
-    table = pd.read_csv("results/cells.csv").set_index(["implementation", "phase", "device"])
-    lost = table.loc["tensorflow/eager-fine-grained", "forward", "cpu"]
+    table = pd.read_csv("results/cells.csv")
+    table = table.set_index(["implementation", "environment", "phase", "device"])
+    lost = table.loc["tensorflow/eager-fine-grained", "tensorflow", "forward", "cpu"]
     assert (lost.status, lost.processes) == ("failed", 2)
     assert pd.isna(lost.wall_s)
-    kept = table.loc["tensorflow/graph-unrolled", "forward", "cpu"]
+    kept = table.loc["tensorflow/graph-unrolled", "tensorflow", "forward", "cpu"]
     assert (kept.status, kept.processes, kept.interval) == ("ok", 3, "confidence")
     assert kept.wall_low_s < kept.wall_s < kept.wall_high_s
 
@@ -197,7 +213,7 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in ("stacked-lm.md", "index.md"):
         assert "stand-in" not in Path("results/report", name).read_text()
     page = Path("results/report/stacked-lm.md").read_text()
-    headers = [row for row in rows(page) if row[1:2] == ["Wall time (s)"]]
+    headers = [row for row in rows(page) if row[2:3] == ["Wall time (s)"]]
     of_first_table = headers[0]
     assert "95 % interval (s)" in of_first_table  # although its first row has no number
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from .conftest import ENVIRONMENT, Project, implementation, make_project
+from .conftest import Project, implementation, make_project
 
 FAILING = """\
 from .model import Model
@@ -84,14 +84,17 @@ def test_wrong_gradient_closes_the_gate(project: Project) -> None:
 
 
 def test_missing_interpreter_costs_its_own_rows_only(project: Project) -> None:
-    add(project, "loop", "ancient")
-    text = ENVIRONMENT.format(name="ancient", numpy="1.0").replace(">=3.11,<4", "==3.2.*")
-    project.path("envs/ancient.yaml").write_text(text)
+    add(project, "loop", "plain-2012")
+    text = project.path("envs/pytorch-2019.yaml").read_text()
+    assert "- python =3.7\n" in text
+    project.path("envs/plain-2012.yaml").write_text(text.replace("=3.7\n", "=3.2\n"))
     project.snakemake()
     found = rows(project, "loop")
-    ancient = found[found["environment"] == "ancient"]
+    ancient = found[found["environment"] == "plain-2012"]
     assert set(ancient["status"]) == {"unsupported"}
     assert "no Python ==3.2.* on this machine" in ancient["reason"].iloc[0]
+    page = project.path("results/report/tiny.md").read_text()
+    assert "| plain-2012 | *unsupported* | plain 2" in page  # then, beside now
     assert set(found[found["environment"] == "plain"]["status"]) == {"ok"}
     assert project.stale() == set()  # nothing has changed: it would not be there now either
 

@@ -1,9 +1,10 @@
 """Fine-grained operators under TorchScript: layers, time loop and cell scripted as one function.
 
-TorchScript 1.3 has been seen to differentiate scripted loops of primitive operators wrongly, without
-a word, unless inside torch.jit.optimized_execution(False). This function it differentiates exactly
-(every batch of the check, and at the timed shape against eager mode), in two thirds of the time it
-takes with the optimiser off. A change to `lstm_stack` must pass the check under 1.3 again.
+TorchScript 1.3 differentiates a scripted loop of primitive operators wrongly, without a word, where it
+knows that the state before the loop needs no gradient, as of an argument
+(tests/contract/planted_torchscript.py): it takes that for true of every step. This function makes its
+state itself and is differentiated exactly, in two thirds of the time it takes inside
+torch.jit.optimized_execution(False). A change to it must pass the check under 1.3 again.
 """
 
 import torch

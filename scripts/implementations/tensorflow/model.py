@@ -219,7 +219,8 @@ def configure(device, threads):
     gpus = tf.config.experimental.list_physical_devices("GPU")
     if device == "gpu":
         if not gpus:
-            raise Unsupported("TensorFlow %s sees no GPU" % tf.__version__)
+            build = "" if tf.test.is_built_with_cuda() else ": this build has no CUDA"
+            raise Unsupported("TensorFlow %s sees no GPU%s" % (tf.__version__, build))
         gpus = gpus[:1]  # visible, it is where ops are placed by default
         tf.config.experimental.set_visible_devices(gpus, "GPU")
         tf.config.experimental.set_memory_growth(gpus[0], True)  # so that the peak means something
