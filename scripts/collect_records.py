@@ -11,11 +11,9 @@ import pandas as pd
 
 import matrix
 import settings
-from kernels.workload import spec_of
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
-from measurement.workload import Workload
-from reporting import claims, consistency, estimates
+from reporting import claims, consistency, estimates, tradeoff
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
 
@@ -25,7 +23,8 @@ COLUMNS = [
     *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "tuning_s", "tuning_start_s", "trials"),
+    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "ceiling_sequences_per_s"),
+    *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
@@ -66,7 +65,7 @@ def row(cell: Cell, records: list[dict]) -> dict:
         found["framework_version"] = good[0]["framework"]["framework_version"]
         found |= estimates.cell(good, good[0]["benchmark"]["batch"])
         if cell.phase == "forward":
-            operations = spec_of(Workload(good[0]["benchmark"], None, seed=0)).flops
+            operations = tradeoff.flops(good[0]["benchmark"])
             found["gflops"] = operations / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
@@ -139,15 +138,13 @@ def main() -> None:
                 tally.add(record["threads"])
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
-    table = estimates.relate(table)
-    table = estimates.relate_to_baseline(
-        table,
-        {
-            name: parameters["baseline"]
-            for name, parameters in matrix.benchmarks(config["documents"]).items()
-            if "baseline" in parameters
-        },
-    )
+    baselines = {
+        name: parameters["baseline"]
+        for name, parameters in matrix.benchmarks(config["documents"]).items()
+        if "baseline" in parameters
+    }
+    table = estimates.relate_to_baseline(estimates.relate(table), baselines)
+    table = tradeoff.ceilings(table)
     ratios = estimates.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
@@ -171,6 +168,8 @@ def main() -> None:
             "corpus": corpus,
             "threads": sorted(tally),
             "ratios": ratios,
+            "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),
+            "break_even": tradeoff.break_even(followed),
             "contradictions": contradictions,
             "claims": claims.by_document(matrix.claims(), table, contradictions),
         },

@@ -5,6 +5,7 @@ Computes nothing: every number here was measured, or estimated in reporting/esti
 
 import argparse
 import base64
+import itertools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -132,7 +133,9 @@ def main() -> None:
     arguments = parser.parse_args()
     context = read_json(arguments.context)
     cells = pd.read_parquet(arguments.cells)
-    entries = pd.DataFrame(matrix.implementations())[["implementation", "label", "family", "does"]]
+    entries = pd.DataFrame(matrix.implementations()).reindex(
+        columns=["implementation", "label", "family", "flexibility", "does"]
+    )
     labels = dict(zip(entries["implementation"], entries["label"], strict=True))
     cells = cells.merge(entries, on="implementation", how="left")
     environment = jinja2.Environment(
@@ -164,24 +167,24 @@ def main() -> None:
     for name in context["config"]["documents"]:
         document, own = matrix.document(name), cells[cells["document"] == name]
         drawn = []
-        for device in context["config"]["devices"]:
-            stem = Path("figures") / f"{name}-{device}"
+        for figure, device in itertools.product(document["figures"], context["config"]["devices"]):
+            stem = Path("figures") / f"{name}-{figure['draws']}-{device}"
             title = f"{document['title']} ({device.upper()})"
-            patterns = document["figure"].get("benchmarks", ["*"])
+            patterns = figure.get("benchmarks", ["*"])
             shown = own["benchmark"].map(lambda name: matrix.takes_part(patterns, name))  # noqa: B023
-            draw = getattr(figures, document["figure"]["draws"])
+            draw = getattr(figures, figure["draws"])
             alternative = draw(
                 own[shown & (own["device"] == device)], title, arguments.folder / stem
             )
-            drawn.append({"file": f"{stem}.svg", "text": alternative})
+            drawn.append({"draws": figure["draws"], "file": f"{stem}.svg", "text": alternative})
         write(
             name,
             document=document,
-            ratios=[
-                found | {"label": labels[found["implementation"]]}
-                for found in context["ratios"]
-                if found["document"] == name
-            ],
+            labels=labels,
+            **{
+                key: [entry for entry in context[key] if entry["document"] == name]
+                for key in ("ratios", "overheads", "break_even")
+            },
             protocol=matrix.protocol_of(context["config"], name)["protocol"],
             published=published(name),
             tables=tables(document, own),

@@ -35,7 +35,7 @@ DEPARTING = [
     and matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
     for phase in changed.get("phases", matrix.PHASES)
 ]
-FORWARD_ONLY = {"ceiling", "library"}  # families on bare layers
+FORWARD_ONLY = {"ceiling", "library"}  # families
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
 
 

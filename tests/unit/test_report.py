@@ -160,12 +160,13 @@ def test_the_first_section_is_the_verdict_on_every_claim(folder: Path) -> None:
 
 
 def test_figure_is_in_the_page(folder: Path) -> None:
-    figure = folder / "results" / "report" / "figures" / "stacked-lm-cpu.svg"
-    text = figure.read_text()
-    assert "incorrect" in text and "PyTorch" in text
-    assert figure.with_suffix(".png").stat().st_size > 10_000
+    for name in ("trade_off", "wall_time"):
+        figure = folder / "results" / "report" / "figures" / f"stacked-lm-{name}-cpu.svg"
+        text = figure.read_text()
+        assert "incorrect" in text and "PyTorch" in text
+        assert figure.with_suffix(".png").stat().st_size > 10_000
     page = (folder / "results" / "report" / "stacked-lm.html").read_text()
-    assert page.count('src="data:image/svg+xml;base64,') == 1
+    assert page.count('src="data:image/svg+xml;base64,') == 2
     assert "<table>" in page and "Abacus 9000" in page
 
 
