@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import zipfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -102,6 +103,17 @@ def shared(settings: list[dict]) -> dict:
     return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
 
 
+def pack(records: list[str], archive: str) -> None:
+    """All records into one file, so that raw samples go where a report goes; equal ones give equal files."""
+    temporary = Path(archive + ".tmp")
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in records:
+            member = zipfile.ZipInfo(path.removeprefix("results/"))  # dated 1980
+            member.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(member, Path(path).read_bytes())
+    temporary.replace(archive)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -110,21 +122,21 @@ def main() -> None:
     parser.add_argument("--csv", required=True)
     parser.add_argument("--parquet", required=True)
     parser.add_argument("--context", required=True)
+    parser.add_argument("--records", required=True, help="the archive of all records")
     arguments = parser.parse_args()
     config = arguments.config
     validator = jsonschema.Draft202012Validator(settings.schema("record"))
 
     rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
-    settings_of = defaultdict(list)
+    settings_of, paths = defaultdict(list), []
     for name in config["documents"]:
         for cell in matrix.cells_of(name):
             if reason := matrix.why_not(cell, name, config):
                 rows.append({"document": name, **absent(cell, *reason)})
                 continue
-            records = [
-                read_record(cell.record(process), validator)
-                for process in matrix.processes(config, name)
-            ]
+            own = [cell.record(process) for process in matrix.processes(config, name)]
+            records = [read_record(path, validator) for path in own]
+            paths += own
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
@@ -151,6 +163,7 @@ def main() -> None:
     table["flags"] = table["flags"].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
         table[column] = table[column].astype("Int64")
+    pack(paths, arguments.records)
     temporary = Path(arguments.csv + ".tmp")
     table.to_csv(temporary, index=False)
     temporary.replace(arguments.csv)

@@ -79,7 +79,7 @@ def slug(heading: str) -> str:
 
 
 def page(markdown: str, folder: Path) -> str:
-    """A self-contained HTML page of a markdown document, its figures inside it."""
+    """A self-contained HTML page of a markdown document: its figures inside it, its links to other pages."""
 
     def inline(match: re.Match) -> str:
         data = base64.b64encode((folder / match[1]).read_bytes()).decode()
@@ -93,6 +93,25 @@ def page(markdown: str, folder: Path) -> str:
     template = (TEMPLATES / "page.html.j2").read_text()
     title = re.search(r"^# (.+)$", markdown, re.M)
     return jinja2.Template(template).render(title=title[1] if title else "", body=body)
+
+
+SEARCHED = [  # the columns of the searchable table, out of all those of cells.csv
+    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
+    *("device", "status", "wall_s", "wall_low_s", "wall_high_s", "sequences_per_s", "gflops"),
+    *("build_s", "first_step_s", "tuning_s", "peak_memory_bytes", "output_error"),
+    *("gradient_error", "flags", "published_wall_s", "processes", "batches", "records", "reason"),
+]
+
+
+def searchable(cells: pd.DataFrame) -> dict:
+    """{"columns", "rows"} of the table of all cells, each with the place of its raw samples in records.zip."""
+    folders = "records/" + cells["environment"].str.cat(
+        cells[["benchmark", "implementation"]], sep="/"
+    )
+    records = folders + "/" + cells["phase"] + "-" + cells["device"] + "-*.json"
+    shown = cells.assign(records=records.where(cells["machine"].notna(), ""))[SEARCHED]
+    words = shown.select_dtypes(exclude="number").columns
+    return {"columns": SEARCHED, "rows": shown.fillna(dict.fromkeys(words, "")).to_numpy().tolist()}
 
 
 def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
@@ -201,6 +220,8 @@ def main() -> None:
         )
     wanting = cells[(cells["status"] != "ok") & cells["device"].isin(context["config"]["devices"])]
     write("index", summaries=summaries, wanting=wanting.to_dict("records"))
+    table = environment.get_template("cells.html.j2").render(**searchable(cells))
+    (arguments.folder / "cells.html").write_text(table)
 
 
 if __name__ == "__main__":

@@ -148,7 +148,7 @@ def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
                 alternative.append(f"{phase}: {_range(measured)}")
             for position, flexibility in enumerate(FLEXIBILITY):
                 _column(axis, position, shown[shown["flexibility"] == flexibility], looks)
-        axes.flat[-1].set_xlabel("← more can be changed          less can be changed →")
+        axes.flat[-1].set_xlabel("← more can be changed\u2003\u2003\u2003less can be changed →")
         figure.suptitle(title)
         framework_legend(figure, cells)
         save(figure, stem)
@@ -161,7 +161,8 @@ def _scale(axis: Axes, measured: pd.DataFrame) -> None:
     """Limits, and the ceiling where there is one: at the same height in every panel that has it."""
     rates = measured["sequences_per_s"]
     ceiling = measured["ceiling_sequences_per_s"].max()
-    top = np.nanmax([rates.max(), ceiling])
+    highest = (rates * measured["wall_s"] / measured["wall_low_s"]).max()
+    top = np.nanmax([rates.max(), highest, ceiling])
     if top > 20 * rates.min():
         axis.set(yscale="log", ylim=(rates.min() / 2, top * 1.5))
         axis.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))

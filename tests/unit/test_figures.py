@@ -85,7 +85,7 @@ def test_trade_off_shows_every_row(tmp_path: Path) -> None:
     for label, times in shown.items():
         assert drawn.count(f">{label}<") == times
     assert "share of the ceiling (%)" in drawn
-    assert "from 2 (Cell (kind), cell, 10 % of the GEMM ceiling) to 9 (Eager" in text
+    assert "from 2 (Cell, cell, 10 % of the GEMM ceiling) to 9 (Eager" in text
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
