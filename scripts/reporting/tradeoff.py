@@ -88,15 +88,15 @@ def _solve(terms: np.ndarray) -> np.ndarray:
 
 
 def overheads(table: pd.DataFrame, benchmarks: dict[str, dict]) -> list[dict]:
-    """The fit of every LSTM with several shapes in a document's forward cells: a list of {"document",
+    """The fit of every LSTM to the forward cells of a document that has several shapes: a list of {"document",
     "implementation", "environment", "device"} and what `fit` gives."""
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
     keys = ["document", "implementation", "environment", "device"]
     return [
         dict(zip(keys, names, strict=True)) | fit(rows, benchmarks)
         for names, rows in forward.groupby(keys, sort=False)
-        if len(rows) > 1
-        and matrix.implementation(rows["implementation"].iloc[0])["family"] != "ceiling"
+        if len(matrix.document(names[0])["benchmarks"]) > 1
+        and matrix.implementation(names[1])["family"] != "ceiling"
     ]
 
 
