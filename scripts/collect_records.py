@@ -157,6 +157,7 @@ def main() -> None:
     }
     table = estimates.relate_to_baseline(estimates.relate(table), baselines)
     table = tradeoff.ceilings(table)
+    followed = table[~table["benchmark"].isin(baselines)]  # the protocol, no departure from it
     ratios = estimates.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]

@@ -294,7 +294,10 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     overheads = {row[0]: row for row in rows(page) if row[0].endswith("(CPU)") and len(row) == 8}
     shapes = [r for r in table.xs("tvm/untuned", level=1).itertuples() if r.status == "ok"]
     assert overheads["TVM untuned (CPU)"][1] == str(len(shapes))
-    assert overheads["TVM unrolled (CPU)"][1:3] == ["1", "too few shapes to tell overhead from rate"]
+    assert overheads["TVM unrolled (CPU)"][1:3] == [
+        "1",
+        "too few shapes to tell overhead from rate",
+    ]
     assert len([row for row in rows(page) if row[0] == "TVM template, tuned"]) == 3
     assert "not built after 600 s" in page and "stand-in" not in page
 

@@ -2,7 +2,7 @@
 SETTINGS = json.dumps(config, sort_keys=True)
 DOCUMENTS = config["documents"]
 FIGURES = [
-    (document, figure, device)
+    (document, figure["draws"], device)
     for document in DOCUMENTS
     for figure in matrix.document(document)["figures"]
     for device in DEVICES
