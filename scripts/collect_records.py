@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import zipfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -11,11 +12,9 @@ import pandas as pd
 
 import matrix
 import settings
-from kernels.workload import spec_of
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
-from measurement.workload import Workload
-from reporting import claims, consistency, estimates
+from reporting import claims, consistency, estimates, tradeoff
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
 
@@ -25,7 +24,8 @@ COLUMNS = [
     *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "tuning_s", "tuning_start_s", "trials"),
+    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "ceiling_sequences_per_s"),
+    *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
@@ -66,7 +66,7 @@ def row(cell: Cell, records: list[dict]) -> dict:
         found["framework_version"] = good[0]["framework"]["framework_version"]
         found |= estimates.cell(good, good[0]["benchmark"]["batch"])
         if cell.phase == "forward":
-            operations = spec_of(Workload(good[0]["benchmark"], None, seed=0)).flops
+            operations = tradeoff.flops(good[0]["benchmark"])
             found["gflops"] = operations / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
@@ -103,6 +103,17 @@ def shared(settings: list[dict]) -> dict:
     return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
 
 
+def pack(records: list[str], archive: str) -> None:
+    """All records into one file, so that raw samples go where a report goes; equal ones give equal files."""
+    temporary = Path(archive + ".tmp")
+    with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in records:
+            member = zipfile.ZipInfo(path.removeprefix("results/"))  # dated 1980
+            member.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(member, Path(path).read_bytes())
+    temporary.replace(archive)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -112,20 +123,23 @@ def main() -> None:
     parser.add_argument("--csv", required=True)
     parser.add_argument("--parquet", required=True)
     parser.add_argument("--context", required=True)
+    parser.add_argument("--records", required=True, help="the archive of all records")
     arguments = parser.parse_args()
     config = arguments.config
     processes = read_json(arguments.processes) if arguments.processes else {}
     validator = jsonschema.Draft202012Validator(settings.schema("record"))
 
     rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
-    settings_of = defaultdict(list)
+    settings_of, paths = defaultdict(list), []
     for name in config["documents"]:
         for cell in matrix.cells_of(name):
             if reason := matrix.why_not(cell, name, config):
                 rows.append({"document": name, **absent(cell, *reason)})
                 continue
             numbers = matrix.processes(config, name, processes.get(cell.name))
-            records = [read_record(cell.record(number), validator) for number in numbers]
+            own = [cell.record(number) for number in numbers]
+            records = [read_record(path, validator) for path in own]
+            paths += own
             rows.append({"document": name, **row(cell, records)})
             for record in records:
                 machines[record["machine"]["machine"]] = record["machine"]
@@ -139,21 +153,21 @@ def main() -> None:
                 tally.add(record["threads"])
 
     table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
-    table = estimates.relate(table)
-    table = estimates.relate_to_baseline(
-        table,
-        {
-            name: parameters["baseline"]
-            for name, parameters in matrix.benchmarks(config["documents"]).items()
-            if "baseline" in parameters
-        },
-    )
+    baselines = {
+        name: parameters["baseline"]
+        for name, parameters in matrix.benchmarks(config["documents"]).items()
+        if "baseline" in parameters
+    }
+    table = estimates.relate_to_baseline(estimates.relate(table), baselines)
+    table = tradeoff.ceilings(table)
+    followed = table[~table["benchmark"].isin(baselines)]  # the protocol, no departure from it
     ratios = estimates.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
         table[column] = table[column].astype("Int64")
+    pack(paths, arguments.records)
     temporary = Path(arguments.csv + ".tmp")
     table.to_csv(temporary, index=False)
     temporary.replace(arguments.csv)
@@ -172,6 +186,8 @@ def main() -> None:
             "threads": sorted(tally),
             "ratios": ratios,
             "then_and_now": estimates.then_and_now(table),
+            "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),
+            "break_even": tradeoff.break_even(followed),
             "contradictions": contradictions,
             "claims": claims.by_document(matrix.claims(), table, contradictions),
         },

@@ -5,6 +5,7 @@ Computes nothing: every number here was measured, or estimated in reporting/esti
 
 import argparse
 import base64
+import itertools
 import re
 from collections import defaultdict
 from pathlib import Path
@@ -78,7 +79,7 @@ def slug(heading: str) -> str:
 
 
 def page(markdown: str, folder: Path) -> str:
-    """A self-contained HTML page of a markdown document, its figures inside it."""
+    """A self-contained HTML page of a markdown document: its figures inside it, its links to other pages."""
 
     def inline(match: re.Match) -> str:
         data = base64.b64encode((folder / match[1]).read_bytes()).decode()
@@ -92,6 +93,25 @@ def page(markdown: str, folder: Path) -> str:
     template = (TEMPLATES / "page.html.j2").read_text()
     title = re.search(r"^# (.+)$", markdown, re.M)
     return jinja2.Template(template).render(title=title[1] if title else "", body=body)
+
+
+SEARCHED = [  # the columns of the searchable table, out of all those of cells.csv
+    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
+    *("device", "status", "wall_s", "wall_low_s", "wall_high_s", "sequences_per_s", "gflops"),
+    *("build_s", "first_step_s", "tuning_s", "peak_memory_bytes", "output_error"),
+    *("gradient_error", "flags", "published_wall_s", "processes", "batches", "records", "reason"),
+]
+
+
+def searchable(cells: pd.DataFrame) -> dict:
+    """{"columns", "rows"} of the table of all cells, each with the place of its raw samples in records.zip."""
+    folders = "records/" + cells["environment"].str.cat(
+        cells[["benchmark", "implementation"]], sep="/"
+    )
+    records = folders + "/" + cells["phase"] + "-" + cells["device"] + "-*.json"
+    shown = cells.assign(records=records.where(cells["machine"].notna(), ""))[SEARCHED]
+    words = shown.select_dtypes(exclude="number").columns
+    return {"columns": SEARCHED, "rows": shown.fillna(dict.fromkeys(words, "")).to_numpy().tolist()}
 
 
 def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
@@ -132,7 +152,9 @@ def main() -> None:
     arguments = parser.parse_args()
     context = read_json(arguments.context)
     cells = pd.read_parquet(arguments.cells)
-    entries = pd.DataFrame(matrix.implementations())[["implementation", "label", "family", "does"]]
+    entries = pd.DataFrame(matrix.implementations()).reindex(
+        columns=["implementation", "label", "family", "flexibility", "does"]
+    )
     labels = dict(zip(entries["implementation"], entries["label"], strict=True))
     cells = cells.merge(entries, on="implementation", how="left")
     environment = jinja2.Environment(
@@ -164,24 +186,24 @@ def main() -> None:
     for name in context["config"]["documents"]:
         document, own = matrix.document(name), cells[cells["document"] == name]
         drawn = []
-        for device in context["config"]["devices"]:
-            stem = Path("figures") / f"{name}-{device}"
+        for figure, device in itertools.product(document["figures"], context["config"]["devices"]):
+            stem = Path("figures") / f"{name}-{figure['draws']}-{device}"
             title = f"{document['title']} ({device.upper()})"
-            patterns = document["figure"].get("benchmarks", ["*"])
+            patterns = figure.get("benchmarks", ["*"])
             shown = own["benchmark"].map(lambda name: matrix.takes_part(patterns, name))  # noqa: B023
-            draw = getattr(figures, document["figure"]["draws"])
+            draw = getattr(figures, figure["draws"])
             alternative = draw(
                 own[shown & (own["device"] == device)], title, arguments.folder / stem
             )
-            drawn.append({"file": f"{stem}.svg", "text": alternative})
+            drawn.append({"draws": figure["draws"], "file": f"{stem}.svg", "text": alternative})
         write(
             name,
             document=document,
-            ratios=[
-                found | {"label": labels[found["implementation"]]}
-                for found in context["ratios"]
-                if found["document"] == name
-            ],
+            labels=labels,
+            **{
+                key: [entry for entry in context[key] if entry["document"] == name]
+                for key in ("ratios", "overheads", "break_even")
+            },
             then_and_now=[
                 found | matrix.implementation(found["implementation"])
                 for found in context["then_and_now"]
@@ -203,6 +225,8 @@ def main() -> None:
         )
     wanting = cells[(cells["status"] != "ok") & cells["device"].isin(context["config"]["devices"])]
     write("index", summaries=summaries, wanting=wanting.to_dict("records"))
+    table = environment.get_template("cells.html.j2").render(**searchable(cells))
+    (arguments.folder / "cells.html").write_text(table)
 
 
 if __name__ == "__main__":

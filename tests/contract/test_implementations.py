@@ -36,7 +36,7 @@ DEPARTING = [
     and environment in matrix.environments(matrix.implementation(name), benchmark)
     for phase in changed.get("phases", matrix.PHASES)
 ]
-FORWARD_ONLY = {"ceiling", "library"}  # families on bare layers
+FORWARD_ONLY = {"ceiling", "library"}  # families
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
 LATER = {("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)"}
 PLANTED = {

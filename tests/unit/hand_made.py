@@ -135,6 +135,7 @@ def collect(
     )
     arguments = ["--config", json.dumps(config), "--csv", "results/cells.csv"]
     arguments += ["--parquet", "results/cells.parquet", "--context", "results/context.json"]
+    arguments += ["--records", "results/records.zip"]
     monkeypatch.setattr("sys.argv", ["collect_records.py", *arguments])
     collect_records.main()
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ REASONS = {
     ("pytorch/cudnn", "forward"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
     ("pytorch/cudnn", "training"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
     ("tensorflow/eager-fine-grained", "forward"): ("timeout", "not finished after 3600 s"),
-    ("tensorflow/eager-cell", "forward"): ("failed", "TypeError: unsupported for |: a | b"),
+    ("tensorflow/eager-cell", "forward"): ("failed", "TypeError: <script>alert(a | b)</script>"),
     ("tensorflow/graph-block", "training"): ("out-of-memory", "the system killed the process"),
 }
 
@@ -175,12 +176,13 @@ def test_the_first_section_is_the_verdict_on_every_claim(folder: Path) -> None:
 
 
 def test_figure_is_in_the_page(folder: Path) -> None:
-    figure = folder / "results" / "report" / "figures" / "stacked-lm-cpu.svg"
-    text = figure.read_text()
-    assert "incorrect" in text and "PyTorch" in text
-    assert figure.with_suffix(".png").stat().st_size > 10_000
+    for name in ("trade_off", "wall_time"):
+        figure = folder / "results" / "report" / "figures" / f"stacked-lm-{name}-cpu.svg"
+        text = figure.read_text()
+        assert "incorrect" in text and "PyTorch" in text
+        assert figure.with_suffix(".png").stat().st_size > 10_000
     page = (folder / "results" / "report" / "stacked-lm.html").read_text()
-    assert page.count('src="data:image/svg+xml;base64,') == 1
+    assert page.count('src="data:image/svg+xml;base64,') == 2
     assert "<table>" in page and "Abacus 9000" in page
 
 
@@ -189,6 +191,44 @@ def test_parquet_and_csv_are_one_table(folder: Path, table: pd.DataFrame) -> Non
     assert list(parquet.columns) == list(table.columns)
     assert parquet["wall_s"].tolist() == pytest.approx(table["wall_s"].tolist(), nan_ok=True)
     assert parquet["reason"].tolist() == table["reason"].fillna("").tolist()
+
+
+def test_records_are_packed(folder: Path, table: pd.DataFrame) -> None:
+    with zipfile.ZipFile(folder / "results" / "records.zip") as packed:
+        names = packed.namelist()
+        for name in names:
+            assert packed.read(name) == (folder / "results" / name).read_bytes()
+    assert len(names) == len(table[table["device"] == "cpu"])
+
+
+def test_searchable_table_has_every_row(folder: Path, table: pd.DataFrame) -> None:
+    page = (folder / "results" / "report" / "cells.html").read_text()
+    shown = [re.findall(r"<td.*?</td>", row) for row in page.split("<tr>")[2:]]
+    assert len(shown) == len(table)
+    assert all(len(row) == page.count("<th>") for row in shown)
+    assert "&lt;script&gt;" in page and "<script>alert" not in page
+    assert "records/pytorch/stacked-lm/pytorch/fused/forward-cpu-*.json" in page
+    assert "forward-gpu-*.json" not in page  # nothing was recorded there
+
+
+@pytest.mark.parametrize("name", ["stacked-lm", "index"])
+def test_tables_are_whole(folder: Path, name: str) -> None:
+    """Every row has as many cells as its heading: plain markdown anywhere shows it as a table."""
+    page = (folder / "results" / "report" / f"{name}.md").read_text()
+    tables = [block for block in page.split("\n\n") if block.lstrip().startswith("|")]
+    assert tables
+    for block in tables:
+        widths = {len(row) for row in rows(block)}
+        assert len(widths) == 1, block
+        assert re.fullmatch(r"\|( ?:?-+:? ?\|)+", block.strip().splitlines()[1])
+
+
+def test_break_even_is_in_the_page(folder: Path) -> None:
+    page = (folder / "results" / "report" / "stacked-lm.md").read_text()
+    found = {(r[0], r[2]): r for r in rows(page) if r[1].startswith("`") and len(r) == 8}
+    own = found["`tensorflow/graph-unrolled`", "training, CPU"]
+    assert own[1] == "`tensorflow/eager-fine-grained`" and own[-1] == "*never*"
+    assert "- *out-of-memory*, CPU: tensorflow/graph-block" in page
 
 
 def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,6 +307,13 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert stack[6:] == ["54.755", "54.651", "59.767", "54.276", "0.753"]
     assert len([r for r in rows(page) if r[:2] == ["[64, 64, 100, 6]", "*not-run*"]]) == 1
     assert "--config documents='[tvm-lstm]'" in page
+    overheads = {row[0]: row for row in rows(page) if row[0].endswith("(CPU)") and len(row) == 8}
+    shapes = [r for r in table.xs("tvm/untuned", level=1).itertuples() if r.status == "ok"]
+    assert overheads["TVM untuned (CPU)"][1] == str(len(shapes))
+    assert overheads["TVM unrolled (CPU)"][1:3] == [
+        "1",
+        "too few shapes to tell overhead from rate",
+    ]
     assert len([row for row in rows(page) if row[0] == "TVM template, tuned"]) == 3
     assert "not built after 600 s" in page and "stand-in" not in page
 

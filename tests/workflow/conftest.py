@@ -46,6 +46,7 @@ def implementation(style: str, environment: str) -> dict:
         "implementation": f"plain/{style}",
         "label": f"Plain {style}",
         "family": "fine-grained",
+        "flexibility": "fine-grained",
         "environments": [environment],
         "benchmarks": ["tiny-lm"],
         "does": "The reference itself.",
@@ -134,7 +135,7 @@ def make_project(folder: Path) -> Project:
     document = {
         "title": "A tiny document",
         "source": "these tests",
-        "figure": {"draws": "wall_time"},
+        "figures": [{"draws": "trade_off"}, {"draws": "wall_time"}],
         "benchmarks": {"tiny-lm": BENCHMARK},
         "phases": ["forward", "training"],
         "tables": [

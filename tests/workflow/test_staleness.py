@@ -6,9 +6,14 @@ from .conftest import Project
 
 BOTH = {"plain/loop", "plain/other"}
 AFTER = {
-    *("cells.csv", "cells.parquet", "context.json", "report/index.md", "report/index.html"),
-    *("report/tiny.md", "report/tiny.html"),
-    *("report/figures/tiny-cpu.png", "report/figures/tiny-cpu.svg"),
+    *("cells.csv", "cells.parquet", "context.json", "records.zip"),
+    *("report/index.md", "report/index.html", "report/tiny.md", "report/tiny.html"),
+    "report/cells.html",
+    *(
+        f"report/figures/tiny-{figure}-cpu.{kind}"
+        for figure in ("trade_off", "wall_time")
+        for kind in ("png", "svg")
+    ),
 }
 
 

@@ -126,7 +126,7 @@ def test_timing_runs_alone(finished: Project) -> None:
 def test_snakemake_report_holds_table_and_figure(finished: Project) -> None:
     finished.snakemake("--report", "report.html")
     page = finished.path("report.html").read_text()
-    assert "tiny-cpu.svg" in page and "cells.csv" in page and "A tiny document" in page
+    assert "tiny-trade_off-cpu.svg" in page and "cells.csv" in page and "A tiny document" in page
 
 
 def test_run_for_another_target_ends_well(tmp_path: Path) -> None:

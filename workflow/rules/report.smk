@@ -1,6 +1,17 @@
 # Records into one table, the table into documents and figures.
 SETTINGS = json.dumps(config, sort_keys=True)
 DOCUMENTS = config["documents"]
+FIGURES = [
+    (document, figure["draws"], device)
+    for document in DOCUMENTS
+    for figure in matrix.document(document)["figures"]
+    for device in DEVICES
+]
+
+
+def short_title(document):
+    """A document's title up to its colon, which a link of Snakemake's report cannot have."""
+    return matrix.document(document)["title"].split(":")[0]
 
 
 checkpoint judge_precision:
@@ -37,9 +48,15 @@ rule collect_records:
     output:
         csv=report(
             "results/cells.csv",
-            caption="../../report/captions/cells.rst",
+            caption="../../report/captions/csv.rst",
             category="Data",
-            labels={"shows": "a row a cell"},
+            labels={"shows": "all cells as CSV"},
+        ),
+        records=report(
+            "results/records.zip",
+            caption="../../report/captions/records.rst",
+            category="Data",
+            labels={"shows": "all records with their raw samples"},
         ),
         parquet="results/cells.parquet",
         context="results/context.json",
@@ -54,7 +71,7 @@ rule collect_records:
     shell:
         "{params.python} scripts/collect_records.py --config {params.settings:q}"
         " {params.processes} --csv {output.csv} --parquet {output.parquet} --context {output.context}"
-        " 2>&1 | tee {log}"
+        " --records {output.records} 2>&1 | tee {log}"
 
 
 rule render_report:
@@ -63,6 +80,7 @@ rule render_report:
         "report/macros.md.j2",
         "report/index.md.j2",
         "report/page.html.j2",
+        "report/cells.html.j2",
         "config/implementations.yaml",
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
         expand("report/{document}.md.j2", document=DOCUMENTS),
@@ -72,35 +90,41 @@ rule render_report:
     output:
         "results/report/index.md",
         expand("results/report/{document}.md", document=DOCUMENTS),
-        expand(
-            "results/report/figures/{document}-{device}.png",
-            document=DOCUMENTS,
-            device=DEVICES,
-        ),
         report(
             "results/report/index.html",
-            caption="../../report/captions/document.rst",
+            caption="../../report/captions/index.rst",
             category="Overview",
-            labels={"shows": "all documents"},
+            labels={"shows": "first page"},
+        ),
+        report(
+            "results/report/cells.html",
+            caption="../../report/captions/cells.rst",
+            category="Data",
+            labels={"shows": "all cells, to search and sort"},
         ),
         *(
             report(
                 f"results/report/{document}.html",
                 caption="../../report/captions/document.rst",
-                category=matrix.document(document)["title"],
-                labels={"shows": "all tables"},
+                category=short_title(document),
+                labels={"shows": "page with all tables"},
             )
             for document in DOCUMENTS
         ),
         *(
             report(
-                f"results/report/figures/{document}-{device}.svg",
-                caption="../../report/captions/figure.rst",
-                category=matrix.document(document)["title"],
-                labels={"shows": f"figure, {device.upper()}"},
+                f"results/report/figures/{document}-{figure}-{device}.svg",
+                caption=f"../../report/captions/{figure}.rst",
+                category=short_title(document),
+                labels={
+                    "shows": f"figure, {figure.replace('_', ' ')}, {device.upper()}"
+                },
             )
-            for document in DOCUMENTS
-            for device in DEVICES
+            for document, figure, device in FIGURES
+        ),
+        *(
+            f"results/report/figures/{document}-{figure}-{device}.png"
+            for document, figure, device in FIGURES
         ),
     log:
         "results/logs/render_report.txt",

@@ -10,20 +10,25 @@ STEPS = 32  # multiplied in one call at most: the rows of one call are B times t
 
 
 class MatrixProducts(Runner):
-    """Each layer's [B * T, D + H] x [D + H, 4H], in calls of up to `STEPS` time steps."""
+    """Each layer's [B * T, D + H] x [D + H, 4H], a language model's projection [B * T, H] x [H, V] too, in
+    calls of up to `STEPS` time steps."""
 
     def __init__(self, workload, device):
         self.device = configure(workload.threads, device)
+        hidden = workload.hidden
+        shapes = [
+            ((hidden if layer else workload.features) + hidden, 4 * hidden)
+            for layer in range(workload.layers)
+        ]
+        if workload.vocabulary:
+            shapes.append((hidden, workload.vocabulary))
         self.calls = []
-        for layer in range(workload.layers):
-            depth = (workload.hidden if layer else workload.features) + workload.hidden
-            weights = torch.rand(depth, 4 * workload.hidden, device=self.device) - 0.5
+        for depth, width in shapes:
+            weights = torch.rand(depth, width, device=self.device) - 0.5
             for first in range(0, workload.length, STEPS):
                 rows = workload.batch * min(STEPS, workload.length - first)
                 x = torch.rand(rows, depth, device=self.device) - 0.5
-                self.calls.append(
-                    (x, weights, torch.empty(rows, 4 * workload.hidden, device=self.device))
-                )
+                self.calls.append((x, weights, torch.empty(rows, width, device=self.device)))
 
     def step(self, inputs, targets):
         with inference():

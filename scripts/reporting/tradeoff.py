@@ -1,0 +1,163 @@
+"""What flexibility costs, in three numbers: distance to the machine's ceiling, overhead a step, break-even."""
+
+import math
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, stats
+
+import matrix
+from kernels.workload import spec_of
+from measurement.workload import Workload
+from reporting import estimates
+
+# Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
+# gradient of the weights and one for that of the input.
+PRODUCTS = {"forward": 1, "training": 3}
+LEAST_SHAPES = 6  # two for each of the three parameters
+RESAMPLES = 999
+# Predicted over measured time: geometric mean of the deviation, and the worst shape's. Beyond, a fit is poor.
+TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
+
+
+def flops(benchmark: dict) -> int:
+    """Floating-point operations of a forward pass's matrix products: the LSTM layers', and a language
+    model's projection."""
+    workload = Workload(benchmark, None, seed=0)
+    projection = workload.hidden * (workload.vocabulary or 0)
+    return spec_of(workload).flops + 2 * workload.batch * workload.length * projection
+
+
+def ceilings(table: pd.DataFrame) -> pd.DataFrame:
+    """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
+    to in each phase. NaN where that was not measured."""
+    measured = table[(table["implementation"] == "pytorch/gemm") & (table["phase"] == "forward")]
+    key = ["benchmark", "device"]
+    rate = measured.groupby(key)["sequences_per_s"].max()
+    found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]
+    products = table["phase"].map(PRODUCTS).to_numpy()
+    return table.assign(ceiling_sequences_per_s=found.to_numpy() / products)
+
+
+def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
+    """Fit seconds = overhead * steps + element * elements + FLOPs / rate to an implementation's shapes.
+
+    steps = length x layers; elements = steps x batch x hidden, the work of activations, without which a small
+    shape's arithmetic would pass for overhead. Non-negative least squares on relative errors, so that a
+    kernel of microseconds counts as much as one of seconds; interval by a bootstrap over shapes.
+
+    table: its cells with `benchmark` and `wall_median_s`. Returns {"shapes"}, and with enough of them
+    {"overhead_s" (a step of a layer), "overhead_low_s" and "overhead_high_s", "element_s", "gflops" (None
+    where no time is left for the products), "typical" and "worst": deviation of predicted from measured
+    time as a factor, "where": the worst shape, "poor": whether the model does not describe the shapes}.
+    """
+    if len(table) < LEAST_SHAPES:
+        return {"shapes": len(table)}
+    shapes = [benchmarks[name] for name in table["benchmark"]]
+    steps = np.array([shape["length"] * shape["layers"] for shape in shapes], dtype=float)
+    width = np.array([shape["batch"] * shape["hidden"] for shape in shapes])
+    operations = np.array([flops(shape) for shape in shapes], dtype=float)
+    measured = table["wall_median_s"].to_numpy()
+    terms = np.column_stack([steps, steps * width, operations]) / measured[:, None]
+    overhead, element, operation = _solve(terms)
+    random = np.random.default_rng(0)
+    drawn = [_solve(random.choice(terms, len(terms)))[0] for _ in range(RESAMPLES)]
+    tail = (1 - estimates.CONFIDENCE) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    predicted = terms @ [overhead, element, operation]  # over measured
+    deviation = np.exp(np.abs(np.log(predicted)))
+    worst, typical = int(deviation.argmax()), float(stats.gmean(deviation))
+    return {
+        "shapes": len(table),
+        "overhead_s": float(overhead),
+        "overhead_low_s": float(low),
+        "overhead_high_s": float(high),
+        "element_s": float(element),
+        "gflops": 1e-9 / float(operation) if operation else None,
+        "typical": typical,
+        "worst": float(deviation[worst]),
+        "where": table["benchmark"].iloc[worst],
+        "poor": bool(typical > TYPICAL_LIMIT or deviation[worst] > WORST_LIMIT),
+    }
+
+
+def _solve(terms: np.ndarray) -> np.ndarray:
+    """Non-negative factors x with terms [shapes, 3] @ x near 1."""
+    scale = terms.max(axis=0)  # the columns differ by ten orders of magnitude
+    return optimize.nnls(terms / scale, np.ones(len(terms)))[0] / scale
+
+
+def overheads(table: pd.DataFrame, benchmarks: dict[str, dict]) -> list[dict]:
+    """The fit of every LSTM to the forward cells of a document that has several shapes: a list of {"document",
+    "implementation", "environment", "device"} and what `fit` gives."""
+    forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
+    several = forward.groupby("document")["benchmark"].transform("nunique") > 1
+    keys = ["document", "implementation", "environment", "device"]
+    return [
+        dict(zip(keys, names, strict=True)) | fit(rows, benchmarks)
+        for names, rows in forward[several].groupby(keys, sort=False)
+        if matrix.implementation(names[1])["family"] != "ceiling"
+    ]
+
+
+START = ("build_s", "first_step_s")  # in every process
+ONCE = (
+    "kernel_schedule_s",
+    "tuning_start_s",
+    "tuning_s",
+    "kernel_build_s",
+)  # kept for later processes
+
+
+def break_even(table: pd.DataFrame) -> list[dict]:
+    """After how many batches a row that compiles or tunes has overtaken the row that it replaces.
+
+    With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
+    start + (n - 1) * wall. Returns, for every cell whose implementation has `instead_of`, {"document",
+    "benchmark", "implementation", "environment", "other", "phase", "device", "status", "verdict"} and, where
+    both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
+    "batches", the least n; `never`: not faster a batch; `inconclusive`: the intervals around both wall times
+    overlap; `not measured`, with the "status" of what is missing.
+    """
+    keys = ["benchmark", "phase", "device"]
+    cells = table.to_dict("records")
+    found = []
+    for row in cells:
+        other = matrix.implementation(row["implementation"]).get("instead_of")
+        replaced = [
+            cell
+            for cell in cells
+            if cell["implementation"] == other and all(cell[key] == row[key] for key in keys)
+        ]
+        # Of several generations, that of its own environment. TVM has none of what it replaces.
+        replaced.sort(key=lambda cell: cell["environment"] != row["environment"])
+        if replaced:
+            names = ("document", "implementation", "environment", *keys)
+            entry = {name: row[name] for name in names} | {"other": other}
+            found.append(entry | _overtakes(row, replaced[0]))
+    return found
+
+
+def _start(row: dict) -> float:
+    return sum(row[name] for name in START + ONCE if pd.notna(row[name]))
+
+
+def _overtakes(row: dict, other: dict) -> dict:
+    for cell in (row, other):
+        if cell["status"] != "ok":
+            return {"status": cell["status"], "verdict": "not measured"}
+    start, other_start = _start(row), _start(other)
+    entry = {
+        "status": "ok",
+        "start_s": start,
+        "other_start_s": other_start,
+        "wall_s": row["wall_s"],
+        "other_wall_s": other["wall_s"],
+    }
+    if row["wall_low_s"] <= other["wall_high_s"] and other["wall_low_s"] <= row["wall_high_s"]:
+        return entry | {"verdict": "inconclusive"}
+    gain = other["wall_s"] - row["wall_s"]
+    if gain <= 0:
+        return entry | {"verdict": "never"}
+    batches = max(1, math.ceil(1 + (start - other_start) / gain))
+    return entry | {"verdict": "pays", "batches": batches}

@@ -1,0 +1,117 @@
+"""Overheads, break-evens and the ceiling from numbers whose answer is known."""
+
+import pandas as pd
+import pytest
+
+import matrix
+from reporting import tradeoff
+
+SHAPES = matrix.benchmarks(["tvm-lstm"])
+
+
+def planted(overhead: float, element: float, gflops: float, names: list[str]) -> pd.DataFrame:
+    """Cells whose times follow the model exactly."""
+    seconds = []
+    for name in names:
+        shape = SHAPES[name]
+        steps = shape["length"] * shape["layers"]
+        work = steps * (overhead + element * shape["batch"] * shape["hidden"])
+        seconds.append(work + tradeoff.flops(shape) / gflops / 1e9)
+    return pd.DataFrame({"benchmark": names, "wall_median_s": seconds})
+
+
+def test_operations_of_a_language_model() -> None:
+    """Three layers of [128, 256] and [256, 256] on [256, 4 x 256], and [256, 10001], for 50 x 128 tokens."""
+    lstm = (128 + 256 + 4 * 256) * 4 * 256
+    shape = matrix.benchmarks(["stacked-lm"])["stacked-lm"]
+    assert tradeoff.flops(shape) == 2 * 50 * 128 * (lstm + 256 * 10001)
+
+
+def test_fit_finds_what_was_planted() -> None:
+    found = tradeoff.fit(planted(7e-6, 2e-9, 300, list(SHAPES)), SHAPES)
+    assert found["overhead_s"] == pytest.approx(7e-6, rel=1e-6)
+    assert found["overhead_low_s"] == pytest.approx(7e-6, rel=1e-6)
+    assert found["element_s"] == pytest.approx(2e-9, rel=1e-6)
+    assert found["gflops"] == pytest.approx(300, rel=1e-6)
+    assert found["worst"] == pytest.approx(1, abs=1e-6) and not found["poor"]
+
+
+def test_fit_says_where_the_model_is_wrong() -> None:
+    table = planted(7e-6, 2e-9, 300, list(SHAPES))
+    table.loc[table["benchmark"] == "layer-128x128x512", "wall_median_s"] *= 5
+    found = tradeoff.fit(table, SHAPES)
+    assert found["where"] == "layer-128x128x512" and found["poor"]
+    assert 4 < found["worst"] < 6 and found["typical"] < 1.2
+
+
+def test_few_shapes_are_not_fitted() -> None:
+    names = list(SHAPES)[: tradeoff.LEAST_SHAPES - 1]
+    assert tradeoff.fit(planted(7e-6, 2e-9, 300, names), SHAPES) == {"shapes": len(names)}
+
+
+def cell(implementation: str, wall_s: float, start_s: float = 0.0, **changes: object) -> dict:
+    once = dict.fromkeys(tradeoff.ONCE)
+    found = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
+    found |= {"environment": "here", "phase": "forward", "device": "cpu", "status": "ok"}
+    found |= {"build_s": 0.0, "first_step_s": start_s, **once, "wall_s": wall_s}
+    found |= {"wall_low_s": 0.99 * wall_s, "wall_high_s": 1.01 * wall_s}
+    return found | changes
+
+
+COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "verdict", "batches"),
+    [
+        # 5 + (n - 1) 0.25 <= 1 + (n - 1) 0.5 from n = 17 on.
+        (cell(COMPILED, 0.25, 5.0), cell(EAGER, 0.5, 1.0), "pays", 17),
+        (cell(COMPILED, 0.25, 1.0, tuning_s=4.0), cell(EAGER, 0.5, 1.0), "pays", 17),
+        (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), "pays", 1),
+        (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), "never", None),
+        (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "inconclusive", None),
+        (cell(COMPILED, 0.25, status="timeout"), cell(EAGER, 0.5), "not measured", None),
+        (cell(COMPILED, 0.25), cell(EAGER, 0.5, status="failed"), "not measured", None),
+    ],
+)
+def test_break_even(own: dict, other: dict, verdict: str, batches: int | None) -> None:
+    (found,) = tradeoff.break_even(pd.DataFrame([other, own]))
+    assert (found["implementation"], found["other"]) == (COMPILED, EAGER)
+    assert (found["verdict"], found.get("batches")) == (verdict, batches)
+    if batches and batches > 1:
+
+        def total(start: float, wall: float, n: int) -> float:
+            return start + (n - 1) * wall
+
+        ahead = [
+            total(found["start_s"], found["wall_s"], n)
+            <= total(found["other_start_s"], found["other_wall_s"], n)
+            for n in (batches - 1, batches)
+        ]
+        assert ahead == [False, True]
+
+
+def test_break_even_stays_within_a_generation() -> None:
+    rows = [cell(EAGER, 0.5, 1.0), cell(EAGER, 9.0, 1.0, environment="old")]
+    own = cell(COMPILED, 0.25, 5.0, environment="old")
+    (found,) = tradeoff.break_even(pd.DataFrame([*rows, own]))
+    assert found["other_wall_s"] == 9.0
+
+
+def test_implementations_replace_known_ones() -> None:
+    known = {entry["implementation"] for entry in matrix.implementations()}
+    assert {e["instead_of"] for e in matrix.implementations() if "instead_of" in e} <= known
+
+
+def test_ceiling_of_each_phase() -> None:
+    table = pd.DataFrame(
+        [
+            cell("pytorch/gemm", 0.1, sequences_per_s=900.0),
+            cell(EAGER, 0.5, sequences_per_s=100.0),
+            cell(EAGER, 0.5, sequences_per_s=30.0, phase="training"),
+            cell(EAGER, 0.5, sequences_per_s=30.0, device="gpu"),
+        ]
+    )
+    found = tradeoff.ceilings(table)["ceiling_sequences_per_s"]
+    assert found.tolist()[:3] == [900, 900, 300]
+    assert pd.isna(found[3])

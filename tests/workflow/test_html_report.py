@@ -1,0 +1,109 @@
+"""`snakemake --report` in a browser, as a reader opens it: from the start page to a table and a figure."""
+
+import io
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from .conftest import Project
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")
+def report(finished: Project) -> Path:
+    finished.snakemake("--report", "report.html")
+    return finished.path("report.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not path:
+        pytest.skip(f"no browser on PATH: {', '.join(BROWSERS)}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """The report, opened; afterwards, whatever was clicked, there was no error and no network."""
+    errors, requests = [], []
+    page = browser.new_page()
+    page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(report.as_uri())
+    yield page
+    page.close()
+    assert errors == []
+    assert [url[:80] for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert report.as_uri() in requests  # they are listened to
+
+
+def view(page: Page, category: str, label: str) -> Locator:
+    """Open a category, then one of its results by the eye beside it."""
+    page.get_by_role("listitem").filter(has_text=re.compile(f"^{category}$")).get_by_role(
+        "link"
+    ).click()
+    row = page.get_by_role("row", name=label)
+    expect(row).to_have_count(1)
+    return row.locator("a").first
+
+
+def test_start_page_opens_the_first_page(page: Page) -> None:
+    page.get_by_role("link", name="Open the first page").click()
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="What does flexibility cost?")).to_be_visible()
+    expect(frame.get_by_role("img").first).to_have_js_property("complete", True)
+    expect(frame.locator("a[href*='.html']")).to_have_count(0)  # they would lead nowhere
+
+
+def test_document_with_table_and_figure(page: Page, finished: Project) -> None:
+    view(page, "A tiny document", "page with all tables").click()
+    frame = page.frame_locator("iframe")
+    wall_s = finished.cells()["wall_s"].dropna().iloc[0]
+    expect(frame.get_by_role("cell", name=f"{wall_s:.4f}").first).to_be_visible()
+    page.get_by_role("row", name="figure, trade off, CPU").locator("a").first.click()
+    figure = page.locator("img[src*='tiny-trade_off-cpu.svg']")
+    expect(figure).to_be_visible()
+    assert figure.evaluate("image => image.naturalWidth") > 500
+
+
+def test_all_cells_can_be_searched_and_sorted(page: Page, finished: Project) -> None:
+    view(page, "Data", "all cells, to search and sort").click()
+    frame = page.frame_locator("iframe")
+    rows = frame.locator("tbody tr:visible")
+    expect(rows).to_have_count(len(finished.cells()))
+    frame.get_by_role("searchbox").fill("plain/loop ok")
+    expect(rows).to_have_count(2)
+    expect(frame.locator("output")).to_have_text(f"2 of {len(finished.cells())} rows")
+    frame.get_by_role("searchbox").fill("cpu ok")
+    column = frame.locator("thead th").all_text_contents().index("wall_s")
+    head = frame.locator("thead button").nth(column)
+    expected = finished.cells()["wall_s"].dropna()
+    for ascending in (True, False):
+        head.click()
+        shown = rows.locator(f"td:nth-child({column + 1})").all_text_contents()
+        assert shown == [f"{s:.4g}" for s in sorted(expected, reverse=not ascending)]
+
+
+def test_raw_samples_travel_with_the_report(page: Page, finished: Project) -> None:
+    with page.expect_download() as download:
+        view(page, "Data", "all records with their raw samples").click()
+    with zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())) as packed:
+        records = {name: json.loads(packed.read(name)) for name in packed.namelist()}
+    measured = finished.cells().query("status == 'ok'")
+    assert len(records) == len(measured)
+    for row in measured.itertuples():
+        name = f"records/{row.environment}/{row.benchmark}/{row.implementation}"
+        samples = records[f"{name}/{row.phase}-{row.device}-1.json"]["samples"]
+        assert sum(samples) / len(samples) == pytest.approx(row.wall_s)
