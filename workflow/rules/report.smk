@@ -9,11 +9,6 @@ FIGURES = [
 ]
 
 
-def short_title(document):
-    """A document's title up to its colon, which a link of Snakemake's report cannot have."""
-    return matrix.document(document)["title"].split(":")[0]
-
-
 rule collect_records:
     input:
         matrix.sources("scripts/collect_records.py"),
