@@ -241,6 +241,11 @@ def count_lines(path):
     return len(Path(path).read_text().splitlines()) if Path(path).exists() else 0
 
 
+def short_title(document):
+    """A document's title up to its colon, which a link of Snakemake's report cannot have."""
+    return matrix.document(document)["title"].split(":")[0]
+
+
 def quiet_scheduler():
     """Take away Snakemake's limit on jobs a second (100), which has a price: for each job that has finished, it
     looks at the ready ones anew every second (9.27). After some hundred jobs that keeps a core busy beside

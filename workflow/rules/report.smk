@@ -9,11 +9,6 @@ FIGURES = [
 ]
 
 
-def short_title(document):
-    """A document's title up to its colon, which a link of Snakemake's report cannot have."""
-    return matrix.document(document)["title"].split(":")[0]
-
-
 checkpoint judge_precision:
     input:
         matrix.sources("scripts/judge_precision.py"),
