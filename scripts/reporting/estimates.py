@@ -250,7 +250,12 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     """
     key = ["document", "benchmark", "implementation", "phase", "device"]
     shown = ["environment", "status", "framework_version", "wall_s", "wall_low_s", "wall_high_s"]
-    cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
+    cells = table[[*key, *shown]].assign(
+        today=table["environment"].map(matrix.today),
+        # Quartiles of all batches may lie to one side of the average.
+        wall_low_s=table[["wall_low_s", "wall_s"]].min(axis=1),
+        wall_high_s=table[["wall_high_s", "wall_s"]].max(axis=1),
+    )
     then, now = (
         cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
     )
@@ -266,8 +271,8 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
 def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
-    [{"document", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes": how many,
-    and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
+    [{"document", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes": how
+    many, and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
     """
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
     keys = ["document", "implementation", "environment", "device", "group"]
