@@ -99,6 +99,11 @@ def today(environment: str) -> str:
     return re.sub(r"-\d{4}$", "", environment)
 
 
+def generation(environment: str) -> str:
+    """`pytorch-2019` -> `2019`, `pytorch` -> `now`"""
+    return environment.removeprefix(today(environment))[1:] or "now"
+
+
 def shows(table: dict, family: str, device: str, benchmark: str) -> bool:
     """Whether one of a document's tables has rows of a family, on a device, for a benchmark."""
     return (

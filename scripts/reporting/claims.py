@@ -85,11 +85,6 @@ def number_of(path: str) -> str:
     return Path(path).name.partition("-")[0]
 
 
-def generation(environment: str) -> str:
-    """`pytorch-2019` -> `2019`, `pytorch` -> `now`"""
-    return environment.removeprefix(matrix.today(environment))[1:] or "now"
-
-
 def _combinations(choices: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:
     for values in itertools.product(*choices.values()):
         yield dict(zip(choices, values, strict=True))
@@ -260,7 +255,7 @@ def by_document(
     A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
     the number of a published document, or a generation of environments and a machine; `cells` as in cells.csv.
     """
-    measured = cells.groupby([cells["environment"].map(generation), "machine"])
+    measured = cells.groupby([cells["environment"].map(matrix.generation), "machine"])
     found = {}
     for claim in claims:
         name = claim["document"]

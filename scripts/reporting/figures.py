@@ -20,6 +20,8 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+import matrix
+
 
 class Look(NamedTuple):
     """How a framework is drawn: by colour and by marker, as either alone may be lost."""
@@ -119,12 +121,21 @@ def three_digits(value: float) -> str:
 
 
 def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
-    """Flexibility against throughput, a panel a benchmark and phase, with the ceiling of torch.mm."""
+    """Flexibility against throughput, with the ceiling of torch.mm: a panel a benchmark and phase, and one more
+    for each earlier generation of environments that has a number there."""
     cells = cells[cells["flexibility"].notna()]
     families = cells.groupby("label")["family"].transform("nunique")
-    cells = cells.assign(name=cells["label"].where(families == 1, names(cells)))
+    called = cells["label"] + " (" + cells["family"] + ")"
+    cells = cells.assign(
+        name=cells["label"].where(families == 1, called),
+        generation=cells["environment"].map(matrix.generation),
+    )
     looks = list(dict.fromkeys(map(look, cells["implementation"])))
-    panels = list(cells.groupby(["benchmark", "phase"], sort=False))
+    panels = [
+        (key, shown)
+        for key, shown in cells.groupby(["benchmark", "phase", "generation"], sort=False)
+        if key[-1] == "now" or (shown["status"] == "ok").any()
+    ]
     one, alternative = cells["benchmark"].nunique() == 1, []
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -134,9 +145,11 @@ def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
             sharex=True,
             squeeze=False,
         )
-        for axis, ((benchmark, phase), shown) in zip(axes.flat, panels, strict=False):
+        for axis, ((benchmark, phase, generation), shown) in zip(axes.flat, panels, strict=False):
+            words = ["" if one else benchmark, phase, "" if generation == "now" else generation]
+            panel = ", ".join(filter(None, words))
             axis.set(
-                title=phase if one else f"{benchmark}, {phase}",
+                title=panel,
                 ylabel="sequences per second",
                 xlim=(-0.3, 4.95),
             )
@@ -145,7 +158,7 @@ def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
             measured = shown[shown["status"] == "ok"]
             if not measured.empty:
                 _scale(axis, measured)
-                alternative.append(f"{phase}: {_range(measured)}")
+                alternative.append(f"{panel}: {_range(measured)}")
             for position, flexibility in enumerate(FLEXIBILITY):
                 _column(axis, position, shown[shown["flexibility"] == flexibility], looks)
         axes.flat[-1].set_xlabel("← more can be changed\u2003\u2003\u2003less can be changed →")

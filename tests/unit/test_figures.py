@@ -89,6 +89,21 @@ def test_trade_off_shows_every_row(tmp_path: Path) -> None:
     assert (tmp_path / "f.png").stat().st_size > 10_000
 
 
+def test_generations_stand_apart(tmp_path: Path) -> None:
+    """Each in a panel, or on a line, of its own."""
+    eager = cells()[lambda table: table["label"] == "Eager"]
+    both = pd.concat([cells(), eager.assign(environment="here-2019", sequences_per_s=5.0)])
+    text = figures.trade_off(both, "A title", tmp_path / "f")
+    drawn = (tmp_path / "f.svg").read_text()
+    titles = ["forward", "training", "forward, 2019", "training, 2019"]
+    assert [drawn.count(f">{title}<") for title in titles] == [1, 1, 1, 1]
+    assert drawn.count(">Eager<") == 4
+    assert "forward, 2019: 1 rows from 5 (Eager" in text
+    figures.wall_time(both, "A title", tmp_path / "g")
+    written = [found for found, _, _ in texts(tmp_path / "g")]
+    assert {"Eager (kind), here", "Eager (kind), here-2019"} < set(written)
+
+
 def test_without_numbers_there_is_a_figure_all_the_same(tmp_path: Path) -> None:
     bad = cells().assign(status="unsupported", wall_s=float("nan"))
     for name in ("trade_off", "wall_time", "rates"):
