@@ -253,7 +253,8 @@ def by_document(
     """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
 
     A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
-    the number of a published document, or a generation of environments and a machine; `cells` as in cells.csv.
+    the number of a published document, or a generation of environments and a machine, of the past only with numbers;
+    `cells` as in cells.csv.
     """
     measured = cells.groupby([cells["environment"].map(matrix.generation), "machine"])
     found = {}
@@ -266,7 +267,9 @@ def by_document(
             for path in paths
         }
         for (when, machine), rows in measured:
-            verdicts[f"{when}, {machine}"] = decide(claim, of_cells(rows[rows["document"] == name]))
+            own = of_cells(rows[rows["document"] == name])
+            if own or when == "now":
+                verdicts[f"{when}, {machine}"] = decide(claim, own)
         names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
         group = found.setdefault(name, {"document": name, "claims": []})
         group["number"] = number_of(paths[0]) if paths else ""
