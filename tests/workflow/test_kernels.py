@@ -33,7 +33,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
         }
         for variant in VARIANTS
     ]
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    implementations = project.path("config/implementations.yaml")
+    entries += yaml.safe_load(implementations.read_text())  # a claim names them
+    implementations.write_text(yaml.safe_dump(entries))
     settings = yaml.safe_load(project.path("tiny.yaml").read_text())
     project.configure(
         "tiny.yaml",
