@@ -14,7 +14,7 @@ import matrix
 import settings
 from matrix import Cell
 from measurement.record import SCHEMA_VERSION, read_json, write_json
-from reporting import claims, consistency, estimates, tradeoff
+from reporting import claims, consistency, estimates, relations, tradeoff
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
 
@@ -24,7 +24,7 @@ COLUMNS = [
     *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *estimates.RELATIONS, "ratio_to_baseline", "ceiling_sequences_per_s"),
+    *("gflops", *relations.RELATIONS, "ratio_to_baseline", "ceiling_sequences_per_s"),
     *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
@@ -158,10 +158,10 @@ def main() -> None:
         for name, parameters in matrix.benchmarks(config["documents"]).items()
         if "baseline" in parameters
     }
-    table = estimates.relate_to_baseline(estimates.relate(table), baselines)
+    table = relations.relate_to_baseline(relations.relate(table), baselines)
     table = tradeoff.ceilings(table)
     followed = table[~table["benchmark"].isin(baselines)]  # the protocol, no departure from it
-    ratios = estimates.summary(table)
+    ratios = relations.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table["flags"] = table["flags"].fillna("")
@@ -185,7 +185,7 @@ def main() -> None:
             "corpus": corpus,
             "threads": sorted(tally),
             "ratios": ratios,
-            "then_and_now": estimates.then_and_now(table),
+            "then_and_now": relations.then_and_now(table),
             "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),
             "break_even": tradeoff.break_even(followed),
             "contradictions": contradictions,

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import jinja2
 import numpy as np
 import pandas as pd
 
 from matrix import Cell
 from measurement.record import RETRIED, SCHEMA_VERSION, read_json
-from reporting import estimates
+from reporting import estimates, templates
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "report"
 KEY = ["environment", "benchmark", "implementation", "phase", "device"]
@@ -168,17 +167,6 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     }
 
 
-def rendered(found: dict) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["escaped"] = lambda text: str(text).replace("|", "\\|").replace("\n", " ")
-    return environment.get_template("comparison.md.j2").render(found)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("a", type=Path, metavar="A", help="results folder to compare with")
@@ -199,7 +187,7 @@ def main() -> None:
         print(problem, file=sys.stderr)
         sys.exit(2)
     found = comparison(*runs, arguments.relevant / 100)
-    text = rendered(found)
+    text = templates.environment(TEMPLATES).get_template("comparison.md.j2").render(found)
     if arguments.output:
         arguments.output.write_text(text)
     else:

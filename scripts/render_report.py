@@ -1,6 +1,6 @@
 """Render the documents: the table of cells through Jinja templates into markdown and HTML.
 
-Computes nothing: every number here was measured, or estimated in reporting/estimates.py.
+Computes nothing: every number here was measured, or computed when the records were collected.
 """
 
 import argparse
@@ -16,10 +16,8 @@ from markdown_it import MarkdownIt
 
 import matrix
 from measurement.record import read_json
-from reporting import figures
+from reporting import figures, templates
 from reporting.published import by_cell
-
-TEMPLATES = Path("report")
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -59,11 +57,6 @@ def mebibytes(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
 
 
-def cell(text: str) -> str:
-    """Text that a table's cell can hold."""
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
 def parameters(benchmark: dict) -> int:
     """Weights of a model, one bias a gate."""
     first = benchmark.get("features") or benchmark["embedding"]
@@ -90,7 +83,7 @@ def page(markdown: str, folder: Path) -> str:
     # Links within and between pages, as forges make them of markdown.
     body = re.sub(r"<(h\d)>([^<]+)</h", lambda m: f'<{m[1]} id="{slug(m[2])}">{m[2]}</h', body)
     body = re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', body)
-    template = (TEMPLATES / "page.html.j2").read_text()
+    template = (templates.FOLDER / "page.html.j2").read_text()
     title = re.search(r"^# (.+)$", markdown, re.M)
     return jinja2.Template(template).render(title=title[1] if title else "", body=body)
 
@@ -144,6 +137,19 @@ def published(name: str) -> dict[str, dict[str, dict]]:
     return found
 
 
+def draw(name: str, cells: pd.DataFrame, devices: list[str], folder: Path) -> list[dict]:
+    """Draw a document's figures below `folder`: [{"draws", "file", "text": the alternative}]."""
+    document, drawn = matrix.document(name), []
+    for figure, device in itertools.product(document["figures"], devices):
+        stem = Path("figures") / f"{name}-{figure['draws']}-{device}"
+        title = f"{document['title']} ({device.upper()})"
+        patterns, rows = figure.get("benchmarks", ["*"]), cells[cells["device"] == device]
+        shown = [matrix.takes_part(patterns, benchmark) for benchmark in rows["benchmark"]]
+        text = getattr(figures, figure["draws"])(rows[shown], title, folder / stem)
+        drawn.append({"draws": figure["draws"], "file": f"{stem}.svg", "text": text})
+    return drawn
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cells", required=True, help="cells.parquet")
@@ -157,18 +163,12 @@ def main() -> None:
     )
     labels = dict(zip(entries["implementation"], entries["label"], strict=True))
     cells = cells.merge(entries, on="implementation", how="left")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates.environment()
     environment.tests["given"] = pd.notna
     environment.filters |= {
         "number": number,
         "error": error,
         "mebibytes": mebibytes,
-        "cell": cell,
         "deviation": deviation,
         "digits": digits,
         "milliseconds": milliseconds,
@@ -185,17 +185,7 @@ def main() -> None:
     summaries = []
     for name in context["config"]["documents"]:
         document, own = matrix.document(name), cells[cells["document"] == name]
-        drawn = []
-        for figure, device in itertools.product(document["figures"], context["config"]["devices"]):
-            stem = Path("figures") / f"{name}-{figure['draws']}-{device}"
-            title = f"{document['title']} ({device.upper()})"
-            patterns = figure.get("benchmarks", ["*"])
-            shown = own["benchmark"].map(lambda name: matrix.takes_part(patterns, name))  # noqa: B023
-            draw = getattr(figures, figure["draws"])
-            alternative = draw(
-                own[shown & (own["device"] == device)], title, arguments.folder / stem
-            )
-            drawn.append({"draws": figure["draws"], "file": f"{stem}.svg", "text": alternative})
+        drawn = draw(name, own, context["config"]["devices"], arguments.folder)
         write(
             name,
             document=document,

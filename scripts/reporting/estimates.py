@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-import matrix
 from matrix import LEAST_PROCESSES
 
 CONFIDENCE = 0.95
@@ -205,89 +204,6 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "device_peak_bytes": middle("memory", "device_peak_bytes"),
         "flags": " ".join(flags(records)),
     }
-
-
-RELATIONS = {
-    "ratio_to_torch": ["pytorch/fused"],
-    "ratio_to_fastest": ["pytorch/fused", "pytorch/cudnn", "onnxruntime/lstm", "openvino/lstm"],
-    "ratio_to_gemm": ["pytorch/gemm"],
-    "ratio_to_peak": ["tvm/fma-peak"],
-}
-
-
-def relate(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
-    ceilings, all of today, where the same benchmark, phase and device has them."""
-    key = ["benchmark", "phase", "device"]
-    of_today = table[table["environment"] == table["environment"].map(matrix.today)]
-    for column, implementations in RELATIONS.items():
-        others = of_today[of_today["implementation"].isin(implementations)]
-        fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
-        joined = table[key].merge(fastest, on=key, how="left")
-        table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
-    return table
-
-
-def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.DataFrame:
-    """Add each cell's median time over that of the same implementation, phase and device on the benchmark
-    that its own is compared with ({benchmark: baseline}); nothing where there is none."""
-    key = ["implementation", "environment", "phase", "device"]
-    others = table[["benchmark", *key, "wall_median_s"]].rename(columns={"benchmark": "baseline"})
-    wanted = table[key].assign(baseline=table["benchmark"].map(baselines).astype(object))
-    joined = wanted.merge(others, on=["baseline", *key], how="left")
-    table["ratio_to_baseline"] = (
-        table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
-    )
-    return table
-
-
-def then_and_now(table: pd.DataFrame) -> list[dict]:
-    """Every cell of an environment of the time beside the same implementation's in today's.
-
-    [{"document", "benchmark", "implementation", "phase", "device"; "environment", "status",
-    "framework_version" and "wall_s", each followed by `_then` and by `_now`; "ratio": wall time then over now;
-    "inconclusive": whether the intervals around the two overlap}], None for what was not measured.
-    """
-    key = ["document", "benchmark", "implementation", "phase", "device"]
-    shown = ["environment", "status", "framework_version", "wall_s", "wall_low_s", "wall_high_s"]
-    cells = table[[*key, *shown]].assign(
-        today=table["environment"].map(matrix.today),
-        # Quartiles of all batches may lie to one side of the average.
-        wall_low_s=table[["wall_low_s", "wall_s"]].min(axis=1),
-        wall_high_s=table[["wall_high_s", "wall_s"]].max(axis=1),
-    )
-    then, now = (
-        cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
-    )
-    pairs = then.merge(now, on=[*key, "today"], suffixes=("_then", "_now"))
-    pairs["ratio"] = pairs["wall_s_then"] / pairs["wall_s_now"]
-    pairs["inconclusive"] = (pairs["wall_low_s_then"] <= pairs["wall_high_s_now"]) & (
-        pairs["wall_low_s_now"] <= pairs["wall_high_s_then"]
-    )
-    pairs = pairs.drop(columns=["today", *pairs.filter(regex="low|high")])
-    return pairs.astype(object).where(pairs.notna(), None).to_dict("records")
-
-
-def summary(table: pd.DataFrame) -> list[dict]:
-    """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
-
-    [{"document", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes": how
-    many, and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
-    """
-    forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
-    keys = ["document", "implementation", "environment", "device", "group"]
-    found = []
-    grouped = forward.assign(group=forward["benchmark"].str.split("-").str[0])
-    for names, rows in grouped.groupby(keys, sort=False):
-        entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
-        for column in RELATIONS:
-            if (known := rows.dropna(subset=[column])).empty:
-                continue
-            worst = known.loc[known[column].idxmax()]
-            entry[column] = {"mean": stats.gmean(known[column]), "worst": worst[column]}
-            entry[column]["where"] = worst["benchmark"]
-        found.append(entry)
-    return found
 
 
 def _noise(variances: np.ndarray, degrees: np.ndarray) -> tuple[float, float]:

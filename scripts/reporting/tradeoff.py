@@ -1,6 +1,7 @@
 """What flexibility costs, in three numbers: distance to the machine's ceiling, overhead a step, break-even."""
 
 import math
+from collections import defaultdict
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import matrix
 from kernels.workload import spec_of
 from measurement.workload import Workload
 from reporting import estimates
+from reporting.relations import overlap
 
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
 # gradient of the weights and one for that of the input.
@@ -121,16 +123,17 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     """
     keys = ["benchmark", "phase", "device"]
     cells = table.to_dict("records")
+    rows = defaultdict(list)
+    for row in cells:
+        rows[row["implementation"], *(row[key] for key in keys)].append(row)
     found = []
     for row in cells:
         other = matrix.implementation(row["implementation"]).get("instead_of")
-        replaced = [
-            cell
-            for cell in cells
-            if cell["implementation"] == other and all(cell[key] == row[key] for key in keys)
-        ]
         # Of several generations, that of its own environment. TVM has none of what it replaces.
-        replaced.sort(key=lambda cell: cell["environment"] != row["environment"])
+        replaced = sorted(
+            rows.get((other, *(row[key] for key in keys)), []),
+            key=lambda cell: cell["environment"] != row["environment"],
+        )
         if replaced:
             names = ("document", "implementation", "environment", *keys)
             entry = {name: row[name] for name in names} | {"other": other}
@@ -154,7 +157,8 @@ def _overtakes(row: dict, other: dict) -> dict:
         "wall_s": row["wall_s"],
         "other_wall_s": other["wall_s"],
     }
-    if row["wall_low_s"] <= other["wall_high_s"] and other["wall_low_s"] <= row["wall_high_s"]:
+    ends = (cell[end] for cell in (row, other) for end in ("wall_low_s", "wall_high_s"))
+    if overlap(*ends):
         return entry | {"verdict": "inconclusive"}
     gain = other["wall_s"] - row["wall_s"]
     if gain <= 0:

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from reporting import figures
+from reporting.figures.trade_off import spread
 
 
 def cells() -> pd.DataFrame:
@@ -70,7 +71,7 @@ def test_numbers_stand_on_the_line_of_their_row(tmp_path: Path) -> None:
 
 def test_labels_do_not_overlap() -> None:
     wanted, heights = [0.5, 0.49, 0.51, 0.9, 0.5], [0.05, 0.1, 0.05, 0.05, 0.05]
-    placed = figures.spread(wanted, heights)
+    placed = spread(wanted, heights)
     order = sorted(range(5), key=lambda position: placed[position])
     assert order == [1, 0, 4, 2, 3]
     for low, high in itertools.pairwise(order):

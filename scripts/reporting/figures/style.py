@@ -1,0 +1,90 @@
+"""What all figures share: colours and markers, type, files, axes, legends."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib import ticker
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+
+class Look(NamedTuple):
+    """How a framework is drawn: by colour and by marker, as either alone may be lost."""
+
+    name: str
+    color: str
+    marker: str
+
+
+# Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
+LOOKS = {
+    "tensorflow": Look("TensorFlow", "#E69F00", "s"),
+    "pytorch": Look("PyTorch", "#0072B2", "o"),
+    "tvm": Look("TVM", "#009E73", "^"),
+    "onnxruntime": Look("ONNX Runtime", "#56B4E9", "P"),
+    "openvino": Look("OpenVINO", "#D55E00", "X"),
+}
+OTHER = Look("other", "#CC79A7", "v")
+EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
+PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
+NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.titlesize": 11,
+    "figure.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.3,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "svg.hashsalt": "flexibility",  # the same figure gives the same file
+    "svg.fonttype": "none",  # text stays text: searchable, and readable aloud
+}
+
+
+def save(figure: plt.Figure, stem: Path) -> None:
+    """Write a figure as SVG and PNG, without a date, so that equal figures are equal files."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    plt.close(figure)
+
+
+def look(implementation: str) -> Look:
+    return LOOKS.get(implementation.split("/")[0], OTHER)
+
+
+def called(cells: pd.DataFrame) -> pd.Series:
+    """Label and family of rows."""
+    return cells["label"] + " (" + cells["family"] + ")"
+
+
+def framework_legend(figure: plt.Figure, cells: pd.DataFrame, *others: Line2D) -> None:
+    """Below the axes: the marker of every framework that has a number, then `others`."""
+    measured = cells[cells["status"] == "ok"]["implementation"]
+    looks = dict.fromkeys(map(look, measured))
+    handles = [
+        Line2D([], [], ls="", color=each.color, marker=each.marker, label=each.name, **EDGE)
+        for each in looks
+    ]
+    if handles or others:
+        figure.legend(handles=[*handles, *others], loc="outside lower center", ncols=6)
+
+
+def logarithmic(axis: Axes) -> None:
+    """A logarithmic x axis with plain numbers at 1, 2 and 5."""
+    axis.set_xscale("log")
+    axis.xaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.tick_params(axis="x", which="both", length=3)

@@ -1,0 +1,77 @@
+"""Wall time of every row, with the published values."""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from .style import EDGE, NOTE, PUBLISHED, STYLE, called, framework_legend, logarithmic, look, save
+
+ROW = ["benchmark", "implementation", "environment"]  # what a row is; its phases stand side by side
+
+
+def names(cells: pd.DataFrame) -> pd.Series:
+    """What rows are called: label and family, and whatever else tells one from another."""
+    found = called(cells)
+    if cells.groupby(["implementation", "benchmark"])["environment"].nunique().gt(1).any():
+        found += ", " + cells["environment"]
+    if cells["benchmark"].nunique() > 1:
+        found += ", " + cells["benchmark"]
+    return found
+
+
+def three_digits(value: float) -> str:
+    return f"{value:#.3g}".removesuffix(".")
+
+
+def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
+    """Wall time of every row, its phases side by side, on a log scale, with the published values."""
+    phases = list(dict.fromkeys(cells["phase"]))
+    rows = cells.drop_duplicates(ROW)[::-1]
+    places = {key: place for place, key in enumerate(rows[ROW].itertuples(index=False, name=None))}
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(phases), figsize=(10, 1.6 + 0.27 * len(rows)), sharey=True, squeeze=False
+        )
+        for axis, phase in zip(axes.flat, phases, strict=True):
+            shown = cells[cells["phase"] == phase]
+            at = [places[key] for key in shown[ROW].itertuples(index=False, name=None)]
+            for place, cell in zip(at, shown.itertuples(), strict=True):
+                ok, each = cell.status == "ok", look(cell.implementation)
+                if ok:
+                    low, high = cell.wall_low_s, cell.wall_high_s
+                    axis.plot([low, high], [place] * 2, color=each.color, lw=3, alpha=0.5)
+                    axis.plot(cell.wall_s, place, each.marker, color=each.color, ms=7, **EDGE)
+                # In a column of their own, where no point can hide them.
+                axis.annotate(
+                    three_digits(cell.wall_s) if ok else cell.status,
+                    (1.01, place),
+                    xycoords=("axes fraction", "data"),
+                    va="center",
+                    **({"fontsize": 8} if ok else NOTE),
+                )
+            axis.plot(shown["published_wall_s"], at, ls="", **PUBLISHED)
+            axis.set(xlabel="wall time of one batch (s)", title=phase)
+            logarithmic(axis)
+            axis.tick_params(axis="y", length=0)
+            axis.margins(x=0.05)
+        axes.flat[0].set_yticks(range(len(rows)), names(rows))
+        axes.flat[0].set_ylim(-0.8, len(rows) - 0.2)
+        figure.suptitle(title)
+        published = Line2D([], [], ls="", label="published (its own machine)", **PUBLISHED)
+        framework_legend(
+            figure, cells, *([published] if cells["published_wall_s"].notna().any() else [])
+        )
+        save(figure, stem)
+    measured = cells[(cells["status"] == "ok") & (cells["family"] != "ceiling")].sort_values(
+        "wall_s"
+    )
+    if measured.empty:
+        return f"{title}: no row was measured."
+    fastest, slowest = measured.iloc[0], measured.iloc[-1]
+    return (
+        f"{title}: wall time a batch of {len(measured)} measured cells, from "
+        f"{fastest['wall_s']:.3g} s ({fastest['label']}, {fastest['phase']}) to {slowest['wall_s']:.3g} s "
+        f"({slowest['label']}, {slowest['phase']})."
+    )
