@@ -21,10 +21,10 @@ from reporting.published import by_cell
 COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
-    *("wall_high_s", "interval", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
-    *("elapsed_s", "sequences_per_s", "import_s"),
+    *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
+    *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
-    *("gflops", *relations.RELATIONS, "ratio_to_baseline", "ceiling_sequences_per_s"),
+    *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),

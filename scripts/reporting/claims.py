@@ -16,33 +16,37 @@ from pathlib import Path
 import pandas as pd
 
 import matrix
-from reporting import published
+from reporting import estimates, published
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster
 LEAST_SIZES = 3  # fewer show no line
-# Measured quantities: columns of cells.csv with the number and the ends of its interval.
+# Measured quantities: columns of cells.csv. Kernels are scheduled and built once, which gives no interval.
 MEASURED = {
-    "wall_s": ("wall_s", "wall_low_s", "wall_high_s"),
-    "schedule_s": ("kernel_schedule_s", "kernel_schedule_s", "kernel_schedule_s"),
-    "build_s": ("kernel_build_s", "kernel_build_s", "kernel_build_s"),
+    "wall_s": "wall_median_s",
+    "schedule_s": "kernel_schedule_s",
+    "build_s": "kernel_build_s",
 }
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number, the interval that it lies in, its digits and where it stands."""
+    """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
+    stands. A measured time has what its processes took: `of` and `to`, as estimates.ratio takes them."""
 
     value: float
     low: float
     high: float
     text: str
     where: str = ""
+    of: tuple[tuple[float, ...], ...] = ()
+    to: tuple[tuple[float, ...], ...] = ()
 
     def __truediv__(self, size: float) -> "Number":
-        value = self.value / size
-        return Number(value, self.low / size, self.high / size, f"{value:.4g}", self.where)
+        value, low, high = (number / size for number in (self.value, self.low, self.high))
+        of = tuple(tuple(time / size for time in times) for times in self.of)
+        return Number(value, low, high, f"{value:.4g}", self.where, of)
 
 
 Cell = Mapping[str, str]
@@ -50,10 +54,18 @@ Numbers = dict[tuple[str, ...], Number]  # by the values of KEYS
 
 
 def ratio(one: Number, other: Number) -> Number:
-    """One number over another, with the widest interval that theirs allow: the one place where a claim's ratio
-    gets its interval."""
+    """One number over another: the one place where a claim's ratio gets its interval. Published numbers allow any
+    within their rounding; measured times have the one that their processes speak for, and any number is in it
+    where they are too few."""
     value = one.value / other.value
-    return Number(value, one.low / other.high, one.high / other.low, f"{value:#.3g}")
+    of, to = one.of + other.to, one.to + other.of
+    if not of:
+        low, high = one.low / other.high, one.high / other.low
+    elif math.isnan((found := estimates.ratio(of, to)).low):
+        low, high = 0.0, math.inf
+    else:
+        low, high = found.low, found.high
+    return Number(value, low, high, f"{value:#.3g}", of=of, to=to)
 
 
 def of_document(numbers: pd.DataFrame) -> Numbers:
@@ -71,12 +83,11 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
     for each implementation; `cells` as in cells.csv."""
     found = {}
     for row in cells[cells["status"] == "ok"].to_dict("records"):
-        for quantity, (value, low, high) in MEASURED.items():
-            if pd.notna(row[value]):
+        for quantity, column in MEASURED.items():
+            if pd.notna(value := row[column]):
                 cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
-                # Quartiles of all batches may lie to one side of the average.
-                ends = (row[low], row[value], row[high])
-                found[cell] = Number(row[value], min(ends), max(ends), f"{row[value]:.4g}")
+                times = (tuple(row["process_medians_s"]),) if quantity == "wall_s" else ()
+                found[cell] = Number(value, value, value, f"{value:.4g}", of=times)
     return found
 
 
@@ -95,8 +106,8 @@ def _choices(cells: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
 
 
 def _extreme(found: Mapping[str, Number], choose: Callable) -> tuple[Number, str]:
-    """The smallest or largest (`choose`: min or max) of some numbers, and as a text with its name. Its interval is
-    where the extreme lies, whichever of them it is."""
+    """The smallest or largest (`choose`: min or max) of some numbers, and as a text with its name. Its rounding is
+    where the extreme lies, whichever of them it is; its processes are those of the one that it was found to be."""
     name = choose(found, key=lambda name: found[name].value)
     low = choose(number.low for number in found.values())
     high = choose(number.high for number in found.values())
@@ -172,7 +183,8 @@ def _decided(numbers: Numbers, claim: Mapping, name: str, case: Cell) -> dict:
     except _NoNumber as missing:
         return found | {"verdict": MISSING, "figures": f"no number: {missing}"}
     low, high = f"{number.low:#.3g}", f"{number.high:#.3g}"
-    figures = f"{text} = {number.text}" + (f" [{low}, {high}]" if low != high else "")
+    known = low != high and number.high < math.inf
+    figures = f"{text} = {number.text}" + (f" [{low}, {high}]" if known else "")
     return found | {"verdict": _verdict(number, claim), "figures": figures}
 
 

@@ -4,6 +4,7 @@ import pandas as pd
 from scipy import stats
 
 import matrix
+from reporting import estimates
 
 RELATIONS = {
     "ratio_to_torch": ["pytorch/fused"],
@@ -11,11 +12,16 @@ RELATIONS = {
     "ratio_to_gemm": ["pytorch/gemm"],
     "ratio_to_peak": ["tvm/fma-peak"],
 }
+BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 
-def overlap(low, high, other_low, other_high):
-    """Whether two intervals meet: of numbers, or row by row of columns."""
-    return (low <= other_high) & (other_low <= high)
+def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
+    """estimates.ratio of two columns with the times of cells' processes, a row a pair of cells; NaN and None where a
+    pair lacks one."""
+    measured = pairs[[of, to]].dropna()
+    found = [estimates.ratio([one], [other]) for one, other in measured.itertuples(index=False)]
+    table = pd.DataFrame(found, index=measured.index, columns=estimates.Ratio._fields)
+    return table.reindex(pairs.index)
 
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
@@ -32,15 +38,15 @@ def relate(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.DataFrame:
-    """Add each cell's median time over that of the same implementation, phase and device on the benchmark
+    """Add each cell's ratio, with its interval, to the same implementation, phase and device on the benchmark
     that its own is compared with ({benchmark: baseline}); nothing where there is none."""
     key = ["implementation", "environment", "phase", "device"]
-    others = table[["benchmark", *key, "wall_median_s"]].rename(columns={"benchmark": "baseline"})
-    wanted = table[key].assign(baseline=table["benchmark"].map(baselines).astype(object))
+    times = table[["benchmark", *key, "process_medians_s"]]
+    others = times.rename(columns={"benchmark": "baseline", "process_medians_s": "others"})
+    wanted = times.assign(baseline=table["benchmark"].map(baselines).astype(object))
     joined = wanted.merge(others, on=["baseline", *key], how="left")
-    table["ratio_to_baseline"] = (
-        table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
-    )
+    found = ratios(joined, "process_medians_s", "others")
+    table[BASELINE] = found[["ratio", "low", "high"]].astype(float).to_numpy()
     return table
 
 
@@ -48,26 +54,18 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     """Every cell of an environment of the time beside the same implementation's in today's.
 
     [{"document", "benchmark", "implementation", "phase", "device"; "environment", "status",
-    "framework_version" and "wall_s", each followed by `_then` and by `_now`; "ratio": wall time then over now;
-    "inconclusive": whether the intervals around the two overlap}], None for what was not measured.
+    "framework_version" and "wall_median_s", each followed by `_then` and by `_now`; and of then over now "ratio",
+    "low", "high" and "verdict", as estimates.ratio gives them}], None for what was not measured.
     """
     key = ["document", "benchmark", "implementation", "phase", "device"]
-    shown = ["environment", "status", "framework_version", "wall_s", "wall_low_s", "wall_high_s"]
-    cells = table[[*key, *shown]].assign(
-        today=table["environment"].map(matrix.today),
-        # Quartiles of all batches may lie to one side of the average.
-        wall_low_s=table[["wall_low_s", "wall_s"]].min(axis=1),
-        wall_high_s=table[["wall_high_s", "wall_s"]].max(axis=1),
-    )
+    shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
+    cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
     then, now = (
         cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
     )
     pairs = then.merge(now, on=[*key, "today"], suffixes=("_then", "_now"))
-    pairs["ratio"] = pairs["wall_s_then"] / pairs["wall_s_now"]
-    pairs["inconclusive"] = overlap(
-        *(pairs[f"wall_{end}_s_{when}"] for when in ("then", "now") for end in ("low", "high"))
-    )
-    pairs = pairs.drop(columns=["today", *pairs.filter(regex="low|high")])
+    times = [f"process_medians_s_{when}" for when in ("then", "now")]
+    pairs = pairs.join(ratios(pairs, *times)).drop(columns=["today", *times])
     return pairs.astype(object).where(pairs.notna(), None).to_dict("records")
 
 

@@ -11,7 +11,6 @@ import matrix
 from kernels.workload import spec_of
 from measurement.workload import Workload
 from reporting import estimates
-from reporting.relations import overlap
 
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
 # gradient of the weights and one for that of the input.
@@ -115,11 +114,11 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     """After how many batches a row that compiles or tunes has overtaken the row that it replaces.
 
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
-    start + (n - 1) * wall. Returns, for every cell whose implementation has `instead_of`, {"document",
-    "benchmark", "implementation", "environment", "other", "phase", "device", "status", "verdict"} and, where
-    both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
-    "batches", the least n; `never`: not faster a batch; `inconclusive`: the intervals around both wall times
-    overlap; `not measured`, with the "status" of what is missing.
+    start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
+    {"document", "benchmark", "implementation", "environment", "other", "phase", "device", "status", "verdict"} and,
+    where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
+    "batches", the least n; `never`: slower a batch; `inconclusive`: which one is faster is not decided
+    (estimates.ratio); `not measured`, with the "status" of what is missing.
     """
     keys = ["benchmark", "phase", "device"]
     cells = table.to_dict("records")
@@ -154,14 +153,12 @@ def _overtakes(row: dict, other: dict) -> dict:
         "status": "ok",
         "start_s": start,
         "other_start_s": other_start,
-        "wall_s": row["wall_s"],
-        "other_wall_s": other["wall_s"],
+        "wall_s": row["wall_median_s"],
+        "other_wall_s": other["wall_median_s"],
     }
-    ends = (cell[end] for cell in (row, other) for end in ("wall_low_s", "wall_high_s"))
-    if overlap(*ends):
-        return entry | {"verdict": "inconclusive"}
-    gain = other["wall_s"] - row["wall_s"]
-    if gain <= 0:
-        return entry | {"verdict": "never"}
+    decided = estimates.ratio([row["process_medians_s"]], [other["process_medians_s"]]).verdict
+    if decided != "faster":
+        return entry | {"verdict": {"slower": "never"}.get(decided, decided)}
+    gain = entry["other_wall_s"] - entry["wall_s"]
     batches = max(1, math.ceil(1 + (start - other_start) / gain))
     return entry | {"verdict": "pays", "batches": batches}

@@ -137,7 +137,8 @@ def test_a_key_left_open_takes_what_there_is() -> None:
 def cell(implementation: str, environment: str, machine: str, wall_s: float, **more) -> dict:
     row = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
     row |= {"environment": environment, "phase": "training", "device": "cpu", "status": "ok"}
-    row |= {"machine": machine, "wall_s": wall_s, "wall_low_s": wall_s, "wall_high_s": wall_s}
+    row |= {"machine": machine, "wall_median_s": wall_s}
+    row |= {"process_medians_s": [0.98 * wall_s, wall_s, 1.02 * wall_s]}
     return row | {"kernel_schedule_s": math.nan, "kernel_build_s": math.nan} | more
 
 
@@ -160,11 +161,29 @@ def test_measured_numbers_by_generation_and_machine() -> None:
     }
 
 
-def test_an_interval_holds_its_number() -> None:
-    """Quartiles of all batches may lie to one side of their average."""
-    row = cell("pytorch/cell", "pytorch", "one", 2.0, wall_low_s=1.0, wall_high_s=1.5)
-    (number,) = claims.of_cells(pd.DataFrame([row])).values()
-    assert (number.low, number.value, number.high) == (1.0, 2.0, 2.0)
+@pytest.mark.parametrize(
+    ("own", "verdict", "interval"),
+    [
+        ([1.9, 2.0, 2.1], HOLDS, True),
+        ([1.9, 4.0, 6.1], OPEN, True),
+        ([2.0, 2.0], OPEN, False),  # too few processes to say, whatever they took
+    ],
+)
+def test_measured_ratios_are_decided_by_processes(own: list, verdict: str, interval: bool) -> None:
+    rows = [cell("x/a", "x", "one", 4.0), cell("x/b", "x", "one", 1.0)]
+    rows += [cell("x/a", "x", "one", 2.0, process_medians_s=own) | {"device": "gpu"}]
+    rows += [cell("x/b", "x", "one", 1.0) | {"device": "gpu"}]
+    found = claims.of_cells(pd.DataFrame(rows))
+    claim = BELOW | {"for": {"benchmark": "stacked-lm", "phase": "training", "device": "gpu"}}
+    claim = {key: value for key, value in claim.items() if key != "below"} | {"above": 1.5}
+    decided = claims.decide(claim, found)
+    assert decided["verdict"] == verdict
+    assert ("[" in decided["cases"][0]["figures"]) == interval
+    both = claim | {"for": {"benchmark": "stacked-lm", "phase": "training"}}
+    both |= {"at": {"device": "cpu"}, "against": {"device": "gpu"}}
+    (case,) = claims.decide(both, found)["cases"]
+    assert case["figures"].startswith("(4 / 1) / (2 / 1) = 2.00")
+    assert case["verdict"] == verdict
 
 
 NOTHING = pd.DataFrame([cell("none", "none", "none", 1.0)]).iloc[:0]

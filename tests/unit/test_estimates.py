@@ -95,13 +95,13 @@ def drawn(random: np.random.Generator, noise: float, count: int, middle: float =
 
 def test_ratio_is_welchs() -> None:
     cell, reference = [2.0, 2.1, 2.3], [1.0, 1.1, 0.9, 1.05]
-    found = estimates.ratio(cell, reference)
+    found = estimates.ratio([cell], [reference])
     welch = stats.ttest_ind(np.log(cell), np.log(reference), equal_var=False).confidence_interval()
     assert (found.low, found.high) == pytest.approx(tuple(np.exp(welch)))
     assert found.low < found.ratio < found.high
     assert found.verdict == "slower"
-    assert estimates.ratio(reference, cell).verdict == "faster"
-    assert estimates.ratio(reference, cell).low == pytest.approx(1 / found.high)
+    assert estimates.ratio([reference], [cell]).verdict == "faster"
+    assert estimates.ratio([reference], [cell]).low == pytest.approx(1 / found.high)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +109,33 @@ def test_ratio_is_welchs() -> None:
     [([2.0, 2.0], [1.0, 1.0, 1.0]), ([2.0, 2.0, 2.0], [1.0, 1.0]), ([2.0], [1.0])],
 )
 def test_few_processes_give_no_verdict(cell: Sequence[float], reference: Sequence[float]) -> None:
-    found = estimates.ratio(cell, reference)
+    found = estimates.ratio([cell], [reference])
     assert found.ratio == pytest.approx(2.0)
     assert np.isnan([found.low, found.high]).all()
     assert found.verdict == "inconclusive"
 
 
+def test_ratio_is_that_of_the_medians() -> None:
+    assert estimates.ratio([[2.0, 2.0, 9.0]], [[1.0, 1.0, 1.0]]).ratio == 2.0
+
+
+def test_ratio_of_ratios_covers_what_it_says() -> None:
+    """(2 / 1) / (1.2 / 1), of cells that are differently noisy."""
+    random = np.random.default_rng(4)
+    found = [
+        estimates.ratio(
+            [drawn(random, 0.02, 3, middle=2.0), drawn(random, 0.05, 4)],
+            [drawn(random, 0.02, 3), drawn(random, 0.03, 5, middle=1.2)],
+        )
+        for _ in range(2000)
+    ]
+    covered = [low <= 2 / 1.2 <= high for _, low, high, _ in found]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
+
+
 def test_processes_that_agree_exactly() -> None:
-    assert estimates.ratio([2.0] * 3, [1.0] * 3) == (2.0, 2.0, 2.0, "slower")
-    assert estimates.ratio([1.0] * 3, [1.0] * 3) == (1.0, 1.0, 1.0, "inconclusive")
+    assert estimates.ratio([[2.0] * 3], [[1.0] * 3]) == (2.0, 2.0, 2.0, "slower")
+    assert estimates.ratio([[1.0] * 3], [[1.0] * 3]) == (1.0, 1.0, 1.0, "inconclusive")
 
 
 @pytest.mark.parametrize("sides", [(3, 3), (5, 5), (3, 10)])
@@ -127,7 +145,7 @@ def test_ratio_covers_what_it_says(sides: tuple[int, int], noises: tuple[float, 
     random = np.random.default_rng(2)
     found = [
         estimates.ratio(
-            drawn(random, noises[0], sides[0], middle=1.2), drawn(random, noises[1], sides[1])
+            [drawn(random, noises[0], sides[0], middle=1.2)], [drawn(random, noises[1], sides[1])]
         )
         for _ in range(2000)
     ]
@@ -139,7 +157,8 @@ def test_ratio_covers_what_it_says(sides: tuple[int, int], noises: tuple[float, 
 def test_false_verdicts_are_as_rare_as_they_should_be() -> None:
     random = np.random.default_rng(3)
     verdicts = [
-        estimates.ratio(drawn(random, 0.03, 3), drawn(random, 0.03, 3)).verdict for _ in range(2000)
+        estimates.ratio([drawn(random, 0.03, 3)], [drawn(random, 0.03, 3)]).verdict
+        for _ in range(2000)
     ]
     assert verdicts.count("inconclusive") > 0.93 * len(verdicts)
     assert verdicts.count("faster") and verdicts.count("slower")

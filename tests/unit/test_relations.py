@@ -1,19 +1,20 @@
 """How cells of a table compare, on cells made by hand."""
 
 import pandas as pd
+import pytest
 
 from reporting import relations
 
 
 def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
-    """Cells of one benchmark: (implementation, environment, wall time or None), intervals of +- 10 %."""
+    """Cells of one benchmark: (implementation, environment, wall time or None), of processes that differ by 5 %."""
     return pd.DataFrame(
         {
             **{"document": "d", "benchmark": "b", "phase": "forward", "device": "cpu"},
             **{"implementation": implementation, "environment": environment},
-            **{"status": "ok" if wall_s else "failed", "wall_s": wall_s, "wall_median_s": wall_s},
+            **{"status": "ok" if wall_s else "failed", "wall_median_s": wall_s},
+            "process_medians_s": wall_s and [0.95 * wall_s, wall_s, 1.05 * wall_s],
             **{"framework_version": f"{wall_s}" if wall_s else None},
-            **{"wall_low_s": wall_s and wall_s * 0.9, "wall_high_s": wall_s and wall_s * 1.1},
         }
         for implementation, environment, wall_s in rows
     )
@@ -29,13 +30,20 @@ def test_then_and_now() -> None:
     cell, fused, compiled = relations.then_and_now(table)
     assert (cell["environment_then"], cell["environment_now"]) == ("pytorch-2019", "pytorch")
     assert (cell["framework_version_then"], cell["framework_version_now"]) == ("3.0", "2.0")
-    assert (cell["ratio"], cell["inconclusive"]) == (1.5, False)
-    assert (fused["ratio"], fused["inconclusive"]) == (0.9, True)
-    assert (compiled["status_then"], compiled["wall_s_then"], compiled["ratio"]) == (
-        "failed",
-        None,
-        None,
-    )
+    assert (cell["ratio"], cell["verdict"]) == (1.5, "slower")
+    assert cell["low"] < 1.5 < cell["high"]
+    assert (fused["ratio"], fused["verdict"]) == (pytest.approx(0.9), "inconclusive")
+    assert compiled["status_then"] == "failed"
+    assert compiled["wall_median_s_then"] is compiled["ratio"] is compiled["verdict"] is None
+
+
+def test_departures_have_an_interval() -> None:
+    table = cells(("pytorch/cell", "pytorch", 2.0), ("pytorch/cell", "pytorch", 3.0))
+    table["benchmark"] = ["protocol", "departure"]
+    found = relations.relate_to_baseline(table, {"departure": "protocol"})
+    assert found["ratio_to_baseline"][1] == 1.5
+    assert 1.3 < found["ratio_to_baseline_low"][1] < 1.5 < found["ratio_to_baseline_high"][1] < 1.7
+    assert found[relations.BASELINE].loc[0].isna().all()
 
 
 def test_today_s_libraries_are_what_others_are_compared_with() -> None:

@@ -53,8 +53,8 @@ def cell(implementation: str, wall_s: float, start_s: float = 0.0, **changes: ob
     once = dict.fromkeys(tradeoff.ONCE)
     found = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
     found |= {"environment": "here", "phase": "forward", "device": "cpu", "status": "ok"}
-    found |= {"build_s": 0.0, "first_step_s": start_s, **once, "wall_s": wall_s}
-    found |= {"wall_low_s": 0.99 * wall_s, "wall_high_s": 1.01 * wall_s}
+    found |= {"build_s": 0.0, "first_step_s": start_s, **once, "wall_median_s": wall_s}
+    found |= {"process_medians_s": [0.99 * wall_s, wall_s, 1.01 * wall_s]}
     return found | changes
 
 
@@ -70,6 +70,7 @@ COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"
         (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), "pays", 1),
         (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), "never", None),
         (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "inconclusive", None),
+        (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), "inconclusive", None),
         (cell(COMPILED, 0.25, status="timeout"), cell(EAGER, 0.5), "not measured", None),
         (cell(COMPILED, 0.25), cell(EAGER, 0.5, status="failed"), "not measured", None),
     ],
