@@ -99,6 +99,9 @@ def test_generations_stand_apart(tmp_path: Path) -> None:
     titles = ["forward", "training", "forward, 2019", "training, 2019"]
     assert [drawn.count(f">{title}<") for title in titles] == [1, 1, 1, 1]
     assert drawn.count(">Eager<") == 4
+    lost = eager.assign(label="Lost", environment="here-2019", status="not-run")
+    figures.trade_off(pd.concat([both, lost]), "A title", tmp_path / "h")
+    assert (tmp_path / "h.svg").read_text().count(">not run: 1 rows<") == 2
     assert "forward, 2019: 1 rows from 5 (Eager" in text
     figures.wall_time(both, "A title", tmp_path / "g")
     written = [found for found, _, _ in texts(tmp_path / "g")]

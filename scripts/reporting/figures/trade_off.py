@@ -108,7 +108,8 @@ def _scale(axis: Axes, measured: pd.DataFrame) -> None:
 
 
 def _column(axis: Axes, position: int, rows: pd.DataFrame, looks: list[Look]) -> None:
-    """The rows of one flexibility: those with a number as points with names, the others as a list below."""
+    """The rows of one flexibility: those with a number as points with names, below them those whose status says
+    more than that this configuration leaves them out."""
     if rows["family"].nunique() == 1:
         rows = rows.assign(name=rows["label"])
     measured = rows[rows["status"] == "ok"]
@@ -135,7 +136,9 @@ def _column(axis: Axes, position: int, rows: pd.DataFrame, looks: list[Look]) ->
             arrowprops={"arrowstyle": "-", "lw": 0.5, "color": "#888888", "shrinkB": 4},
         )
     missing = [
-        "\n".join([f"{status}:", *dict.fromkeys(group["name"])])
+        f"not run: {len(group)} rows"
+        if status == "not-run"
+        else "\n".join([f"{status}:", *dict.fromkeys(group["name"])])
         for status, group in rows[rows["status"] != "ok"].groupby("status", sort=False)
     ]
     where = {"xycoords": axis.get_xaxis_transform(), "ha": "center", "va": "bottom"}
