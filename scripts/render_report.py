@@ -15,6 +15,7 @@ import pandas as pd
 from markdown_it import MarkdownIt
 
 import matrix
+from measurement import departures
 from measurement.record import read_json
 from reporting import figures, templates
 from reporting.published import by_cell
@@ -199,6 +200,7 @@ def main() -> None:
                 for found in context["then_and_now"]
                 if found["document"] == name and found["device"] in context["config"]["devices"]
             ],
+            departures=departures.DESCRIPTIONS,
             protocol=matrix.protocol_of(context["config"], name)["protocol"],
             published=published(name),
             tables=tables(document, own),

@@ -1,23 +1,23 @@
 """Departures from the protocol that published measurements made, each to be measured for what it costs.
 
-A benchmark names one (`departure` in config/documents). The harness makes these:
-
-- `fed-before`: the batch is on the device before the clock starts;
-- `unsynchronised`: the clock is read without waiting for the device;
-- `fetched`: results are brought to the host before the clock is read;
-- `kept-memory`: glibc's malloc keeps freed memory instead of returning it to the system.
-
-An implementation makes these, by `workload.departure`, or raises Unsupported:
-
-- `gradients-recorded`: forward records what a gradient would need;
-- `denormals`: denormal numbers are computed with instead of flushed to zero.
+A benchmark names one (`departure` in config/documents). The harness makes FED_BEFORE, UNSYNCHRONISED, FETCHED and
+KEPT_MEMORY; an implementation makes the others, by `workload.departure`, or raises Unsupported.
 """
 
 UNSYNCHRONISED, FETCHED, FED_BEFORE = "unsynchronised", "fetched", "fed-before"
-GRADIENTS_RECORDED, DENORMALS = "gradients-recorded", "denormals"
+GRADIENTS_RECORDED, DENORMALS, KEPT_MEMORY = "gradients-recorded", "denormals", "kept-memory"
+
+DESCRIPTIONS = {
+    FED_BEFORE: "batch on the device before the clock starts",
+    UNSYNCHRONISED: "clock read without waiting for the device",
+    FETCHED: "results brought to the host within the clock",
+    GRADIENTS_RECORDED: "forward records what a gradient would need",
+    DENORMALS: "denormal numbers not flushed to zero",
+    KEPT_MEMORY: "freed memory kept by malloc (glibc) instead of returned to the system",
+}
 
 VARIABLES = {
-    "kept-memory": {
+    KEPT_MEMORY: {
         # Large blocks come from the heap, whose top is never given back: each page is faulted in once.
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_TRIM_THRESHOLD_": str(2**40),

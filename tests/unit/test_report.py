@@ -262,7 +262,7 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     of_first_table = headers[0]
     assert "95 % interval (s)" in of_first_table  # although its first row has no number
     assert break_even(page, "pytorch/compiled", "training")[-1] == "*never*"
-    departed = [row for row in rows(page) if row[0].startswith("logits brought to the host")]
+    departed = [row for row in rows(page) if row[0].startswith("results brought to the host")]
     assert re.search(r"^1\.\d+ \[1\.\d+, 1\.\d+\], ", departed[0][3])
     then = [row for row in rows(page) if row[2].startswith("pytorch-2019")]
     assert re.fullmatch(r"1\.\d+ \[1\.\d+, 1\.\d+\]", then[0][-1])

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 import settings
-from measurement import machine
+from measurement import departures, machine
 
 
 def stopped(config: dict) -> list[str]:
@@ -170,3 +170,8 @@ def test_every_key_of_a_schema_is_described(name: str) -> None:
         return found
 
     assert undescribed(settings.schema(name), name) == []
+
+
+def test_every_departure_is_described() -> None:
+    benchmark = settings.schema("document")["properties"]["benchmarks"]["additionalProperties"]
+    assert set(benchmark["properties"]["departure"]["enum"]) == set(departures.DESCRIPTIONS)
