@@ -132,6 +132,73 @@ def frequency():
     return {"mhz": max(mhz) if mhz else None, "throttled": sum(throttled) if throttled else None}
 
 
+# What nvidia-smi is asked of the GPU that is measured, and what a reading calls it.
+GPU_FIELDS = (
+    ("name", "name"),
+    ("sm_mhz", "clocks.sm"),
+    ("memory_mhz", "clocks.mem"),
+    ("most_sm_mhz", "clocks.max.sm"),
+    ("temperature_c", "temperature.gpu"),
+    ("power_w", "power.draw"),
+    ("power_limit_w", "power.limit"),
+    ("utilisation_percent", "utilization.gpu"),
+    ("memory_used_mib", "memory.used"),
+)
+# Bits of the mask of reasons for which a clock is lower than it could be (nvml.h, nvmlClocksEventReason...).
+CLOCK_REASONS = (
+    (0x01, "idle"),
+    (0x02, "application clocks"),
+    (0x04, "power cap"),
+    (0x08, "hardware slowdown"),
+    (0x10, "sync boost"),
+    (0x20, "thermal slowdown"),
+    (0x40, "hardware thermal slowdown"),
+    (0x80, "power brake"),
+    (0x100, "display clocks"),
+)
+
+
+def one_gpu():
+    """Environment variables that leave a process one GPU: the first of CUDA_VISIBLE_DEVICES, which a cluster's
+    scheduler sets, or of the machine; counted as nvidia-smi counts them."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
+
+
+def _number(text):
+    """A field of nvidia-smi; None for `[N/A]`, `[Not Supported]`, `[Unknown Error]` and the like."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def gpu_state(gpu):
+    """One GPU at this moment, `gpu` as `nvidia-smi -i` takes it: the names of GPU_FIELDS, and `held_back_by`, why its
+    clock is not higher (names of CLOCK_REASONS). None for what the GPU does not say, and for all of it without
+    nvidia-smi. Utilisation is that of the last second or less: read it when work ends."""
+    listing = None
+    for reasons in (
+        "clocks_event_reasons",
+        "clocks_throttle_reasons",
+    ):  # since driver 535, and before
+        query = ",".join([field for _, field in GPU_FIELDS] + [reasons + ".active"])
+        listing = listing or _output(
+            "nvidia-smi", "-i", gpu, "--query-gpu=" + query, "--format=csv,noheader,nounits"
+        )
+    fields = [field.strip() for field in (listing or "").split("\n")[0].split(",")]
+    if len(fields) != len(GPU_FIELDS) + 1:
+        return None
+    found = {name: _number(text) for (name, _), text in zip(GPU_FIELDS, fields)}
+    found["name"] = fields[0]
+    try:
+        mask = int(fields[-1], 16)
+        found["held_back_by"] = [name for bit, name in CLOCK_REASONS if mask & bit]
+    except ValueError:
+        found["held_back_by"] = None
+    return found
+
+
 def out_of_memory_kills():
     """How often the kernel has killed a process for want of memory; None where it does not say."""
     for line in (_read("/proc/vmstat") or "").splitlines():

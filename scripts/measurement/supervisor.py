@@ -42,9 +42,15 @@ def parse_arguments(description):
     return parser.parse_args()
 
 
-def worker_environment(threads, departure=None):
-    """The environment variables of a worker."""
+def worker_environment(threads, device, departure=None):
+    """The environment variables of a worker, which sees one GPU, or none for a cell of the CPU."""
     variables = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
+    if device == "gpu":
+        variables.update(machine.one_gpu())
+        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is.
+        variables["NVIDIA_TF32_OVERRIDE"] = "0"
+    else:
+        variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
@@ -87,7 +93,9 @@ def run_worker(job, log):
             stdout=output,
             stderr=output,
             pass_fds=(terminal,),
-            env=worker_environment(job["threads"], job["benchmark"].get("departure")),
+            env=worker_environment(
+                job["threads"], job["identity"]["device"], job["benchmark"].get("departure")
+            ),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=_die_with_parent if sys.platform.startswith("linux") else None,
         )

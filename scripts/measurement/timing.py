@@ -30,7 +30,12 @@ def fed(runner, batch, departure):
 
 
 def sample(runner, batch, departure=None):
-    """Seconds of one batch: host arrays in, results on the device, synchronised before the clock."""
+    """Seconds of one batch: host arrays in, results on the device, synchronised before the clock.
+
+    By the host's clock on a GPU too. Events in a device's queue would leave out what the host does before the first
+    kernel is queued, and count the gaps in which the device waits for the host: neither the time of a batch
+    nor that of its kernels. What a step costs the host is what flexibility costs.
+    """
     inputs, targets = fed(runner, batch, departure)
     start = time.perf_counter()
     handle = runner.step(inputs, targets)
@@ -55,22 +60,26 @@ def _samples(runner, batches, departure, count, least_s, most_s, report):
             return seconds
 
 
-def time_batches(runner, workload, protocol, progress):
-    """Time warm-up and timed batches as the protocol says.
+def time_batches(runner, workload, protocol, progress, gpu=None):
+    """Time warm-up and timed batches as the protocol says; `gpu`: the one that takes part, as nvidia-smi names it.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "interference": Meter's reading over the timed
-    batches, "frequency": the CPU's before and after them}. The first warm-up batch carries tracing, compiling
-    and tuning: it is `first_step_s`.
+    batches, "frequency": the CPU's before and after them, "gpu": the GPU's state before and after them, where one
+    takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, workload.batches(), workload.departure)
     warmup = _samples(*given, protocol["warmup_batches"], *limits, report=progress)
     before = machine.frequency()
+    gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter()
     samples = _samples(*given, protocol["timed_batches"], *limits, report=progress)
-    return {
+    found = {
         "warmup": warmup,
         "samples": samples,
         "interference": meter.read(),
         "frequency": {"before": before, "after": machine.frequency()},
     }
+    if gpu:
+        found["gpu"] = {"before": gpu_before, "after": machine.gpu_state(gpu)}
+    return found

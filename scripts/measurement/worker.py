@@ -62,7 +62,8 @@ def run(job, progress):
             runner, workload, weights, identity["phase"], settings["tolerance"], settings["steps"]
         )
     else:
-        found = timing.time_batches(runner, workload, settings, progress)
+        gpu = os.environ["CUDA_VISIBLE_DEVICES"] if identity["device"] == "gpu" else None
+        found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
         found.update(status="ok", reason="", windows=workload.window_count())
     memory = {

@@ -25,7 +25,11 @@ LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 SPREAD_LIMIT = 0.10  # interquartile range over median
 INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
-FREQUENCY_LIMIT = 0.05  # fastest over slowest clock of the CPU in a cell's processes, above one
+FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, above one
+# Of machine.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
+SLOWDOWNS = {
+    *("hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"),
+}
 DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
 DRIFT_SAMPLES = 10  # fewer samples show no drift
 WARM_UP_LIMIT = 0.05  # median of the first samples over that of the others, from one
@@ -142,15 +146,21 @@ def warming_up(samples: Sequence[float]) -> bool:
 
 
 def frequency_changed(records: Sequence[dict]) -> bool:
-    """Whether the CPU was slowed down for heat or ran at different clocks, in or between a cell's processes.
-    Unknown is no."""
+    """Whether the CPU, or the GPU that took part, was slowed down for heat or ran at different clocks, in or between a
+    cell's processes. Unknown is no."""
     readings = [record["frequency"] for record in records if "frequency" in record]
-    clocks = [at["mhz"] for reading in readings for at in reading.values() if at["mhz"]]
+    clocks = [[at["mhz"] for reading in readings for at in reading.values()]]
     throttled = any(
         (reading["after"]["throttled"] or 0) > (reading["before"]["throttled"] or 0)
         for reading in readings
     )
-    return throttled or (bool(clocks) and max(clocks) / min(clocks) - 1 > FREQUENCY_LIMIT)
+    states = [state for record in records for state in record.get("gpu", {}).values() if state]
+    clocks += ([state[clock] for state in states] for clock in ("sm_mhz", "memory_mhz"))
+    throttled |= any(SLOWDOWNS & {*(state["held_back_by"] or ())} for state in states)
+    known = [[mhz for mhz in of_one if mhz] for of_one in clocks]
+    return throttled or any(
+        max(of_one) / min(of_one) - 1 > FREQUENCY_LIMIT for of_one in known if of_one
+    )
 
 
 def flags(records: Sequence[dict]) -> list[str]:

@@ -138,3 +138,24 @@ def test_wrong_gradient_closes_the_gate(environment: str, error: str) -> None:
 def test_torchscript_of_today_differentiates_what_that_of_2019_does_wrongly() -> None:
     found = verdicts("pytorch")["tests.contract.planted_torchscript"]["training"]
     assert found["status"] == "ok", found["reason"]
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "pytorch-2019"])
+def test_pytorchs_switches_for_a_gpu(environment: str) -> None:
+    """They can be set and read back without one; versions without a switch have nothing to set."""
+    code = (
+        "import json, torch; from implementations.pytorch import model; b = torch.backends.cudnn\n"
+        "b.benchmark = b.deterministic = True\n"
+        "for backend in model._with_tf32(): backend.allow_tf32 = True\n"
+        "model.pin_cuda(); print(json.dumps(model.cuda_settings()))\n"
+        "print(b.rnn.fp32_precision if hasattr(b, 'rnn') else None)"  # at first tf32 in 2.13
+    )
+    command = [interpreter(environment), "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": "scripts"}
+    )
+    settings, precision = done.stdout.splitlines()
+    assert json.loads(settings) == {
+        **{"tf32": False, "cudnn": True, "cudnn_autotune": False, "deterministic": False}
+    }
+    assert precision != "tf32"

@@ -226,6 +226,27 @@ def test_flag_of_frequency(readings: list, expected: list[str]) -> None:
     assert estimates.flags(records) == expected
 
 
+def gpu(sm_mhz: float | None, memory_mhz: float | None, *held_back_by: str) -> dict:
+    return {"sm_mhz": sm_mhz, "memory_mhz": memory_mhz, "held_back_by": list(held_back_by)}
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        ([(gpu(1980, 2619), gpu(1905, 2619, "power cap"))], []),
+        ([(gpu(1980, 2619), gpu(1800, 2619, "power cap"))], ["frequency"]),
+        ([(gpu(1980, 2619), gpu(1980, 2619)), (gpu(1980, 1593), gpu(1980, 1593))], ["frequency"]),
+        ([(gpu(1980, 2619), gpu(1980, 2619, "thermal slowdown"))], ["frequency"]),
+        ([(gpu(None, None), gpu(None, None)), (None, None)], []),
+    ],
+)
+def test_flag_of_a_gpus_clocks(states: list, expected: list[str]) -> None:
+    records = [
+        process([1.0] * 20, gpu={"before": before, "after": after}) for before, after in states
+    ]
+    assert estimates.flags(records) == expected
+
+
 def test_flags_of_all_processes_once_each() -> None:
     records = [process([1.0, 1.2] * 10), process([1.0] * 20), process([1.0, 1.2] * 10)]
     assert estimates.cell(records, batch=1)["flags"] == "spread"

@@ -1,4 +1,4 @@
-"""Facts about the CPU's clock, as Linux tells them in one place or another."""
+"""Facts about clocks: the CPU's, as Linux tells them in one place or another; a GPU's, as nvidia-smi prints them."""
 
 from pathlib import Path
 
@@ -39,3 +39,76 @@ def test_frequency(files: dict[str, str], expected: dict, monkeypatch: pytest.Mo
         machine.glob, "glob", lambda pattern: [str(path) for path in texts if path.match(pattern)]
     )
     assert machine.frequency() == expected
+
+
+H200 = "NVIDIA H200, 1980, 3201, 1980, 43, 212.40, 700.00, 97, 5321"
+RTX = "NVIDIA GeForce RTX 3060, 210, 405, 2130, 41, [N/A], [Not Supported], [Unknown Error], 1024"
+
+
+@pytest.fixture
+def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Puts an nvidia-smi on PATH that prints something, if it is asked for a field that it knows."""
+
+    def write(output: str, known: str, status: int = 0) -> None:
+        script = tmp_path / "nvidia-smi"
+        script.write_text(
+            f'#!/bin/sh\necho "$@" >> {tmp_path}/asked\n'
+            f"case \"$*\" in *{known}*) echo '{output}'; exit {status};; esac\n"
+            "echo 'Field \"x\" is not a valid field to query.'; exit 2\n"
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    return write
+
+
+def test_state_of_a_gpu(nvidia_smi, tmp_path: Path) -> None:
+    nvidia_smi(f"{H200}, 0x0000000000000004", known="clocks_event_reasons.active")
+    assert machine.gpu_state("0") == {
+        **{"name": "NVIDIA H200", "sm_mhz": 1980, "memory_mhz": 3201, "most_sm_mhz": 1980},
+        **{"temperature_c": 43, "power_w": 212.4, "power_limit_w": 700},
+        **{"utilisation_percent": 97, "memory_used_mib": 5321, "held_back_by": ["power cap"]},
+    }
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert len(asked) == 1
+    assert asked[0].startswith("-i 0 --query-gpu=name,clocks.sm,")
+
+
+@pytest.mark.parametrize(
+    ("mask", "reasons"),
+    [
+        ("0x0000000000000000", []),
+        ("0x0000000000000061", ["idle", "thermal slowdown", "hardware thermal slowdown"]),
+        ("[N/A]", None),
+        ("Not Active", None),
+    ],
+)
+def test_fields_that_a_gpu_does_not_have(nvidia_smi, mask: str, reasons: list | None) -> None:
+    """From a driver that knows the reasons by their old name only."""
+    nvidia_smi(f"{RTX}, {mask}", known="clocks_throttle_reasons.active")
+    found = machine.gpu_state("GPU-0123abcd")
+    assert found["held_back_by"] == reasons
+    assert (found["sm_mhz"], found["memory_used_mib"]) == (210, 1024)
+    assert {found[name] for name in ("power_w", "power_limit_w", "utilisation_percent")} == {None}
+
+
+@pytest.mark.parametrize(
+    ("output", "status"),
+    [("No devices were found", 0), ("NVIDIA-SMI has failed, as there is no driver.", 9)],
+)
+def test_no_gpu_to_ask(nvidia_smi, output: str, status: int) -> None:
+    nvidia_smi(output, known="query-gpu", status=status)
+    assert machine.gpu_state("0") is None
+    assert machine.gpus() == []
+
+
+def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> None:
+    nvidia_smi("NVIDIA GB10, 580.95.05, [N/A]\nNVIDIA H200, 580.95.05, 143771 MiB", "query-gpu")
+    assert [gpu["name"] for gpu in machine.gpus()] == ["NVIDIA GB10", "NVIDIA H200"]
+    assert machine.gpus()[1] | {"name": ""} == {
+        **{"name": "", "driver": "580.95.05", "memory": "143771 MiB"},
+    }
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert machine.one_gpu()["CUDA_VISIBLE_DEVICES"] == "0"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0123abcd,GPU-4567abcd")
+    assert machine.one_gpu()["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"

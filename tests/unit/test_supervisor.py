@@ -53,12 +53,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def command(style: str, kind: str = "check", timeout_s: float = 60) -> list[str]:
+def command(
+    style: str, kind: str = "check", timeout_s: float = 60, device: str = "cpu"
+) -> list[str]:
     job = {
         "kind": kind,
         "identity": {
             **{"benchmark": "tiny", "implementation": f"fake/{style}", "environment": "lab"},
-            **{"phase": "training", "device": "cpu"},
+            **{"phase": "training", "device": device},
         },
         "benchmark": tiny.BENCHMARK,
         **{"threads": 1, "timeout_s": timeout_s, "seed": 0},
@@ -199,3 +201,30 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
     style.write_text("import os\ndef build(*a): raise ValueError(os.environ['OMP_NUM_THREADS'])\n")
     assert run(folder, "threads")[0]["reason"] == "ValueError: 1"
     assert os.environ["OMP_NUM_THREADS"] == "64"
+
+
+def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its record says in which state it was. What answers here is no GPU but a script."""
+    script = folder / "bin" / "nvidia-smi"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\necho A GPU, 1980, 3201, 1980, 43, 212.40, [N/A], 97, 5321, 0x0\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    style = folder / "scripts" / "implementations" / "fake" / "seen.py"
+    style.write_text(
+        "import os\ndef build(*a): raise ValueError(os.environ['CUDA_VISIBLE_DEVICES'])\n"
+    )
+    assert run(folder, "seen", device="gpu")[0]["reason"] == "ValueError: 2"
+    assert run(folder, "seen", device="cpu")[0]["reason"] == "ValueError: -1"
+    style.with_name("elsewhere.py").write_text(
+        "from implementations.plain import loop\n"
+        "def build(workload, weights, device, phase):\n"
+        "    return loop.build(workload, weights, 'cpu', phase)\n"
+    )
+    run(folder, "elsewhere")
+    gate = ("--check", "check-elsewhere.json")
+    record, _ = run(folder, "elsewhere", *gate, kind="time", device="gpu")
+    assert set(record["gpu"]) == {"before", "after"}
+    assert record["gpu"]["after"]["utilisation_percent"] == 97
+    assert record["gpu"]["after"]["power_limit_w"] is None

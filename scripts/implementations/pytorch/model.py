@@ -96,11 +96,10 @@ class LanguageModel(Runner):
         if self.training:
             settings["optimizer"] = self.optimizer_form
         if self.device.type == "cuda":
-            settings.update(tf32=False, cudnn_autotune=False, cudnn=torch.backends.cudnn.enabled)
+            settings.update(cuda_settings())
             build.update(
                 cuda=torch.version.cuda,
                 cudnn=torch.backends.cudnn.version(),
-                gpu=torch.cuda.get_device_name(self.device),
             )
         return {
             "framework": "PyTorch",
@@ -125,14 +124,42 @@ def configure(threads, device, flush_to_zero=True):
     torch.set_flush_denormal(flush_to_zero)
     if device == "cpu":
         return torch.device("cpu")
-    if not torch.cuda.is_available():
-        raise Unsupported("PyTorch %s finds no CUDA GPU on this machine" % torch.__version__)
-    torch.backends.cudnn.benchmark = False
-    torch.backends.cudnn.enabled = True
-    for backend in (torch.backends.cudnn, getattr(torch.backends.cuda, "matmul", None)):
-        if hasattr(backend, "allow_tf32"):  # versions without the switch have no TF32
-            backend.allow_tf32 = False
+    try:
+        torch.ones(1, device="cuda").add(1).item()
+    except (RuntimeError, AssertionError) as error:
+        if "out of memory" in str(error):
+            raise
+        # No CUDA in this build, no GPU, too old a driver, or no kernels for so new a GPU: its own words.
+        words = " ".join(str(error).split())[:200]
+        raise Unsupported("PyTorch %s cannot use a GPU here: %s" % (torch.__version__, words))
+    pin_cuda()
     return torch.device("cuda")
+
+
+def pin_cuda():
+    """Float32 products in float32, and cuDNN's algorithms not picked by timing trials."""
+    torch.backends.cudnn.enabled = True
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = False  # no algorithm is ruled out for its order of sums
+    for backend in _with_tf32():
+        backend.allow_tf32 = False
+
+
+def cuda_settings():
+    """What pin_cuda set, read back."""
+    cudnn = torch.backends.cudnn
+    return {
+        "tf32": any(backend.allow_tf32 for backend in _with_tf32()),
+        "cudnn": cudnn.enabled,
+        "cudnn_autotune": cudnn.benchmark,
+        "deterministic": cudnn.deterministic,
+    }
+
+
+def _with_tf32():
+    """The libraries with a switch for TF32; versions without one have no TF32."""
+    backends = (torch.backends.cudnn, getattr(torch.backends.cuda, "matmul", None))
+    return [backend for backend in backends if hasattr(backend, "allow_tf32")]
 
 
 def inference():

@@ -196,6 +196,9 @@ class LanguageModel(Runner):
             build = {key: str(value) for key, value in tf.sysconfig.get_build_info().items()}
         except AttributeError:  # before 2.3
             build = {"is_cuda_build": str(tf.test.is_built_with_cuda())}
+        for library in ("cuda", "cudnn"):  # under the names that every framework's record has
+            if library + "_version" in build:
+                build[library] = build.pop(library + "_version")
         build["compiler"] = tf.version.COMPILER_VERSION
         build["git_version"] = tf.version.GIT_VERSION
         return {
@@ -229,13 +232,15 @@ def configure(device, threads):
     # Inter-op: on 2 cores, 2 run the graphs' training 5 to 10 % faster than 1, the rest the same.
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
+    tf32 = False
     if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):  # TF32 came with 2.4
         tf.config.experimental.enable_tensor_float_32_execution(False)
+        tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
     return {
         "intra_op_threads": threads,
         "inter_op_threads": threads,
-        "tf32": False,
-        "cudnn_autotune": False,
+        "tf32": tf32,
+        "cudnn_autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] != "0",
         "onednn_opts": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
     }
 

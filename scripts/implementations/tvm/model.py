@@ -66,6 +66,13 @@ class GpuKernel(Built):
     def results(self, handle):
         return {"output": self.kernel.result()}
 
+    def describe(self):
+        import tvm
+
+        facts = super().describe()
+        facts["build"]["cuda"] = tvm.cuda(0).api_version  # 12040: CUDA 12.4
+        return facts
+
 
 class LanguageModel(Built):
     """Embedding, LSTM layers and projection by one built library. inputs [T, B] -> logits [T, B, V]."""
