@@ -7,7 +7,7 @@ ifdef SET
 SETTINGS = --config '$(SET)'
 endif
 
-.PHONY: report plan html compare test format clean
+.PHONY: report plan html compare pack test format clean
 
 report: .venv/ready
 	$(SNAKEMAKE) --quiet rules $(SETTINGS)
@@ -21,6 +21,10 @@ html: report
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
 	@.venv/bin/python scripts/compare_runs.py $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+
+# The results of this machine as an archive for somebody who reports several (also_report) or compares two
+pack: .venv/ready
+	@.venv/bin/python scripts/pack_results.py
 
 test: .venv/ready
 	.venv/bin/ruff check .

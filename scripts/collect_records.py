@@ -5,16 +5,15 @@ import json
 import sys
 import zipfile
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import jsonschema
 import pandas as pd
 
 import matrix
-import settings
 from matrix import Cell
-from measurement.record import SCHEMA_VERSION, read_json, write_json
-from reporting import claims, consistency, estimates, relations, tradeoff
+from measurement.record import read_json, write_json
+from reporting import claims, consistency, estimates, relations, results, tradeoff
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
 
@@ -27,25 +26,9 @@ COLUMNS = [
     *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
-    *("gradient_error", "flags", "published_wall_s", "published_elapsed_s"),
+    *("gradient_error", "flags", "records", "published_wall_s", "published_elapsed_s"),
     *("published_sequences_per_s", "published_line"),
 ]
-
-
-def read_record(path: str, validator: jsonschema.Draft202012Validator) -> dict:
-    """One record, held against its schema."""
-    record = read_json(path)
-    if record.get("schema_version") != SCHEMA_VERSION:
-        sys.exit(
-            f"{path} has record schema {record.get('schema_version')}, this workflow reads "
-            f"{SCHEMA_VERSION}; delete it to measure the cell again."
-        )
-    if error := next(validator.iter_errors(record), None):
-        where = ".".join(map(str, error.absolute_path)) or "top level"
-        sys.exit(
-            f"{path} is not a valid record: {where}: {error.message}. Delete it and run again."
-        )
-    return record
 
 
 def row(cell: Cell, records: list[dict]) -> dict:
@@ -54,7 +37,6 @@ def row(cell: Cell, records: list[dict]) -> dict:
     bad = [record for record in records if record["status"] != "ok"]
     found = {
         **{key: getattr(cell, key) for key in (*CELL_KEY, "environment")},
-        "machine": records[0]["machine"]["machine"],
         "status": bad[0]["status"] if bad else "ok",
         "reason": bad[0]["reason"] if bad else "",
         "processes": len(good),
@@ -79,7 +61,7 @@ def row(cell: Cell, records: list[dict]) -> dict:
 
 
 def absent(cell: Cell, status: str, reason: str) -> dict:
-    """The row of a cell that this run does not measure."""
+    """The row of a cell without records."""
     return {
         **{key: getattr(cell, key) for key in (*CELL_KEY, "environment")},
         "status": status,
@@ -103,14 +85,103 @@ def shared(settings: list[dict]) -> dict:
     return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
 
 
-def pack(records: list[str], archive: str) -> None:
+def about(groups: Iterable[list[dict]]) -> dict:
+    """{"machines", "environments", "corpus", "threads"}: what reports print beside the numbers of some records."""
+    machines, environments, corpus, threads = {}, {}, {}, set()
+    settings_of = defaultdict(list)
+    for record in (record for group in groups for record in group):
+        identity, framework = record["identity"], record.get("framework")
+        machines[record["machine"]["machine"]] = record["machine"]
+        environments[identity["environment"]] = record["environment"]
+        if framework:
+            settings_of[identity["environment"]].append(framework["settings"])
+        if framework and identity["device"] == "gpu":
+            libraries = {key: framework["build"].get(key) for key in ("cuda", "cudnn")}
+            settings_of[identity["environment"], "gpu"].append(framework["settings"] | libraries)
+        if record["corpus"]:
+            corpus = record["corpus"] | {"windows": record.get("windows", corpus.get("windows"))}
+        threads.add(record["threads"])
+    return {
+        "machines": machines,
+        "environments": {
+            name: found
+            | {"settings": shared(settings_of[name]), "gpu": shared(settings_of[name, "gpu"])}
+            for name, found in environments.items()
+        },
+        "corpus": corpus,
+        "threads": sorted(threads),
+    }
+
+
+def of_this_run(config: dict, processes: dict[str, int]) -> dict[str, results.Cells]:
+    """{machine: {cell: records}} of what this run measured."""
+    return results.by_machine(
+        results.read_record(cell.record(number))
+        for cell, name in matrix.cells(config).items()
+        for number in matrix.processes(config, name, processes.get(cell.name))
+    )
+
+
+def also_reported(folders: list[str], here: Iterable[str]) -> dict[str, results.Cells]:
+    """The same of other runs. A machine has one run in a report: a second one is refused."""
+    found, folder_of = {}, dict.fromkeys(here, "this run")
+    for folder in folders:
+        for machine, cells in results.by_machine(results.records(Path(folder))).items():
+            if machine in folder_of:
+                sys.exit(
+                    f"also_report: {folder} has records of the machine {machine}, as has {folder_of[machine]}; "
+                    "leave one out, and use `make compare` for two runs of one machine."
+                )
+            folder_of[machine], found[machine] = folder, cells
+    return found
+
+
+def other_benchmark(records: list[dict], parameters: dict) -> str:
+    """Why records of another run are no numbers of this run's benchmark; empty if they are."""
+    name, differs = records[0]["identity"]["benchmark"], records[0]["benchmark"] != parameters
+    return (
+        f"measured there with other parameters of `{name}` than this workflow's" if differs else ""
+    )
+
+
+def rows(
+    config: dict, here: dict[str, results.Cells], also: dict[str, results.Cells]
+) -> Iterator[dict]:
+    """The rows of all machines, one machine after the other; the first one is this run's, and has the rows that this run
+    leaves out. Others have a row of every cell of the documents and devices that they have records of."""
+    benchmarks = matrix.benchmarks(config["documents"])
+    documents = {cell: name for name in config["documents"] for cell in matrix.cells_of(name)}
+    for number, (machine, cells) in enumerate({**(here or {"": {}}), **also}.items()):
+        seen = {(documents.get(cell), cell.device) for cell in cells}
+        folder = f"machines/{machine}/" if machine in also else results.OWN
+        for cell, name in documents.items():
+            left_out = None if number else matrix.why_not(cell, name, config)
+            other = ""
+            if cell in cells and machine in also:
+                other = other_benchmark(cells[cell], benchmarks[cell.benchmark])
+            if cell in cells and not other:
+                found = row(cell, cells[cell]) | {"records": f"{folder}{cell.name}-*.json"}
+            elif left_out:
+                found = absent(cell, *left_out)
+            elif (name, cell.device) in seen:
+                found = absent(cell, "not-run", other or "not among this machine's results")
+            else:
+                continue
+            yield {"document": name, "machine": machine, **found}
+
+
+def pack(here: dict[str, results.Cells], also: dict[str, results.Cells], archive: str) -> None:
     """All records into one file, so that raw samples go where a report goes; equal ones give equal files."""
     temporary = Path(archive + ".tmp")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in records:
-            member = zipfile.ZipInfo(path.removeprefix("results/"))  # dated 1980
-            member.compress_type = zipfile.ZIP_DEFLATED
-            packed.writestr(member, Path(path).read_bytes())
+        for machine, cells in (here | also).items():
+            folder = f"machines/{machine}/" if machine in also else results.OWN
+            for cell, records in cells.items():
+                for record in records:
+                    name = f"{folder}{cell.name}-{record['identity']['process']}.json"
+                    member = zipfile.ZipInfo(name)  # dated 1980
+                    member.compress_type = zipfile.ZIP_DEFLATED
+                    packed.writestr(member, json.dumps(record, indent=1) + "\n")
     temporary.replace(archive)
 
 
@@ -126,33 +197,10 @@ def main() -> None:
     parser.add_argument("--records", required=True, help="the archive of all records")
     arguments = parser.parse_args()
     config = arguments.config
-    processes = read_json(arguments.processes) if arguments.processes else {}
-    validator = jsonschema.Draft202012Validator(settings.schema("record"))
+    here = of_this_run(config, read_json(arguments.processes) if arguments.processes else {})
+    also = also_reported(config["also_report"], here)
 
-    rows, machines, environments, corpus, tally = [], {}, {}, {}, set()
-    settings_of, paths = defaultdict(list), []
-    for name in config["documents"]:
-        for cell in matrix.cells_of(name):
-            if reason := matrix.why_not(cell, name, config):
-                rows.append({"document": name, **absent(cell, *reason)})
-                continue
-            numbers = matrix.processes(config, name, processes.get(cell.name))
-            own = [cell.record(number) for number in numbers]
-            records = [read_record(path, validator) for path in own]
-            paths += own
-            rows.append({"document": name, **row(cell, records)})
-            for record in records:
-                machines[record["machine"]["machine"]] = record["machine"]
-                environments[cell.environment] = record["environment"]
-                if framework := record.get("framework"):
-                    settings_of[cell.environment].append(framework["settings"])
-                if record["corpus"]:
-                    corpus = record["corpus"] | {
-                        "windows": record.get("windows", corpus.get("windows"))
-                    }
-                tally.add(record["threads"])
-
-    table = pd.DataFrame(rows).reindex(columns=COLUMNS[:-4])
+    table = pd.DataFrame(rows(config, here, also)).reindex(columns=COLUMNS[:-4])
     baselines = {
         name: parameters["baseline"]
         for name, parameters in matrix.benchmarks(config["documents"]).items()
@@ -164,10 +212,10 @@ def main() -> None:
     ratios = relations.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
-    table["flags"] = table["flags"].fillna("")
+    table[["flags", "records"]] = table[["flags", "records"]].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
         table[column] = table[column].astype("Int64")
-    pack(paths, arguments.records)
+    pack(here, also, arguments.records)
     temporary = Path(arguments.csv + ".tmp")
     table.to_csv(temporary, index=False)
     temporary.replace(arguments.csv)
@@ -177,13 +225,11 @@ def main() -> None:
         arguments.context,
         {
             "config": config,
-            "machines": machines,
-            "environments": {
-                name: found | {"settings": shared(settings_of[name])}
-                for name, found in environments.items()
-            },
-            "corpus": corpus,
-            "threads": sorted(tally),
+            **about(group for cells in here.values() for group in cells.values()),
+            "also_reported": [
+                {"machine": machine, **about(cells.values())} for machine, cells in also.items()
+            ],
+            "devices": results.devices(config),
             "ratios": ratios,
             "then_and_now": relations.then_and_now(table),
             "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),

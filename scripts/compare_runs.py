@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from matrix import Cell
-from measurement.record import RETRIED, SCHEMA_VERSION, read_json
-from reporting import estimates, templates
+from measurement.record import RETRIED, read_json
+from reporting import estimates, results, templates
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "report"
 KEY = ["environment", "benchmark", "implementation", "phase", "device"]
@@ -52,35 +52,23 @@ def read_table(folder: Path) -> pd.DataFrame:
     sys.exit(f"{folder} is no results folder: it has neither cells.parquet nor cells.csv.")
 
 
-def read_records(folder: Path, row: pd.Series) -> list[dict]:
-    """The records of all processes of a measured cell."""
-    paths = [
-        folder / Path(cell_of(row).record(number)).relative_to("results")
-        for number in range(1, int(row["processes"]) + 1)
-    ]
-    if missing := [path for path in paths if not path.exists()]:
-        sys.exit(
-            f"{folder} is incomplete: there is no {missing[0]}, though its table has the cell."
-        )
-    records = [read_json(str(path)) for path in paths]
-    for path, record in zip(paths, records, strict=True):
-        if record.get("schema_version") != SCHEMA_VERSION:
-            version = record.get("schema_version")
-            sys.exit(f"{path} has record schema {version}, this workflow reads {SCHEMA_VERSION}.")
-    return records
-
-
 def load(folder: Path) -> Run:
-    """A results folder, or a stop with one line."""
-    if not (folder / "context.json").exists():
-        sys.exit(
-            f"{folder} is no results folder: it has no context.json (`make report` leaves one)."
-        )
-    context, cells = read_json(str(folder / "context.json")), read_table(folder)
+    """A results folder, or a stop with one line. Other machines that its run also reported are left out."""
+    found: dict[str, list[dict]] = {}
+    for record in results.records(folder):
+        found.setdefault(results.cell_of(record).name, []).append(record)
+    context, cells = read_json(str(folder / results.CONTEXT)), read_table(folder)
+    others = [each["machine"] for each in context.get("also_reported", [])]
+    cells = cells[~cells["machine"].isin(others)]
     cells.index = [cell_of(row).name for _, row in cells.iterrows()]
     measured = cells[cells["status"] == "ok"]
-    records = {name: read_records(folder, row) for name, row in measured.iterrows()}
-    return Run(folder, context, cells, records)
+    for name, count in measured["processes"].items():
+        if len(found.get(name, [])) != count:
+            sys.exit(
+                f"{folder} is incomplete: {results.ARCHIVE} has {len(found.get(name, []))} of the {count} records "
+                f"of {name} in its table."
+            )
+    return Run(folder, context, cells, {name: found[name] for name in measured.index})
 
 
 def statuses(a: Run, b: Run) -> pd.DataFrame:

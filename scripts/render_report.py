@@ -97,25 +97,27 @@ SEARCHED = [  # the columns of the searchable table, out of all those of cells.c
 ]
 
 
-def searchable(cells: pd.DataFrame) -> dict:
+def searchable(cells: pd.DataFrame, several: bool) -> dict:
     """{"columns", "rows"} of the table of all cells, each with the place of its raw samples in records.zip."""
-    folders = "records/" + cells["environment"].str.cat(
-        cells[["benchmark", "implementation"]], sep="/"
-    )
-    records = folders + "/" + cells["phase"] + "-" + cells["device"] + "-*.json"
-    shown = cells.assign(records=records.where(cells["machine"].notna(), ""))[SEARCHED]
+    columns = (["machine"] if several else []) + SEARCHED
+    shown = cells[columns]
     words = shown.select_dtypes(exclude="number").columns
-    return {"columns": SEARCHED, "rows": shown.fillna(dict.fromkeys(words, "")).to_numpy().tolist()}
+    return {"columns": columns, "rows": shown.fillna(dict.fromkeys(words, "")).to_numpy().tolist()}
 
 
-def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
-    """The document's tables, each with its rows in order, and by benchmark and implementation."""
+def tables(document: dict, cells: pd.DataFrame, machines: list[str]) -> list[dict]:
+    """The document's tables, each once a machine that has rows for it, with its rows in order, and by benchmark and
+    implementation."""
     found = []
-    for table in document["tables"]:
+    for table, machine in itertools.product(document["tables"], machines):
         shown = [
-            matrix.shows(table, row.family, row.device, row.benchmark) for row in cells.itertuples()
+            row.machine == machine and matrix.shows(table, row.family, row.device, row.benchmark)
+            for row in cells.itertuples()
         ]
         rows = cells[shown].to_dict("records")
+        if not rows and machine != machines[0]:
+            continue
+        title = table["title"] + (f", {machine}" if len(machines) > 1 else "")
         shapes = {row["benchmark"]: {} for row in rows}
         for row in rows:
             shapes[row["benchmark"]][row["implementation"]] = row
@@ -124,7 +126,7 @@ def tables(document: dict, cells: pd.DataFrame) -> list[dict]:
             for row in sorted(rows, key=lambda row: table["families"].index(row["family"]))
             if row["family"] != "ceiling"
         }
-        found.append(table | {"rows": rows, "shapes": shapes, "compared": compared})
+        found.append(table | {"title": title, "rows": rows, "shapes": shapes, "compared": compared})
     return found
 
 
@@ -164,7 +166,16 @@ def main() -> None:
     )
     labels = dict(zip(entries["implementation"], entries["label"], strict=True))
     cells = cells.merge(entries, on="implementation", how="left")
+    machines = list(dict.fromkeys(cells["machine"]))  # this run's first
+    also = [each["machine"] for each in context["also_reported"]]
+    devices = context["config"]["devices"]
+
+    def took_part(row: dict) -> bool:
+        """Whether a row's device was to be measured; of other runs there are only rows of such devices."""
+        return row["device"] in devices or row["machine"] in also
+
     environment = templates.environment()
+    environment.globals["several"] = len(machines) > 1
     environment.tests["given"] = pd.notna
     environment.filters |= {
         "number": number,
@@ -186,7 +197,7 @@ def main() -> None:
     summaries = []
     for name in context["config"]["documents"]:
         document, own = matrix.document(name), cells[cells["document"] == name]
-        drawn = draw(name, own, context["config"]["devices"], arguments.folder)
+        drawn = draw(name, own, context["devices"], arguments.folder)
         write(
             name,
             document=document,
@@ -198,12 +209,12 @@ def main() -> None:
             then_and_now=[
                 found | matrix.implementation(found["implementation"])
                 for found in context["then_and_now"]
-                if found["document"] == name and found["device"] in context["config"]["devices"]
+                if found["document"] == name and took_part(found)
             ],
             departures=departures.DESCRIPTIONS,
             protocol=matrix.protocol_of(context["config"], name)["protocol"],
             published=published(name),
-            tables=tables(document, own),
+            tables=tables(document, own, machines),
             implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict(
                 "records"
             ),
@@ -213,11 +224,16 @@ def main() -> None:
         )
         summaries.append(
             {"name": name, "document": document, "figures": drawn}
-            | {"counts": own["status"].value_counts().to_dict()}
+            | {
+                "counts": {
+                    machine: rows["status"].value_counts().to_dict()
+                    for machine, rows in own.groupby("machine", sort=False)
+                }
+            }
         )
-    wanting = cells[(cells["status"] != "ok") & cells["device"].isin(context["config"]["devices"])]
-    write("index", summaries=summaries, wanting=wanting.to_dict("records"))
-    table = environment.get_template("cells.html.j2").render(**searchable(cells))
+    wanting = filter(took_part, cells[cells["status"] != "ok"].to_dict("records"))
+    write("index", summaries=summaries, wanting=list(wanting))
+    table = environment.get_template("cells.html.j2").render(**searchable(cells, len(machines) > 1))
     (arguments.folder / "cells.html").write_text(table)
 
 

@@ -16,7 +16,7 @@ import matrix
 from environments import EnvironmentProblem
 from measurement import machine
 
-SCHEMAS = Path("workflow/schemas")
+SCHEMAS = Path(__file__).resolve().parent.parent / "workflow" / "schemas"
 
 
 @functools.cache

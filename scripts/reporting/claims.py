@@ -265,10 +265,13 @@ def by_document(
     """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
 
     A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
-    the number of a published document, or a generation of environments and a machine, of the past only with numbers;
-    `cells` as in cells.csv.
+    the number of a published document, or a generation of environments and a machine, of the past only with numbers,
+    of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
     """
-    measured = cells.groupby([cells["environment"].map(matrix.generation), "machine"])
+    measured = cells[cells["machine"] != ""].groupby(
+        [cells["environment"].map(matrix.generation), "machine"]
+    )
+    first = next(iter(cells["machine"]), "")
     found = {}
     for claim in claims:
         name = claim["document"]
@@ -279,8 +282,9 @@ def by_document(
             for path in paths
         }
         for (when, machine), rows in measured:
-            own = of_cells(rows[rows["document"] == name])
-            if own or when == "now":
+            shown = rows[rows["document"] == name]
+            own = of_cells(shown)
+            if own or (when == "now" and (machine == first or not shown.empty)):
                 verdicts[f"{when}, {machine}"] = decide(claim, own)
         names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
         group = found.setdefault(name, {"document": name, "claims": []})

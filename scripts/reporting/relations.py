@@ -1,4 +1,5 @@
-"""How the cells of a table compare with each other: libraries, ceilings, baselines, then and now."""
+"""How the cells of a table compare with each other: libraries, ceilings, baselines, then and now. Only cells of one
+machine are compared."""
 
 import pandas as pd
 from scipy import stats
@@ -26,8 +27,8 @@ def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
     """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
-    ceilings, all of today, where the same benchmark, phase and device has them."""
-    key = ["benchmark", "phase", "device"]
+    ceilings, all of today, where the same machine has them on the same benchmark, phase and device."""
+    key = ["machine", "benchmark", "phase", "device"]
     of_today = table[table["environment"] == table["environment"].map(matrix.today)]
     for column, implementations in RELATIONS.items():
         others = of_today[of_today["implementation"].isin(implementations)]
@@ -40,7 +41,7 @@ def relate(table: pd.DataFrame) -> pd.DataFrame:
 def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.DataFrame:
     """Add each cell's ratio, with its interval, to the same implementation, phase and device on the benchmark
     that its own is compared with ({benchmark: baseline}); nothing where there is none."""
-    key = ["implementation", "environment", "phase", "device"]
+    key = ["machine", "implementation", "environment", "phase", "device"]
     times = table[["benchmark", *key, "process_medians_s"]]
     others = times.rename(columns={"benchmark": "baseline", "process_medians_s": "others"})
     wanted = times.assign(baseline=table["benchmark"].map(baselines).astype(object))
@@ -53,11 +54,11 @@ def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.Dat
 def then_and_now(table: pd.DataFrame) -> list[dict]:
     """Every cell of an environment of the time beside the same implementation's in today's.
 
-    [{"document", "benchmark", "implementation", "phase", "device"; "environment", "status",
+    [{"document", "machine", "benchmark", "implementation", "phase", "device"; "environment", "status",
     "framework_version" and "wall_median_s", each followed by `_then` and by `_now`; and of then over now "ratio",
     "low", "high" and "verdict", as estimates.ratio gives them}], None for what was not measured.
     """
-    key = ["document", "benchmark", "implementation", "phase", "device"]
+    key = ["document", "machine", "benchmark", "implementation", "phase", "device"]
     shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
     cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
     then, now = (
@@ -72,11 +73,11 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
 def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
-    [{"document", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes": how
-    many, and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
+    [{"document", "machine", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes":
+    how many, and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
     """
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
-    keys = ["document", "implementation", "environment", "device", "group"]
+    keys = ["document", "machine", "implementation", "environment", "device", "group"]
     found = []
     grouped = forward.assign(group=forward["benchmark"].str.split("-").str[0])
     for names, rows in grouped.groupby(keys, sort=False):

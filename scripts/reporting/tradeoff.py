@@ -33,7 +33,7 @@ def ceilings(table: pd.DataFrame) -> pd.DataFrame:
     """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
     to in each phase. NaN where that was not measured."""
     measured = table[(table["implementation"] == "pytorch/gemm") & (table["phase"] == "forward")]
-    key = ["benchmark", "device"]
+    key = ["machine", "benchmark", "device"]
     rate = measured.groupby(key)["sequences_per_s"].max()
     found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]
     products = table["phase"].map(PRODUCTS).to_numpy()
@@ -90,14 +90,14 @@ def _solve(terms: np.ndarray) -> np.ndarray:
 
 def overheads(table: pd.DataFrame, benchmarks: dict[str, dict]) -> list[dict]:
     """The fit of every LSTM to the forward cells of a document that has several shapes: a list of {"document",
-    "implementation", "environment", "device"} and what `fit` gives."""
+    "machine", "implementation", "environment", "device"} and what `fit` gives."""
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
     several = forward.groupby("document")["benchmark"].transform("nunique") > 1
-    keys = ["document", "implementation", "environment", "device"]
+    keys = ["document", "machine", "implementation", "environment", "device"]
     return [
         dict(zip(keys, names, strict=True)) | fit(rows, benchmarks)
         for names, rows in forward[several].groupby(keys, sort=False)
-        if matrix.implementation(names[1])["family"] != "ceiling"
+        if matrix.implementation(names[2])["family"] != "ceiling"
     ]
 
 
@@ -115,12 +115,12 @@ def break_even(table: pd.DataFrame) -> list[dict]:
 
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
-    {"document", "benchmark", "implementation", "environment", "other", "phase", "device", "status", "verdict"} and,
-    where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
+    {"document", "machine", "benchmark", "implementation", "environment", "other", "phase", "device", "status",
+    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
     "batches", the least n; `never`: slower a batch; `inconclusive`: which one is faster is not decided
     (estimates.ratio); `not measured`, with the "status" of what is missing.
     """
-    keys = ["benchmark", "phase", "device"]
+    keys = ["machine", "benchmark", "phase", "device"]
     cells = table.to_dict("records")
     rows = defaultdict(list)
     for row in cells:

@@ -1,6 +1,7 @@
 """A project folder whose records are made by hand, to collect and render."""
 
 import json
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import render_report
 import settings
 from matrix import Cell
 from measurement.record import write_json
+from reporting import results
 from tests.conftest import ROOT
 
 BATCHES = 5
@@ -124,6 +126,7 @@ def collect(
     monkeypatch: pytest.MonkeyPatch,
     processes: int = 1,
     document: str = "stacked-lm",
+    also_report: tuple[Path, ...] = (),
     **overrides: object,
 ) -> None:
     """What the rule collect_records does, in this process."""
@@ -131,13 +134,25 @@ def collect(
     protocol = {"processes": processes, "timed_batches": BATCHES}
     config = settings.validated(
         {"documents": [document], "devices": ["cpu"], "protocol": protocol}
-        | {"overrides": {document: overrides}}
+        | {"overrides": {document: overrides}, "also_report": list(map(str, also_report))}
     )
     arguments = ["--config", json.dumps(config), "--csv", "results/cells.csv"]
     arguments += ["--parquet", "results/cells.parquet", "--context", "results/context.json"]
     arguments += ["--records", "results/records.zip"]
     monkeypatch.setattr("sys.argv", ["collect_records.py", *arguments])
     collect_records.main()
+
+
+def repack(folder: Path, change: Callable[[Cell, dict], bool | None]) -> Path:
+    """Change the records of a results folder where it is read, in records.zip; those for which False is returned go."""
+    archive = folder / results.ARCHIVE
+    with zipfile.ZipFile(archive) as packed:
+        records = {name: json.loads(packed.read(name)) for name in packed.namelist()}
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, found in records.items():
+            if change(results.cell_of(found), found) is not False:
+                packed.writestr(name, json.dumps(found))
+    return folder
 
 
 def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """Two results folders side by side: what is named, and with which exit status."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -149,23 +148,33 @@ def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:
     assert output.read_text() == run(before, before)[1]
 
 
-def rewritten(path: Path, **changes: object) -> None:
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+def another_version(cell: Cell, record: dict) -> None:
+    record["schema_version"] = 2
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no context.json"),
+        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no records.zip"),
+        (
+            lambda folder: (folder / "context.json").unlink(),
+            "is no results folder: it has no context.json",
+        ),
         (
             lambda folder: [(folder / f"cells.{kind}").unlink() for kind in ("csv", "parquet")],
             "is no results folder: it has neither cells.parquet nor cells.csv",
         ),
-        (lambda folder: shutil.rmtree(folder / "records"), "is incomplete: there is no "),
         (
-            lambda folder: rewritten(folder.parent / SLOWER.record(2), schema_version=2),
-            "has record schema 2, this workflow reads 1",
+            lambda folder: hand_made.repack(
+                folder, lambda cell, record: (cell, record["identity"]["process"]) != (SLOWER, 2)
+            ),
+            f"is incomplete: records.zip has 2 of the 3 records of {SLOWER.name}",
         ),
+        (
+            lambda folder: hand_made.repack(folder, another_version),
+            "has record schema 2, this workflow reads 1; use the version of the workflow that",
+        ),
+        (lambda folder: (folder / "records.zip").write_text("{"), "is damaged"),
         (lambda folder: (folder / "context.json").write_text("{"), "is damaged"),
     ],
 )

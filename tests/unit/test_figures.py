@@ -34,6 +34,7 @@ def cells() -> pd.DataFrame:
                         "family": "kind",
                         "flexibility": flexibility,
                     },
+                    "machine": "m",
                     "status": "ok" if ok else wall_s,
                     "wall_s": wall_s if ok else None,
                     "wall_low_s": wall_s * 0.9 if ok else None,

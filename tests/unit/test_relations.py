@@ -10,7 +10,13 @@ def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
     """Cells of one benchmark: (implementation, environment, wall time or None), of processes that differ by 5 %."""
     return pd.DataFrame(
         {
-            **{"document": "d", "benchmark": "b", "phase": "forward", "device": "cpu"},
+            **{
+                "document": "d",
+                "machine": "m",
+                "benchmark": "b",
+                "phase": "forward",
+                "device": "cpu",
+            },
             **{"implementation": implementation, "environment": environment},
             **{"status": "ok" if wall_s else "failed", "wall_median_s": wall_s},
             "process_medians_s": wall_s and [0.95 * wall_s, wall_s, 1.05 * wall_s],

@@ -16,8 +16,10 @@ import settings
 from kernels.workload import spec_of
 from measurement.record import read_json
 from measurement.workload import Workload
+from reporting import results
 
 config = settings.validated(config)
+results.require_readable(config["also_report"])
 DEVICES = config["devices"]
 CELLS = matrix.cells(config)
 BENCHMARKS = matrix.benchmarks(config["documents"])
@@ -259,8 +261,15 @@ def closing_message():
     """What a finished run leaves: the pages, and how many rows have a number."""
     if not Path("results/cells.csv").exists():  # the run was for other targets
         return ""
+    others = {
+        each["machine"] for each in read_json("results/context.json")["also_reported"]
+    }
     with open("results/cells.csv") as table:
-        rows = [row for row in csv.DictReader(table) if row["device"] in DEVICES]
+        rows = [
+            row
+            for row in csv.DictReader(table)
+            if row["device"] in DEVICES and row["machine"] not in others
+        ]
     counts = Counter(row["status"] for row in rows)
     pages = ["index", *config["documents"]]
     return "\n".join(

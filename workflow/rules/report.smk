@@ -5,7 +5,7 @@ FIGURES = [
     (document, figure["draws"], device)
     for document in DOCUMENTS
     for figure in matrix.document(document)["figures"]
-    for device in DEVICES
+    for device in results.devices(config)
 ]
 
 
@@ -39,6 +39,7 @@ rule collect_records:
         published=matrix.published_files("*"),
         records=all_records,
         processes=PROCESSES,
+        also_report=[f"{folder}/{results.ARCHIVE}" for folder in config["also_report"]],
         environment=environment_record("report"),
     output:
         csv=report(

@@ -37,8 +37,8 @@ def spread(wanted: Sequence[float], heights: Sequence[float]) -> np.ndarray:
 
 
 def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
-    """Flexibility against throughput, with the ceiling of torch.mm: a panel a benchmark and phase, and one more
-    for each earlier generation of environments that has a number there."""
+    """Flexibility against throughput, with the ceiling of torch.mm: a panel a machine, benchmark and phase, and
+    one more for each earlier generation of environments that has a number there."""
     cells = cells[cells["flexibility"].notna()]
     families = cells.groupby("label")["family"].transform("nunique")
     cells = cells.assign(
@@ -48,10 +48,10 @@ def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
     looks = list(dict.fromkeys(map(look, cells["implementation"])))
     panels = [
         (key, shown)
-        for key, shown in cells.groupby(["benchmark", "phase", "generation"], sort=False)
+        for key, shown in cells.groupby(["machine", "benchmark", "phase", "generation"], sort=False)
         if key[-1] == "now" or (shown["status"] == "ok").any()
     ]
-    one, alternative = cells["benchmark"].nunique() == 1, []
+    one, alternative = cells[["machine", "benchmark"]].nunique() == 1, []
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             max(1, len(panels)),
@@ -60,8 +60,10 @@ def trade_off(cells: pd.DataFrame, title: str, stem: Path) -> str:
             sharex=True,
             squeeze=False,
         )
-        for axis, ((benchmark, phase, generation), shown) in zip(axes.flat, panels, strict=False):
-            words = ["" if one else benchmark, phase, "" if generation == "now" else generation]
+        for axis, (key, shown) in zip(axes.flat, panels, strict=False):
+            machine, benchmark, phase, generation = key
+            words = ["" if one["machine"] else machine, "" if one["benchmark"] else benchmark]
+            words += [phase, "" if generation == "now" else generation]
             panel = ", ".join(filter(None, words))
             axis.set(
                 title=panel,
