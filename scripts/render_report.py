@@ -110,11 +110,11 @@ def tables(document: dict, cells: pd.DataFrame, machines: list[str]) -> list[dic
     implementation."""
     found = []
     for table, machine in itertools.product(document["tables"], machines):
+        own = cells[cells["machine"] == machine]
         shown = [
-            row.machine == machine and matrix.shows(table, row.family, row.device, row.benchmark)
-            for row in cells.itertuples()
+            matrix.shows(table, row.family, row.device, row.benchmark) for row in own.itertuples()
         ]
-        rows = cells[shown].to_dict("records")
+        rows = own[shown].to_dict("records")
         if not rows and machine != machines[0]:
             continue
         title = table["title"] + (f", {machine}" if len(machines) > 1 else "")

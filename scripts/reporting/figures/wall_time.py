@@ -38,6 +38,7 @@ def wall_time(cells: pd.DataFrame, title: str, stem: Path) -> str:
             len(machines),
             len(phases),
             figsize=(10, 0.6 + sum(heights)),
+            sharex="col",
             sharey="row",
             squeeze=False,
             height_ratios=heights,
