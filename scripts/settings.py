@@ -150,13 +150,28 @@ def _merged(base: dict, over: dict) -> dict:
     }
 
 
-def validated(config: dict, default: str = "config/config.yaml") -> dict:
+def _unknown_here(config: dict) -> Iterator[str]:
+    """What the configuration leaves to the machine that measures, which is not this one, a line each."""
+    told = "a cluster's nodes are not asked; name"
+    if config["devices"] == "auto":
+        yield f"devices: {told} them, [cpu] or [cpu, gpu]"
+    if config["protocol"]["threads"] is None:
+        yield f"protocol.threads: {told} how many, at most a node's physical cores"
+
+
+def validated(
+    config: dict, default: str = "config/config.yaml", measures_here: bool = True
+) -> dict:
     """The configuration with every string that stands for another type read as such, or a stop with
-    one line a mistake. `devices: auto` becomes the devices of this machine."""
+    one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
+    measures."""
     base = yaml.safe_load(Path(default).read_text())
     config = _merged(base, {key: _without_null(_parsed(value)) for key, value in config.items()})
     config = _with_types(config, "config")
-    if found := problems(config, "config"):
+    found = problems(config, "config")
+    if not found and not measures_here:
+        found = list(_unknown_here(config))
+    if found:
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     for name in config["documents"]:
         path = Path("config/documents") / f"{name}.yaml"

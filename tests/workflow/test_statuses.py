@@ -1,8 +1,8 @@
 """Rows that cannot be measured: each says why, none stops the others, failures are tried again."""
 
+import itertools
 import json
 import sys
-from datetime import datetime
 from pathlib import Path
 
 import yaml
@@ -108,19 +108,20 @@ def test_version_that_differs_from_the_pin_is_named(project: Project) -> None:
 
 
 def test_timing_runs_alone(finished: Project) -> None:
-    records = [json.loads(path.read_text()) for path in finished.path("results").rglob("*-1.json")]
-    checks = finished.path("results/checks").rglob("*.json")
-    records += [json.loads(path.read_text()) for path in checks]
-    started = [datetime.fromisoformat(record["started"]).timestamp() for record in records]
-    spans = [
-        (start, start + record["seconds"], record["kind"])
-        for start, record in zip(started, records, strict=True)
-    ]
-    timed = [span for span in spans if span[2] == "time"]
-    assert len(timed) == 4
-    for start, end, _ in timed:
-        overlapping = [other for other in spans if other[0] < end and start < other[1]]
-        assert len(overlapping) == 1  # itself
+    files = [file for file in finished.path(".snakemake/metadata").rglob("*") if file.is_file()]
+    logged = [json.loads(file.read_text()) for file in files]
+    jobs = list({job["job_hash"]: job for job in logged}.values())  # one file an output
+    timed = [job for job in jobs if job["rule"] == "time_cell"]
+    assert len(timed) == 4 and len(jobs) == 16
+    for clock in timed:
+        assert [job["rule"] for job in jobs if overlap(job, clock)] == ["time_cell"]  # itself
+    checks = [job for job in jobs if job["rule"] == "check_implementation"]
+    assert any(overlap(one, other) for one, other in itertools.combinations(checks, 2))
+
+
+def overlap(one: dict, other: dict) -> bool:
+    """Whether two jobs ran at the same time, by what Snakemake has logged."""
+    return one["starttime"] < other["endtime"] and other["starttime"] < one["endtime"]
 
 
 def test_snakemake_report_holds_table_and_figure(finished: Project) -> None:

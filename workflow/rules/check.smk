@@ -14,6 +14,8 @@ rule check_implementation:
     conda:
         lambda w: environment(w.environment)["conda"]
     threads: check_threads
+    resources:
+        gpu=lambda w: int(w.device == "gpu"),
     params:
         job=lambda w: job("check", w),
         failed_attempts=lambda w: count_lines(failures_file("check", w)),

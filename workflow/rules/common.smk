@@ -18,7 +18,7 @@ from measurement.record import read_json
 from measurement.workload import Workload
 from reporting import results
 
-config = settings.validated(config)
+config = settings.validated(config, measures_here=workflow.local_exec)
 results.require_readable(config["also_report"])
 DEVICES = config["devices"]
 CELLS = matrix.cells(config)
@@ -161,6 +161,13 @@ def kernel_of(wildcards):
     variant = matrix.implementation(cell.implementation).get("kernel")
     folder = f"results/kernels/{cell.environment}/{cell.benchmark}/{variant}"
     return [f"{folder}/kernel.json", f"{folder}/kernel.so"] if variant else []
+
+
+def gpus_of_kernel(wildcards):
+    """How many GPUs building a kernel takes: one, to ask for its architecture, if the kernel is for GPUs only."""
+    variant = wildcards.variant
+    users = [e for e in matrix.implementations() if e.get("kernel") == variant]
+    return int(all(entry.get("devices") == ["gpu"] for entry in users))
 
 
 def corpus_of(wildcards):

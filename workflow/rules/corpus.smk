@@ -10,6 +10,7 @@ rule fetch_corpus:
         "results/corpus/source.json",
     log:
         "results/logs/fetch_corpus.txt",
+    localrule: True
     conda:
         lambda w: environment("corpus")["conda"]
     params:
@@ -34,6 +35,7 @@ rule tokenize_corpus:
         CORPUS,
     log:
         "results/logs/tokenize_corpus.txt",
+    localrule: True
     conda:
         lambda w: environment("corpus")["conda"]
     params:

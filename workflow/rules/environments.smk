@@ -7,6 +7,8 @@ rule build_environment:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
         "results/logs/environments/{environment}-{fingerprint}.txt",
+    # Building needs a package index, which a cluster's nodes may not reach.
+    localrule: True
     conda:
         lambda w: environment(w.environment)["conda"]
     params:

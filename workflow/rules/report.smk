@@ -20,6 +20,7 @@ checkpoint judge_precision:
         "results/processes.json",
     log:
         "results/logs/judge_precision.txt",
+    localrule: True
     conda:
         lambda w: environment("report")["conda"]
     params:
@@ -58,6 +59,7 @@ rule collect_records:
         context="results/context.json",
     log:
         "results/logs/collect_records.txt",
+    localrule: True
     conda:
         lambda w: environment("report")["conda"]
     params:
@@ -124,6 +126,7 @@ rule render_report:
         ),
     log:
         "results/logs/render_report.txt",
+    localrule: True
     conda:
         lambda w: environment("report")["conda"]
     params:

@@ -16,6 +16,8 @@ rule time_cell:
         lambda w: environment(w.environment)["conda"]
     # All cores of the run: no other local job runs beside a clock, with no flag needed.
     threads: ALL_CORES
+    resources:
+        gpu=lambda w: int(w.device == "gpu"),
     params:
         job=lambda w: job("time", w),
         failed_attempts=lambda w: count_lines(failures_file("time", w)),

@@ -34,6 +34,8 @@ rule build_kernel:
     conda:
         lambda w: environment(w.environment)["conda"]
     threads: max(1, ALL_CORES // 2)
+    resources:
+        gpu=gpus_of_kernel,
     params:
         kernel=kernel_job,
         tuning=lambda w, input: option("tuning", input.tuning),
