@@ -33,6 +33,15 @@ def test_strings_of_the_command_line(finished: Project) -> None:
     assert not any("-cpu" in name for name in stale)
 
 
+def test_nothing_is_found_out_about_a_cluster_here(finished: Project) -> None:
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    profile = ["--workflow-profile", "profiles/slurm", "--config", "devices=auto"]
+    printed = finished.snakemake(*profile, ok=False)
+    assert "  devices: a cluster's nodes are not asked" in printed
+    assert "  protocol.threads: a cluster's nodes are not asked" in printed
+    assert "Traceback" not in printed
+
+
 def test_environment_file_that_is_none(project: Project) -> None:
     project.path("envs/plain.yaml").write_text("dependencies: [numpy]\n")
     printed = project.snakemake("-n", ok=False)

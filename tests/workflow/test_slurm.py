@@ -37,10 +37,9 @@ class Run:
 
 
 def small_matrix(project: Project) -> None:
-    """Two cells of some seconds on the CPU and one on the GPU, two processes each."""
+    """A cell of some seconds on the CPU and one on the GPU, two processes each."""
     entries = [
-        implementation("steady", "plain")
-        | {"environments": ["plain", "second"], "devices": ["cpu"]},
+        implementation("steady", "plain") | {"devices": ["cpu"]},
         implementation("loop", "plain") | {"devices": ["gpu"]},
     ]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
@@ -89,7 +88,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             )
             time.sleep(1)  # its clock runs for three
             cluster.kill(slurm.NODES[0])
-            cluster.wait_until(lambda: cluster.node_states()[slurm.NODES[0]] == "down*", "lost node")
+            cluster.wait_until(
+                lambda: cluster.node_states()[slurm.NODES[0]] == "down*", "lost node"
+            )
             assert lost not in {name_of(record) for record in records(project)}
             cluster.start_node(slurm.NODES[0])
             assert snakemake.wait(timeout=180) == 0, log.read_text()
@@ -136,9 +137,9 @@ def test_run_finishes_although_a_node_failed(run: Run) -> None:
 
 def test_clock_has_its_node_for_itself(run: Run) -> None:
     found = records(run.project)
-    assert len(found) == len(run.node_of) == 9
+    assert len(found) == len(run.node_of) == 6
     timed = [record for record in found if record["kind"] == "time"]
-    assert len(timed) == 6
+    assert len(timed) == 4
     assert set(run.node_of.values()) == set(slurm.NODES)
     for clock in timed:
         start, end = span(clock)

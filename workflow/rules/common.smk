@@ -18,7 +18,10 @@ from measurement.record import read_json
 from measurement.workload import Workload
 from reporting import results
 
-config = settings.validated(config, measures_here=workflow.local_exec)
+# Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
+config = settings.validated(
+    config, measures_here=workflow.resource_settings.nodes is None
+)
 results.require_readable(config["also_report"])
 DEVICES = config["devices"]
 CELLS = matrix.cells(config)
