@@ -56,9 +56,10 @@ def implementation(style: str, environment: str) -> dict:
 
 @dataclass
 class Project:
-    """A working copy to run Snakemake in."""
+    """A working copy to run Snakemake in, with these options."""
 
     root: Path
+    options: tuple[str, ...] = ()
 
     def path(self, name: str) -> Path:
         return self.root / name
@@ -66,7 +67,8 @@ class Project:
     def snakemake(self, *arguments: str, ok: bool = True) -> str:
         """Run Snakemake; returns all it prints. Fails the test unless it ends as `ok` says."""
         # More cores than most machines have: many jobs run at once, and the clock alone all the same.
-        return self.run([SNAKEMAKE, "--cores", "12", "--configfile", "tiny.yaml", *arguments], ok)
+        options = ["--cores", "12", "--configfile", "tiny.yaml", *self.options]
+        return self.run([SNAKEMAKE, *options, *arguments], ok)
 
     def run(self, command: list, ok: bool = True) -> str:
         """Likewise, a command."""

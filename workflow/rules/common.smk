@@ -58,7 +58,8 @@ def environment(name):
     found = (
         None if named or CONDA else environments.find_interpreter(specification.python)
     )
-    interpreter = named or (found and found[0])
+    # Where conda builds, a job finds the interpreter of its activated environment on PATH.
+    interpreter = named or ("python" if CONDA else found and found[0])
     mark = environments.fingerprint(specification, builder, interpreter)
     return {
         "source": source,
@@ -83,9 +84,7 @@ def environment_record(name):
 def python(name):
     """The interpreter that runs an environment's jobs. Where there is none, Snakemake's own records why."""
     has = environment(name)
-    if has["builder"] == "conda":
-        return "python"
-    if has["builder"] == "interpreter":
+    if has["builder"] != "venv":
         return has["interpreter"]
     return f"{has['folder']}/bin/python" if has["interpreter"] else sys.executable
 

@@ -15,9 +15,8 @@ rule build_environment:
         failed_attempts=lambda w: count_lines(environment_failures(w)),
         failures=lambda w, input: environment_failures(w),
         has=lambda w, input: environment(w.environment),
-        python=lambda w, input: (
-            "python" if environment(w.environment)["conda"] else sys.executable
-        ),
+        # Snakemake's own, also where conda activates another: it has what reads an environment file.
+        python=sys.executable,
         interpreter=lambda w, input: (
             f"--interpreter {environment(w.environment)['interpreter']}"
             if environment(w.environment)["interpreter"]

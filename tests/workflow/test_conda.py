@@ -1,0 +1,121 @@
+"""`--use-conda` through Snakemake's own code, from this repository's environment files as they are.
+
+Where no conda is installed, a stand-in takes its place (stand_in_conda.py). Frameworks are installed by pip."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import environments
+from measurement.record import read_json
+from tests.tiny import BENCHMARK
+
+from . import stand_in_conda
+from .conftest import Project, implementation, make_project
+
+# One implementation of each framework; two benchmarks, as none is computed in all of them.
+BENCHMARKS = {
+    "tiny-lm": BENCHMARK,
+    "tiny-layer": {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4},
+}
+CELLS = {
+    "pytorch": ("pytorch/fused", "tiny-lm"),
+    "tensorflow": ("tensorflow/graph-block", "tiny-lm"),
+    "tvm": ("tvm/untuned", "tiny-layer"),
+    "onnx": ("onnxruntime/lstm", "tiny-layer"),
+}
+BUILT = {*CELLS, "corpus"}
+
+
+def entry(environment: str) -> dict:
+    name, benchmark = CELLS[environment]
+    built = {"kernel": name.split("/")[1]} if environment == "tvm" else {}
+    return {
+        **implementation("loop", environment),
+        **{"implementation": name, "benchmarks": [benchmark], "devices": ["cpu"], **built},
+    }
+
+
+@pytest.fixture(scope="module")
+def conda(tmp_path_factory: pytest.TempPathFactory):
+    """A conda on PATH; yields the folder for environments, which are large: it is deleted at the end."""
+    root = tmp_path_factory.mktemp("conda")
+    with pytest.MonkeyPatch.context() as patch:
+        if not shutil.which("conda"):
+            python = environments.load("envs/pytorch.yaml").python
+            found = environments.find_interpreter(python)
+            if not found:
+                pytest.skip(f"no Python {python} on this machine")
+            stand_in_conda.lay_out(root, *found)
+            patch.setenv("PATH", f"{root}/bin:{os.environ['PATH']}")
+        patch.setenv("PIP_RETRIES", "1")  # where PyTorch's own index is not reached, five take 90 s
+        yield Path("/tmp/conda/prefix")
+    shutil.rmtree(root)
+
+
+@pytest.fixture(scope="module")
+def measured(conda: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with a cell of each framework, measured in environments that conda built."""
+    project = make_project(tmp_path_factory.mktemp("measured"))
+    document = {"benchmarks": BENCHMARKS, "phases": ["forward"]}
+    project.configure("config/documents/tiny.yaml", **document)
+    project.path("report/tiny.md.j2").write_text("# {{ document.title }}\n")
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump([*map(entry, CELLS)]))
+    project.path("config/claims.yaml").write_text("[]")
+    project.configure("tiny.yaml", interpreters={"report": sys.executable})
+    project.options = ("--use-conda", "--conda-prefix", str(conda))
+    printed = project.snakemake()
+    assert printed.count("Creating conda environment results/environments/") >= 0
+    return project
+
+
+def test_conda_builds_the_environments(measured: Project) -> None:
+    records = [*measured.path("results/environments").glob("*.json")]
+    built = {record["environment"]: record for record in map(read_json, records)}
+    assert set(built) == BUILT | {"report"}
+    for name in BUILT:
+        record = built[name]
+        assert (record["builder"], record["status"]) == ("conda", "ok"), record["reason"]
+        assert record["pins"] == environments.load(f"envs/{name}.yaml").pins
+        assert "snakemake" not in record["packages"]
+
+
+def test_a_cell_of_each_framework_is_measured(measured: Project) -> None:
+    cells = measured.cells().query("device == 'cpu'").set_index("environment")
+    assert set(cells.index) == set(CELLS) and set(cells["status"]) == {"ok"}
+    assert (cells["wall_s"] > 0).all() and (cells["output_error"] < 1e-5).all()
+
+
+def test_second_run_does_nothing(measured: Project) -> None:
+    assert measured.stale() == set()
+    assert "Nothing to be done" in measured.snakemake()
+
+
+def test_comment_makes_nothing_stale(measured: Project) -> None:
+    for name in BUILT:
+        path = measured.path(f"envs/{name}.yaml")
+        path.write_text("# A comment\n" + path.read_text())
+    assert measured.stale() == set()
+    assert "Conda environment" not in measured.snakemake("-n")
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "tvm"])
+def test_pin_makes_its_environments_cells_stale(measured: Project, environment: str) -> None:
+    path = measured.path(f"envs/{environment}.yaml")
+    before = path.read_text()
+    path.write_text(before.replace("numpy==2", "numpy==1"))
+    assert measured.stale_cells() == {CELLS[environment][0]}
+    created = re.findall(r"environments/(\w+)-\w+\.yaml will be created", measured.snakemake("-n"))
+    assert created == [environment]
+    path.write_text(before)
+
+
+def test_report_needs_no_flag(measured: Project) -> None:
+    """The README's command after a run with `--use-conda`."""
+    Project(measured.root).snakemake("--report", "report.html")
+    assert "cells.csv" in measured.path("report.html").read_text()
