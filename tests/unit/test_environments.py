@@ -1,12 +1,17 @@
 """Environment files: what is read from them, and what makes an environment another one."""
 
+import asyncio
+import json
 import sys
 from pathlib import Path
 
 import pytest
+import rattler
+import yaml
 
 import environments
 from environments import EnvironmentProblem, Specification
+from tests.conftest import ROOT
 
 FILE = """\
 name: lab
@@ -22,6 +27,21 @@ dependencies:
       - here==2.0; os_name != "nowhere"
       - unpinned>=3
 """
+# Packages of conda-forge for linux-64, and the Python that each pip needs. They were seen installed from there by
+# conda (3.7.12 with pip 24.0 in 2026); pip's own metadata have the bounds. Every release stays on that channel.
+CONDA_FORGE = {
+    "linux-64": [
+        *("python-3.6.15-hb7a2778_0_cpython", "python-3.7.12-hf930737_100_cpython"),
+        *("python-3.11.16-h5f976f7_2_cpython", "python-3.12.14-h5f976f7_3_cpython"),
+        *("python-3.13.5-hec9711d_102_cp313", "python-3.14.7-hcd007b5_101_cp314"),
+    ],
+    "noarch": ["pip-21.3.1-pyhd8ed1ab_0", "pip-24.0-pyhd8ed1ab_0", "pip-25.1.1-pyh8b19718_0"],
+}
+PYTHON_OF_PIP = {
+    "21.3.1": "python >=3.6",
+    "24.0": "python >=3.7",
+    "25.1.1": "python >=3.9,<3.13.0a0",
+}
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
@@ -175,3 +195,40 @@ def test_conda_file_has_no_comments(tmp_path: Path) -> None:
     before = Path(path).stat().st_mtime_ns
     environments.conda_file(found, str(tmp_path / "lab.yaml"), str(tmp_path / "out"), "mark")
     assert Path(path).stat().st_mtime_ns == before
+
+
+@pytest.fixture(scope="module")
+def conda_forge(tmp_path_factory: pytest.TempPathFactory) -> rattler.ChannelConfig:
+    """Where `conda-forge` is an index of the packages above."""
+    folder = tmp_path_factory.mktemp("channels")
+    for subdir, names in CONDA_FORGE.items():
+        packages = {}
+        for name, version, build in (name.split("-") for name in names):
+            packages[f"{name}-{version}-{build}.tar.bz2"] = {
+                **{"name": name, "version": version, "build": build, "subdir": subdir},
+                **{"build_number": 0, "sha256": "0" * 64},
+                "depends": [PYTHON_OF_PIP[version]] if name == "pip" else [],
+            }
+        (folder / "conda-forge" / subdir).mkdir(parents=True)
+        index = folder / "conda-forge" / subdir / "repodata.json"
+        index.write_text(json.dumps({"info": {"subdir": subdir}, "packages": packages}))
+    return rattler.ChannelConfig(channel_alias=f"{folder.as_uri()}/")
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda file: file.stem)
+def test_conda_forge_alone_solves_each_file(
+    file: Path, conda_forge: rattler.ChannelConfig, tmp_path: Path
+) -> None:
+    content = yaml.safe_load(file.read_text())
+    assert content["channels"] == ["conda-forge", "nodefaults"]
+    found = asyncio.run(
+        rattler.solve(
+            [rattler.Channel("conda-forge", conda_forge)],
+            [dependency for dependency in content["dependencies"] if isinstance(dependency, str)],
+            platforms=["linux-64", "noarch"],
+            gateway=rattler.Gateway(cache_dir=tmp_path),
+        )
+    )
+    versions = {record.name.normalized: str(record.version) for record in found}
+    assert set(versions) == {"python", "pip"}
+    assert versions["python"] in environments.load(str(file)).python
