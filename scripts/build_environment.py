@@ -35,15 +35,21 @@ def run_pip(python: Path, arguments: list[str], log) -> None:
 
 
 def build_venv(specification: Specification, interpreter: str, folder: Path, log) -> Path:
-    """A virtual environment with the specification's pins. Returns its interpreter."""
+    """A virtual environment with the specification's pins. Returns its interpreter.
+
+    One that is complete is taken as it is: a container brings it along, or another checkout built it.
+    """
+    python, complete = folder / "bin" / "python", folder / "complete"
+    if complete.exists() and python.exists():
+        return python
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([interpreter, "-m", "venv", str(folder)], check=True, stdout=log, stderr=log)
-    python = folder / "bin" / "python"
     if specification.bootstrap:
         run_pip(python, list(specification.bootstrap), log)
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join(specification.pip) + "\n")
     run_pip(python, ["-r", str(requirements)], log)
+    complete.touch()
     return python
 
 

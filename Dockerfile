@@ -1,0 +1,24 @@
+# All that `make report` needs in one image, environments included; README.md says how to run it.
+FROM python:3.12.11-slim-bookworm
+
+# g++ links TVM's kernels and compiles for torch.compile; git names the commit in the records.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends g++ git make \
+    && rm -rf /var/lib/apt/lists/*
+
+ENV PIP_NO_CACHE_DIR=1
+WORKDIR /workflow
+COPY Makefile ./
+COPY envs envs
+RUN make .venv/ready
+
+COPY . .
+RUN git config --system --add safe.directory /workflow \
+    && .venv/bin/snakemake --cores 1 --configfile config/quick.yaml --until build_environment \
+    && ! grep '"status": "failed"' results/environments/*.json \
+    && chmod -R a+rwX results .snakemake \
+    && chmod a+rwX . .environments
+
+# Any user can run it: what a run writes lies in /workflow and, as caches, in /tmp.
+ENV HOME=/tmp
+CMD ["make", "report"]
