@@ -20,5 +20,5 @@ RUN git config --system --add safe.directory /workflow \
     && chmod a+rwX . .environments
 
 # Any user can run it: what a run writes lies in /workflow and, as caches, in /tmp.
-ENV HOME=/tmp
+ENV HOME=/tmp PATH=/workflow/.venv/bin:$PATH
 CMD ["make", "report"]
