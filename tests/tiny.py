@@ -23,6 +23,23 @@ BENCHMARK = {
     },
 }
 STRIDE = 3
+# The kinds of classifiers: two layers both ways, so that a mix-up of directions shows in the second one.
+CLASSIFIER = {
+    "features": 5,
+    "layers": 2,
+    "hidden": 4,
+    "bidirectional": True,
+    "length": 9,
+    "batch": 3,
+    "outputs": 6,
+    "loss": "ce-last",
+    "optimizer": BENCHMARK["optimizer"],
+}
+CLASSIFIERS = {
+    "one-way": dict(CLASSIFIER, layers=1, bidirectional=False),
+    "both-ways": CLASSIFIER,
+    "ctc": dict(CLASSIFIER, loss="ctc", shortest=6, labels=3),
+}
 
 
 def write_corpus(folder, tokens=200):
@@ -43,3 +60,8 @@ def bare_layers(seed=0, threads=1):
     """Two bare layers on dense input."""
     shape = {"features": 5, "layers": 2, "hidden": 8, "length": 4, "batch": 3}
     return Workload(shape, None, seed, threads=threads)
+
+
+def classifier(kind, seed=0, threads=1):
+    """One of CLASSIFIERS."""
+    return Workload(CLASSIFIERS[kind], None, seed, threads=threads)

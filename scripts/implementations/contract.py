@@ -14,7 +14,8 @@ implementation cannot run that workload on that device. It never falls back to a
 
 Names and layouts are canonical everywhere in the harness: gates in the order i, f, g, o along the
 last axis, one bias, time-major data [T, B, ...]. A runner whose framework wants another layout
-converts in `build` and converts back in `results` and `parameters`.
+converts in `build` and converts back in `results` and `parameters`. `Workload.shapes` names the weights,
+`Workload.batches` says what inputs, targets and losses are.
 """
 
 
@@ -46,7 +47,8 @@ class Runner(object):
     def results(self, handle):
         """Fetch what a `step` computed, for the check; never timed.
 
-        forward: {"output": logits [T, B, V], or h [T, B, H] where the workload has bare layers}
+        forward: {"output": logits [T, B, C]; [B, C], those of the last step, where the loss is `ce-last`; h
+        [T, B, H] where the workload has bare layers}; anything after a sequence's end (`workload.lengths`)
         training: {"loss": float, "gradients": {name: array}}, in the canonical layout, the
         gradients being those that this step's update used.
         """

@@ -30,20 +30,23 @@ def update_error(before, after, expected):
     return relative_error(expected - before + excess, expected - before)
 
 
-def check_forward(runner, batches, weights, departure=None):
-    """{"output": worst relative error} over the batches."""
+def check_forward(runner, workload, batches, weights):
+    """{"output": worst relative error} over the batches. What comes after a sequence's end does not count."""
     worst = 0.0
     for inputs, targets in batches:
-        handle = runner.step(*timing.fed(runner, (inputs, targets), departure))
+        handle = runner.step(*timing.fed(runner, (inputs, targets), workload.departure))
         found = runner.results(handle)["output"]
         expected = runner.expected(inputs)
         if expected is None:
-            expected = reference.output(weights, inputs)
+            expected = reference.output(weights, inputs, workload.loss, workload.lengths)
+        if workload.lengths is not None:
+            after = np.arange(workload.length)[:, None] >= workload.lengths  # [T, B]
+            found, expected = (np.where(after[:, :, None], 0.0, each) for each in (found, expected))
         worst = max(worst, relative_error(found, expected))
     return {"output": worst}
 
 
-def check_training(runner, batches, weights, optimizer, departure=None):
+def check_training(runner, workload, batches, weights):
     """Worst relative errors over the batches: {"loss", "gradient:<weight>"..., "update:<weight>"...}.
 
     The update is held against the optimizer in float64 fed with the implementation's own gradients, which were
@@ -51,7 +54,7 @@ def check_training(runner, batches, weights, optimizer, departure=None):
     correct optimizer into a wrong one.
     """
     errors = {}
-    exact = reference.optimizer(optimizer)
+    exact = reference.optimizer(workload.optimizer)
     before = reference.float64(runner.parameters())
     for name, value in weights.items():
         errors["initial:" + name] = relative_error(before[name], value)
@@ -60,10 +63,12 @@ def check_training(runner, batches, weights, optimizer, departure=None):
         errors[name] = max(errors.get(name, 0.0), error)
 
     for inputs, targets in batches:
-        handle = runner.step(*timing.fed(runner, (inputs, targets), departure))
+        handle = runner.step(*timing.fed(runner, (inputs, targets), workload.departure))
         found = runner.results(handle)
         after = reference.float64(runner.parameters())
-        loss, gradients = reference.loss_and_gradients(before, inputs, targets)
+        loss, gradients = reference.loss_and_gradients(
+            before, inputs, targets, workload.loss, workload.lengths
+        )
         expected = exact.update(before, found["gradients"])
         note("loss", relative_error(found["loss"], loss))
         for name in weights:
@@ -76,11 +81,8 @@ def check_training(runner, batches, weights, optimizer, departure=None):
 def check(runner, workload, weights, phase, tolerance, steps):
     """Run the check. Returns {"status", "reason", "errors", "gradient_error"}."""
     batches = itertools.islice(workload.batches(), steps)
-    if phase == "forward":
-        errors = check_forward(runner, batches, weights, workload.departure)
-    else:
-        optimizer, departure = workload.optimizer, workload.departure
-        errors = check_training(runner, batches, weights, optimizer, departure)
+    compared = check_forward if phase == "forward" else check_training
+    errors = compared(runner, workload, batches, weights)
     wrong = {name: error for name, error in errors.items() if not error <= tolerance}
     gradients = [error for name, error in errors.items() if name.startswith("gradient:")]
     result = {

@@ -6,7 +6,7 @@ algorithm 1), for clarity and not for speed.
 
 import numpy as np
 
-from measurement.workload import layer_weights
+from measurement.workload import BLANK, layer_prefixes, reversal
 
 
 def sigmoid(x):
@@ -14,66 +14,114 @@ def sigmoid(x):
     return 1.0 / (1.0 + np.exp(-x))
 
 
+def product(x, w):
+    """x [T, B, D] times w [D, N], in one call: NumPy makes T of them otherwise."""
+    return (x.reshape(-1, x.shape[-1]) @ w).reshape(x.shape[:-1] + w.shape[1:])
+
+
 def lstm_layer(x, w_input, w_recurrent, bias):
     """One layer from a zero state. x [T, B, D] -> h [T, B, H], and what its gradient needs."""
     length, batch = x.shape[:2]
     hidden = w_recurrent.shape[0]
     h, c = np.zeros((batch, hidden)), np.zeros((batch, hidden))
-    outputs, tape = [], []
+    outputs, tape = np.empty((length, batch, hidden)), []
+    from_input = product(x, w_input) + bias  # [T, B, 4H]
     for t in range(length):
-        i, f, g, o = np.split(x[t] @ w_input + h @ w_recurrent + bias, 4, axis=-1)
+        i, f, g, o = np.split(from_input[t] + h @ w_recurrent, 4, axis=-1)
         i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
-        previous_h, previous_c = h, c
+        previous_c = c
         c = f * c + i * g
-        h = o * np.tanh(c)
-        outputs.append(h)
-        tape.append((i, f, g, o, c, previous_h, previous_c))
-    return np.stack(outputs), tape
+        tanh_c = np.tanh(c)
+        h = outputs[t] = o * tanh_c
+        tape.append((i, f, g, o, tanh_c, previous_c))
+    return outputs, tape
 
 
-def lstm_layer_gradient(x, w_input, w_recurrent, tape, d_output):
+def lstm_layer_gradient(x, w_input, w_recurrent, outputs, tape, d_output):
     """Back-propagation through time of `lstm_layer`.
 
     d_output [T, B, H] -> d_x [T, B, D], d_w_input, d_w_recurrent, d_bias.
     """
-    d_x = np.zeros_like(x)
-    d_w_input, d_w_recurrent = np.zeros_like(w_input), np.zeros_like(w_recurrent)
-    d_bias = np.zeros(w_input.shape[1])
+    d_gates = np.empty(x.shape[:2] + (w_input.shape[1],))  # [T, B, 4H]
     d_h, d_c = np.zeros_like(d_output[0]), np.zeros_like(d_output[0])
     for t in reversed(range(len(x))):
-        i, f, g, o, c, previous_h, previous_c = tape[t]
+        i, f, g, o, tanh_c, previous_c = tape[t]
         d_h = d_h + d_output[t]
-        d_c = d_c + d_h * o * (1 - np.tanh(c) ** 2)
-        d_gates = np.concatenate(
+        d_c = d_c + d_h * o * (1 - tanh_c**2)
+        d_gates[t] = np.concatenate(
             [
                 d_c * g * i * (1 - i),
                 d_c * previous_c * f * (1 - f),
                 d_c * i * (1 - g**2),
-                d_h * np.tanh(c) * o * (1 - o),
+                d_h * tanh_c * o * (1 - o),
             ],
             axis=-1,
         )
-        d_x[t] = d_gates @ w_input.T
-        d_w_input += x[t].T @ d_gates
-        d_w_recurrent += previous_h.T @ d_gates
-        d_bias += d_gates.sum(axis=0)
-        d_h = d_gates @ w_recurrent.T
+        d_h = d_gates[t] @ w_recurrent.T
         d_c = d_c * f
-    return d_x, d_w_input, d_w_recurrent, d_bias
+    before = np.concatenate(
+        [np.zeros_like(outputs[:1]), outputs[:-1]]
+    )  # [T, B, H], h of the step before
+    flat = d_gates.reshape(-1, d_gates.shape[-1])
+    return (
+        product(d_gates, w_input.T),
+        x.reshape(-1, x.shape[-1]).T @ flat,
+        before.reshape(-1, before.shape[-1]).T @ flat,
+        flat.sum(axis=0),
+    )
 
 
-def _forward(weights, inputs):
-    """Output (logits [T, B, V], or the last layer's h [T, B, H] where there is no projection), that h,
-    and each layer's (input, tape)."""
-    x = weights["embedding"][inputs] if "embedding" in weights else inputs
-    layers = []
-    for w_input, w_recurrent, bias in layer_weights(weights):
-        h, tape = lstm_layer(x, w_input, w_recurrent, bias)
-        layers.append((x, tape))
-        x = h
-    if "projection.weight" not in weights:
-        return x, x, layers
-    return x @ weights["projection.weight"] + weights["projection.bias"], x, layers
+def _backwards(x, order):
+    """x [T, B, D] in another order of steps, `order` [T, B] (see workload.reversal)."""
+    return np.take_along_axis(x, order[:, :, None], axis=0)
+
+
+def _forward(weights, inputs, lengths=None):
+    """The last layer's output h [T, B, H], or [T, B, 2H] where layers run both ways, and the input,
+    outputs and tapes of every layer, [(x, [(direction's prefix, h, tape), ...]), ...].
+
+    `inputs`: tokens [T, B], or dense [T, B, D]; h is zero after a sequence's end.
+    """
+    x = weights["embedding"][inputs] if "embedding" in weights else np.asarray(inputs, np.float64)
+    length, batch = x.shape[:2]
+    order = reversal(length, batch, lengths)
+    inside = np.arange(length)[:, None] < (length if lengths is None else lengths)
+    prefixes, layers = layer_prefixes(weights), []
+    directions = 2 if any("reverse" in prefix for prefix in prefixes) else 1
+    for first in range(0, len(prefixes), directions):
+        runs = []
+        for prefix in prefixes[first : first + directions]:
+            own = _backwards(x, order) if "reverse" in prefix else x
+            runs.append((prefix,) + lstm_layer(own, *_parts(weights, prefix)))
+        layers.append((x, runs))
+        outputs = [_backwards(h, order) if "reverse" in prefix else h for prefix, h, _ in runs]
+        x = np.concatenate(outputs, axis=-1) * inside.reshape(length, -1, 1)
+    return x, layers
+
+
+def _parts(weights, prefix):
+    return [weights[prefix + part] for part in ("input", "recurrent", "bias")]
+
+
+def _backward(weights, inputs, lengths, layers, d_output):
+    """Gradients of all weights below the projection, from that of `_forward`'s h."""
+    gradients = {}
+    for x, runs in reversed(layers):
+        order = reversal(x.shape[0], x.shape[1], lengths)
+        d_x = 0.0
+        for (prefix, h, tape), d_h in zip(runs, np.split(d_output, len(runs), axis=-1)):
+            backwards = "reverse" in prefix
+            own, d_h = (_backwards(each, order) if backwards else each for each in (x, d_h))
+            w_input, w_recurrent, _ = _parts(weights, prefix)
+            found = lstm_layer_gradient(own, w_input, w_recurrent, h, tape, d_h)
+            d_x = d_x + (_backwards(found[0], order) if backwards else found[0])
+            for part, gradient in zip(("input", "recurrent", "bias"), found[1:]):
+                gradients[prefix + part] = gradient
+        d_output = d_x
+    if "embedding" in weights:
+        gradients["embedding"] = np.zeros_like(weights["embedding"])
+        np.add.at(gradients["embedding"], inputs, d_output)
+    return gradients
 
 
 def float64(weights):
@@ -81,43 +129,94 @@ def float64(weights):
     return {name: np.asarray(value, dtype=np.float64) for name, value in weights.items()}
 
 
-def output(weights, inputs):
-    """Forward, float64: tokens [T, B] -> logits [T, B, V], or dense [T, B, D] -> h [T, B, H]."""
-    return _forward(float64(weights), inputs)[0]
-
-
-def loss_and_gradients(weights, inputs, targets):
-    """Mean cross-entropy over all T * B tokens, and its gradient for every weight."""
+def output(weights, inputs, loss=None, lengths=None):
+    """Forward, float64: tokens [T, B] or dense [T, B, D] -> logits [T, B, C] (loss `ce` or `ctc`), logits
+    of the last step [B, C] (`ce-last`), or without a projection h [T, B, H]."""
     weights = float64(weights)
-    scores, top, layers = _forward(weights, inputs)
-    count = targets.size
-    scores = scores - scores.max(axis=-1, keepdims=True)
-    log_p = scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))
-    flat_targets = targets.reshape(-1)
-    log_p = log_p.reshape(count, -1)
-    loss = -log_p[np.arange(count), flat_targets].mean()
+    h = _forward(weights, inputs, lengths)[0]
+    if "projection.weight" not in weights:
+        return h
+    return _project(weights, h[-1] if loss == "ce-last" else h)
 
-    d_scores = np.exp(log_p)
-    d_scores[np.arange(count), flat_targets] -= 1
-    d_scores /= count  # [T * B, V]
-    flat_top = top.reshape(count, -1)
-    gradients = {
-        "projection.weight": flat_top.T @ d_scores,
-        "projection.bias": d_scores.sum(axis=0),
-    }
-    d_output = (d_scores @ weights["projection.weight"].T).reshape(top.shape)
-    for layer in reversed(range(len(layers))):
-        x, tape = layers[layer]
-        w_input, w_recurrent = (weights["lstm.%d.%s" % (layer, n)] for n in ("input", "recurrent"))
-        d_output, d_input, d_recurrent, d_bias = lstm_layer_gradient(
-            x, w_input, w_recurrent, tape, d_output
-        )
-        gradients["lstm.%d.input" % layer] = d_input
-        gradients["lstm.%d.recurrent" % layer] = d_recurrent
-        gradients["lstm.%d.bias" % layer] = d_bias
-    gradients["embedding"] = np.zeros_like(weights["embedding"])
-    np.add.at(gradients["embedding"], inputs, d_output)
-    return loss, gradients
+
+def _project(weights, h):
+    return product(h, weights["projection.weight"]) + weights.get("projection.bias", 0.0)
+
+
+def log_softmax(scores):
+    """Over the last axis, any shape."""
+    scores = scores - scores.max(axis=-1, keepdims=True)
+    return scores - np.log(np.exp(scores).sum(axis=-1, keepdims=True))
+
+
+def cross_entropy(scores, targets):
+    """Mean over all targets, and its gradient. scores [..., C], targets int [...]."""
+    log_p = log_softmax(scores).reshape(-1, scores.shape[-1])
+    rows, classes = np.arange(targets.size), targets.reshape(-1)
+    gradient = np.exp(log_p)
+    gradient[rows, classes] -= 1
+    return -log_p[rows, classes].mean(), gradient.reshape(scores.shape) / targets.size
+
+
+def ctc(scores, targets, lengths):
+    """Mean over sequences of the connectionist temporal classification loss, and its gradient (Graves et al.
+    2006, sections 4.1 and 4.2; in logarithms). scores [T, B, C], targets int [B, L], lengths int [B]."""
+    log_p = log_softmax(scores)
+    length, batch, classes = scores.shape
+    states = np.full((batch, 2 * targets.shape[1] + 1), BLANK)  # S: labels with blanks around them
+    states[:, 1::2] = targets
+    emitted = np.take_along_axis(log_p, states[None].repeat(length, axis=0), axis=2)  # [T, B, S]
+    skips = np.zeros(states.shape, dtype=bool)  # a state may follow the one two before it
+    skips[:, 2:] = (states[:, 2:] != BLANK) & (states[:, 2:] != states[:, :-2])
+    last = np.array([t == lengths - 1 for t in range(length)])  # [T, B]
+
+    def shifted(score, by):
+        """Scores of the states `by` places before, or after where `by` is negative."""
+        found = np.full(score.shape, -np.inf)
+        if by > 0:
+            found[:, by:] = score[:, :-by]
+        else:
+            found[:, :by] = score[:, -by:]
+        return found
+
+    alpha, beta = (np.full(emitted.shape, -np.inf) for _ in range(2))
+    alpha[0, :, :2] = emitted[0, :, :2]
+    for t in range(1, length):
+        a = alpha[t - 1]
+        skipped = np.where(skips, shifted(a, 2), -np.inf)
+        alpha[t] = emitted[t] + np.logaddexp(np.logaddexp(a, shifted(a, 1)), skipped)
+    for t in reversed(range(length)):  # what follows a state at t, without what it emits itself
+        if t + 1 < length:
+            b = beta[t + 1] + emitted[t + 1]
+            skipped = shifted(np.where(skips, b, -np.inf), -2)
+            beta[t] = np.logaddexp(np.logaddexp(b, shifted(b, -1)), skipped)
+        beta[t, last[t], -2:] = 0.0
+    log_likelihood = np.logaddexp.reduce((alpha + beta)[0], axis=-1)  # [B]
+    posterior = np.exp(alpha + beta - log_likelihood[:, None])  # [T, B, S]
+    of_class = (states[:, :, None] == np.arange(classes)).astype(np.float64)  # [B, S, C]
+    expected = np.matmul(posterior.transpose(1, 0, 2), of_class).transpose(1, 0, 2)  # [T, B, C]
+    inside = np.arange(length)[:, None, None] < lengths[:, None]
+    return -log_likelihood.mean(), np.where(inside, np.exp(log_p) - expected, 0.0) / batch
+
+
+def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None):
+    """The loss (see Workload.batches), and its gradient for every weight."""
+    weights = float64(weights)
+    h, layers = _forward(weights, inputs, lengths)
+    top = h[-1:] if loss == "ce-last" else h
+    scores = _project(weights, top)
+    if loss == "ctc":
+        value, d_scores = ctc(scores, targets, lengths)
+    else:
+        value, d_scores = cross_entropy(scores, targets)
+    flat = d_scores.reshape(-1, d_scores.shape[-1])
+    d_output = np.zeros_like(h)
+    d_output[-len(top) :] = product(d_scores, weights["projection.weight"].T)
+    gradients = _backward(weights, inputs, lengths, layers, d_output)
+    gradients["projection.weight"] = top.reshape(-1, h.shape[-1]).T @ flat
+    if "projection.bias" in weights:
+        gradients["projection.bias"] = flat.sum(axis=0)
+    return value, gradients
 
 
 class GradientDescent(object):

@@ -1,7 +1,8 @@
 """A benchmark made concrete: its shapes, its weights and its batches.
 
-There are two kinds: a language model (tokens -> embedding -> LSTM layers -> projection to logits;
-document 001, lines 63-73) and bare LSTM layers (dense input -> hidden states; document 002).
+There are three kinds: a language model (tokens -> embedding -> LSTM layers -> projection to logits;
+document 001, lines 63-73), bare LSTM layers (dense input -> hidden states; document 002), and a classifier
+of sequences or of their steps (dense input -> LSTM layers -> projection to logits; document 003).
 """
 
 import json
@@ -11,16 +12,19 @@ from collections import OrderedDict
 import numpy as np
 
 WEIGHT_RANGE = 0.1  # at 0.5, rounding alone separates correct float32 implementations by 4e-3
+BLANK = 0  # the output that CTC takes for "no label"
 
 
 class Workload(object):
     """Shapes and data of one benchmark.
 
-    Attributes: vocabulary V (None for bare layers), features D (width of the first layer's input: a
-    token's vector, or the dense input), layers, hidden H, length T, batch B, threads (CPU threads to
-    use), all int; optimizer (dict: name, learning_rate and what else it has; None for bare layers);
-    departure from the protocol (str, see departures.py, or None); kernel (folder of what earlier rules
-    built for this cell, or None).
+    Attributes: vocabulary V (None unless a language model), features D (width of the first layer's input: a
+    token's vector, or the dense input), layers, hidden H (of one direction), length T, batch B, threads
+    (CPU threads to use), all int; bidirectional (bool: a layer runs both ways, its two outputs side by side);
+    outputs C (width of the projection, a language model's V; None for bare layers); loss (see `batches`;
+    None for bare layers); lengths (int64 [B], the steps of each sequence; None where all have T); optimizer
+    (dict: name, learning_rate and what else it has; None for bare layers); departure from the protocol
+    (str, see departures.py, or None); kernel (folder of what earlier rules built for this cell, or None).
     """
 
     def __init__(self, benchmark, corpus, seed, batch=None, threads=1, kernel=None):
@@ -29,39 +33,61 @@ class Workload(object):
         self.features = benchmark["embedding" if self.vocabulary else "features"]
         self.layers = benchmark["layers"]
         self.hidden = benchmark["hidden"]
+        self.bidirectional = benchmark.get("bidirectional", False)
+        self.outputs = benchmark.get("outputs", self.vocabulary)
+        self.loss = benchmark.get("loss", "ce" if self.vocabulary else None)
         self.length = benchmark["length"]
         self.batch = batch or benchmark["batch"]
+        self.lengths = None
+        if "shortest" in benchmark:
+            self.lengths = np.linspace(benchmark["shortest"], self.length, self.batch).astype(
+                np.int64
+            )
         self.optimizer = benchmark.get("optimizer")
         self.departure = benchmark.get("departure")
         self.threads = threads
         self.kernel = kernel
+        self._labels = benchmark.get("labels")
         self._corpus = corpus
         self._seed = seed
 
-    def weights(self):
-        """Draw the initial weights, {name: float32 array}, uniform in +-0.1 from the seed.
+    def shapes(self):
+        """The weights by name, in order: {name: shape}.
 
-        embedding [V, D]; for each layer l (after the first, D = H) lstm.l.input [D, 4H],
-        lstm.l.recurrent [H, 4H], lstm.l.bias [4H], gates i, f, g, o; projection.weight [H, V],
-        projection.bias [V]. Bare layers have those of their layers only.
+        embedding [V, D]; for each layer l lstm.l.input [D, 4H], lstm.l.recurrent [H, 4H], lstm.l.bias [4H],
+        gates i, f, g, o, where D is H after the first layer; if layers run both ways, for the other direction
+        lstm.l.reverse.input, .recurrent and .bias, and D is 2H after the first layer;
+        projection.weight [H or 2H, C], and of a language model projection.bias [C]. Bare layers have those
+        of their layers only.
         """
-        random = np.random.RandomState(self._seed)
-        hidden = self.hidden
+        hidden, directions = self.hidden, ["", "reverse."] if self.bidirectional else [""]
+        width = len(directions) * hidden
         shapes = OrderedDict()
         if self.vocabulary:
             shapes["embedding"] = (self.vocabulary, self.features)
         for layer in range(self.layers):
-            depth = hidden if layer else self.features
-            shapes["lstm.%d.input" % layer] = (depth, 4 * hidden)
-            shapes["lstm.%d.recurrent" % layer] = (hidden, 4 * hidden)
-            shapes["lstm.%d.bias" % layer] = (4 * hidden,)
+            for direction in directions:
+                prefix = "lstm.%d.%s" % (layer, direction)
+                shapes[prefix + "input"] = (width if layer else self.features, 4 * hidden)
+                shapes[prefix + "recurrent"] = (hidden, 4 * hidden)
+                shapes[prefix + "bias"] = (4 * hidden,)
+        if self.outputs:
+            shapes["projection.weight"] = (width, self.outputs)
         if self.vocabulary:
-            shapes["projection.weight"] = (hidden, self.vocabulary)
-            shapes["projection.bias"] = (self.vocabulary,)
+            shapes["projection.bias"] = (self.outputs,)
+        return shapes
+
+    def weights(self):
+        """Draw the initial weights, {name: float32 array}, uniform in +-0.1 from the seed."""
+        random = np.random.RandomState(self._seed)
         return OrderedDict(
             (name, random.uniform(-WEIGHT_RANGE, WEIGHT_RANGE, shape).astype(np.float32))
-            for name, shape in shapes.items()
+            for name, shape in self.shapes().items()
         )
+
+    def parameters(self):
+        """How many weights there are."""
+        return sum(int(np.prod(shape)) for shape in self.shapes().values())
 
     def windows(self):
         """The training stream, and where its windows of T tokens start (every `stride` tokens)."""
@@ -71,20 +97,32 @@ class Workload(object):
         return tokens, np.arange(0, len(tokens) - self.length, stride)
 
     def window_count(self):
-        """Windows of the training stream; 0 for bare layers."""
+        """Windows of the training stream; 0 where input is dense."""
         return len(self.windows()[1]) if self.vocabulary else 0
 
     def batches(self):
-        """Yield (inputs, targets) for ever.
+        """Yield (inputs, targets) for ever; what they are depends on the loss.
 
-        Language model: int64 [T, B] each, windows in an order shuffled by the seed; the targets are the
-        inputs one token later. Bare layers: float32 [T, B, D], one batch again and again, and None.
+        `ce` (language model), mean cross-entropy over all tokens: int64 [T, B] each, windows in an order
+        shuffled by the seed; the targets are the inputs one token later. Otherwise inputs are float32
+        [T, B, D], uniform in +-1, one batch again and again, and targets are, for
+        - `ce-last`, mean cross-entropy of the outputs at step T - 1 (document 003 takes that step of both
+          directions, so the reverse one has seen one step there): classes, int64 [B];
+        - `ctc`, mean over sequences of the connectionist temporal classification loss: int64 [B, labels],
+          none of them BLANK. Sequence b has lengths[b] steps; what follows is noise that must not count;
+        - no loss (bare layers): None.
         """
         if not self.vocabulary:
-            shape = (self.length, self.batch, self.features)
-            inputs = aligned(np.random.RandomState(self._seed).uniform(-1, 1, shape))
+            random = np.random.RandomState(self._seed)
+            inputs = aligned(random.uniform(-1, 1, (self.length, self.batch, self.features)))
+            targets = None
+            if self.loss == "ce-last":
+                targets = random.randint(0, self.outputs, self.batch).astype(np.int64)
+            elif self.loss == "ctc":
+                shape = (self.batch, self._labels)
+                targets = random.randint(BLANK + 1, self.outputs, shape).astype(np.int64)
             while True:
-                yield inputs, None
+                yield inputs, targets
         tokens, starts = self.windows()
         random = np.random.RandomState(self._seed)
         while True:
@@ -106,10 +144,29 @@ def aligned(array, boundary=64):
     return copy
 
 
+def layer_prefixes(weights):
+    """["lstm.0.", "lstm.1.", ...] of named weights, bottom up; where layers run both ways ["lstm.0.",
+    "lstm.0.reverse.", "lstm.1.", ...]."""
+    found, layer = [], 0
+    while "lstm.%d.input" % layer in weights:
+        pair = ["lstm.%d." % layer, "lstm.%d.reverse." % layer]
+        found += [prefix for prefix in pair if prefix + "input" in weights]
+        layer += 1
+    return found
+
+
 def layer_weights(weights):
-    """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...], one entry a layer, from named weights."""
-    layers = []
-    while "lstm.%d.input" % len(layers) in weights:
-        prefix = "lstm.%d." % len(layers)
-        layers.append(tuple(weights[prefix + part] for part in ("input", "recurrent", "bias")))
-    return layers
+    """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] of named weights, one entry for each of
+    `layer_prefixes`."""
+    return [
+        tuple(weights[prefix + part] for part in ("input", "recurrent", "bias"))
+        for prefix in layer_prefixes(weights)
+    ]
+
+
+def reversal(length, batch, lengths=None):
+    """int64 [T, B]: the step of each sequence that comes at place t when it is read backwards. Steps after a
+    sequence's end (lengths [B]; None: all have T steps) keep their places, so it is its own inverse."""
+    steps = np.arange(length)[:, None]
+    ends = np.full(batch, length) if lengths is None else lengths
+    return np.where(steps < ends, ends - 1 - steps, steps)

@@ -14,16 +14,14 @@ class Model(Runner):
             raise Unsupported("NumPy runs on CPUs only")
         self._training = phase == "training"
         self._weights = dict(weights)
+        self._kind = workload.loss, workload.lengths
         self._optimizer = reference.optimizer(workload.optimizer)
 
     def step(self, inputs, targets):
         if not self._training:
-            return {
-                "output": self.altered({"output": reference.output(self._weights, inputs)})[
-                    "output"
-                ]
-            }
-        loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets)
+            output = reference.output(self._weights, inputs, *self._kind)
+            return {"output": self.altered({"output": output})["output"]}
+        loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets, *self._kind)
         found = self.altered(dict(gradients, loss=loss))
         loss = found.pop("loss")
         updated = self.kept(self._optimizer.update(self._weights, found))

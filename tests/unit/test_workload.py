@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement.workload import WEIGHT_RANGE, Workload, layer_weights
+from measurement.workload import BLANK, WEIGHT_RANGE, Workload, layer_weights, reversal
 from tests import tiny
 
 
@@ -88,18 +88,58 @@ def test_weights(corpus: Path) -> None:
     assert 0.9 * WEIGHT_RANGE < np.abs(values).max() <= WEIGHT_RANGE
 
 
+def test_weights_of_layers_that_run_both_ways() -> None:
+    shapes = tiny.classifier("both-ways").shapes()
+    below, above = (
+        [shapes[f"lstm.{layer}.{way}{part}"] for part in ("input", "recurrent", "bias")]
+        for layer, way in ((0, ""), (1, "reverse."))
+    )
+    assert below == [(5, 16), (4, 16), (16,)] and above == [(8, 16), (4, 16), (16,)]
+    assert shapes["projection.weight"] == (8, 6) and "projection.bias" not in shapes
+    assert len(shapes) == 2 * 2 * 3 + 1
+
+
+def test_batches_of_a_classifier() -> None:
+    work = tiny.classifier("both-ways")
+    (inputs, targets), again = itertools.islice(work.batches(), 2)
+    assert (inputs.shape, inputs.dtype) == ((9, 3, 5), np.float32)
+    assert (targets.shape, targets.dtype) == ((3,), np.int64)
+    assert targets.min() >= 0 and targets.max() < 6
+    assert again[0] is inputs and work.lengths is None
+
+
+def test_batches_for_ctc() -> None:
+    work = tiny.classifier("ctc")
+    _, targets = next(work.batches())
+    assert list(work.lengths) == [6, 7, 9]  # from shortest to longest, whole steps
+    assert (targets.shape, targets.dtype) == ((3, 3), np.int64)
+    assert targets.min() > BLANK and targets.max() < 6
+
+
+def test_reversal_is_by_sequence() -> None:
+    order = reversal(4, 2, np.array([4, 3]))
+    assert order.T.tolist() == [[3, 2, 1, 0], [2, 1, 0, 3]]
+    assert reversal(4, 1).T.tolist() == [[3, 2, 1, 0]]
+
+
 def test_a_check_may_use_a_smaller_batch(corpus: Path) -> None:
     work = Workload(tiny.BENCHMARK, str(corpus), 0, batch=2)
     assert next(work.batches())[0].shape == (4, 2)
 
 
-def test_layer_weights_by_depth() -> None:
-    named = {
-        f"lstm.{layer}.{part}": f"{layer}{part}"
-        for layer in (0, 1)
-        for part in ("input", "recurrent", "bias")
-    }
+def test_layer_weights_by_depth_and_direction() -> None:
+    parts = ("input", "recurrent", "bias")
+    named = {f"lstm.{way}.{part}": way + part for way in ("1", "0") for part in parts}
     assert layer_weights(named | {"embedding": "e"}) == [
         ("0input", "0recurrent", "0bias"),
         ("1input", "1recurrent", "1bias"),
+    ]
+    named |= {
+        f"lstm.{way}.reverse.{part}": way + "r" + part for way in ("0", "1") for part in parts
+    }
+    assert [layer[0] for layer in layer_weights(named)] == [
+        "0input",
+        "0rinput",
+        "1input",
+        "1rinput",
     ]
