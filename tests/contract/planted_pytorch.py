@@ -1,7 +1,7 @@
 """A wrong PyTorch style: its values are right, and one of its gradients is a thousandth too long."""
 
 from implementations.pytorch.cell import lstm_stack
-from implementations.pytorch.model import LanguageModel
+from implementations.pytorch.model import Model
 
 
 def bent(x, layers):
@@ -11,4 +11,4 @@ def bent(x, layers):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, bent)
+    return Model(workload, weights, device, phase, bent)

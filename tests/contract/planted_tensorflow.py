@@ -5,7 +5,7 @@ import numpy as np
 import tensorflow as tf
 
 from implementations.tensorflow.eager_block import Block
-from implementations.tensorflow.model import LanguageModel
+from implementations.tensorflow.model import Model
 
 
 class BlockV2(Block):
@@ -31,4 +31,4 @@ class BlockV2(Block):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, BlockV2())
+    return Model(workload, weights, device, phase, BlockV2())

@@ -8,7 +8,7 @@ forward passes; so do later versions.
 import torch
 from torch import Tensor
 
-from implementations.pytorch.model import LanguageModel
+from implementations.pytorch.model import Model
 
 
 @torch.jit.script
@@ -31,4 +31,4 @@ def lstm_stack(x, layers):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, lstm_stack)
+    return Model(workload, weights, device, phase, lstm_stack)

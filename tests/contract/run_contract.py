@@ -3,7 +3,7 @@
     python run_contract.py IMPLEMENTATION ...
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted;
-after a space there may be changes to the benchmark, as JSON.
+after a space there may be changes to the benchmark, as JSON, or one of tiny.CLASSIFIERS instead of it.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
@@ -35,8 +35,12 @@ def verdict(implementation, phase, folder):
     implementation, _, changes = implementation.partition(" ")
     if implementation.startswith(FORWARD_ONLY) and phase == "training":
         return {"status": "unsupported", "reason": "inference only"}
-    bare = implementation.startswith(BARE)
-    workload = tiny.bare_layers() if bare else tiny.workload(folder, **json.loads(changes or "{}"))
+    if implementation.startswith(BARE):
+        workload = tiny.bare_layers()
+    elif changes in tiny.CLASSIFIERS:
+        workload = tiny.classifier(changes)
+    else:
+        workload = tiny.workload(folder, **json.loads(changes or "{}"))
     weights = workload.weights()
     try:
         runner = builder(implementation)(workload, weights, "cpu", phase)

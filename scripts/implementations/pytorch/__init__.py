@@ -1,1 +1,1 @@
-"""PyTorch: one file a style; model.py holds what they share (everything but the LSTM stack)."""
+"""PyTorch: one file a style; model.py holds what they share (everything but the LSTM layers)."""

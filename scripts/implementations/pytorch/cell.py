@@ -9,7 +9,7 @@ from typing import List, Tuple
 import torch
 from torch import Tensor
 
-from .model import LanguageModel
+from .model import Model
 
 
 def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor:
@@ -28,4 +28,4 @@ def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, lstm_stack)
+    return Model(workload, weights, device, phase, lstm_stack)

@@ -3,8 +3,8 @@
 import torch
 
 from .cell import lstm_stack
-from .model import LanguageModel
+from .model import Model
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, torch.jit.script(lstm_stack))
+    return Model(workload, weights, device, phase, torch.jit.script(lstm_stack))

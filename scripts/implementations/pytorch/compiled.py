@@ -9,11 +9,11 @@ import torch
 from implementations.contract import Unsupported
 
 from .fine_grained import lstm_cell, unrolled
-from .model import LanguageModel
+from .model import Model
 
 
 def build(workload, weights, device, phase):
     if not hasattr(torch, "compile"):
         raise Unsupported("PyTorch %s has no torch.compile (it came with 2.0)" % torch.__version__)
     stack = unrolled(torch.compile(lstm_cell, dynamic=False))
-    return LanguageModel(workload, weights, device, phase, stack)
+    return Model(workload, weights, device, phase, stack)

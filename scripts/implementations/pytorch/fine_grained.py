@@ -10,7 +10,7 @@ from typing import List, Tuple
 import torch
 from torch import Tensor
 
-from .model import LanguageModel
+from .model import Model
 
 
 def lstm_cell(from_input: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> Tuple[Tensor, Tensor]:
@@ -43,4 +43,4 @@ def unrolled(cell):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, unrolled(lstm_cell))
+    return Model(workload, weights, device, phase, unrolled(lstm_cell))

@@ -5,27 +5,41 @@ switched off, ATen's loop with one matrix product and one fused kernel a step.
 """
 
 import torch
+from torch.nn.utils import rnn
 
-from .model import LanguageModel
+from .model import Model
 
 
 def whole_sequence(workload, layers, training):
-    """nn.LSTM on the weights `layers` themselves, no copies; x [T, B, E] -> (h [T, B, H], state)."""
-    lstm = torch.nn.LSTM(workload.features, workload.hidden, workload.layers)
+    """nn.LSTM on the weights `layers` themselves, no copies, as a stack of model.py."""
+    both = workload.bidirectional
+    lstm = torch.nn.LSTM(workload.features, workload.hidden, workload.layers, bidirectional=both)
     lstm.to(layers[0][0].device)
-    for layer, (w_input, w_recurrent, bias) in enumerate(layers):
-        setattr(lstm, "weight_ih_l%d" % layer, w_input)
-        setattr(lstm, "weight_hh_l%d" % layer, w_recurrent)
-        setattr(lstm, "bias_ih_l%d" % layer, bias)
+    ways = ["", "_reverse"] if both else [""]
+    names = ["l%d%s" % (layer, way) for layer in range(workload.layers) for way in ways]
+    for name, (w_input, w_recurrent, bias) in zip(names, layers):
+        setattr(lstm, "weight_ih_" + name, w_input)
+        setattr(lstm, "weight_hh_" + name, w_recurrent)
+        setattr(lstm, "bias_ih_" + name, bias)
         # The model has one bias: the second stays zero, or Adam would move their sum twice as far.
-        second = getattr(lstm, "bias_hh_l%d" % layer).requires_grad_(False)
+        second = getattr(lstm, "bias_hh_" + name).requires_grad_(False)
         second.zero_()
     lstm.flatten_parameters()  # one chunk of memory, as cuDNN wants it; nothing otherwise
-    return lstm.train(training)
+    lstm.train(training)
+    if workload.lengths is None:
+        return lambda x, layers: lstm(x)[0]
+    lengths = torch.from_numpy(workload.lengths)
+
+    def packed(x, layers):
+        """x [T, B, D] -> h [T, B, 2H], zero after a sequence's end: what nn.LSTM has for lengths that differ."""
+        h = lstm(rnn.pack_padded_sequence(x, lengths, enforce_sorted=False))[0]
+        return rnn.pad_packed_sequence(h, total_length=x.size(0))[0]
+
+    return packed
 
 
 def build(workload, weights, device, phase):
-    runner = LanguageModel(workload, weights, device, phase, lambda x, layers: lstm(x)[0])
+    runner = Model(workload, weights, device, phase)
     torch.backends.cudnn.enabled = False
-    lstm = whole_sequence(workload, runner.layers, runner.training)
+    runner.stack = whole_sequence(workload, runner.layers, runner.training)
     return runner

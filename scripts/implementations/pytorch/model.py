@@ -1,9 +1,9 @@
-"""The stacked language model in PyTorch, without its LSTM stack: what every style here shares.
+"""All workloads in PyTorch, without their LSTM layers: what every style here shares.
 
-A style gives `stack(x [T, B, E], layers) -> h [T, B, H]`, `layers` being one tuple
+A style gives `stack(x [T, B, D], layers) -> h [T, B, H]`, `layers` being one tuple
 (w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer. Those are PyTorch's own layouts, the
 transposes of the canonical ones, so that its kernels need no copy; its gates already stand in the
-canonical order i, f, g, o.
+canonical order i, f, g, o. Layers that run both ways are stacks of one layer each, put together here.
 """
 
 import numpy as np
@@ -12,19 +12,23 @@ import torch.nn.functional as F
 
 from implementations.contract import Runner, Unsupported
 from measurement import departures
-from measurement.workload import layer_weights
+from measurement.workload import BLANK, layer_weights, reversal
 
 
-class LanguageModel(Runner):
-    """Embedding -> stack -> projection (-> mean cross-entropy -> update)."""
+class Model(Runner):
+    """Embedding, if any -> stack -> projection, if any (-> loss -> update)."""
 
-    def __init__(self, workload, weights, device, phase, stack):
-        """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use."""
+    def __init__(self, workload, weights, device, phase, stack=None):
+        """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use. A style that
+        computes layers running both ways in one call sets `runner.stack` itself."""
         self.flush_to_zero = workload.departure != departures.DENORMALS
         self.device = configure(workload.threads, device, self.flush_to_zero)
         self.training = phase == "training"
         self.recording = self.training or workload.departure == departures.GRADIENTS_RECORDED
+        self.workload = workload
         self.stack = stack
+        if workload.bidirectional and stack:
+            self.stack = both_ways(stack, self.order())
         self.weights = {
             name: torch.nn.Parameter(
                 torch.tensor(to_torch(name, value), device=self.device),
@@ -38,23 +42,53 @@ class LanguageModel(Runner):
                 self.weights.values(), workload.optimizer
             )
 
-    def logits(self, inputs):
-        """inputs int64 [T, B] on the device -> logits [T * B, V]; bare layers: [T, B, D] -> [T, B, H]."""
-        if "embedding" not in self.weights:
-            return self.stack(inputs, self.layers)
-        x = F.embedding(inputs, self.weights["embedding"])  # [T, B, E]
+    def order(self):
+        """Rows of [T * B, D] in the order in which they are read backwards; None where that is plain flipping."""
+        if self.workload.lengths is None:
+            return None
+        batch = self.workload.batch
+        order = reversal(self.workload.length, batch, self.workload.lengths)  # [T, B]
+        return torch.from_numpy(order * batch + np.arange(batch)).view(-1).to(self.device)
+
+    def output(self, inputs):
+        """inputs on the device, int64 [T, B] or float32 [T, B, D] -> logits [T, B, C], those of the last step
+        [B, C], or h [T, B, H]; see contract.py."""
+        x = (
+            F.embedding(inputs, self.weights["embedding"])
+            if "embedding" in self.weights
+            else inputs
+        )
         h = self.stack(x, self.layers)  # [T, B, H]
-        h = h.reshape(-1, h.size(2))
-        return F.linear(h, self.weights["projection.weight"], self.weights["projection.bias"])
+        if "projection.weight" not in self.weights:
+            return h
+        if self.workload.loss == "ce-last":
+            h = h[-1]
+        rows = h.reshape(
+            -1, h.size(-1)
+        )  # matrices: bias and product in one operator in every version
+        logits = F.linear(
+            rows, self.weights["projection.weight"], self.weights.get("projection.bias")
+        )
+        return logits.view(h.shape[:-1] + (-1,))
+
+    def loss(self, logits, targets):
+        """See Workload.batches."""
+        if self.workload.loss != "ctc":
+            return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+        batch, labels = targets.shape
+        lengths = torch.from_numpy(self.workload.lengths)
+        label_counts = torch.full((batch,), labels, dtype=torch.long)
+        log_p = logits.log_softmax(2)
+        total = F.ctc_loss(log_p, targets, lengths, label_counts, blank=BLANK, reduction="sum")
+        return total / batch
 
     def step(self, inputs, targets):
         if not self.training:
             with torch.enable_grad() if self.recording else inference():
-                return self.logits(self.feed(inputs)).view(*inputs.shape[:2], -1)
+                return self.output(self.feed(inputs))
         for weight in self.weights.values():
             weight.grad = None  # backward then hands its tensors over instead of adding to zeros
-        logits = self.logits(self.feed(inputs))
-        loss = F.cross_entropy(logits, self.feed(targets).view(-1))
+        loss = self.loss(self.output(self.feed(inputs)), self.feed(targets))
         loss.backward()
         self.optimizer.step()
         return loss, {name: weight.grad for name, weight in self.weights.items()}
@@ -112,6 +146,27 @@ class LanguageModel(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def both_ways(stack, order):
+    """A stack of layers that run both ways out of a style's stack of layers that run one way.
+
+    order: see Model.order. The reverse direction of a short sequence begins at its own end.
+    """
+
+    def backwards(x):
+        """x [T, B, D] with the steps of each sequence in reverse; what comes after its end stays."""
+        if order is None:
+            return x.flip(0)
+        return x.reshape(-1, x.size(2)).index_select(0, order).view_as(x)
+
+    def lstm_stack(x, layers):
+        """x [T, B, D], layers: two entries a layer, forward and reverse -> h [T, B, 2H]."""
+        for forward, reverse in zip(layers[::2], layers[1::2]):
+            x = torch.cat([stack(x, [forward]), backwards(stack(backwards(x), [reverse]))], 2)
+        return x
+
+    return lstm_stack
 
 
 def configure(threads, device, flush_to_zero=True):

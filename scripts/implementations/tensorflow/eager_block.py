@@ -9,7 +9,7 @@ import functools
 import tensorflow as tf
 
 from .eager_cell import CELL, BlockLayout
-from .model import LanguageModel
+from .model import Model
 
 
 class Block(BlockLayout):
@@ -36,4 +36,4 @@ class Block(BlockLayout):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, Block())
+    return Model(workload, weights, device, phase, Block())

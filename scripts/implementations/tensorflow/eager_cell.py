@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from .model import LanguageModel, Stack
+from .model import Model, Stack
 
 # The raw ops' defaults add 1 to the forget gate and clip the cell at 3.
 CELL = {"forget_bias": 0.0, "cell_clip": -1.0, "use_peephole": False}
@@ -86,4 +86,4 @@ def _cell_gradient(op, *gradients):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, Cell())
+    return Model(workload, weights, device, phase, Cell())

@@ -5,24 +5,25 @@ import tensorflow as tf
 
 from implementations.contract import Unsupported
 
-from .model import LanguageModel, Stack
+from .model import Model, Stack
 
 
 class Cudnn(Stack):
     """cuDNN takes one buffer: the matrices of all layers, then the biases of all layers.
 
-    A layer has an input and a recurrent matrix and two biases; each is the gates i, f, g, o in
+    A layer, or each direction of one that runs both ways, has an input and a recurrent matrix and two biases; each is the gates i, f, g, o in
     turn, a gate's matrix transposed to [H, D]. Here they are two variables, the matrices (flat) and
-    the biases [layers, 4H]; the second bias is a constant zero: with two, Adam would step twice.
+    the biases [layers or 2 * layers, 4H]; the second bias is a constant zero: with two, Adam would step twice.
     """
 
     def __init__(self, workload, training):
-        depths = [workload.features] + [workload.hidden] * (workload.layers - 1)
-        self._shapes = []  # of the matrices, transposed
-        for depth in depths:
-            self._shapes += [(4 * workload.hidden, depth), (4 * workload.hidden, workload.hidden)]
-        self._state = [workload.layers, workload.batch, workload.hidden]
-        self._lengths = [workload.length] * workload.batch
+        parts = [name for name in workload.shapes() if name.endswith((".input", ".recurrent"))]
+        self._shapes = [workload.shapes()[name][::-1] for name in parts]  # transposed
+        self._state = [len(self._shapes) // 2, workload.batch, workload.hidden]
+        self._direction = "bidirectional" if workload.bidirectional else "unidirectional"
+        self._lengths = workload.lengths
+        if workload.lengths is None:
+            self._lengths = [workload.length] * workload.batch
         self._training = training
 
     def __call__(self, x, values):
@@ -37,8 +38,12 @@ class Cudnn(Stack):
             params=tf.concat([matrices, tf.reshape(both, [-1])], axis=0),
             sequence_lengths=tf.constant(self._lengths, tf.int32),
             rnn_mode="lstm",
+            direction=self._direction,
             is_training=self._training,
         ).output
+
+    def both_ways(self, x, values, backwards):
+        return self(x, values)
 
     def pack(self, layers):
         # [D, 4H] transposed and flattened: gate after gate, [H, D] each
@@ -59,7 +64,7 @@ def model(workload, weights, device, phase, function=None):
         # Keras's LSTM would run a loop of operators there: another row.
         raise Unsupported("cuDNN runs on NVIDIA GPUs only: CudnnRNNV3 has no CPU kernel")
     stack = Cudnn(workload, phase == "training")
-    return LanguageModel(workload, weights, device, phase, stack, function)
+    return Model(workload, weights, device, phase, stack, function)
 
 
 def build(workload, weights, device, phase):

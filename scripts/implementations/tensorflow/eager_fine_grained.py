@@ -7,7 +7,7 @@ layer can start before the layer below has ended.
 
 import tensorflow as tf
 
-from .model import LanguageModel, Stack
+from .model import Model, Stack
 
 
 class FineGrained(Stack):
@@ -35,4 +35,4 @@ def cell(x_t, h, c, w, bias):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, FineGrained())
+    return Model(workload, weights, device, phase, FineGrained())

@@ -1,8 +1,8 @@
 """The monolithic operator of `eager_block`, in one graph."""
 
 from .eager_block import Block
-from .model import LanguageModel
+from .model import Model
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, Block(), function={})
+    return Model(workload, weights, device, phase, Block(), function={})

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from .eager_fine_grained import cell
-from .model import LanguageModel, Stack
+from .model import Model, Stack
 
 
 class WhileLoop(Stack):
@@ -13,7 +13,9 @@ class WhileLoop(Stack):
         xs = tf.TensorArray(tf.float32, length, element_shape=[batch, depth]).unstack(x)
         for w, bias in zip(values[::2], values[1::2]):
             xs = layer(xs, length, batch, w, bias)
-        return xs.stack()  # [T, B, H]
+        h = xs.stack()
+        h.set_shape([length, batch, values[-1].shape[0] // 4])  # TensorFlow 2.0 forgets the length
+        return h
 
 
 def layer(xs, length, batch, w, bias):
@@ -36,4 +38,4 @@ def layer(xs, length, batch, w, bias):
 
 
 def build(workload, weights, device, phase):
-    return LanguageModel(workload, weights, device, phase, WhileLoop(), function={})
+    return Model(workload, weights, device, phase, WhileLoop(), function={})

@@ -4,11 +4,13 @@ import inspect
 
 import tensorflow as tf
 
+from implementations.contract import Unsupported
+
 from .graph_while import WhileLoop
-from .model import LanguageModel
+from .model import Model
 
 
-class CompiledInside(LanguageModel):
+class CompiledInside(Model):
     """The whole step compiled by a call inside the graph, before `jit_compile` came with TensorFlow 2.5."""
 
     def _forward(self, inputs):
@@ -21,7 +23,9 @@ class CompiledInside(LanguageModel):
 
 
 def build(workload, weights, device, phase):
-    kind, function = LanguageModel, {"jit_compile": True}
+    if workload.loss == "ctc" and phase == "training":
+        raise Unsupported("XLA cannot compile TensorFlow's CTC loss")
+    kind, function = Model, {"jit_compile": True}
     if "jit_compile" not in inspect.signature(tf.function).parameters:
         kind, function = CompiledInside, {}
     return kind(workload, weights, device, phase, WhileLoop(), function=function)

@@ -1,6 +1,6 @@
-"""What every TensorFlow implementation shares: the language model around its LSTM stack.
+"""What every TensorFlow implementation shares: the model around its LSTM stack.
 
-embedding -> LSTM stack -> projection -> mean cross-entropy -> update, run op by op (eager) or as one
+embedding, if any -> LSTM stack -> projection -> loss -> update, run op by op (eager) or as one
 `tf.function` (graph). An implementation is a `Stack`, which computes the LSTM layers and may keep
 their weights in a layout of its own. Written for TensorFlow 2.0 and later.
 """
@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from implementations.contract import Runner, Unsupported
 from measurement import departures
-from measurement.workload import layer_weights
+from measurement.workload import BLANK, layer_prefixes, layer_weights
 
 
 class Stack(object):
@@ -31,6 +31,17 @@ class Stack(object):
 
     def __call__(self, x, values):
         raise NotImplementedError
+
+    def both_ways(self, x, values, backwards):
+        """The same for layers that run both ways: x [T, B, D] -> h [T, B, 2H], their two outputs side by side.
+
+        values: as of a stack of twice as many layers, forward and reverse in turn; `backwards` reverses
+        the steps of each sequence.
+        """
+        for first in range(0, len(values), 4):
+            forward, reverse = values[first : first + 2], values[first + 2 : first + 4]
+            x = tf.concat([self(x, forward), backwards(self(backwards(x), reverse))], axis=2)
+        return x
 
     def pack(self, layers):
         """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] -> flat list of float32 arrays."""
@@ -48,8 +59,8 @@ class Stack(object):
         return layers
 
 
-class LanguageModel(Runner):
-    """The stacked language model with one style of LSTM stack."""
+class Model(Runner):
+    """The model with one style of LSTM stack."""
 
     def __init__(self, workload, weights, device, phase, stack, function=None):
         """function: None runs eagerly; a dict, arguments of `tf.function`, makes `step` a graph."""
@@ -61,8 +72,9 @@ class LanguageModel(Runner):
         self._device = device
         self._phase = phase
         self._stack = stack
-        arrays = [weights["embedding"]] + stack.pack(layer_weights(weights))
-        arrays += [weights["projection.weight"], weights["projection.bias"]]
+        self._prefixes = layer_prefixes(weights)
+        self._around = [name for name in weights if not name.startswith("lstm.")]  # the layers
+        arrays = [weights[name] for name in self._around] + stack.pack(layer_weights(weights))
         self._variables = [tf.Variable(array, dtype=tf.float32) for array in arrays]
         self._run = self._forward
         if phase == "training":
@@ -73,31 +85,64 @@ class LanguageModel(Runner):
             ]
             self._steps = 0
         if function is not None:
-            tokens = tf.TensorSpec([workload.length, workload.batch], tf.int64)  # all shapes static
-            signature = [tokens]
+            inputs, targets = next(workload.batches())
+            signature = [tf.TensorSpec(inputs.shape, inputs.dtype)]  # all shapes static
             if phase == "training":
-                signature.append(tokens)
+                signature.append(tf.TensorSpec(targets.shape, targets.dtype))
                 signature += [tf.TensorSpec([], tf.float32) for _ in self._scalars(1)]
             self._run = tf.function(self._run, input_signature=signature, **function)
             self._settings.update(("tf.function " + key, value) for key, value in function.items())
 
     def _forward(self, inputs):
-        """inputs int64 [T, B] -> logits [T * B, V]."""
+        """inputs int64 [T, B] or float32 [T, B, D] -> logits [T * B, C], or of the last step [B, C]."""
         # Each variable is read once: used directly, every time step would run its own read op.
         values = [variable.read_value() for variable in self._variables]
-        x = tf.gather(values[0], inputs)  # [T, B, E]
-        h = self._stack(x, values[1:-2])  # [T, B, H]
-        h = tf.reshape(h, [-1, self._workload.hidden])  # [T * B, H]
-        return tf.nn.bias_add(tf.matmul(h, values[-2]), values[-1])
+        around, values = dict(zip(self._around, values)), values[len(self._around) :]
+        x = tf.gather(around["embedding"], inputs) if "embedding" in around else inputs  # [T, B, D]
+        if self._workload.bidirectional:
+            h = self._stack.both_ways(x, values, self._backwards)  # [T, B, 2H]
+        else:
+            h = self._stack(x, values)  # [T, B, H]
+        if self._workload.loss == "ce-last":
+            h = h[-1]
+        weight = around["projection.weight"]
+        logits = tf.matmul(tf.reshape(h, [-1, weight.shape[0]]), weight)
+        if "projection.bias" in around:
+            logits = tf.nn.bias_add(logits, around["projection.bias"])
+        return logits
+
+    def _backwards(self, x):
+        """x [T, B, D] with the steps of each sequence in reverse; what comes after its end stays."""
+        if self._workload.lengths is None:
+            return tf.reverse(x, [0])
+        return tf.reverse_sequence(x, self._workload.lengths, seq_axis=0, batch_axis=1)
+
+    def _loss(self, logits, targets):
+        """logits as `_forward` has them, targets as Workload.batches has them -> []."""
+        workload = self._workload
+        if workload.loss != "ctc":
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                labels=tf.reshape(targets, [-1]), logits=logits
+            )
+            return tf.reduce_mean(losses)
+        places = np.stack(np.indices(targets.shape), axis=-1).reshape(-1, 2)
+        values = tf.cast(tf.reshape(targets, [-1]), tf.int32)
+        losses = tf.nn.ctc_loss(
+            labels=tf.SparseTensor(
+                places, values, targets.shape
+            ),  # dense ones take other, slower ops
+            logits=tf.reshape(logits, [workload.length, workload.batch, workload.outputs]),
+            label_length=None,
+            logit_length=tf.constant(workload.lengths, tf.int32),
+            blank_index=BLANK,
+        )
+        return tf.reduce_mean(losses)
 
     def _train(self, inputs, targets, *scalars):
-        """One update. inputs, targets int64 [T, B], the optimizer's scalars of this step -> loss [],
-        gradients as `self._variables`."""
+        """One update. A batch, the optimizer's scalars of this step -> loss [], gradients as
+        `self._variables`."""
         with tf.GradientTape() as tape:
-            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-                labels=tf.reshape(targets, [-1]), logits=self._forward(inputs)
-            )
-            loss = tf.reduce_mean(losses)
+            loss = self._loss(self._forward(inputs), targets)
         # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
         # gradient descent the same: a framework's row has one form.
         gradients = [
@@ -170,8 +215,10 @@ class LanguageModel(Runner):
 
     def results(self, handle):
         if self._phase == "forward":
-            workload = self._workload
-            return {"output": handle.numpy().reshape(workload.length, workload.batch, -1)}
+            logits, workload = handle.numpy(), self._workload
+            if workload.loss != "ce-last":
+                logits = logits.reshape(workload.length, workload.batch, -1)
+            return {"output": logits}
         loss, gradients = handle
         return {"loss": float(loss.numpy()), "gradients": self._named(gradients)}
 
@@ -181,14 +228,10 @@ class LanguageModel(Runner):
     def _named(self, tensors):
         """Tensors in the order of `self._variables` -> {name: array} in the canonical layout."""
         arrays = [tensor.numpy() for tensor in tensors]
-        named = {
-            "embedding": arrays[0],
-            "projection.weight": arrays[-2],
-            "projection.bias": arrays[-1],
-        }
-        for layer, values in enumerate(self._stack.unpack(arrays[1:-2])):
+        named, layers = dict(zip(self._around, arrays)), arrays[len(self._around) :]
+        for prefix, values in zip(self._prefixes, self._stack.unpack(layers)):
             for part, value in zip(("input", "recurrent", "bias"), values):
-                named["lstm.%d.%s" % (layer, part)] = value
+                named[prefix + part] = value
         return named
 
     def describe(self):
@@ -246,7 +289,7 @@ def configure(device, threads):
 
 
 def flushes_to_zero(function):
-    """Whether ops flush denormals to zero when run this way (`function` as in LanguageModel).
+    """Whether ops flush denormals to zero when run this way (`function` as in Model).
 
     There is no switch: TensorFlow's own threads flush, and the calling thread, where eager ops run,
     does so in later versions. So try it.
