@@ -27,24 +27,28 @@ class Cell(BlockLayout):
         for w, bias in zip(values[::2], values[1::2]):
             hidden = bias.shape[0] // 4
             h = c = tf.zeros([batch, hidden])
-            no_peephole = tf.zeros([hidden])
-            outputs = []
+            outputs, no_peephole = [], tf.zeros([hidden])
             for x_t in xs:
-                step = tf.raw_ops.LSTMBlockCell(
-                    x=x_t,
-                    cs_prev=c,
-                    h_prev=h,
-                    w=w,
-                    wci=no_peephole,
-                    wcf=no_peephole,
-                    wco=no_peephole,
-                    b=bias,
-                    **CELL,
-                )
-                h, c = step.h, step.cs
+                h, c = cell(x_t, h, c, w, bias, no_peephole)
                 outputs.append(h)
             xs = outputs
         return tf.stack(xs)  # [T, B, H]
+
+
+def cell(x_t, h, c, w, bias, no_peephole):
+    """One step. x_t [B, D], h and c [B, H], w [D + H, 4H], bias [4H], no_peephole [H] -> new h and c."""
+    step = tf.raw_ops.LSTMBlockCell(
+        x=x_t,
+        cs_prev=c,
+        h_prev=h,
+        w=w,
+        wci=no_peephole,
+        wcf=no_peephole,
+        wco=no_peephole,
+        b=bias,
+        **CELL,
+    )
+    return step.h, step.cs
 
 
 def swap_gates(array):
