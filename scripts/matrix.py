@@ -79,6 +79,11 @@ def benchmarks(documents: list[str]) -> dict[str, dict]:
     }
 
 
+def figure_file(name: str, figure: dict, device: str) -> str:
+    """The file of one of a document's figures below results/report/figures, without its suffix."""
+    return f"{name}-{figure.get('name', figure['draws'])}-{device}"
+
+
 def takes_part(patterns: list[str], name: str) -> bool:
     """Whether a name is one of `patterns` (names, with * as in file names)."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -17,6 +17,7 @@ from markdown_it import MarkdownIt
 import matrix
 from measurement import departures
 from measurement.record import read_json
+from measurement.workload import Workload
 from reporting import figures, templates
 from reporting.published import by_cell
 
@@ -56,15 +57,6 @@ def deviation(value: float) -> str:
 
 def mebibytes(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value / 2**20:,.0f}"
-
-
-def parameters(benchmark: dict) -> int:
-    """Weights of a model, one bias a gate."""
-    first = benchmark.get("features") or benchmark["embedding"]
-    hidden, depths = benchmark["hidden"], [first]
-    depths += [hidden] * (benchmark["layers"] - 1)
-    lstm = sum(4 * hidden * (depth + hidden + 1) for depth in depths)
-    return lstm + benchmark.get("vocabulary", 0) * (first + hidden + 1)
 
 
 def slug(heading: str) -> str:
@@ -126,7 +118,11 @@ def tables(document: dict, cells: pd.DataFrame, machines: list[str]) -> list[dic
             for row in sorted(rows, key=lambda row: table["families"].index(row["family"]))
             if row["family"] != "ceiling"
         }
-        found.append(table | {"title": title, "rows": rows, "shapes": shapes, "compared": compared})
+        found.append(
+            table
+            | {"title": title, "machine": machine, "rows": rows}
+            | {"shapes": shapes, "compared": compared}
+        )
     return found
 
 
@@ -141,15 +137,15 @@ def published(name: str) -> dict[str, dict[str, dict]]:
 
 
 def draw(name: str, cells: pd.DataFrame, devices: list[str], folder: Path) -> list[dict]:
-    """Draw a document's figures below `folder`: [{"draws", "file", "text": the alternative}]."""
+    """Draw a document's figures below `folder`: [{"figure": its entry, "device", "file", "text": the alternative}]."""
     document, drawn = matrix.document(name), []
     for figure, device in itertools.product(document["figures"], devices):
-        stem = Path("figures") / f"{name}-{figure['draws']}-{device}"
-        title = f"{document['title']} ({device.upper()})"
+        stem = Path("figures") / matrix.figure_file(name, figure, device)
+        title = f"{figure.get('name', document['title'])} ({device.upper()})"
         patterns, rows = figure.get("benchmarks", ["*"]), cells[cells["device"] == device]
         shown = [matrix.takes_part(patterns, benchmark) for benchmark in rows["benchmark"]]
         text = getattr(figures, figure["draws"])(rows[shown], title, folder / stem)
-        drawn.append({"draws": figure["draws"], "file": f"{stem}.svg", "text": text})
+        drawn.append({"figure": figure, "device": device, "file": f"{stem}.svg", "text": text})
     return drawn
 
 
@@ -197,30 +193,41 @@ def main() -> None:
     summaries = []
     for name in context["config"]["documents"]:
         document, own = matrix.document(name), cells[cells["document"] == name]
+        called = labels | document.get("labels", {})
+        own = own.assign(label=own["implementation"].map(called))
+        shown = entries[entries["implementation"].isin(own["implementation"])]
         drawn = draw(name, own, context["devices"], arguments.folder)
         write(
             name,
             document=document,
-            labels=labels,
+            labels=called,
             **{
                 key: [entry for entry in context[key] if entry["document"] == name]
                 for key in ("ratios", "overheads", "break_even")
             },
             then_and_now=[
-                found | matrix.implementation(found["implementation"])
+                found
+                | matrix.implementation(found["implementation"])
+                | {"label": called[found["implementation"]]}
                 for found in context["then_and_now"]
                 if found["document"] == name and took_part(found)
             ],
             departures=departures.DESCRIPTIONS,
-            protocol=matrix.protocol_of(context["config"], name)["protocol"],
+            **{
+                key: matrix.protocol_of(context["config"], name)[key]
+                for key in ("protocol", "check")
+            },
             published=published(name),
             tables=tables(document, own, machines),
-            implementations=entries[entries["implementation"].isin(own["implementation"])].to_dict(
+            implementations=shown.assign(label=shown["implementation"].map(called)).to_dict(
                 "records"
             ),
             figures=drawn,
             verdicts=[group for group in context["claims"] if group["document"] == name],
-            parameters={key: parameters(value) for key, value in document["benchmarks"].items()},
+            parameters={
+                key: Workload(value, None, seed=0).parameters()
+                for key, value in document["benchmarks"].items()
+            },
         )
         summaries.append(
             {"name": name, "document": document, "figures": drawn}

@@ -48,15 +48,16 @@ def sample(runner, batch, departure=None):
     return elapsed
 
 
-def _samples(runner, batches, departure, count, least_s, most_s, report):
+def _samples(runner, batches, departure, count, least, least_s, most_s, report):
     """Seconds of each of `count` batches; of more until `least_s` have passed; of fewer once `most_s` have
-    (None: no limit), but one at least."""
+    (None: no limit), but of `least` of them in any case."""
     seconds, start = [], time.perf_counter()
     for batch in batches:
         seconds.append(sample(runner, batch, departure))
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
         passed = time.perf_counter() - start
-        if most_s is not None and passed > most_s or len(seconds) >= count and passed >= least_s:
+        late = most_s is not None and passed > most_s
+        if late and len(seconds) >= least or len(seconds) >= count and passed >= least_s:
             return seconds
 
 
@@ -69,11 +70,12 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
     """
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, workload.batches(), workload.departure)
-    warmup = _samples(*given, protocol["warmup_batches"], *limits, report=progress)
+    warmup = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
     before = machine.frequency()
     gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter()
-    samples = _samples(*given, protocol["timed_batches"], *limits, report=progress)
+    counts = (protocol["timed_batches"], protocol["least_batches"])
+    samples = _samples(*given, *counts, *limits, report=progress)
     found = {
         "warmup": warmup,
         "samples": samples,

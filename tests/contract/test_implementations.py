@@ -36,6 +36,15 @@ DEPARTING = [
     and environment in matrix.environments(matrix.implementation(name), benchmark)
     for phase in changed.get("phases", matrix.PHASES)
 ]
+# Document 003's benchmarks by the classifier of tests/tiny.py that stands for them.
+TINY = {"1x320-ce-short": "one-way", "4x320-ce-long": "both-ways", "4x320-ctc-long": "ctc"}
+CLASSIFYING = [
+    (environment, name, kind)
+    for environment, name in CASES
+    for benchmark, kind in TINY.items()
+    if matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
+    and environment in matrix.environments(matrix.implementation(name), benchmark)
+]
 FORWARD_ONLY = {"ceiling", "library"}  # families
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
 LATER = {("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)"}
@@ -64,6 +73,18 @@ def interpreter(environment: str) -> str:
     return str(python)
 
 
+def run(environment: str, script: str, *arguments: str) -> dict:
+    """What a script of this folder prints, as JSON, in an environment."""
+    done = subprocess.run(
+        [interpreter(environment), f"tests/contract/{script}", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @functools.cache
 def verdicts(environment: str) -> dict:
     """{implementation: {phase: verdict}} of all implementations and planted errors of an environment."""
@@ -71,14 +92,13 @@ def verdicts(environment: str) -> dict:
     names += [f"tests.contract.planted_{error}" for error in PLANTED.get(environment, [])]
     departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
     names += sorted(departing)
-    done = subprocess.run(
-        [interpreter(environment), "tests/contract/run_contract.py", *names],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    names += [f"{name} {kind}" for where, name, kind in CLASSIFYING if where == environment]
+    names += [
+        f"tests.contract.planted_{error} {kind}"
+        for error in PLANTED.get(environment, [])
+        for kind in TINY.values()
+    ]
+    return run(environment, "run_contract.py", *names)
 
 
 @pytest.mark.parametrize("phase", ["forward", "training"])
@@ -113,6 +133,39 @@ def test_departures_pass_the_same_gate(
         return
     assert found["status"] == "ok", found["reason"]
     assert max(found["errors"].values()) < 1e-5
+
+
+@pytest.mark.parametrize(("environment", "implementation", "kind"), CLASSIFYING)
+def test_classifiers_agree_with_the_reference(
+    environment: str, implementation: str, kind: str
+) -> None:
+    """Forward too, whose outputs say where a wrong gradient would begin."""
+    for phase, found in verdicts(environment)[f"{implementation} {kind}"].items():
+        if matrix.implementation(implementation)["family"] in GPU_ONLY:
+            assert found["status"] == "unsupported" and "GPU" in found["reason"]
+        elif reason := LATER.get((environment, implementation)):
+            assert found["status"] == "unsupported" and reason in found["reason"]
+        else:
+            assert found["status"] == "ok", (phase, found["reason"])
+            assert max(found["errors"].values()) < 1e-5, phase
+
+
+@pytest.mark.parametrize("kind", TINY.values())
+@pytest.mark.parametrize(
+    ("environment", "error"), [("tensorflow", "tensorflow"), ("pytorch-2019", "torchscript")]
+)
+def test_wrong_gradient_closes_the_gate_of_classifiers(
+    environment: str, error: str, kind: str
+) -> None:
+    found = verdicts(environment)[f"tests.contract.planted_{error} {kind}"]
+    assert found["forward"]["status"] == "ok", found["forward"]["reason"]
+    assert found["training"]["status"] == "incorrect"
+    assert found["training"]["reason"].startswith("gradient:lstm.")
+
+
+def test_ctc_of_the_reference_is_that_of_pytorch() -> None:
+    errors = run("pytorch", "run_ctc.py")
+    assert set(errors) == {"loss", "gradient"} and max(errors.values()) < 1e-11
 
 
 @pytest.mark.parametrize(

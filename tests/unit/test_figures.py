@@ -39,6 +39,7 @@ def cells() -> pd.DataFrame:
                     "wall_s": wall_s if ok else None,
                     "wall_low_s": wall_s * 0.9 if ok else None,
                     "wall_high_s": wall_s * 1.1 if ok else None,
+                    "wall_std_s": wall_s * 0.01 if ok else None,
                     "sequences_per_s": 1 / wall_s if ok else None,
                     "gflops": 100 / wall_s if ok else None,
                     "ceiling_sequences_per_s": 18.0,
@@ -111,14 +112,14 @@ def test_generations_stand_apart(tmp_path: Path) -> None:
 
 def test_without_numbers_there_is_a_figure_all_the_same(tmp_path: Path) -> None:
     bad = cells().assign(status="unsupported", wall_s=float("nan"))
-    for name in ("trade_off", "wall_time", "rates"):
+    for name in ("trade_off", "wall_time", "rates", "bars"):
         text = getattr(figures, name)(bad, "A title", tmp_path / name)
         assert text.lower().endswith("no row was measured.")
         assert "unsupported" in (tmp_path / f"{name}.svg").read_text()
 
 
 def test_equal_tables_give_equal_files(tmp_path: Path) -> None:
-    for name in ("trade_off", "wall_time", "rates"):
+    for name in ("trade_off", "wall_time", "rates", "bars"):
         for copy in ("a", "b"):
             getattr(figures, name)(cells(), "A title", tmp_path / copy / name)
         for suffix in (".svg", ".png"):
@@ -136,3 +137,19 @@ def test_rates_name_what_has_none(tmp_path: Path) -> None:
     assert text.startswith(
         "A title: rates of 2 implementations on 1 shapes, at most 901 GFLOP/s (Eager, lm)"
     )
+
+
+def test_bars_stand_on_the_line_of_their_row(tmp_path: Path) -> None:
+    training = cells().query("phase == 'training'").copy()
+    training.loc[training["label"] == "Eager", "environment"] = "here-2019"
+    lost = training.iloc[:1].assign(label="Lost", status="not-run")
+    text = figures.bars(pd.concat([training, lost]), "A title", tmp_path / "f")
+    height = {text: y for text, _, y in texts(tmp_path / "f")}
+    for row, written in {
+        "Eager, here-2019": "0.333 ± 0.0033",
+        "Cell, here": "0.777 ± 0.0078",
+        "Broken, here": "timeout",
+    }.items():
+        assert height[written] == pytest.approx(height[row], abs=2)
+    assert "not run under this configuration: 1 rows" in height and "Lost, here" not in height
+    assert text.endswith("from 0.333 s (Eager, here-2019) to 0.777 s (Cell, here).")

@@ -65,7 +65,10 @@ def command(
         "benchmark": tiny.BENCHMARK,
         **{"threads": 1, "timeout_s": timeout_s, "seed": 0},
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
-        "protocol": {"warmup_batches": 1, "timed_batches": 4, "least_s": 0, "most_s": None},
+        "protocol": {
+            **{"warmup_batches": 1, "timed_batches": 4},
+            **{"least_s": 0, "most_s": None, "least_batches": 1},
+        },
     }
     del job["protocol" if kind == "check" else "check"]
     options = {"--job": json.dumps(job), "--environment": "lab.json", "--corpus": "corpus.json"}

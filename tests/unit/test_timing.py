@@ -36,26 +36,28 @@ class Endless:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "least_s", "most_s", "expected"),
+    ("seconds", "least_s", "most_s", "least", "expected"),
     [
-        (0.125, 0, None, (2, 5)),  # as many as the protocol says
-        (0.125, 1.0, None, (8, 8)),  # a fast kernel: more, for a second each
-        (0.125, 0, 0.5, (2, 5)),  # the limit is passed by the fifth
-        (0.25, 0, 0.5, (2, 3)),  # the third batch passes the limit
-        (2.0, 0, 0.5, (1, 1)),  # a slow one: one batch at least
-        (0.25, 1.0, 0.5, (3, 3)),  # the limit goes before the least
+        (0.125, 0, None, 1, (2, 5)),  # as many as the protocol says
+        (0.125, 1.0, None, 1, (8, 8)),  # a fast kernel: more, for a second each
+        (0.125, 0, 0.5, 1, (2, 5)),  # the limit is passed by the fifth
+        (0.25, 0, 0.5, 1, (2, 3)),  # the third batch passes the limit
+        (2.0, 0, 0.5, 1, (1, 1)),  # a slow one: one batch at least
+        (2.0, 0, 0.5, 3, (1, 3)),  # or three of those that count
+        (0.25, 1.0, 0.5, 1, (3, 3)),  # the limit goes before the least
     ],
 )
 def test_number_of_batches(
     seconds: float,
     least_s: float,
     most_s: float | None,
+    least: int,
     expected: tuple[int, int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock(seconds)
     monkeypatch.setattr(timing, "time", clock)
-    bounds = {"least_s": least_s, "most_s": most_s}
+    bounds = {"least_s": least_s, "most_s": most_s, "least_batches": least}
     protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == expected

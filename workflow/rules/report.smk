@@ -2,7 +2,7 @@
 SETTINGS = json.dumps(config, sort_keys=True)
 DOCUMENTS = config["documents"]
 FIGURES = [
-    (document, figure["draws"], device)
+    (matrix.figure_file(document, figure, device), document, figure["draws"], device)
     for document in DOCUMENTS
     for figure in matrix.document(document)["figures"]
     for device in results.devices(config)
@@ -111,19 +111,16 @@ rule render_report:
         ),
         *(
             report(
-                f"results/report/figures/{document}-{figure}-{device}.svg",
-                caption=f"../../report/captions/{figure}.rst",
+                f"results/report/figures/{file}.svg",
+                caption=f"../../report/captions/{draws}.rst",
                 category=short_title(document),
                 labels={
-                    "shows": f"figure, {figure.replace('_', ' ')}, {device.upper()}"
+                    "shows": f"figure, {file.removeprefix(document + '-').rsplit('-', 1)[0].replace('_', ' ')}, {device.upper()}"
                 },
             )
-            for document, figure, device in FIGURES
+            for file, document, draws, device in FIGURES
         ),
-        *(
-            f"results/report/figures/{document}-{figure}-{device}.png"
-            for document, figure, device in FIGURES
-        ),
+        *(f"results/report/figures/{file}.png" for file, *_ in FIGURES),
     log:
         "results/logs/render_report.txt",
     localrule: True

@@ -4,8 +4,9 @@ Every figure takes a document's rows of cells.csv on one device, with `label`, `
 written as SVG and PNG, and returns its alternative text: what a reader who cannot see it should know.
 """
 
+from .bars import bars
 from .rates import rates
 from .trade_off import trade_off
 from .wall_time import wall_time
 
-__all__ = ["rates", "trade_off", "wall_time"]
+__all__ = ["bars", "rates", "trade_off", "wall_time"]
