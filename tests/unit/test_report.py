@@ -214,7 +214,10 @@ def test_searchable_table_has_every_row(folder: Path, table: pd.DataFrame) -> No
 @pytest.mark.parametrize("name", ["stacked-lm", "index"])
 def test_tables_are_whole(folder: Path, name: str) -> None:
     """Every row has as many cells as its heading: plain markdown anywhere shows it as a table."""
-    page = (folder / "results" / "report" / f"{name}.md").read_text()
+    assert_whole_tables((folder / "results" / "report" / f"{name}.md").read_text())
+
+
+def assert_whole_tables(page: str) -> None:
     tables = [block for block in page.split("\n\n") if block.lstrip().startswith("|")]
     assert tables
     for block in tables:
@@ -326,6 +329,48 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     assert len([row for row in rows(page) if row[0] == "TVM template, tuned"]) == 3
     assert "not built after 600 s" in page and "stand-in" not in page
+
+
+def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chart and tables a benchmark; rows by the document's names; what is left out says so."""
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        record["corpus"] = None
+        if cell.environment == "pytorch-2019":
+            record["samples"] = [4 * seconds for seconds in record["samples"]]
+
+    hand_made.project(tmp_path, change, processes=3, document="rnn-benchmarks")
+    shown = {"document": "rnn-benchmarks", "benchmarks": ["1x320-*", "4x320-ce-long"]}
+    hand_made.collect(tmp_path, monkeypatch, processes=3, **shown)
+    hand_made.render(tmp_path, monkeypatch)
+    page = Path("results/report/rnn-benchmarks.md").read_text()
+    assert_whole_tables(page)
+    found = {
+        row[0]: row
+        for row in rows(page)
+        if row[0] in matrix.document("rnn-benchmarks")["benchmarks"]
+    }
+    assert found["1x320-ce-short"][-2:] == ["571,520", "433,000"]
+    assert found["4x320-ctc-long"][3:] == [
+        "500 to 1000",
+        "59",
+        "CTC",
+        "100",
+        "8,554,880",
+        "8,500,000",
+    ]
+    cell = Cell("4x320-ce-long", "pytorch/fused", "pytorch", "training", "cpu")
+    own = f"{hand_made.wall_s(cell, 2, 'rnn-benchmarks'):.4f} ± 0.0001"
+    (row,) = [row for row in rows(page) if row[2:3] == [own]]
+    assert row[:2] == ["PyTorch nn.LSTM without cuDNN", "pytorch 9.8.7"]
+    assert row[4] == "3 x 5" and row[-2:] == ["1,024", "2.0e-07"]
+    pairs = [row for row in rows(page) if len(row) == 7 and row[2] == "pytorch-2019 9.8.7"]
+    assert pairs and all(row[-1].startswith(("4.0", "3.9")) for row in pairs)
+    assert "--config documents='[rnn-benchmarks]'" in page
+    for name in found:
+        assert page.count(f"(figures/rnn-benchmarks-{name}-cpu.svg)") == 1
+    drawn = Path("results/report/figures/rnn-benchmarks-4x320-ctc-long-cpu.svg").read_text()
+    assert "not run under this configuration" in drawn
 
 
 def damage(text: str) -> list[tuple[str, str]]:
