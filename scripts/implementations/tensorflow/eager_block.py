@@ -10,16 +10,17 @@ import tensorflow as tf
 
 from .eager_cell import CELL, BlockLayout
 from .model import Model
+from .sessions import raw_ops
 
 
 class Block(BlockLayout):
-    operator = staticmethod(functools.partial(tf.raw_ops.BlockLSTM, **CELL))
+    operator = staticmethod(functools.partial(raw_ops.BlockLSTM, **CELL))
 
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
         for w, bias in zip(values[::2], values[1::2]):
-            length, batch = x.shape[:2]
-            hidden = bias.shape[0] // 4
+            length, batch = x.shape.as_list()[:2]
+            hidden = bias.shape.as_list()[0] // 4
             zeros, no_peephole = tf.zeros([batch, hidden]), tf.zeros([hidden])
             x = self.operator(
                 seq_len_max=tf.constant(length, tf.int64),  # steps to run

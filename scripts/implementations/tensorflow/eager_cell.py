@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from .model import Model, Stack
+from .sessions import SESSIONS, raw_ops
 
 # The raw ops' defaults add 1 to the forget gate and clip the cell at 3.
 CELL = {"forget_bias": 0.0, "cell_clip": -1.0, "use_peephole": False}
@@ -22,10 +23,10 @@ class BlockLayout(Stack):
 class Cell(BlockLayout):
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
-        batch = x.shape[1]
+        batch = x.shape.as_list()[1]
         xs = tf.unstack(x)  # T of [B, D]
         for w, bias in zip(values[::2], values[1::2]):
-            hidden = bias.shape[0] // 4
+            hidden = bias.shape.as_list()[0] // 4
             h = c = tf.zeros([batch, hidden])
             outputs, no_peephole = [], tf.zeros([hidden])
             for x_t in xs:
@@ -37,7 +38,7 @@ class Cell(BlockLayout):
 
 def cell(x_t, h, c, w, bias, no_peephole):
     """One step. x_t [B, D], h and c [B, H], w [D + H, 4H], bias [4H], no_peephole [H] -> new h and c."""
-    step = tf.raw_ops.LSTMBlockCell(
+    step = raw_ops.LSTMBlockCell(
         x=x_t,
         cs_prev=c,
         h_prev=h,
@@ -57,12 +58,11 @@ def swap_gates(array):
     return np.concatenate([i, g, f, o], axis=-1)
 
 
-@tf.RegisterGradient("LSTMBlockCell")  # TensorFlow 2 has the gradient's kernel and no gradient
 def _cell_gradient(op, *gradients):
     x, c_previous, h_previous, w, wci, wcf, wco, bias = op.inputs
     i, c, f, o, ci, co, _ = op.outputs
     d_c, d_h = gradients[1], gradients[6]
-    d_c_previous, d_gates, d_wci, d_wcf, d_wco = tf.raw_ops.LSTMBlockCellGrad(
+    d_c_previous, d_gates, d_wci, d_wcf, d_wco = raw_ops.LSTMBlockCellGrad(
         x=x,
         cs_prev=c_previous,
         h_prev=h_previous,
@@ -87,6 +87,10 @@ def _cell_gradient(op, *gradients):
     d_w = tf.matmul(xh, d_gates, transpose_a=True)
     d_bias = tf.reduce_sum(d_gates, axis=0)
     return d_x, d_c_previous, d_h_previous, d_w, d_wci, d_wcf, d_wco, d_bias
+
+
+if not SESSIONS:  # TensorFlow 2 has the gradient's kernel and no gradient
+    tf.RegisterGradient("LSTMBlockCell")(_cell_gradient)
 
 
 def build(workload, weights, device, phase):

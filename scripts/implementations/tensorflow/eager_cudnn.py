@@ -6,6 +6,7 @@ import tensorflow as tf
 from implementations.contract import Unsupported
 
 from .model import Model, Stack
+from .sessions import raw_ops
 
 
 class Cudnn(Stack):
@@ -31,7 +32,7 @@ class Cudnn(Stack):
         matrices, biases = values
         both = tf.stack([biases, tf.zeros_like(biases)], axis=1)  # [layers, 2, 4H]
         zeros = tf.zeros(self._state)
-        return tf.raw_ops.CudnnRNNV3(  # version 3: the one that Keras calls
+        return raw_ops.CudnnRNNV3(  # version 3: the one that Keras calls
             input=x,
             input_h=zeros,
             input_c=zeros,

@@ -13,10 +13,10 @@ from .model import Model, Stack
 class FineGrained(Stack):
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
-        batch = x.shape[1]
+        batch = x.shape.as_list()[1]
         xs = tf.unstack(x)  # T of [B, D]
         for w, bias in zip(values[::2], values[1::2]):
-            h = c = tf.zeros([batch, bias.shape[0] // 4])
+            h = c = tf.zeros([batch, bias.shape.as_list()[0] // 4])
             outputs = []
             for x_t in xs:
                 h, c = cell(x_t, h, c, w, bias)

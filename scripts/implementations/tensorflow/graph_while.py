@@ -11,18 +11,19 @@ class WhileLoop(Stack):
 
     def __call__(self, x, values):
         """x [T, B, E] -> h [T, B, H]."""
-        length, batch, depth = x.shape
+        length, batch, depth = x.shape.as_list()
         xs = tf.TensorArray(tf.float32, length, element_shape=[batch, depth]).unstack(x)
         for w, bias in zip(values[::2], values[1::2]):
             xs = layer(self.cell, xs, length, batch, w, bias)
         h = xs.stack()
-        h.set_shape([length, batch, values[-1].shape[0] // 4])  # TensorFlow 2.0 forgets the length
+        # TensorFlow 2.0 forgets the length.
+        h.set_shape([length, batch, values[-1].shape.as_list()[0] // 4])
         return h
 
 
 def layer(cell, xs, length, batch, w, bias):
     """A loop around `cell`. TensorArray of T x_t [B, D], w [D + H, 4H], bias [4H] -> TensorArray of T h [B, H]."""
-    hidden = bias.shape[0] // 4
+    hidden = bias.shape.as_list()[0] // 4
 
     def body(t, h, c, outputs):
         h, c = cell(xs.read(t), h, c, w, bias)

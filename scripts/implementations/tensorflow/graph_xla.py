@@ -25,6 +25,8 @@ class CompiledInside(Model):
 def build(workload, weights, device, phase):
     if workload.loss == "ctc" and phase == "training":
         raise Unsupported("XLA cannot compile TensorFlow's CTC loss")
+    if not hasattr(tf, "function"):
+        raise Unsupported("TensorFlow %s is built without XLA" % tf.__version__)
     kind, function = Model, {"jit_compile": True}
     if "jit_compile" not in inspect.signature(tf.function).parameters:
         kind, function = CompiledInside, {}

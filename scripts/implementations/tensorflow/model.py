@@ -2,7 +2,7 @@
 
 embedding, if any -> LSTM stack -> projection -> loss -> update, run op by op (eager) or as one
 `tf.function` (graph). An implementation is a `Stack`, which computes the LSTM layers and may keep
-their weights in a layout of its own. Written for TensorFlow 2.0 and later.
+their weights in a layout of its own. Written for TensorFlow 2; sessions.py has what 1.8 needs.
 """
 
 import math
@@ -19,6 +19,9 @@ import tensorflow as tf
 from implementations.contract import Runner, Unsupported
 from measurement import departures
 from measurement.workload import BLANK, layer_prefixes, layer_weights
+
+from .sessions import SESSIONS, Session, Variable, raw_ops
+from .sessions import configure as configure_sessions
 
 
 class Stack(object):
@@ -67,7 +70,7 @@ class Model(Runner):
         if workload.departure == departures.DENORMALS:
             raise Unsupported("TensorFlow has no switch: its own threads flush denormals to zero")
         self._settings = configure(device, workload.threads)
-        self._settings["flush_to_zero"] = flushes_to_zero(function)
+        self._settings["flush_to_zero"] = flushes_to_zero(function, workload.threads)
         self._workload = workload
         self._device = device
         self._phase = phase
@@ -75,23 +78,33 @@ class Model(Runner):
         self._prefixes = layer_prefixes(weights)
         self._around = [name for name in weights if not name.startswith("lstm.")]  # the layers
         arrays = [weights[name] for name in self._around] + stack.pack(layer_weights(weights))
-        self._variables = [tf.Variable(array, dtype=tf.float32) for array in arrays]
+        self._session = None
+        if function is not None and SESSIONS:
+            self._session = Session(workload.threads)
+            self._session.build(self._build, arrays, function)
+        else:
+            self._build(arrays, function)
+
+    def _build(self, arrays, function):
+        """Make the variables, and what `step` runs with them."""
+        self._variables = [Variable(array, dtype=tf.float32) for array in arrays]
         self._run = self._forward
-        if phase == "training":
+        if self._phase == "training":
             self._run = self._train
             self._moments = [
-                [tf.Variable(tf.zeros_like(variable), trainable=False) for _ in range(2)]
-                for variable in self._variables
+                [Variable(np.zeros_like(array), trainable=False) for _ in range(2)]
+                for array in arrays
             ]
             self._steps = 0
-        if function is not None:
-            inputs, targets = next(workload.batches())
-            signature = [tf.TensorSpec(inputs.shape, inputs.dtype)]  # all shapes static
-            if phase == "training":
-                signature.append(tf.TensorSpec(targets.shape, targets.dtype))
-                signature += [tf.TensorSpec([], tf.float32) for _ in self._scalars(1)]
-            self._run = tf.function(self._run, input_signature=signature, **function)
-            self._settings.update(("tf.function " + key, value) for key, value in function.items())
+        if function is None:
+            return
+        batch = next(self._workload.batches())
+        signature = [(batch[0].shape, batch[0].dtype)]  # all shapes static
+        if self._phase == "training":
+            signature.append((batch[1].shape, batch[1].dtype))
+            signature += [((), np.float32) for _ in self._scalars(1)]
+        self._run = compiled(self._run, signature, self._session, function)
+        self._settings.update(("tf.function " + key, value) for key, value in function.items())
 
     def _forward(self, inputs):
         """inputs int64 [T, B] or float32 [T, B, D] -> logits [T * B, C], or of the last step [B, C]."""
@@ -106,7 +119,7 @@ class Model(Runner):
         if self._workload.loss == "ce-last":
             h = h[-1]
         weight = around["projection.weight"]
-        logits = tf.matmul(tf.reshape(h, [-1, weight.shape[0]]), weight)
+        logits = tf.matmul(tf.reshape(h, [-1, weight.shape.as_list()[0]]), weight)
         if "projection.bias" in around:
             logits = tf.nn.bias_add(logits, around["projection.bias"])
         return logits
@@ -125,15 +138,20 @@ class Model(Runner):
                 labels=tf.reshape(targets, [-1]), logits=logits
             )
             return tf.reduce_mean(losses)
-        places = np.stack(np.indices(targets.shape), axis=-1).reshape(-1, 2)
+        shape = targets.shape.as_list()
+        places = np.stack(np.indices(shape), axis=-1).reshape(-1, 2)
         values = tf.cast(tf.reshape(targets, [-1]), tf.int32)
+        logits = tf.reshape(logits, [workload.length, workload.batch, workload.outputs])
+        lengths = tf.constant(workload.lengths, tf.int32)
+        if SESSIONS:  # the blank is the last output there; later versions do the same by themselves
+            logits = tf.concat([logits[:, :, BLANK + 1 :], logits[:, :, : BLANK + 1]], axis=2)
+            labels = tf.SparseTensor(places, values - (BLANK + 1), shape)
+            return tf.reduce_mean(tf.nn.ctc_loss(labels, logits, lengths))
         losses = tf.nn.ctc_loss(
-            labels=tf.SparseTensor(
-                places, values, targets.shape
-            ),  # dense ones take other, slower ops
-            logits=tf.reshape(logits, [workload.length, workload.batch, workload.outputs]),
+            labels=tf.SparseTensor(places, values, shape),  # dense ones take other, slower ops
+            logits=logits,
             label_length=None,
-            logit_length=tf.constant(workload.lengths, tf.int32),
+            logit_length=lengths,
             blank_index=BLANK,
         )
         return tf.reduce_mean(losses)
@@ -141,28 +159,33 @@ class Model(Runner):
     def _train(self, inputs, targets, *scalars):
         """One update. A batch, the optimizer's scalars of this step -> loss [], gradients as
         `self._variables`."""
-        with tf.GradientTape() as tape:
+        if self._session:
             loss = self._loss(self._forward(inputs), targets)
+            gradients = tf.gradients(loss, self._variables)
+        else:
+            with tf.GradientTape() as tape:
+                loss = self._loss(self._forward(inputs), targets)
+            gradients = tape.gradient(loss, self._variables)
         # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
         # gradient descent the same: a framework's row has one form.
-        gradients = [
-            tf.convert_to_tensor(gradient) for gradient in tape.gradient(loss, self._variables)
-        ]
-        self._update(gradients, *scalars)
+        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        # In a session nothing else has an update wait until all that it changes was read.
+        with tf.control_dependencies(gradients if self._session else []):
+            self._update(gradients, *scalars)
         return loss, gradients
 
     def _scalars(self, step):
-        """What an update needs besides gradients, as float32 tensors: the step's rate, Adam's epsilon."""
+        """What an update needs besides gradients, float32: the step's rate, Adam's epsilon."""
         constants = self._workload.optimizer
         if constants["name"] == "adam":
-            return adam_scalars(constants, step)
-        return (tf.constant(constants["learning_rate"], tf.float32),)
+            return [np.float32(scalar) for scalar in adam_scalars(constants, step)]
+        return [np.float32(constants["learning_rate"])]
 
     def _update(self, gradients, rate, epsilon=None):
         """Gradient descent, or Adam where there is an epsilon."""
         if epsilon is None:
             for variable, gradient in zip(self._variables, gradients):
-                tf.raw_ops.ResourceApplyGradientDescent(
+                raw_ops.ResourceApplyGradientDescent(
                     var=variable.handle, alpha=rate, delta=gradient
                 )
             return
@@ -171,7 +194,7 @@ class Model(Runner):
             tf.constant(self._workload.optimizer[key]) for key in ("beta_1", "beta_2")
         )
         for variable, (m, v), gradient in zip(self._variables, self._moments, gradients):
-            tf.raw_ops.ResourceApplyAdam(
+            raw_ops.ResourceApplyAdam(
                 var=variable.handle,
                 m=m.handle,
                 v=v.handle,
@@ -185,14 +208,14 @@ class Model(Runner):
             )
 
     def step(self, inputs, targets):
-        inputs = tf.convert_to_tensor(inputs)
+        fed = np.asarray if self._session else tf.convert_to_tensor
         if self._phase == "forward":
             if self._workload.departure != departures.GRADIENTS_RECORDED:
-                return self._run(inputs)
+                return self._run(fed(inputs))
             with tf.GradientTape():
-                return self._run(inputs)
+                return self._run(fed(inputs))
         self._steps += 1
-        return self._run(inputs, tf.convert_to_tensor(targets), *self._scalars(self._steps))
+        return self._run(*map(fed, (inputs, targets, *self._scalars(self._steps))))
 
     def on_device(self, inputs, targets):
         batch = tf.convert_to_tensor(inputs), tf.convert_to_tensor(targets)
@@ -215,19 +238,20 @@ class Model(Runner):
 
     def results(self, handle):
         if self._phase == "forward":
-            logits, workload = handle.numpy(), self._workload
+            logits, workload = host(handle), self._workload
             if workload.loss != "ce-last":
                 logits = logits.reshape(workload.length, workload.batch, -1)
             return {"output": logits}
         loss, gradients = handle
-        return {"loss": float(loss.numpy()), "gradients": self._named(gradients)}
+        return {"loss": float(host(loss)), "gradients": self._named(gradients)}
 
     def parameters(self):
-        return self._named(self._variables)
+        variables = self._variables
+        return self._named(self._session.fetch(variables) if self._session else variables)
 
     def _named(self, tensors):
         """Tensors in the order of `self._variables` -> {name: array} in the canonical layout."""
-        arrays = [tensor.numpy() for tensor in tensors]
+        arrays = [host(tensor) for tensor in tensors]
         named, layers = dict(zip(self._around, arrays)), arrays[len(self._around) :]
         for prefix, values in zip(self._prefixes, self._stack.unpack(layers)):
             for part, value in zip(("input", "recurrent", "bias"), values):
@@ -242,8 +266,8 @@ class Model(Runner):
         for library in ("cuda", "cudnn"):  # under the names that every framework's record has
             if library + "_version" in build:
                 build[library] = build.pop(library + "_version")
-        build["compiler"] = tf.version.COMPILER_VERSION
-        build["git_version"] = tf.version.GIT_VERSION
+        version = getattr(tf, "version", tf)
+        build["compiler"], build["git_version"] = version.COMPILER_VERSION, version.GIT_VERSION
         return {
             "framework": "TensorFlow",
             "framework_version": tf.__version__,
@@ -262,7 +286,7 @@ def configure(device, threads):
 
     Raises Unsupported when there is no GPU to use.
     """
-    gpus = tf.config.experimental.list_physical_devices("GPU")
+    gpus = [] if SESSIONS else tf.config.experimental.list_physical_devices("GPU")
     if device == "gpu":
         if not gpus:
             build = "" if tf.test.is_built_with_cuda() else ": this build has no CUDA"
@@ -273,12 +297,15 @@ def configure(device, threads):
     elif gpus:
         tf.config.experimental.set_visible_devices([], "GPU")
     # Inter-op: on 2 cores, 2 run the graphs' training 5 to 10 % faster than 1, the rest the same.
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
     tf32 = False
-    if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):  # TF32 came with 2.4
-        tf.config.experimental.enable_tensor_float_32_execution(False)
-        tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
+    if SESSIONS:
+        configure_sessions(threads)
+    else:
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(threads)
+        if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):  # came with 2.4
+            tf.config.experimental.enable_tensor_float_32_execution(False)
+            tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
     return {
         "intra_op_threads": threads,
         "inter_op_threads": threads,
@@ -288,19 +315,38 @@ def configure(device, threads):
     }
 
 
-def flushes_to_zero(function):
+def compiled(python_function, signature, session, function):
+    """`python_function` as a graph. signature: (shape, dtype) of each of its arguments; session: None where
+    there is `tf.function`, whose further arguments `function` has."""
+    if session:
+        return session.function(python_function, signature)
+    specifications = [tf.TensorSpec(shape, dtype) for shape, dtype in signature]
+    return tf.function(python_function, input_signature=specifications, **function)
+
+
+def host(tensor):
+    """A tensor as a host array, which those that a session returns are already."""
+    return tensor.numpy() if hasattr(tensor, "numpy") else tensor
+
+
+def flushes_to_zero(function, threads):
     """Whether ops flush denormals to zero when run this way (`function` as in Model).
 
     There is no switch: TensorFlow's own threads flush, and the calling thread, where eager ops run,
     does so in later versions. So try it.
     """
-    multiply = tf.multiply if function is None else tf.function(tf.multiply, **function)
-    product = multiply(tf.constant(2e-38), tf.constant(1e-2))  # 2e-40 is denormal
-    return bool(product.numpy() == 0.0)
+    multiply, factors = tf.multiply, [np.float32(2e-38), np.float32(1e-2)]  # 2e-40 is denormal
+    if function is not None:
+        session = Session(threads) if SESSIONS else None
+        given = (multiply, [((), np.float32)] * 2, session, function)
+        multiply = session.build(compiled, *given) if session else compiled(*given)
+    if function is None or not SESSIONS:
+        factors = [tf.constant(factor) for factor in factors]
+    return bool(host(multiply(*factors)) == 0.0)
 
 
 def adam_scalars(constants, step):
-    """Learning rate and epsilon (float32) that make the fused kernel's Adam the paper's.
+    """Learning rate and epsilon that make the fused kernel's Adam the paper's.
 
     The kernel computes w -= rate * m / (sqrt(v) + epsilon), "epsilon hat" in Kingma & Ba (2015),
     section 2. With c = sqrt(1 - beta_2^t), the paper's epsilon, added to sqrt(v) / c, is
@@ -310,4 +356,4 @@ def adam_scalars(constants, step):
     beta_1, beta_2 = (float(np.float32(constants[key])) for key in ("beta_1", "beta_2"))
     correction = math.sqrt(1 - beta_2**step)
     rate = constants["learning_rate"] * correction / (1 - beta_1**step)
-    return tf.constant(rate, tf.float32), tf.constant(constants["epsilon"] * correction, tf.float32)
+    return rate, constants["epsilon"] * correction
