@@ -1,0 +1,29 @@
+"""Keras 2's `LSTM` on Theano: a `theano.scan` a layer and direction, compiled by Theano."""
+
+import os
+
+os.environ["KERAS_BACKEND"] = "theano"
+
+from implementations.theano_flags import build_facts, configure
+
+from .classic import Classic
+
+
+class OnTheano(Classic):
+    def configure(self, device, threads):
+        return configure(device, threads)
+
+    def prepare(self):
+        """Compiled here and not by the first batch."""
+        super(OnTheano, self).prepare()
+        if self._phase == "training":
+            self._model._make_train_function()
+        else:
+            self._model._make_predict_function()
+
+    def build_facts(self):
+        return build_facts()
+
+
+def build(workload, weights, device, phase):
+    return OnTheano(workload, weights, device, phase)
