@@ -69,10 +69,16 @@ from implementations.contract import Unsupported  # noqa: E402
 def configure(device, threads):
     """Set the threads; returns settings for the record. Raises Unsupported where Theano cannot run as it should."""
     if device == "gpu":
-        raise Unsupported("Theano %s needs libgpuarray for a GPU, and has none here" % theano.__version__)
+        raise Unsupported(
+            "Theano %s needs libgpuarray for a GPU, and has none here" % theano.__version__
+        )
     if not theano.config.cxx:
         raise Unsupported("Theano needs a C++ compiler (g++); without one it interprets its graphs")
-    settings = {"threads": threads, "flush_to_zero": flushes_to_zero(), "openmp": theano.config.openmp}
+    settings = {
+        "threads": threads,
+        "flush_to_zero": flushes_to_zero(),
+        "openmp": theano.config.openmp,
+    }
     if openblas():
         ctypes.CDLL(openblas()).openblas_set_num_threads(threads)
     return settings

@@ -54,12 +54,18 @@ def verdict(implementation, phase, folder):
     return dict(found, facts=facts, device_peak_bytes=runner.device_peak_bytes())
 
 
+def phases(implementation):
+    """Document 003 trains its classifiers only; a planted error has to pass forward, too."""
+    trained = implementation.split()[-1] in tiny.CLASSIFIERS and "/" in implementation
+    return ("training",) if trained else ("forward", "training")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tiny.write_corpus(folder)
         verdicts = {
             implementation: {
-                phase: verdict(implementation, phase, folder) for phase in ("forward", "training")
+                phase: verdict(implementation, phase, folder) for phase in phases(implementation)
             }
             for implementation in sys.argv[1:]
         }

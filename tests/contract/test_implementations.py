@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ CASES = [
     for entry in matrix.implementations()
     for environment in entry["environments"]
     if not entry.get("kernel")  # test_kernels.py builds those
+]
+CLASSIFIERS = ["?x320-*"]  # the benchmarks of an implementation that is made for no others
+GENERAL = [
+    (environment, name)
+    for environment, name in CASES
+    if matrix.implementation(name)["benchmarks"] != CLASSIFIERS
 ]
 
 
@@ -47,7 +54,13 @@ CLASSIFYING = [
 ]
 FORWARD_ONLY = {"ceiling", "library"}  # families
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
-LATER = {("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)"}
+# What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
+LACKING = {
+    ("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)",
+    ("tensorflow-2018", "tensorflow/graph-xla"): "is built without XLA",
+    ("keras-2018", "keras/lstm-tensorflow", "ctc"): "Keras 2's CTC is another function",
+    ("keras-2018", "keras/lstm-theano", "ctc"): "Keras 2's CTC is another function",
+}
 PLANTED = {
     "pytorch": ["pytorch", "torchscript"],
     "pytorch-2019": ["pytorch", "torchscript"],
@@ -88,7 +101,7 @@ def run(environment: str, script: str, *arguments: str) -> dict:
 @functools.cache
 def verdicts(environment: str) -> dict:
     """{implementation: {phase: verdict}} of all implementations and planted errors of an environment."""
-    names = [implementation for where, implementation in CASES if where == environment]
+    names = [implementation for where, implementation in GENERAL if where == environment]
     names += [f"tests.contract.planted_{error}" for error in PLANTED.get(environment, [])]
     departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
     names += sorted(departing)
@@ -98,11 +111,24 @@ def verdicts(environment: str) -> dict:
         for error in PLANTED.get(environment, [])
         for kind in TINY.values()
     ]
-    return run(environment, "run_contract.py", *names)
+    processes = defaultdict(list)
+    for name in names:  # Keras has one backend a process
+        processes[name.split()[0] if name.startswith("keras/") else ""].append(name)
+    found = {}
+    for together in processes.values():
+        found |= run(environment, "run_contract.py", *together)
+    return found
+
+
+def within_rounding(errors: dict[str, float]) -> bool:
+    """Updates by Adam of Keras and Lasagne have float32's 0.999 for beta_2, with which 1 - beta_2 is 1.3e-5 off."""
+    return all(
+        error < (2e-5 if name.startswith("update:") else 1e-5) for name, error in errors.items()
+    )
 
 
 @pytest.mark.parametrize("phase", ["forward", "training"])
-@pytest.mark.parametrize(("environment", "implementation"), CASES)
+@pytest.mark.parametrize(("environment", "implementation"), GENERAL)
 def test_agrees_with_the_reference(environment: str, implementation: str, phase: str) -> None:
     found = verdicts(environment)[implementation][phase]
     family = {e["implementation"]: e["family"] for e in matrix.implementations()}[implementation]
@@ -111,11 +137,11 @@ def test_agrees_with_the_reference(environment: str, implementation: str, phase:
     if family in GPU_ONLY:
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
         return
-    if reason := LATER.get((environment, implementation)):
+    if reason := LACKING.get((environment, implementation)):
         assert found["status"] == "unsupported" and reason in found["reason"]
         return
     assert found["status"] == "ok", found["reason"]
-    assert max(found["errors"].values()) < 1e-5
+    assert within_rounding(found["errors"])
     assert found["facts"]["framework_version"]
     assert found["device_peak_bytes"] is None
 
@@ -139,15 +165,16 @@ def test_departures_pass_the_same_gate(
 def test_classifiers_agree_with_the_reference(
     environment: str, implementation: str, kind: str
 ) -> None:
-    """Forward too, whose outputs say where a wrong gradient would begin."""
-    for phase, found in verdicts(environment)[f"{implementation} {kind}"].items():
-        if matrix.implementation(implementation)["family"] in GPU_ONLY:
-            assert found["status"] == "unsupported" and "GPU" in found["reason"]
-        elif reason := LATER.get((environment, implementation)):
-            assert found["status"] == "unsupported" and reason in found["reason"]
-        else:
-            assert found["status"] == "ok", (phase, found["reason"])
-            assert max(found["errors"].values()) < 1e-5, phase
+    found = verdicts(environment)[f"{implementation} {kind}"]["training"]
+    if matrix.implementation(implementation)["family"] in GPU_ONLY:
+        assert found["status"] == "unsupported" and "GPU" in found["reason"]
+    elif reason := LACKING.get((environment, implementation)) or LACKING.get(
+        (environment, implementation, kind)
+    ):
+        assert found["status"] == "unsupported" and reason in found["reason"]
+    else:
+        assert found["status"] == "ok", found["reason"]
+        assert within_rounding(found["errors"])
 
 
 @pytest.mark.parametrize("kind", TINY.values())
@@ -186,6 +213,17 @@ def test_wrong_gradient_closes_the_gate(environment: str, error: str) -> None:
     assert training["reason"].startswith("gradient:")
     assert training["gradient_error"] > 1e-4
     assert training["errors"]["loss"] < 1e-5
+
+
+def test_weight_updated_before_a_gradient_has_read_it_closes_the_gate() -> None:
+    """And Keras 2 as it is patched here passes."""
+    wide = '{"hidden": 320}'
+    names = [f"{name} {wide}" for name in ("tests.contract.planted_keras", "keras/lstm-tensorflow")]
+    planted, row = run("keras-2018", "run_contract.py", *names).values()
+    assert planted["forward"]["status"] == "ok", planted["forward"]["reason"]
+    assert planted["training"]["status"] == "incorrect"
+    assert planted["training"]["reason"].startswith("gradient:")
+    assert row["training"]["status"] == "ok", row["training"]["reason"]
 
 
 def test_torchscript_of_today_differentiates_what_that_of_2019_does_wrongly() -> None:

@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import backend as K
 
+from implementations.contract import Unsupported
+
 from .model import Model, corrected
 
 
@@ -26,11 +28,21 @@ class Adam(keras.optimizers.Adam):
 class Classic(Model):
     """A subclass says how its backend is set up."""
 
+    optimizer = Adam
+
+    def __init__(self, workload, *others):
+        if workload.loss == "ctc":
+            raise Unsupported(
+                "Keras 2's CTC is another function: it adds 1e-7 to probabilities on TensorFlow, and mixes them with "
+                "1e-4 of even ones on Theano"
+            )
+        super(Classic, self).__init__(workload, *others)
+
     def prepare(self):
         if self._phase == "training":
             constants = dict(self._workload.optimizer)
             del constants["name"]
-            optimizer = Adam(lr=constants.pop("learning_rate"), **constants)
+            optimizer = self.optimizer(lr=constants.pop("learning_rate"), **constants)
             model = self._model
             model.compile(optimizer, self.loss)
             # `train_on_batch` returns metrics beside the loss, and these are what it has for ones.

@@ -23,7 +23,9 @@ class OnJax(Model):
         if self._device is None:
             raise Unsupported("JAX %s sees no %s" % (jax.__version__, device.upper()))
         jax.config.update("jax_default_device", self._device)
-        product = jax.jit(lambda a, b: a * b)(np.float32(2e-38), np.float32(1e-2))  # 2e-40 is denormal
+        product = jax.jit(lambda a, b: a * b)(
+            np.float32(2e-38), np.float32(1e-2)
+        )  # 2e-40 is denormal
         return {"threads": threads, "flush_to_zero": float(product) == 0}
 
     def prepare(self):

@@ -11,7 +11,7 @@ from implementations.contract import Unsupported
 from implementations.tensorflow.model import configure, flushes_to_zero
 from implementations.tensorflow.sessions import options
 
-from .classic import Classic
+from . import classic
 from .model import Adam, Model
 
 
@@ -52,8 +52,31 @@ class OnTensorFlow(Model):
         return {"tensorflow": tf.__version__}
 
 
-class InSession(Classic):
+class OrderedAdam(classic.Adam):
+    """Keras 2's Adam, patched: each update waits until all gradients are there.
+
+    Keras 2 has a weight's update wait for that weight's gradient alone, while other gradients may still have to read
+    the weight. TensorFlow 1 then hands them the new values: at 1x320, gradients were 4 % off (2.1.6 on 1.8).
+    """
+
+    def get_gradients(self, loss, params):
+        if self.gradients is None:
+            gradients = super(OrderedAdam, self).get_gradients(loss, params)
+            # The embedding's arrives as IndexedSlices.
+            self.gradients = tf.tuple([tf.convert_to_tensor(each) for each in gradients])
+        return self.gradients
+
+    def get_updates(self, loss, params):
+        """Adam's own, with the count of its steps, which they read, advanced after them."""
+        updates = super(OrderedAdam, self).get_updates(loss=loss, params=params)[1:]
+        with tf.control_dependencies(updates):
+            return updates + [keras.backend.update_add(self.iterations, 1)]
+
+
+class InSession(classic.Classic):
     """Keras 2 on TensorFlow 1."""
+
+    optimizer = OrderedAdam
 
     def configure(self, device, threads):
         if device == "gpu":

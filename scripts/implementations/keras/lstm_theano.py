@@ -6,6 +6,9 @@ os.environ["KERAS_BACKEND"] = "theano"
 
 from implementations.theano_flags import build_facts, configure
 
+# isort: split
+from keras import backend as K
+
 from .classic import Classic
 
 
@@ -20,6 +23,12 @@ class OnTheano(Classic):
             self._model._make_train_function()
         else:
             self._model._make_predict_function()
+
+    def loss(self, targets, logits):
+        """Theano's softmax takes matrices."""
+        rows = K.reshape(logits, (-1, K.shape(logits)[-1]))
+        losses = super(OnTheano, self).loss(targets, rows)
+        return K.reshape(losses, K.shape(logits)[:-1])
 
     def build_facts(self):
         return build_facts()

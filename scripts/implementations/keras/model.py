@@ -30,7 +30,7 @@ def network(workload, **lstm_options):
             recurrent_activation="sigmoid",  # Keras 2 has an approximation by default
             implementation=2,  # one product for the four gates
             return_sequences=not (last and at_once),
-            **lstm_options
+            **lstm_options,
         )
         if workload.bidirectional:
             layer = layers.Bidirectional(layer)

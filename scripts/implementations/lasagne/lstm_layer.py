@@ -9,8 +9,9 @@ from implementations.contract import Runner
 from implementations.theano_flags import build_facts, configure, theano
 from measurement.workload import layer_prefixes
 
-import theano.tensor as T  # noqa: E402
-from theano.tensor.signal import pool  # noqa: E402
+# isort: split
+import theano.tensor as T
+from theano.tensor.signal import pool
 
 # Lasagne 0.1 imports a module that Theano no longer has.
 downsample = types.ModuleType("theano.tensor.signal.downsample")
@@ -89,9 +90,13 @@ class Classifier(Runner):
             backwards="reverse" in prefix,
             peepholes=False,  # the document's LSTM had them; equal mathematics here
             mask_input=mask,
-            **gates
+            **gates,
         )
-        for part, pattern in (("input", "W_in_to_%s"), ("recurrent", "W_hid_to_%s"), ("bias", "b_%s")):
+        for part, pattern in (
+            ("input", "W_in_to_%s"),
+            ("recurrent", "W_hid_to_%s"),
+            ("bias", "b_%s"),
+        ):
             shared = [getattr(layer, pattern % gate) for gate in GATES]
             self._parameters.append((prefix + part, shared))
         return layer
@@ -115,7 +120,9 @@ class Classifier(Runner):
         return {"loss": float(handle[0]), "gradients": self._named(handle[1:])}
 
     def parameters(self):
-        return self._named([shared.get_value() for _, group in self._parameters for shared in group])
+        return self._named(
+            [shared.get_value() for _, group in self._parameters for shared in group]
+        )
 
     def _named(self, arrays):
         """Arrays in the order of the shared variables -> {name: array} in the canonical layout."""

@@ -28,7 +28,9 @@ if SESSIONS:
         BlockLSTM = lstm_operator("block_lstm")
         LSTMBlockCell = lstm_operator("lstm_block_cell")
         ResourceApplyAdam = staticmethod(gen_training_ops.resource_apply_adam)
-        ResourceApplyGradientDescent = staticmethod(gen_training_ops.resource_apply_gradient_descent)
+        ResourceApplyGradientDescent = staticmethod(
+            gen_training_ops.resource_apply_gradient_descent
+        )
 
 else:
     raw_ops, Variable = tf.raw_ops, tf.Variable
