@@ -28,8 +28,10 @@ LOOKS = {
     "tvm": Look("TVM", "#009E73", "^"),
     "onnxruntime": Look("ONNX Runtime", "#56B4E9", "P"),
     "openvino": Look("OpenVINO", "#D55E00", "X"),
+    "keras": Look("Keras", "#CC79A7", "v"),
+    "lasagne": Look("Lasagne", "#F0E442", "p"),
 }
-OTHER = Look("other", "#CC79A7", "v")
+OTHER = Look("other", "#666666", "h")
 EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
 PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
 NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
