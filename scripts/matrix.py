@@ -187,8 +187,10 @@ def cells(config: dict) -> dict[Cell, str]:
     }
 
 
-def _imports(path: Path) -> Iterator[Path]:
+@functools.cache
+def _imports(path: Path) -> list[Path]:
     """The files of scripts/ that a module imports."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(), str(path))):
         names = []
         if isinstance(node, ast.Import):
@@ -201,7 +203,8 @@ def _imports(path: Path) -> Iterator[Path]:
         for name in names:
             file = SCRIPTS.joinpath(*name.split("."))
             packages = [folder / "__init__.py" for folder in (file, *file.parents)]
-            yield from filter(Path.exists, [file.with_suffix(".py"), *packages])
+            found += filter(Path.exists, [file.with_suffix(".py"), *packages])
+    return found
 
 
 @functools.cache

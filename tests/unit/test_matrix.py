@@ -17,9 +17,12 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder scripts/ in an empty project."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scripts").mkdir()
-    matrix.sources.cache_clear()
+    cached = (matrix.sources, matrix._imports)
+    for each in cached:
+        each.cache_clear()
     yield Path("scripts")
-    matrix.sources.cache_clear()
+    for each in cached:
+        each.cache_clear()
 
 
 def write(scripts: Path, files: dict[str, str]) -> None:

@@ -72,6 +72,7 @@ def test_editing_an_implementation_reruns_its_cells(project: Project) -> None:
     measured = project.stale() - AFTER
     cell = "second/tiny-lm/plain/other"
     assert measured == {
+        "sources/plain/other.txt",
         *(f"checks/{cell}/{phase}-cpu.json" for phase in ("forward", "training")),
         *(f"records/{cell}/{phase}-cpu-1.json" for phase in ("forward", "training")),
     }

@@ -1,12 +1,21 @@
 # The gate: every implementation against the float64 reference before anything is timed.
 
 
-rule check_implementation:
+# An implementation's some twenty files as one: Snakemake looks at every input of every job.
+rule note_sources:
     input:
         measuring_files,
-        environment=lambda w: environment_record(w.environment),
-        corpus=corpus_of,
-        kernel=kernel_of,
+    output:
+        "results/sources/{framework}/{style}.txt",
+    localrule: True
+    shell:
+        "cksum {input} > {output}"
+
+
+rule check_implementation:
+    input:
+        unpack(cell_inputs),
+        sources="results/sources/{framework}/{style}.txt",
     output:
         "results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
     log:
@@ -18,12 +27,9 @@ rule check_implementation:
         gpu=lambda w: int(w.device == "gpu"),
     params:
         job=lambda w: job("check", w),
-        failed_attempts=lambda w: count_lines(failures_file("check", w)),
         failures=lambda w, input: failures_file("check", w),
-        corpus=lambda w, input: option("corpus", input.corpus),
-        kernel=lambda w, input: option("kernel", input.kernel),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} {params.corpus}"
-        " {params.kernel} --failures {params.failures} --log {log} --output {output}"
+        " --environment {input.environment} --corpus '{input.corpus}' --kernel '{input.kernel}'"
+        " --failures {params.failures} --log {log} --output {output}"

@@ -1,5 +1,6 @@
 # Helpers only: what the config means on this machine. Rules are in the other files.
 import csv
+import gc
 import json
 import sys
 from collections import Counter
@@ -8,6 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
+
+# A plan is some hundred objects a job, which all stay: looking for garbage among them took a tenth of its time.
+gc.set_threshold(100_000, 50, 50)
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import environments
@@ -115,6 +119,7 @@ def job(kind, wildcards):
         {
             "kind": kind,
             "identity": identity,
+            "failed_attempts": count_lines(failures_file(kind, wildcards)),
             "benchmark": BENCHMARKS[cell.benchmark],
             "threads": how["protocol"]["threads"],
             "timeout_s": how["protocol"]["timeout_s"],
@@ -177,6 +182,17 @@ def corpus_of(wildcards):
     return [CORPUS] if "vocabulary" in BENCHMARKS[wildcards.benchmark] else []
 
 
+def cell_inputs(wildcards):
+    """What a check and a timing read. It is one function, as Snakemake takes its time for each."""
+    kernel = kernel_of(wildcards)
+    return {
+        "environment": environment_record(wildcards.environment),
+        "corpus": corpus_of(wildcards),
+        "kernel": kernel[:1],
+        "library": kernel[1:],
+    }
+
+
 def option(name, files):
     """`--name <first file>`, or nothing where there is none."""
     return f"--{name} {files[0]}" if files else ""
@@ -237,8 +253,8 @@ def measuring_files(wildcards):
 
 def failures_file(kind, wildcards):
     """Where the failed attempts of a job are kept; no run overwrites it."""
-    path = matrix.Path(cell_of(wildcards).record(getattr(wildcards, "process", 0)))
-    return str(Path("results/failures", kind, *path.parts[2:]).with_suffix(".jsonl"))
+    process = getattr(wildcards, "process", 0)
+    return f"results/failures/{kind}/{cell_of(wildcards).name}-{process}.jsonl"
 
 
 def environment_failures(wildcards):
@@ -247,7 +263,7 @@ def environment_failures(wildcards):
 
 
 def count_lines(path):
-    """Failed attempts so far. As a `params:` value it makes a failed job, and no other, run again:
+    """Failed attempts so far. In a `params:` value it makes a failed job, and no other, run again:
     the number is the one of its last run unless that run failed too."""
     return len(Path(path).read_text().splitlines()) if Path(path).exists() else 0
 

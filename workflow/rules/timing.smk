@@ -3,10 +3,8 @@
 
 rule time_cell:
     input:
-        measuring_files,
-        environment=lambda w: environment_record(w.environment),
-        corpus=corpus_of,
-        kernel=kernel_of,
+        # What it runs reaches it through its check.
+        unpack(cell_inputs),
         check="results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
     output:
         "results/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.json",
@@ -20,12 +18,9 @@ rule time_cell:
         gpu=lambda w: int(w.device == "gpu"),
     params:
         job=lambda w: job("time", w),
-        failed_attempts=lambda w: count_lines(failures_file("time", w)),
         failures=lambda w, input: failures_file("time", w),
-        corpus=lambda w, input: option("corpus", input.corpus),
-        kernel=lambda w, input: option("kernel", input.kernel),
         python=lambda w, input: python(w.environment),
     shell:
         "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} {params.corpus} --check {input.check}"
-        " {params.kernel} --failures {params.failures} --log {log} --output {output}"
+        " --environment {input.environment} --corpus '{input.corpus}' --kernel '{input.kernel}'"
+        " --check {input.check} --failures {params.failures} --log {log} --output {output}"
