@@ -181,7 +181,7 @@ def pack(here: dict[str, results.Cells], also: dict[str, results.Cells], archive
                     name = f"{folder}{cell.name}-{record['identity']['process']}.json"
                     member = zipfile.ZipInfo(name)  # dated 1980
                     member.compress_type = zipfile.ZIP_DEFLATED
-                    packed.writestr(member, json.dumps(record, indent=1) + "\n")
+                    packed.writestr(member, json.dumps(record) + "\n")
     temporary.replace(archive)
 
 

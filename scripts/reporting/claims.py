@@ -268,9 +268,10 @@ def by_document(
     the number of a published document, or a generation of environments and a machine, of the past only with numbers,
     of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
     """
-    measured = cells[cells["machine"] != ""].groupby(
-        [cells["environment"].map(matrix.generation), "machine"]
-    )
+    generations, measured = cells["environment"].map(matrix.generation), {}
+    for (when, machine, name), rows in cells.groupby([generations, "machine", "document"]):
+        if machine:
+            measured.setdefault((when, machine), {})[name] = of_cells(rows)
     first = next(iter(cells["machine"]), "")
     found = {}
     for claim in claims:
@@ -281,10 +282,9 @@ def by_document(
             number_of(path): decide_published(claim, published.numbers([path]), contradictions)
             for path in paths
         }
-        for (when, machine), rows in measured:
-            shown = rows[rows["document"] == name]
-            own = of_cells(shown)
-            if own or (when == "now" and (machine == first or not shown.empty)):
+        for (when, machine), documents in measured.items():
+            own = documents.get(name, {})
+            if own or (when == "now" and (machine == first or name in documents)):
                 verdicts[f"{when}, {machine}"] = decide(claim, own)
         names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
         group = found.setdefault(name, {"document": name, "claims": []})

@@ -115,7 +115,8 @@ def ratio(of: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> Ratio
 
 def spread(samples: Sequence[float]) -> float:
     """Interquartile range over median."""
-    return float(stats.iqr(samples) / np.median(samples))
+    lower, median, upper = np.percentile(samples, [25, 50, 75])
+    return float((upper - lower) / median)
 
 
 def drift(samples: Sequence[float]) -> float:

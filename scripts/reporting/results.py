@@ -7,11 +7,11 @@ cells.parquet or cells.csv.
 import json
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import jsonschema
+import fastjsonschema
 
 import settings
 from matrix import DEVICES, Cell
@@ -23,8 +23,9 @@ Cells = dict[Cell, list[dict]]  # the records of a cell's processes, in order
 
 
 @cache
-def _validator() -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator(settings.schema("record"))
+def _validate() -> Callable[[dict], dict]:
+    """The schema of records as a function: there are many, and each has a number a batch."""
+    return fastjsonschema.compile(settings.schema("record"))
 
 
 def cell_of(record: dict) -> Cell:
@@ -43,10 +44,11 @@ def _require_version(record: dict, where: str, advice: str) -> None:
 def _accepted(record: dict, where: str, advice: str) -> dict:
     """A record, if it is what this workflow writes."""
     _require_version(record, where, advice)
-    if error := next(_validator().iter_errors(record), None):
-        place = ".".join(map(str, error.absolute_path)) or "top level"
-        sys.exit(f"{where} is not a valid record: {place}: {error.message}; {advice}.")
-    return record
+    try:
+        return _validate()(record)
+    except fastjsonschema.JsonSchemaValueException:
+        mistake = settings.problems(record, "record")[0]
+        sys.exit(f"{where} is not a valid record: {mistake}; {advice}.")
 
 
 def read_record(path: str) -> dict:

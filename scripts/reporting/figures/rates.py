@@ -81,6 +81,7 @@ def _machine(axis: Axes, cells: pd.DataFrame, drawn: dict[str, dict]) -> None:
     cells = cells[cells["status"] != "not-run"]
     measured = cells[cells["status"] == "ok"]
     benchmarks = list(dict.fromkeys(cells["benchmark"]))[::-1]
+    places = {benchmark: place for place, benchmark in enumerate(benchmarks)}
     groups = list(measured.groupby("implementation", sort=False))
     for position, (implementation, rows) in enumerate(groups):
         # Off the middle of its line by a little, so that equal rates do not hide each other.
@@ -89,19 +90,18 @@ def _machine(axis: Axes, cells: pd.DataFrame, drawn: dict[str, dict]) -> None:
             off = 0
         axis.plot(
             rows["gflops"],
-            rows["benchmark"].map(benchmarks.index) - off,
+            rows["benchmark"].map(places) - off,
             ls="",
             label=rows["label"].iloc[0],
             **drawn[implementation],
         )
-    for place, benchmark in enumerate(benchmarks):
-        missing = cells[(cells["benchmark"] == benchmark) & (cells["status"] != "ok")]
+    for benchmark, missing in cells[cells["status"] != "ok"].groupby("benchmark"):
         words = [
             f"{status}: {', '.join(group['label'])}"
             for status, group in missing.groupby("status", sort=False)
         ]
         where = {"xycoords": ("axes fraction", "data"), "va": "center"}
-        axis.annotate("; ".join(words), (1.01, place), **where, **NOTE)
+        axis.annotate("; ".join(words), (1.01, places[benchmark]), **where, **NOTE)
     axis.set_yticks(range(len(benchmarks)), benchmarks)
     axis.set_ylim(-0.8, len(benchmarks) - 0.2)
     logarithmic(axis)
