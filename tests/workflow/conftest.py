@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from tests.scale import copy_repository
 from tests.tiny import BENCHMARK
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -132,13 +133,7 @@ def write_corpus(folder: Path) -> dict[str, str]:
 
 def make_project(folder: Path) -> Project:
     """Copy the repository's files and lay the tiny document over them."""
-    listed = subprocess.check_output(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True
-    )
-    for name in listed.splitlines():
-        if (ROOT / name).is_file() and not name.startswith("tests/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / name)
+    copy_repository(folder)
     shutil.copytree(ROOT / "tests" / "plain", folder / "scripts" / "implementations" / "plain")
     digests = write_corpus(folder / "corpus")
     import numpy

@@ -1,0 +1,59 @@
+"""Planning, with and without something to do, takes work in proportion to the cells. Work is what Python ran, which
+does not depend on the machine; `python -m tests.scale` prints times."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests import scale
+
+from .conftest import make_project
+
+CELLS_OF_BENCHMARK = 4  # two implementations, two phases
+FEW, MANY = 20, 60  # benchmarks
+PROCESSES = 3  # with fewer there is no checkpoint
+TOLERANCE = 1.1
+
+
+def plan(folder: Path) -> tuple[str, dict[str, int]]:
+    """What `snakemake -n` prints, and its work."""
+    options = ["--cores", "2", "--configfile", "tiny.yaml", "-n"]
+    done = scale.run(folder, "-m", "tests.scale", "--count", *options)
+    return done.printed, json.loads((folder / "work.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[dict, dict]]:
+    """{benchmarks: work of a first plan, and of one that has nothing to do}."""
+    found = {}
+    for count in (FEW, MANY):
+        folder = make_project(tmp_path_factory.mktemp("scale")).root
+        document = yaml.safe_load((folder / "config/documents/tiny.yaml").read_text())
+        benchmark = document["benchmarks"]["tiny-lm"]
+        document["benchmarks"] |= {f"tiny-lm-{n}": benchmark for n in range(1, count)}
+        (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
+        entries = yaml.safe_load((folder / "config/implementations.yaml").read_text())
+        for entry in entries:
+            entry["benchmarks"] = ["tiny-lm*"]
+        (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
+        config = yaml.safe_load((folder / "tiny.yaml").read_text())
+        config["protocol"]["processes"] = PROCESSES
+        (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
+        printed, first = plan(folder)
+        cells = count * CELLS_OF_BENCHMARK
+        assert scale.jobs(printed)["check_implementation"] == cells
+        assert scale.jobs(printed)["time_cell"] == cells * PROCESSES
+        scale.pretend(folder, "tiny.yaml")
+        printed, second = plan(folder)
+        assert "Nothing to be done" in printed
+        found[count] = first, second
+    return found
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["first", "nothing to do"])
+def test_work_is_in_proportion_to_the_cells(plans, which: int) -> None:
+    few, many = plans[FEW][which], plans[MANY][which]
+    for kind in ("calls", "steps"):
+        assert 0 < many[kind] < TOLERANCE * MANY / FEW * few[kind], kind
