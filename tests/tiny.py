@@ -23,6 +23,12 @@ BENCHMARK = {
     },
 }
 STRIDE = 3
+# What carries its state adds to the benchmark; its gradients are larger than the limit.
+CARRIED = {
+    "state": "carried",
+    "loss": "ce-sum",
+    "optimizer": {"name": "sgd", "learning_rate": 1.0, "clip_norm": 0.5},
+}
 # The kinds of classifiers: two layers both ways, so that a mix-up of directions shows in the second one.
 CLASSIFIER = {
     "features": 5,

@@ -29,11 +29,18 @@ class Runner(object):
     def step(self, inputs, targets):
         """Run one batch and return a handle to its results, without waiting for the device.
 
-        This very call is what is timed *and* what is checked; feeding the host arrays is part of it.
+        This very call is what is timed *and* what is checked; feeding the host arrays is part of it. Where the
+        workload carries a state (`workload.carried`), it starts from the one that the last call left, kept on
+        the device, into which no gradient flows.
 
         inputs, targets: host arrays as `Workload.batches` yields them (forward ignores `targets`).
         """
         raise NotImplementedError
+
+    def reset(self):
+        """Make the state that is carried from batch to batch zero: an epoch begins. Called before the first step
+        where the workload carries one, else never."""
+        raise Unsupported("it carries no state from batch to batch")
 
     def on_device(self, inputs, targets):
         """A batch brought to the device, complete on return: `step` takes what this gives as it takes
@@ -50,7 +57,7 @@ class Runner(object):
         forward: {"output": logits [T, B, C]; [B, C], those of the last step, where the loss is `ce-last`; h
         [T, B, H] where the workload has bare layers}; anything after a sequence's end (`workload.lengths`)
         training: {"loss": float, "gradients": {name: array}}, in the canonical layout, the
-        gradients being those that this step's update used.
+        gradients being those that this step's update used: clipped, where the optimizer has `clip_norm`.
         """
         raise NotImplementedError
 

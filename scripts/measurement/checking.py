@@ -3,7 +3,8 @@
 What is checked is the very `step` that is timed, over several consecutive batches: compilers that
 profile first and optimise later (TorchScript) would pass a check of the first batch alone. Each batch
 is compared from the parameters that the implementation itself held before it, so that rounding does
-not add up and the tolerance can stay tight.
+not add up and the tolerance can stay tight. A state that is carried from batch to batch is the reference's own, so that
+one which an implementation loses or spoils shows in the next batch.
 """
 
 import itertools
@@ -11,6 +12,9 @@ import itertools
 import numpy as np
 
 from measurement import reference, timing
+
+DROPOUT_STEPS = 8
+DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off
 
 
 def relative_error(value, expected):
@@ -30,15 +34,16 @@ def update_error(before, after, expected):
     return relative_error(expected - before + excess, expected - before)
 
 
-def check_forward(runner, workload, batches, weights):
-    """{"output": worst relative error} over the batches. What comes after a sequence's end does not count."""
+def check_forward(runner, workload, batches, weights, state):
+    """{"output": worst relative error} over the batches. What comes after a sequence's end does not count.
+    state: see reference.loss_and_gradients."""
     worst = 0.0
     for inputs, targets in batches:
         handle = runner.step(*timing.fed(runner, (inputs, targets), workload.departure))
         found = runner.results(handle)["output"]
         expected = runner.expected(inputs)
         if expected is None:
-            expected = reference.output(weights, inputs, workload.loss, workload.lengths)
+            expected = reference.output(weights, inputs, workload.loss, workload.lengths, state)
         if workload.lengths is not None:
             after = np.arange(workload.length)[:, None] >= workload.lengths  # [T, B]
             found, expected = (np.where(after[:, :, None], 0.0, each) for each in (found, expected))
@@ -46,8 +51,9 @@ def check_forward(runner, workload, batches, weights):
     return {"output": worst}
 
 
-def check_training(runner, workload, batches, weights):
+def check_training(runner, workload, batches, weights, state):
     """Worst relative errors over the batches: {"loss", "gradient:<weight>"..., "update:<weight>"...}.
+    state: see reference.loss_and_gradients.
 
     The update is held against the optimizer in float64 fed with the implementation's own gradients, which were
     themselves held against the reference: an element whose gradient is all rounding then cannot turn a
@@ -59,32 +65,105 @@ def check_training(runner, workload, batches, weights):
     for name, value in weights.items():
         errors["initial:" + name] = relative_error(before[name], value)
 
-    def note(name, error):
-        errors[name] = max(errors.get(name, 0.0), error)
-
     for inputs, targets in batches:
         handle = runner.step(*timing.fed(runner, (inputs, targets), workload.departure))
         found = runner.results(handle)
         after = reference.float64(runner.parameters())
         loss, gradients = reference.loss_and_gradients(
-            before, inputs, targets, workload.loss, workload.lengths
+            before, inputs, targets, workload.loss, workload.lengths, state
         )
+        gradients = reference.clipped(gradients, workload.optimizer.get("clip_norm"))
         expected = exact.update(before, found["gradients"])
-        note("loss", relative_error(found["loss"], loss))
+        _note(errors, "loss", relative_error(found["loss"], loss))
         for name in weights:
-            note("gradient:" + name, relative_error(found["gradients"][name], gradients[name]))
-            note("update:" + name, update_error(before[name], after[name], expected[name]))
+            _note(
+                errors,
+                "gradient:" + name,
+                relative_error(found["gradients"][name], gradients[name]),
+            )
+            _note(errors, "update:" + name, update_error(before[name], after[name], expected[name]))
         before = after
     return errors
 
 
+def check_implementation(build, workload, weights, phase, tolerance, steps):
+    """The whole gate for what `build` makes of a workload. Returns a runner and what `check` found, with dropout
+    off and, in training, on as well."""
+    runner = build(workload.changed(dropout=0.0))
+    found = check(runner, workload, weights, phase, tolerance, steps)
+    if workload.dropout and phase == "training" and found["status"] == "ok":
+        del runner  # two large models at a time would need twice the memory
+        one_token = workload.changed(length=1, batch=1)
+        runner = build(one_token)
+        found = check_dropout(runner, one_token, found, tolerance)
+    return runner, found
+
+
+def check_dropout(runner, workload, found, tolerance):
+    """What `check` found with dropout off, and the same check with dropout on; `workload` has one token a batch.
+
+    Masks are random, and frameworks draw different ones. With one token, a dropped element is a row of zeros in the
+    gradient of the weights that it is multiplied by. So the masks of a step are read off its gradients, and its
+    loss and gradients are held against the reference with these masks, as is the state, which must not be dropped.
+    The share of dropped elements may differ from the rate by chance only. Adds errors called `dropout:...`,
+    and "dropout", the share that was dropped in each place, bottom up.
+    """
+    places = ["lstm.%d.input" % layer for layer in range(workload.layers)] + ["projection.weight"]
+    state, errors, drawn = {}, dict(found["errors"]), []
+    for inputs, targets in _batches(runner, workload, state, DROPOUT_STEPS):
+        before = runner.parameters()
+        one = runner.results(runner.step(inputs, targets))
+        kept = [one["gradients"][name].any(axis=1) for name in places]
+        drawn.append(kept)
+        masks = [mask[None, None] / (1.0 - workload.dropout) for mask in kept]
+        loss, gradients = reference.loss_and_gradients(
+            before, inputs, targets, workload.loss, None, state, masks
+        )
+        gradients = reference.clipped(gradients, workload.optimizer.get("clip_norm"))
+        _note(errors, "dropout:loss", relative_error(one["loss"], loss))
+        for name, expected in gradients.items():
+            error = relative_error(one["gradients"][name], expected)
+            _note(errors, "dropout:gradient:" + name, error)
+    result, rate = verdict(errors, tolerance), workload.dropout
+    places = [np.array(masks) for masks in zip(*drawn)]  # [steps, D] each
+    result["dropout"] = [float(1.0 - masks.mean()) for masks in places]
+    if all((masks == masks[0]).all() for masks in places):
+        result.update(status="incorrect", reason="dropout drops the same elements at every step")
+    for share, masks in zip(result["dropout"], places):
+        chance = np.sqrt(rate * (1.0 - rate) / masks.size)
+        if abs(share - rate) > DROPOUT_DEVIATIONS * chance:
+            reason = "dropout sets a share of %.3g to zero instead of %.3g" % (share, rate)
+            result.update(status="incorrect", reason=reason)
+    return result
+
+
+def _batches(runner, workload, state, steps):
+    """The first batches; where an epoch begins, the runner's state and the reference's become zero."""
+
+    def reset():
+        runner.reset()
+        state.clear()
+
+    return itertools.islice(timing.batches(workload, reset), steps)
+
+
+def _note(errors, name, error):
+    errors[name] = max(errors.get(name, 0.0), error)
+
+
 def check(runner, workload, weights, phase, tolerance, steps):
     """Run the check. Returns {"status", "reason", "errors", "gradient_error"}."""
-    batches = itertools.islice(workload.batches(), steps)
+    state = {} if workload.carried else None
+    batches = _batches(runner, workload, state, steps)
     compared = check_forward if phase == "forward" else check_training
-    errors = compared(runner, workload, batches, weights)
+    errors = compared(runner, workload, batches, weights, state)
+    return verdict(errors, tolerance)
+
+
+def verdict(errors, tolerance):
+    """{"status", "reason", "errors", "gradient_error"} that errors by name come to."""
     wrong = {name: error for name, error in errors.items() if not error <= tolerance}
-    gradients = [error for name, error in errors.items() if name.startswith("gradient:")]
+    gradients = [error for name, error in errors.items() if "gradient:" in name]
     result = {
         "status": "incorrect" if wrong else "ok",
         "reason": "",

@@ -19,33 +19,34 @@ def product(x, w):
     return (x.reshape(-1, x.shape[-1]) @ w).reshape(x.shape[:-1] + w.shape[1:])
 
 
-def lstm_layer(x, w_input, w_recurrent, bias):
-    """One layer from a zero state. x [T, B, D] -> h [T, B, H], and what its gradient needs."""
+def lstm_layer(x, w_input, w_recurrent, bias, state=None):
+    """One layer from a state (h, c), [B, H] each, zero unless given. x [T, B, D] -> h [T, B, H], the state it
+    leaves, and what its gradient needs."""
     length, batch = x.shape[:2]
     hidden = w_recurrent.shape[0]
-    h, c = np.zeros((batch, hidden)), np.zeros((batch, hidden))
+    h, c = state or (np.zeros((batch, hidden)), np.zeros((batch, hidden)))
     outputs, tape = np.empty((length, batch, hidden)), []
     from_input = product(x, w_input) + bias  # [T, B, 4H]
     for t in range(length):
         i, f, g, o = np.split(from_input[t] + h @ w_recurrent, 4, axis=-1)
         i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
-        previous_c = c
+        previous_h, previous_c = h, c
         c = f * c + i * g
         tanh_c = np.tanh(c)
         h = outputs[t] = o * tanh_c
-        tape.append((i, f, g, o, tanh_c, previous_c))
-    return outputs, tape
+        tape.append((i, f, g, o, tanh_c, previous_h, previous_c))
+    return outputs, (h, c), tape
 
 
-def lstm_layer_gradient(x, w_input, w_recurrent, outputs, tape, d_output):
-    """Back-propagation through time of `lstm_layer`.
+def lstm_layer_gradient(x, w_input, w_recurrent, tape, d_output):
+    """Back-propagation through time of `lstm_layer`, to its first step.
 
     d_output [T, B, H] -> d_x [T, B, D], d_w_input, d_w_recurrent, d_bias.
     """
     d_gates = np.empty(x.shape[:2] + (w_input.shape[1],))  # [T, B, 4H]
     d_h, d_c = np.zeros_like(d_output[0]), np.zeros_like(d_output[0])
     for t in reversed(range(len(x))):
-        i, f, g, o, tanh_c, previous_c = tape[t]
+        i, f, g, o, tanh_c, _, previous_c = tape[t]
         d_h = d_h + d_output[t]
         d_c = d_c + d_h * o * (1 - tanh_c**2)
         d_gates[t] = np.concatenate(
@@ -59,9 +60,7 @@ def lstm_layer_gradient(x, w_input, w_recurrent, outputs, tape, d_output):
         )
         d_h = d_gates[t] @ w_recurrent.T
         d_c = d_c * f
-    before = np.concatenate(
-        [np.zeros_like(outputs[:1]), outputs[:-1]]
-    )  # [T, B, H], h of the step before
+    before = np.array([previous_h for *_, previous_h, _ in tape])  # [T, B, H], h of the step before
     flat = d_gates.reshape(-1, d_gates.shape[-1])
     return (
         product(d_gates, w_input.T),
@@ -76,13 +75,17 @@ def _backwards(x, order):
     return np.take_along_axis(x, order[:, :, None], axis=0)
 
 
-def _forward(weights, inputs, lengths=None):
+def _forward(weights, inputs, lengths=None, state=None, masks=None):
     """The last layer's output h [T, B, H], or [T, B, 2H] where layers run both ways, and the input,
     outputs and tapes of every layer, [(x, [(direction's prefix, h, tape), ...]), ...].
 
-    `inputs`: tokens [T, B], or dense [T, B, D]; h is zero after a sequence's end.
+    `inputs`: tokens [T, B], or dense [T, B, D]; h is zero after a sequence's end. `state` and `masks` as in
+    `loss_and_gradients`.
     """
     x = weights["embedding"][inputs] if "embedding" in weights else np.asarray(inputs, np.float64)
+    state = {} if state is None else state
+    if masks:
+        x = x * masks[0]
     length, batch = x.shape[:2]
     order = reversal(length, batch, lengths)
     inside = np.arange(length)[:, None] < (length if lengths is None else lengths)
@@ -92,10 +95,14 @@ def _forward(weights, inputs, lengths=None):
         runs = []
         for prefix in prefixes[first : first + directions]:
             own = _backwards(x, order) if "reverse" in prefix else x
-            runs.append((prefix,) + lstm_layer(own, *_parts(weights, prefix)))
+            given = _parts(weights, prefix) + [state.get(prefix)]
+            h, state[prefix], tape = lstm_layer(own, *given)
+            runs.append((prefix, h, tape))
         layers.append((x, runs))
         outputs = [_backwards(h, order) if "reverse" in prefix else h for prefix, h, _ in runs]
         x = np.concatenate(outputs, axis=-1) * inside.reshape(length, -1, 1)
+        if masks:
+            x = x * masks[len(layers)]
     return x, layers
 
 
@@ -103,24 +110,26 @@ def _parts(weights, prefix):
     return [weights[prefix + part] for part in ("input", "recurrent", "bias")]
 
 
-def _backward(weights, inputs, lengths, layers, d_output):
+def _backward(weights, inputs, lengths, layers, d_output, masks=None):
     """Gradients of all weights below the projection, from that of `_forward`'s h."""
     gradients = {}
-    for x, runs in reversed(layers):
+    for number, (x, runs) in reversed(list(enumerate(layers, start=1))):
+        if masks:
+            d_output = d_output * masks[number]
         order = reversal(x.shape[0], x.shape[1], lengths)
         d_x = 0.0
-        for (prefix, h, tape), d_h in zip(runs, np.split(d_output, len(runs), axis=-1)):
+        for (prefix, _, tape), d_h in zip(runs, np.split(d_output, len(runs), axis=-1)):
             backwards = "reverse" in prefix
             own, d_h = (_backwards(each, order) if backwards else each for each in (x, d_h))
             w_input, w_recurrent, _ = _parts(weights, prefix)
-            found = lstm_layer_gradient(own, w_input, w_recurrent, h, tape, d_h)
+            found = lstm_layer_gradient(own, w_input, w_recurrent, tape, d_h)
             d_x = d_x + (_backwards(found[0], order) if backwards else found[0])
             for part, gradient in zip(("input", "recurrent", "bias"), found[1:]):
                 gradients[prefix + part] = gradient
         d_output = d_x
     if "embedding" in weights:
         gradients["embedding"] = np.zeros_like(weights["embedding"])
-        np.add.at(gradients["embedding"], inputs, d_output)
+        np.add.at(gradients["embedding"], inputs, d_output * masks[0] if masks else d_output)
     return gradients
 
 
@@ -129,11 +138,12 @@ def float64(weights):
     return {name: np.asarray(value, dtype=np.float64) for name, value in weights.items()}
 
 
-def output(weights, inputs, loss=None, lengths=None):
-    """Forward, float64: tokens [T, B] or dense [T, B, D] -> logits [T, B, C] (loss `ce` or `ctc`), logits
-    of the last step [B, C] (`ce-last`), or without a projection h [T, B, H]."""
+def output(weights, inputs, loss=None, lengths=None, state=None):
+    """Forward, float64: tokens [T, B] or dense [T, B, D] -> logits [T, B, C] (loss `ce`, `ce-sum` or `ctc`),
+    logits of the last step [B, C] (`ce-last`), or without a projection h [T, B, H]. `state` as in
+    `loss_and_gradients`."""
     weights = float64(weights)
-    h = _forward(weights, inputs, lengths)[0]
+    h = _forward(weights, inputs, lengths, state)[0]
     if "projection.weight" not in weights:
         return h
     return _project(weights, h[-1] if loss == "ce-last" else h)
@@ -199,31 +209,47 @@ def ctc(scores, targets, lengths):
     return -log_likelihood.mean(), np.where(inside, np.exp(log_p) - expected, 0.0) / batch
 
 
-def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None):
-    """The loss (see Workload.batches), and its gradient for every weight."""
+def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None, state=None, masks=None):
+    """The loss (see Workload.batches), and its gradient for every weight.
+
+    state: {layer's prefix: (h, c)}, what the batch before left, {} before the first; it becomes what this one
+    leaves, and no gradient flows into it. None: from zeros. masks: what dropout multiplies the embedding's output
+    and then each layer's by, [T, B, D] each; None: no dropout.
+    """
     weights = float64(weights)
-    h, layers = _forward(weights, inputs, lengths)
+    h, layers = _forward(weights, inputs, lengths, state, masks)
     top = h[-1:] if loss == "ce-last" else h
     scores = _project(weights, top)
     if loss == "ctc":
         value, d_scores = ctc(scores, targets, lengths)
     else:
         value, d_scores = cross_entropy(scores, targets)
+    if loss == "ce-sum":
+        value, d_scores = value * len(inputs), d_scores * len(inputs)
     flat = d_scores.reshape(-1, d_scores.shape[-1])
     d_output = np.zeros_like(h)
     d_output[-len(top) :] = product(d_scores, weights["projection.weight"].T)
-    gradients = _backward(weights, inputs, lengths, layers, d_output)
+    gradients = _backward(weights, inputs, lengths, layers, d_output, masks)
     gradients["projection.weight"] = top.reshape(-1, h.shape[-1]).T @ flat
     if "projection.bias" in weights:
         gradients["projection.bias"] = flat.sum(axis=0)
     return value, gradients
 
 
+def clipped(gradients, limit):
+    """All gradients times limit / norm, where the norm over the elements of all of them is above the limit
+    (Pascanu et al. 2013, algorithm 1); as they are where there is no limit."""
+    if limit is None:
+        return gradients
+    norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
+    return {name: gradient * min(1.0, limit / norm) for name, gradient in gradients.items()}
+
+
 class GradientDescent(object):
     """Plain stochastic gradient descent in float64."""
 
     def __init__(self, constants):
-        """constants: learning_rate."""
+        """constants: learning_rate. Its gradients have been clipped, where they are."""
         self._rate = constants["learning_rate"]
 
     def update(self, weights, gradients):

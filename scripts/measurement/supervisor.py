@@ -173,7 +173,8 @@ def supervise(arguments):
     if kernel:
         record["kernel"] = kernel
     if check:
-        record["check"] = {key: check.get(key) for key in ("status", "errors", "gradient_error")}
+        kept = ("status", "errors", "gradient_error", "dropout")
+        record["check"] = {key: check.get(key) for key in kept}
     if found["status"] in RETRIED:
         append_line(
             arguments.failures,

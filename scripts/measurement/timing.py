@@ -24,6 +24,15 @@ class Meter(object):
         return {"wall_s": wall, "own_cpu_s": own, "other_cpu_s": other, "steal_s": steal}
 
 
+def batches(workload, reset):
+    """The workload's batches for ever. Where a state is carried, `reset` is called before an epoch's first one."""
+    epoch = workload.epoch_batches() if workload.carried else None
+    for number, batch in enumerate(workload.batches()):
+        if epoch and number % epoch == 0:
+            reset()
+        yield batch
+
+
 def fed(runner, batch, departure):
     """A batch as `step` gets it: host arrays, unless the protocol is departed from."""
     return runner.on_device(*batch) if departure == departures.FED_BEFORE else batch
@@ -48,11 +57,11 @@ def sample(runner, batch, departure=None):
     return elapsed
 
 
-def _samples(runner, batches, departure, count, least, least_s, most_s, report):
+def _samples(runner, stream, departure, count, least, least_s, most_s, report):
     """Seconds of each of `count` batches; of more until `least_s` have passed; of fewer once `most_s` have
     (None: no limit), but of `least` of them in any case."""
     seconds, start = [], time.perf_counter()
-    for batch in batches:
+    for batch in stream:
         seconds.append(sample(runner, batch, departure))
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
         passed = time.perf_counter() - start
@@ -69,7 +78,7 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
     takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
-    given = (runner, workload.batches(), workload.departure)
+    given = (runner, batches(workload, runner.reset), workload.departure)
     warmup = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
     before = machine.frequency()
     gpu_before = machine.gpu_state(gpu) if gpu else None

@@ -42,7 +42,7 @@ def run(job, progress):
     start = time.perf_counter()
     module = module_of(identity["implementation"])
     imported = time.perf_counter()
-    progress("building")
+    progress("building" if job["kind"] == "time" else "checking")
     workload = Workload(
         job["benchmark"],
         job["corpus"],
@@ -53,15 +53,19 @@ def run(job, progress):
     )
     weights = workload.weights()
     drawn = time.perf_counter()
-    runner = module.build(workload, weights, identity["device"], identity["phase"])
-    built = time.perf_counter()
-    setup = {"import_s": imported - start, "build_s": built - drawn}
+    setup = {"import_s": imported - start}
+
+    def build(workload):
+        return module.build(workload, weights, identity["device"], identity["phase"])
+
     if job["kind"] == "check":
-        progress("checking")
-        found = checking.check(
-            runner, workload, weights, identity["phase"], settings["tolerance"], settings["steps"]
+        limits = settings["tolerance"], settings["steps"]
+        runner, found = checking.check_implementation(
+            build, workload, weights, identity["phase"], *limits
         )
     else:
+        runner = build(workload)
+        setup["build_s"] = time.perf_counter() - drawn
         gpu = os.environ["CUDA_VISIBLE_DEVICES"] if identity["device"] == "gpu" else None
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]

@@ -1,17 +1,18 @@
 """A benchmark made concrete: its shapes, its weights and its batches.
 
 There are three kinds: a language model (tokens -> embedding -> LSTM layers -> projection to logits;
-document 001, lines 63-73), bare LSTM layers (dense input -> hidden states; document 002), and a classifier
+document 001, lines 63-73; with a state carried from batch to batch, document 004), bare LSTM layers (dense input -> hidden states; document 002), and a classifier
 of sequences or of their steps (dense input -> LSTM layers -> projection to logits; document 003).
 """
 
+import copy
 import json
 import os
 from collections import OrderedDict
 
 import numpy as np
 
-WEIGHT_RANGE = 0.1  # at 0.5, rounding alone separates correct float32 implementations by 4e-3
+WEIGHT_RANGE = 0.1  # unless given; at 0.5, rounding alone separates correct implementations by 4e-3
 BLANK = 0  # the output that CTC takes for "no label"
 
 
@@ -43,13 +44,22 @@ class Workload(object):
             self.lengths = np.linspace(benchmark["shortest"], self.length, self.batch).astype(
                 np.int64
             )
+        self.carried = benchmark.get("state") == "carried"
+        self.dropout = benchmark.get("dropout", 0.0)
         self.optimizer = benchmark.get("optimizer")
         self.departure = benchmark.get("departure")
         self.threads = threads
         self.kernel = kernel
         self._labels = benchmark.get("labels")
+        self._weight_range = benchmark.get("weight_range", WEIGHT_RANGE)
         self._corpus = corpus
         self._seed = seed
+
+    def changed(self, **attributes):
+        """The same workload with other attributes, such as a check's `dropout`."""
+        other = copy.copy(self)
+        other.__dict__.update(attributes)
+        return other
 
     def shapes(self):
         """The weights by name, in order: {name: shape}.
@@ -78,10 +88,10 @@ class Workload(object):
         return shapes
 
     def weights(self):
-        """Draw the initial weights, {name: float32 array}, uniform in +-0.1 from the seed."""
-        random = np.random.RandomState(self._seed)
+        """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed."""
+        random, bound = np.random.RandomState(self._seed), self._weight_range
         return OrderedDict(
-            (name, random.uniform(-WEIGHT_RANGE, WEIGHT_RANGE, shape).astype(np.float32))
+            (name, random.uniform(-bound, bound, shape).astype(np.float32))
             for name, shape in self.shapes().items()
         )
 
@@ -97,14 +107,22 @@ class Workload(object):
         return tokens, np.arange(0, len(tokens) - self.length, stride)
 
     def window_count(self):
-        """Windows of the training stream; 0 where input is dense."""
-        return len(self.windows()[1]) if self.vocabulary else 0
+        """Windows of the training stream; 0 where input is dense or the stream is read in one go."""
+        return len(self.windows()[1]) if self.vocabulary and not self.carried else 0
 
-    def batches(self):
+    def epoch_batches(self, split="train"):
+        """Batches of an epoch, where a state is carried: those that every parallel stream is long enough for."""
+        tokens = np.load(os.path.join(self._corpus, split + ".npy"), mmap_mode="r")
+        return (len(tokens) // self.batch - 1) // self.length
+
+    def batches(self, split="train"):
         """Yield (inputs, targets) for ever; what they are depends on the loss.
 
-        `ce` (language model), mean cross-entropy over all tokens: int64 [T, B] each, windows in an order
-        shuffled by the seed; the targets are the inputs one token later. Otherwise inputs are float32
+        `ce` (language model), mean cross-entropy over all tokens, and `ce-sum`, its sum over steps and mean over
+        sequences: int64 [T, B] each; the targets are the inputs one token later. They are windows of the training
+        stream in an order shuffled by the seed; or where a state is carried, `split` of the corpus is cut into B
+        streams of equal length, which batches go through side by side, T tokens at a time, again and again. The
+        state is zero where an epoch begins, every `epoch_batches` (see Runner.reset). Otherwise inputs are float32
         [T, B, D], uniform in +-1, one batch again and again, and targets are, for
         - `ce-last`, mean cross-entropy of the outputs at step T - 1 (document 003 takes that step of both
           directions, so the reverse one has seen one step there): classes, int64 [B];
@@ -123,6 +141,14 @@ class Workload(object):
                 targets = random.randint(BLANK + 1, self.outputs, shape).astype(np.int64)
             while True:
                 yield inputs, targets
+        if self.carried:
+            tokens = np.load(os.path.join(self._corpus, split + ".npy"))
+            streams = tokens[: len(tokens) // self.batch * self.batch].reshape(self.batch, -1).T
+            while True:
+                for number in range(self.epoch_batches(split)):
+                    first = number * self.length
+                    window = streams[first : first + self.length + 1].astype(np.int64, order="C")
+                    yield window[:-1], window[1:]
         tokens, starts = self.windows()
         random = np.random.RandomState(self._seed)
         while True:

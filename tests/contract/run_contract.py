@@ -43,15 +43,19 @@ def verdict(implementation, phase, folder):
         workload = tiny.workload(folder, **json.loads(changes or "{}"))
     weights = workload.weights()
     try:
-        runner = builder(implementation)(workload, weights, "cpu", phase)
-        facts = runner.describe()
-        found = checking.check(runner, workload, weights, phase, tolerance=1e-4, steps=4)
+        build = builder(implementation)
+        runner, found = checking.check_implementation(
+            lambda workload: build(workload, weights, "cpu", phase),
+            *(workload, weights, phase),
+            tolerance=1e-4,
+            steps=4,
+        )
     except Unsupported as error:
         return {"status": "unsupported", "reason": str(error)}
     except Exception:
         return {"status": "failed", "reason": traceback.format_exc()}
     runner.synchronise()
-    return dict(found, facts=facts, device_peak_bytes=runner.device_peak_bytes())
+    return dict(found, facts=runner.describe(), device_peak_bytes=runner.device_peak_bytes())
 
 
 def phases(implementation):

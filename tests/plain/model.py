@@ -15,18 +15,26 @@ class Model(Runner):
         self._training = phase == "training"
         self._weights = dict(weights)
         self._kind = workload.loss, workload.lengths
+        self._state = {} if workload.carried else None
+        self._masks = None
+        self._clip_norm = workload.optimizer.get("clip_norm")
         self._optimizer = reference.optimizer(workload.optimizer)
 
     def step(self, inputs, targets):
         if not self._training:
-            output = reference.output(self._weights, inputs, *self._kind)
+            output = reference.output(self._weights, inputs, *self._kind, self._state)
             return {"output": self.altered({"output": output})["output"]}
-        loss, gradients = reference.loss_and_gradients(self._weights, inputs, targets, *self._kind)
-        found = self.altered(dict(gradients, loss=loss))
+        loss, gradients = reference.loss_and_gradients(
+            self._weights, inputs, targets, *self._kind, self._state, self._masks
+        )
+        found = self.altered(dict(reference.clipped(gradients, self._clip_norm), loss=loss))
         loss = found.pop("loss")
         updated = self.kept(self._optimizer.update(self._weights, found))
         self._weights = {name: value.astype(np.float32) for name, value in updated.items()}
         return {"loss": loss, "gradients": found}
+
+    def reset(self):
+        self._state = {}
 
     def altered(self, found):
         """Gradients and loss (or logits), by name, before anything uses them."""

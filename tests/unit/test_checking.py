@@ -137,6 +137,107 @@ def test_update_with_another_learning_rate(work: Workload) -> None:
     assert found["reason"].startswith("update:lstm.1.recurrent is off by 0.01 ")
 
 
+class Forgetful(Model):
+    """Begins every batch from zeros."""
+
+    def step(self, inputs: np.ndarray, targets: np.ndarray) -> dict:
+        self.reset()
+        return super().step(inputs, targets)
+
+
+class Endless(Model):
+    """Goes on with its state where an epoch begins."""
+
+    def reset(self) -> None:
+        self._state = self._state or {}
+
+
+@pytest.mark.parametrize("phase", ["forward", "training"])
+@pytest.mark.parametrize(
+    ("kind", "steps", "status"),
+    [
+        (Model, 18, "ok"),
+        (Forgetful, 1, "ok"),
+        (Forgetful, 2, "incorrect"),
+        (Endless, 16, "ok"),
+        (Endless, 17, "incorrect"),
+    ],
+)
+def test_carried_state(
+    tmp_path: Path, kind: type[Model], phase: str, steps: int, status: str
+) -> None:
+    """An epoch has 16 batches."""
+    tiny.write_corpus(tmp_path)
+    work = tiny.workload(tmp_path, **tiny.CARRIED)
+    runner = kind(work, work.weights(), "cpu", phase)
+    found = checking.check(runner, work, work.weights(), phase, TOLERANCE, steps)
+    assert found["status"] == status, found["reason"]
+
+
+def test_gradients_that_are_not_clipped(tmp_path: Path) -> None:
+    class Unclipped(Model):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            self._clip_norm = None
+
+    tiny.write_corpus(tmp_path)
+    work = tiny.workload(tmp_path, **tiny.CARRIED)
+    found = verdict(Unclipped(work, work.weights(), "cpu", "training"), work, "training")
+    wrong = {name.split(":")[0] for name, error in found["errors"].items() if error > TOLERANCE}
+    assert wrong == {"gradient"}  # the update follows from them
+
+
+class Dropping(Model):
+    """The reference with dropout as it should be, but for what a test changes."""
+
+    rate, scale, fixed, of_state = 0.5, 2.0, False, False
+
+    def __init__(self, work: Workload, *arguments) -> None:
+        super().__init__(work, *arguments)
+        self._random = np.random.default_rng(0)
+        self._on, self._widths = work.dropout, (work.features, *[work.hidden] * work.layers)
+
+    def step(self, inputs: np.ndarray, targets: np.ndarray) -> dict:
+        self._masks = None
+        if self._on:
+            random = np.random.default_rng(0) if self.fixed else self._random
+            shapes = [(*inputs.shape, width) for width in self._widths]
+            self._masks = [self.scale * (random.random(shape) >= self.rate) for shape in shapes]
+        found = super().step(inputs, targets)
+        if self._on and self.of_state:
+            self._state = {name: (0 * h, c) for name, (h, c) in self._state.items()}
+        return found
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, ""),
+        ({"rate": 0.0, "scale": 1.0}, "dropout sets a share of 0 to zero instead of 0.5"),
+        ({"rate": 0.35, "scale": 1 / 0.65}, "dropout sets a share of 0.3"),
+        ({"scale": 1.0}, "dropout:gradient:"),
+        ({"fixed": True}, "dropout drops the same elements at every step"),
+        ({"of_state": True}, "dropout:gradient:"),
+    ],
+)
+def test_dropout(tmp_path: Path, change: dict, reason: str) -> None:
+    tiny.write_corpus(tmp_path)
+    wide = {"hidden": 100, "embedding": 100, "dropout": 0.5}
+    work = tiny.workload(tmp_path, **tiny.CARRIED, **wide)
+
+    def build(workload: Workload) -> Model:
+        runner = Dropping(workload, work.weights(), "cpu", "training")
+        for name, value in change.items():
+            setattr(runner, name, value)
+        return runner
+
+    given = (work, work.weights(), "training", TOLERANCE, STEPS)
+    _, found = checking.check_implementation(build, *given)
+    assert found["status"] == ("incorrect" if reason else "ok")
+    assert found["reason"].startswith(reason)
+    assert len(found["dropout"]) == 3
+
+
 def test_other_initial_weights(work: Workload) -> None:
     weights = work.weights()
     weights["projection.bias"] = np.zeros_like(weights["projection.bias"])

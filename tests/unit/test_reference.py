@@ -16,33 +16,43 @@ STEP = 1e-5  # central differences: the error is of the order of STEP**2
 
 
 class Case(NamedTuple):
-    """Weights and a batch of a kind of workload. At +-1 no gradient drowns in rounding."""
+    """Weights, a batch of a kind of workload, the state and the masks. At +-1 no gradient drowns in rounding."""
 
     work: Workload
     weights: dict
     inputs: np.ndarray
     targets: np.ndarray
+    state: dict
+    masks: list | None
 
     def loss_and_gradients(self, **moved: np.ndarray) -> tuple[float, dict]:
         given = (self.weights | moved, self.inputs, self.targets)
-        return reference.loss_and_gradients(*given, self.work.loss, self.work.lengths)
+        kind = self.work.loss, self.work.lengths, dict(self.state)
+        return reference.loss_and_gradients(*given, *kind, self.masks)
 
     def output(self) -> np.ndarray:
-        kind = self.work.loss, self.work.lengths
+        kind = self.work.loss, self.work.lengths, dict(self.state)
         return reference.output(self.weights, self.inputs, *kind)
 
 
-@pytest.fixture(scope="module", params=["language-model", *tiny.CLASSIFIERS])
+@pytest.fixture(scope="module", params=["language-model", "carried", "dropped", *tiny.CLASSIFIERS])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     if request.param in tiny.CLASSIFIERS:
         work = tiny.classifier(request.param)
     else:
         folder: Path = tmp_path_factory.mktemp("corpus")
         tiny.write_corpus(folder)
-        work = tiny.workload(folder)
+        work = tiny.workload(folder, **(tiny.CARRIED if request.param != "language-model" else {}))
     weights = reference.float64(work.weights())
     weights = {name: 10 * value for name, value in weights.items()}
-    return Case(work, weights, *next(work.batches()))
+    state, masks, batches = {}, None, work.batches()
+    if work.carried:
+        reference.output(weights, next(batches)[0], state=state)
+    if request.param == "dropped":
+        random = np.random.default_rng(0)
+        widths = (work.features, *[work.hidden] * work.layers)
+        masks = [2.0 * random.integers(0, 2, (work.length, work.batch, n)) for n in widths]
+    return Case(work, weights, *next(batches), state, masks)
 
 
 def test_gradients_are_slopes_of_the_loss(case: Case) -> None:
@@ -91,8 +101,29 @@ def test_loss_follows_from_the_logits(case: Case) -> None:
             likelihoods.append(sum(of_path.values()))
     else:
         likelihoods = np.take_along_axis(probability, case.targets[..., None], axis=-1)
-    loss = case.loss_and_gradients()[0]
-    assert loss == pytest.approx(-np.log(likelihoods).mean(), rel=1e-12)
+    expected = -np.log(likelihoods).mean() * (case.work.length if case.work.loss == "ce-sum" else 1)
+    loss = case._replace(masks=None).loss_and_gradients()[0]
+    assert loss == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_carried_state_makes_one_sequence_of_two_batches(tmp_path: Path) -> None:
+    tiny.write_corpus(tmp_path)
+    work = tiny.workload(tmp_path, **tiny.CARRIED)
+    weights, state = work.weights(), {}
+    batches = [inputs for inputs, _ in itertools.islice(work.batches(), 2)]
+    halves = [reference.output(weights, inputs, state=state) for inputs in batches]
+    whole = reference.output(weights, np.concatenate(batches))
+    assert np.allclose(np.concatenate(halves), whole, rtol=0, atol=1e-15)
+    assert not np.allclose(halves[1], reference.output(weights, batches[1]), rtol=0, atol=1e-6)
+
+
+def test_clipping_by_the_norm_of_all_gradients() -> None:
+    gradients = {"a": np.array([3.0]), "b": np.array([[0.0, 4.0]])}
+    found = reference.clipped(gradients, 2.5)
+    assert (found["a"].tolist(), found["b"].tolist()) == ([1.5], [[0.0, 2.0]])
+    assert (
+        reference.clipped(gradients, 5.5)["a"] == [3.0] == reference.clipped(gradients, None)["a"]
+    )
 
 
 def test_ctc_of_repeated_labels() -> None:
@@ -132,8 +163,8 @@ def test_gates_stand_in_the_order_i_f_g_o() -> None:
         c = f * c + i * g
         h = o * tanh(c)
         expected.append(h)
-    found, _ = reference.lstm_layer(x, w_input, w_recurrent, bias)
-    assert found[:, 0, 0] == pytest.approx(expected, rel=1e-12)
+    found = reference.lstm_layer(x, w_input, w_recurrent, bias)
+    assert found[0][:, 0, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_adam_by_hand() -> None:

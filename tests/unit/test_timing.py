@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from implementations import contract
 from measurement import timing
 
 
@@ -17,7 +18,7 @@ class Clock:
         return self.now
 
 
-class Runner:
+class Runner(contract.Runner):
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
 
@@ -29,7 +30,7 @@ class Runner:
 
 
 class Endless:
-    departure = None
+    departure, carried = None, False
 
     def batches(self):
         return itertools.repeat((None, None))

@@ -70,6 +70,22 @@ def test_equal_seeds_give_equal_batches_and_weights(corpus: Path) -> None:
         assert not np.array_equal(value, other_weights[name])
 
 
+def test_batches_of_a_carried_state_read_parallel_streams_without_a_gap(corpus: Path) -> None:
+    """As the tutorial's producer: 200 tokens are 3 streams of 66, which have 16 batches of 4 and a target left."""
+    work = tiny.workload(corpus, **tiny.CARRIED)
+    tokens = np.load(corpus / "train.npy")
+    assert work.epoch_batches() == 16
+    epoch = list(itertools.islice(work.batches(), 17))
+    inputs, targets = (np.concatenate(part) for part in zip(*epoch[:16], strict=True))
+    for stream in range(3):
+        own = tokens[stream * 66 : (stream + 1) * 66]
+        assert inputs[:, stream].tolist() == own[:64].tolist()
+        assert targets[:, stream].tolist() == own[1:65].tolist()
+    assert np.array_equal(epoch[16][0], epoch[0][0])  # the next epoch reads the same
+    assert {part.dtype for batch in epoch for part in batch} == {np.dtype(np.int64)}
+    assert all(part.flags["C_CONTIGUOUS"] for batch in epoch for part in batch)
+
+
 def test_weights(corpus: Path) -> None:
     weights = tiny.workload(corpus).weights()
     assert {name: value.shape for name, value in weights.items()} == {
@@ -86,6 +102,13 @@ def test_weights(corpus: Path) -> None:
     values = np.concatenate([value.ravel() for value in weights.values()])
     assert values.dtype == np.float32
     assert 0.9 * WEIGHT_RANGE < np.abs(values).max() <= WEIGHT_RANGE
+
+
+def test_weights_within_a_range_of_their_own(corpus: Path) -> None:
+    weights, others = (
+        tiny.workload(corpus, **more).weights() for more in ({}, {"weight_range": 0.4})
+    )
+    assert all(np.allclose(4 * weights[name], others[name]) for name in weights)
 
 
 def test_weights_of_layers_that_run_both_ways() -> None:
