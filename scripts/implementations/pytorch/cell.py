@@ -12,20 +12,26 @@ from torch import Tensor
 from .model import Model
 
 
+def lstm_layer(
+    x: Tensor, h: Tensor, c: Tensor, w_input: Tensor, w_recurrent: Tensor, bias: Tensor
+) -> Tuple[Tensor, Tensor, Tensor]:
+    """One layer from a state. x [T, B, D], h and c [B, H] -> h of all steps [T, B, H], the last h and c."""
+    no_bias = torch.zeros_like(bias)  # the cell has two biases and the model one
+    outputs = []
+    # unbind, for the gradient of indexing at every step would be as long as the sequence
+    for x_t in x.unbind(0):  # [B, D]
+        h, c = torch.lstm_cell(x_t, [h, c], w_input, w_recurrent, bias, no_bias)
+        outputs.append(h)
+    return torch.stack(outputs), h, c
+
+
 def lstm_stack(x: Tensor, layers: List[Tuple[Tensor, Tensor, Tensor]]) -> Tensor:
     """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
     for w_input, w_recurrent, bias in layers:
-        h = torch.zeros(x.size(1), w_recurrent.size(1), dtype=x.dtype, device=x.device)  # [B, H]
-        c = torch.zeros_like(h)
-        no_bias = torch.zeros_like(bias)  # the cell has two biases and the model one
-        outputs = []
-        # unbind, for the gradient of indexing at every step would be as long as the sequence
-        for x_t in x.unbind(0):  # [B, D]
-            h, c = torch.lstm_cell(x_t, [h, c], w_input, w_recurrent, bias, no_bias)
-            outputs.append(h)
-        x = torch.stack(outputs)  # [T, B, H]
+        zeros = torch.zeros(x.size(1), w_recurrent.size(1), dtype=x.dtype, device=x.device)
+        x, _, _ = lstm_layer(x, zeros, zeros, w_input, w_recurrent, bias)
     return x
 
 
 def build(workload, weights, device, phase):
-    return Model(workload, weights, device, phase, lstm_stack)
+    return Model(workload, weights, device, phase, lstm_stack, lstm_layer)

@@ -13,7 +13,8 @@ from .model import Model
 def whole_sequence(workload, layers, training):
     """nn.LSTM on the weights `layers` themselves, no copies, as a stack of model.py."""
     both = workload.bidirectional
-    lstm = torch.nn.LSTM(workload.features, workload.hidden, workload.layers, bidirectional=both)
+    shape = workload.features, workload.hidden, workload.layers
+    lstm = torch.nn.LSTM(*shape, bidirectional=both, dropout=workload.dropout)  # between layers
     lstm.to(layers[0][0].device)
     ways = ["", "_reverse"] if both else [""]
     names = ["l%d%s" % (layer, way) for layer in range(workload.layers) for way in ways]
@@ -26,6 +27,8 @@ def whole_sequence(workload, layers, training):
         second.zero_()
     lstm.flatten_parameters()  # one chunk of memory, as cuDNN wants it; nothing otherwise
     lstm.train(training)
+    if workload.carried:
+        return lambda x, layers, state: lstm(x, state)
     if workload.lengths is None:
         return lambda x, layers: lstm(x)[0]
     lengths = torch.from_numpy(workload.lengths)

@@ -4,6 +4,10 @@ A style gives `stack(x [T, B, D], layers) -> h [T, B, H]`, `layers` being one tu
 (w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer. Those are PyTorch's own layouts, the
 transposes of the canonical ones, so that its kernels need no copy; its gates already stand in the
 canonical order i, f, g, o. Layers that run both ways are stacks of one layer each, put together here.
+
+Where the workload carries a state, a stack is `stack(x, layers, state) -> h, state`, the state being what the last
+call returned, a sequence of tensors, and None for zeros. A style may give `layer(x, h, c, w_input, w_recurrent, bias)
+-> h [T, B, H], h [B, H], c [B, H]` instead, one layer from a state.
 """
 
 import numpy as np
@@ -18,9 +22,9 @@ from measurement.workload import BLANK, layer_weights, reversal
 class Model(Runner):
     """Embedding, if any -> stack -> projection, if any (-> loss -> update)."""
 
-    def __init__(self, workload, weights, device, phase, stack=None):
+    def __init__(self, workload, weights, device, phase, stack=None, layer=None):
         """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use. A style that
-        computes layers running both ways in one call sets `runner.stack` itself."""
+        computes all kinds of stacks in one call sets `runner.stack` itself."""
         self.flush_to_zero = workload.departure != departures.DENORMALS
         self.device = configure(workload.threads, device, self.flush_to_zero)
         self.training = phase == "training"
@@ -29,6 +33,10 @@ class Model(Runner):
         self.stack = stack
         if workload.bidirectional and stack:
             self.stack = both_ways(stack, self.order())
+        if workload.carried and stack:
+            if not layer:
+                raise Unsupported("this form of the LSTM starts every batch from a zero state")
+            self.stack = from_state(layer, self.dropped)
         self.weights = {
             name: torch.nn.Parameter(
                 torch.tensor(to_torch(name, value), device=self.device),
@@ -41,6 +49,15 @@ class Model(Runner):
             self.optimizer, self.optimizer_form = optimizer(
                 self.weights.values(), workload.optimizer
             )
+
+    def reset(self):
+        self.state = None
+
+    def dropped(self, x):
+        """x with dropout, in training."""
+        if not (self.training and self.workload.dropout):
+            return x
+        return F.dropout(x, self.workload.dropout)
 
     def order(self):
         """Rows of [T * B, D] in the order in which they are read backwards; None where that is plain flipping."""
@@ -58,7 +75,11 @@ class Model(Runner):
             if "embedding" in self.weights
             else inputs
         )
-        h = self.stack(x, self.layers)  # [T, B, H]
+        if self.workload.carried:
+            h, state = self.stack(self.dropped(x), self.layers, self.state)  # [T, B, H]
+            h, self.state = self.dropped(h), tuple(each.detach() for each in state)
+        else:
+            h = self.stack(x, self.layers)
         if "projection.weight" not in self.weights:
             return h
         if self.workload.loss == "ce-last":
@@ -74,7 +95,8 @@ class Model(Runner):
     def loss(self, logits, targets):
         """See Workload.batches."""
         if self.workload.loss != "ctc":
-            return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+            loss = F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+            return loss * len(targets) if self.workload.loss == "ce-sum" else loss
         batch, labels = targets.shape
         lengths = torch.from_numpy(self.workload.lengths)
         label_counts = torch.full((batch,), labels, dtype=torch.long)
@@ -90,6 +112,9 @@ class Model(Runner):
             weight.grad = None  # backward then hands its tensors over instead of adding to zeros
         loss = self.loss(self.output(self.feed(inputs)), self.feed(targets))
         loss.backward()
+        if "clip_norm" in self.workload.optimizer:
+            clip = torch.nn.utils.clip_grad_norm_
+            clip(list(self.weights.values()), self.workload.optimizer["clip_norm"])
         self.optimizer.step()
         return loss, {name: weight.grad for name, weight in self.weights.items()}
 
@@ -165,6 +190,26 @@ def both_ways(stack, order):
         for forward, reverse in zip(layers[::2], layers[1::2]):
             x = torch.cat([stack(x, [forward]), backwards(stack(backwards(x), [reverse]))], 2)
         return x
+
+    return lstm_stack
+
+
+def from_state(layer, dropped):
+    """A stack that carries a state, [h, c, h, c, ...] bottom up, out of a style's single layer; `dropped` between
+    layers."""
+
+    def lstm_stack(x, layers, state):
+        """x [T, B, D] -> h [T, B, H], state."""
+        if state is None:
+            hidden = layers[0][1].size(1)
+            state = [x.new_zeros(x.size(1), hidden) for _ in range(2 * len(layers))]
+        after = []
+        for number, weights in enumerate(layers):
+            x, h, c = layer(
+                dropped(x) if number else x, *state[2 * number : 2 * number + 2], *weights
+            )
+            after += [h, c]
+        return x, after
 
     return lstm_stack
 
