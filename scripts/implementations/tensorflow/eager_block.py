@@ -16,24 +16,26 @@ from .sessions import raw_ops
 class Block(BlockLayout):
     operator = staticmethod(functools.partial(raw_ops.BlockLSTM, **CELL))
 
-    def __call__(self, x, values):
-        """x [T, B, E] -> h [T, B, H]."""
-        for w, bias in zip(values[::2], values[1::2]):
-            length, batch = x.shape.as_list()[:2]
-            hidden = bias.shape.as_list()[0] // 4
-            zeros, no_peephole = tf.zeros([batch, hidden]), tf.zeros([hidden])
-            x = self.operator(
+    def __call__(self, x, values, state):
+        """x [T, B, E] -> h [T, B, H], state."""
+        after = []
+        for w, bias, h, c in zip(values[::2], values[1::2], state[::2], state[1::2]):
+            length, hidden = x.shape.as_list()[0], bias.shape.as_list()[0] // 4
+            no_peephole = tf.zeros([hidden])
+            found = self.operator(
                 seq_len_max=tf.constant(length, tf.int64),  # steps to run
                 x=x,
-                cs_prev=zeros,
-                h_prev=zeros,
+                cs_prev=c,
+                h_prev=h,
                 w=w,
                 wci=no_peephole,
                 wcf=no_peephole,
                 wco=no_peephole,
                 b=bias,
-            ).h  # [T, B, H]
-        return x
+            )
+            x = self.dropped(found.h)  # [T, B, H]
+            after += [found.h[-1], found.cs[-1]]
+        return x, after
 
 
 def build(workload, weights, device, phase):

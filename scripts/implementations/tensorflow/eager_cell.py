@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from .eager_fine_grained import FineGrained
 from .model import Model, Stack
 from .sessions import SESSIONS, raw_ops
 
@@ -20,36 +21,32 @@ class BlockLayout(Stack):
         return super(BlockLayout, self).unpack([swap_gates(value) for value in values])
 
 
-class Cell(BlockLayout):
-    def __call__(self, x, values):
-        """x [T, B, E] -> h [T, B, H]."""
-        batch = x.shape.as_list()[1]
-        xs = tf.unstack(x)  # T of [B, D]
-        for w, bias in zip(values[::2], values[1::2]):
-            hidden = bias.shape.as_list()[0] // 4
-            h = c = tf.zeros([batch, hidden])
-            outputs, no_peephole = [], tf.zeros([hidden])
-            for x_t in xs:
-                h, c = cell(x_t, h, c, w, bias, no_peephole)
-                outputs.append(h)
-            xs = outputs
-        return tf.stack(xs)  # [T, B, H]
+class BlockCell(BlockLayout):
+    """The operator as the step of a style's loop."""
+
+    def cell(self, w, bias):
+        no_peephole = tf.zeros([bias.shape.as_list()[0] // 4])
+
+        def step(x_t, h, c):
+            """x_t [B, D], h and c [B, H] -> new h and c."""
+            found = raw_ops.LSTMBlockCell(
+                x=x_t,
+                cs_prev=c,
+                h_prev=h,
+                w=w,
+                wci=no_peephole,
+                wcf=no_peephole,
+                wco=no_peephole,
+                b=bias,
+                **CELL,
+            )
+            return found.h, found.cs
+
+        return step
 
 
-def cell(x_t, h, c, w, bias, no_peephole):
-    """One step. x_t [B, D], h and c [B, H], w [D + H, 4H], bias [4H], no_peephole [H] -> new h and c."""
-    step = raw_ops.LSTMBlockCell(
-        x=x_t,
-        cs_prev=c,
-        h_prev=h,
-        w=w,
-        wci=no_peephole,
-        wcf=no_peephole,
-        wco=no_peephole,
-        b=bias,
-        **CELL,
-    )
-    return step.h, step.cs
+class Cell(BlockCell, FineGrained):
+    """In a Python loop."""
 
 
 def swap_gates(array):

@@ -20,31 +20,35 @@ class Cudnn(Stack):
     def __init__(self, workload, training):
         parts = [name for name in workload.shapes() if name.endswith((".input", ".recurrent"))]
         self._shapes = [workload.shapes()[name][::-1] for name in parts]  # transposed
-        self._state = [len(self._shapes) // 2, workload.batch, workload.hidden]
         self._direction = "bidirectional" if workload.bidirectional else "unidirectional"
         self._lengths = workload.lengths
         if workload.lengths is None:
             self._lengths = [workload.length] * workload.batch
         self._training = training
 
-    def __call__(self, x, values):
-        """x [T, B, E] -> h [T, B, H]."""
+    def state_shapes(self, workload):
+        """h and c of all layers, or of each direction of those that run both ways."""
+        return [(len(self._shapes) // 2, workload.batch, workload.hidden)] * 2
+
+    def __call__(self, x, values, state):
+        """x [T, B, E] -> h [T, B, H], state."""
         matrices, biases = values
         both = tf.stack([biases, tf.zeros_like(biases)], axis=1)  # [layers, 2, 4H]
-        zeros = tf.zeros(self._state)
-        return raw_ops.CudnnRNNV3(  # version 3: the one that Keras calls
+        found = raw_ops.CudnnRNNV3(  # version 3: the one that Keras calls
             input=x,
-            input_h=zeros,
-            input_c=zeros,
+            input_h=state[0],
+            input_c=state[1],
             params=tf.concat([matrices, tf.reshape(both, [-1])], axis=0),
             sequence_lengths=tf.constant(self._lengths, tf.int32),
             rnn_mode="lstm",
             direction=self._direction,
             is_training=self._training,
-        ).output
+            dropout=self.dropout,  # between layers
+        )
+        return self.dropped(found.output), [found.output_h, found.output_c]
 
-    def both_ways(self, x, values, backwards):
-        return self(x, values)
+    def both_ways(self, x, values, state, backwards):
+        return self(x, values, state)[0]
 
     def pack(self, layers):
         # [D, 4H] transposed and flattened: gate after gate, [H, D] each

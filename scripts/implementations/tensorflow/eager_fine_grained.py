@@ -5,24 +5,29 @@ large GEMM a layer, was slower on a CPU: it writes [T, B, 4H] and reads it again
 layer can start before the layer below has ended.
 """
 
+import functools
+
 import tensorflow as tf
 
 from .model import Model, Stack
 
 
 class FineGrained(Stack):
-    def __call__(self, x, values):
-        """x [T, B, E] -> h [T, B, H]."""
-        batch = x.shape.as_list()[1]
-        xs = tf.unstack(x)  # T of [B, D]
-        for w, bias in zip(values[::2], values[1::2]):
-            h = c = tf.zeros([batch, bias.shape.as_list()[0] // 4])
-            outputs = []
+    def cell(self, w, bias):
+        """A layer's step: x_t, h, c -> new h and c."""
+        return functools.partial(cell, w=w, bias=bias)
+
+    def __call__(self, x, values, state):
+        """x [T, B, E] -> h [T, B, H], state."""
+        xs, after = tf.unstack(x), []  # T of [B, D]
+        for w, bias, h, c in zip(values[::2], values[1::2], state[::2], state[1::2]):
+            step, outputs = self.cell(w, bias), []
             for x_t in xs:
-                h, c = cell(x_t, h, c, w, bias)
-                outputs.append(h)
+                h, c = step(x_t, h, c)
+                outputs.append(self.dropped(h))
             xs = outputs
-        return tf.stack(xs)  # [T, B, H]
+            after += [h, c]
+        return tf.stack(xs), after
 
 
 def cell(x_t, h, c, w, bias):

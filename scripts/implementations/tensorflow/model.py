@@ -27,23 +27,40 @@ from .sessions import configure as configure_sessions
 class Stack(object):
     """A style of computing the LSTM layers.
 
-    `stack(x, values)` maps x [T, B, E] and the packed weights, a list of tensors, to the top
-    layer's h [T, B, H]. Unless a subclass says otherwise, a layer is packed as w [D + H, 4H], the
-    input weights above the recurrent ones, and bias [4H]: one GEMM a step serves the four gates.
+    `stack(x, values, state)` maps x [T, B, E], the packed weights and the state, two lists of tensors, to the
+    top layer's h [T, B, H] and the state after the last step. Unless a subclass says otherwise, a layer is
+    packed as w [D + H, 4H], the input weights above the recurrent ones, and bias [4H]: one GEMM a step serves
+    the four gates; and its state is h and c [B, H].
     """
 
-    def __call__(self, x, values):
+    dropout = 0.0  # of each layer's output
+
+    def __call__(self, x, values, state):
         raise NotImplementedError
 
-    def both_ways(self, x, values, backwards):
+    def state_shapes(self, workload):
+        """The shapes of the tensors of a state."""
+        return [(workload.batch, workload.hidden)] * (2 * workload.layers)
+
+    def dropped(self, x):
+        """x, any shape, with dropout, in training."""
+        if not self.dropout:
+            return x
+        if SESSIONS:
+            return tf.nn.dropout(x, keep_prob=1.0 - self.dropout)
+        return tf.nn.dropout(x, rate=self.dropout)
+
+    def both_ways(self, x, values, state, backwards):
         """The same for layers that run both ways: x [T, B, D] -> h [T, B, 2H], their two outputs side by side.
 
-        values: as of a stack of twice as many layers, forward and reverse in turn; `backwards` reverses
-        the steps of each sequence.
+        values: as of a stack of twice as many layers, forward and reverse in turn; state: zeros; `backwards`
+        reverses the steps of each sequence.
         """
         for first in range(0, len(values), 4):
             forward, reverse = values[first : first + 2], values[first + 2 : first + 4]
-            x = tf.concat([self(x, forward), backwards(self(backwards(x), reverse))], axis=2)
+            h, _ = self(x, forward, state[:2])
+            of_reverse, _ = self(backwards(x), reverse, state[:2])
+            x = tf.concat([h, backwards(of_reverse)], axis=2)
         return x
 
     def pack(self, layers):
@@ -75,9 +92,13 @@ class Model(Runner):
         self._device = device
         self._phase = phase
         self._stack = stack
+        if phase == "training":
+            stack.dropout = workload.dropout
+        self._state_shapes = stack.state_shapes(workload)
         self._prefixes = layer_prefixes(weights)
         self._around = [name for name in weights if not name.startswith("lstm.")]  # the layers
         arrays = [weights[name] for name in self._around] + stack.pack(layer_weights(weights))
+        self._state = []  # carried from batch to batch
         self._session = None
         if function is not None and SESSIONS:
             self._session = Session(workload.threads)
@@ -103,26 +124,30 @@ class Model(Runner):
         if self._phase == "training":
             signature.append((batch[1].shape, batch[1].dtype))
             signature += [((), np.float32) for _ in self._scalars(1)]
+        if self._workload.carried:
+            signature += [(shape, np.float32) for shape in self._state_shapes]
         self._run = compiled(self._run, signature, self._session, function)
         self._settings.update(("tf.function " + key, value) for key, value in function.items())
 
-    def _forward(self, inputs):
-        """inputs int64 [T, B] or float32 [T, B, D] -> logits [T * B, C], or of the last step [B, C]."""
+    def _forward(self, inputs, *state):
+        """inputs int64 [T, B] or float32 [T, B, D], state where one is carried -> logits [T * B, C], or of the
+        last step [B, C], and the state after it."""
         # Each variable is read once: used directly, every time step would run its own read op.
         values = [variable.read_value() for variable in self._variables]
         around, values = dict(zip(self._around, values)), values[len(self._around) :]
         x = tf.gather(around["embedding"], inputs) if "embedding" in around else inputs  # [T, B, D]
+        state = state or [tf.zeros(shape) for shape in self._state_shapes]
         if self._workload.bidirectional:
-            h = self._stack.both_ways(x, values, self._backwards)  # [T, B, 2H]
+            h = self._stack.both_ways(x, values, state, self._backwards)  # [T, B, 2H]
         else:
-            h = self._stack(x, values)  # [T, B, H]
+            h, state = self._stack(self._stack.dropped(x), values, state)  # [T, B, H]
         if self._workload.loss == "ce-last":
             h = h[-1]
         weight = around["projection.weight"]
         logits = tf.matmul(tf.reshape(h, [-1, weight.shape.as_list()[0]]), weight)
         if "projection.bias" in around:
             logits = tf.nn.bias_add(logits, around["projection.bias"])
-        return logits
+        return logits, list(state) if self._workload.carried else []
 
     def _backwards(self, x):
         """x [T, B, D] with the steps of each sequence in reverse; what comes after its end stays."""
@@ -137,7 +162,8 @@ class Model(Runner):
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
                 labels=tf.reshape(targets, [-1]), logits=logits
             )
-            return tf.reduce_mean(losses)
+            mean = tf.reduce_mean(losses)
+            return mean * workload.length if workload.loss == "ce-sum" else mean
         shape = targets.shape.as_list()
         places = np.stack(np.indices(shape), axis=-1).reshape(-1, 2)
         values = tf.cast(tf.reshape(targets, [-1]), tf.int32)
@@ -156,23 +182,30 @@ class Model(Runner):
         )
         return tf.reduce_mean(losses)
 
-    def _train(self, inputs, targets, *scalars):
-        """One update. A batch, the optimizer's scalars of this step -> loss [], gradients as
-        `self._variables`."""
+    def _train(self, inputs, targets, *more):
+        """One update. A batch, the optimizer's scalars of this step, the state where one is carried -> loss [],
+        gradients as `self._variables`, the state after it."""
+        count = len(self._scalars(1))
+        scalars, state = more[:count], more[count:]
         if self._session:
-            loss = self._loss(self._forward(inputs), targets)
+            logits, state = self._forward(inputs, *state)
+            loss = self._loss(logits, targets)
             gradients = tf.gradients(loss, self._variables)
         else:
             with tf.GradientTape() as tape:
-                loss = self._loss(self._forward(inputs), targets)
+                logits, state = self._forward(inputs, *state)
+                loss = self._loss(logits, targets)
             gradients = tape.gradient(loss, self._variables)
         # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
         # gradient descent the same: a framework's row has one form.
         gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        if "clip_norm" in self._workload.optimizer:
+            limit = self._workload.optimizer["clip_norm"]
+            gradients, _ = tf.clip_by_global_norm(gradients, limit)
         # In a session nothing else has an update wait until all that it changes was read.
         with tf.control_dependencies(gradients if self._session else []):
             self._update(gradients, *scalars)
-        return loss, gradients
+        return loss, gradients, state
 
     def _scalars(self, step):
         """What an update needs besides gradients, float32: the step's rate, Adam's epsilon."""
@@ -209,13 +242,24 @@ class Model(Runner):
 
     def step(self, inputs, targets):
         fed = np.asarray if self._session else tf.convert_to_tensor
-        if self._phase == "forward":
-            if self._workload.departure != departures.GRADIENTS_RECORDED:
-                return self._run(fed(inputs))
-            with tf.GradientTape():
-                return self._run(fed(inputs))
-        self._steps += 1
-        return self._run(*map(fed, (inputs, targets, *self._scalars(self._steps))))
+        if self._phase == "training":
+            self._steps += 1
+            given = map(fed, (inputs, targets, *self._scalars(self._steps)))
+            loss, gradients, self._state = self._run(*given, *self._state)
+            return loss, gradients
+        if self._workload.departure != departures.GRADIENTS_RECORDED:
+            return self._output(fed(inputs))
+        with tf.GradientTape():
+            return self._output(fed(inputs))
+
+    def _output(self, inputs):
+        logits, self._state = self._run(inputs, *self._state)
+        return logits
+
+    def reset(self):
+        zeros = [np.zeros(shape, np.float32) for shape in self._state_shapes]
+        # A session takes host arrays only, and gives its state as such: the tutorial fed it back likewise.
+        self._state = zeros if self._session else [tf.constant(each) for each in zeros]
 
     def on_device(self, inputs, targets):
         batch = tf.convert_to_tensor(inputs), tf.convert_to_tensor(targets)
