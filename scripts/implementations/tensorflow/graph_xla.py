@@ -16,7 +16,7 @@ class CompiledInside(Model):
     def _forward(self, inputs):
         if self._phase == "training":
             return super(CompiledInside, self)._forward(inputs)
-        return tf.xla.experimental.compile(super(CompiledInside, self)._forward, [inputs])[0]
+        return tf.xla.experimental.compile(super(CompiledInside, self)._forward, [inputs])
 
     def _train(self, *given):
         return tf.xla.experimental.compile(super(CompiledInside, self)._train, list(given))
