@@ -57,7 +57,8 @@ class Runner(object):
         forward: {"output": logits [T, B, C]; [B, C], those of the last step, where the loss is `ce-last`; h
         [T, B, H] where the workload has bare layers}; anything after a sequence's end (`workload.lengths`)
         training: {"loss": float, "gradients": {name: array}}, in the canonical layout, the
-        gradients being those that this step's update used: clipped, where the optimizer has `clip_norm`.
+        gradients being those that this step's update used: clipped, where the optimizer has `clip_norm`. The check
+        compares their directions and, less strictly, their norm.
         """
         raise NotImplementedError
 

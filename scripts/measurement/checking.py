@@ -13,6 +13,9 @@ import numpy as np
 
 from measurement import reference, timing
 
+# Of the norm that clipped gradients have. PyTorch's own norm adds up float32 in float32 on a CPU: at 2 million weights
+# it was 7e-4 short, at 50 million 2e-3, and with 1.3 5e-3 (github.com/pytorch/pytorch/issues/68326).
+CLIP_TOLERANCE = 1e-2
 DROPOUT_STEPS = 8
 DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off
 
@@ -72,7 +75,7 @@ def check_training(runner, workload, batches, weights, state):
         loss, gradients = reference.loss_and_gradients(
             before, inputs, targets, workload.loss, workload.lengths, state
         )
-        gradients = reference.clipped(gradients, workload.optimizer.get("clip_norm"))
+        gradients = _clipped(errors, "clip", gradients, found["gradients"], workload)
         expected = exact.update(before, found["gradients"])
         _note(errors, "loss", relative_error(found["loss"], loss))
         for name in weights:
@@ -119,7 +122,7 @@ def check_dropout(runner, workload, found, tolerance):
         loss, gradients = reference.loss_and_gradients(
             before, inputs, targets, workload.loss, None, state, masks
         )
-        gradients = reference.clipped(gradients, workload.optimizer.get("clip_norm"))
+        gradients = _clipped(errors, "dropout:clip", gradients, one["gradients"], workload)
         _note(errors, "dropout:loss", relative_error(one["loss"], loss))
         for name, expected in gradients.items():
             error = relative_error(one["gradients"][name], expected)
@@ -147,6 +150,17 @@ def _batches(runner, workload, state, steps):
     return itertools.islice(timing.batches(workload, reset), steps)
 
 
+def _clipped(errors, name, gradients, found, workload):
+    """The reference's gradients, clipped where the workload says so. The norm of those found is then an error of its
+    own, and it is the norm of what they are compared with: an imprecise one makes a factor that all have in common."""
+    if "clip_norm" not in workload.optimizer:
+        return gradients
+    norm = reference.norm(gradients)
+    reached = reference.norm(reference.float64(found))
+    _note(errors, name, relative_error(reached, min(norm, workload.optimizer["clip_norm"])))
+    return {name: gradient * (reached / norm) for name, gradient in gradients.items()}
+
+
 def _note(errors, name, error):
     errors[name] = max(errors.get(name, 0.0), error)
 
@@ -162,7 +176,8 @@ def check(runner, workload, weights, phase, tolerance, steps):
 
 def verdict(errors, tolerance):
     """{"status", "reason", "errors", "gradient_error"} that errors by name come to."""
-    wrong = {name: error for name, error in errors.items() if not error <= tolerance}
+    limits = {name: CLIP_TOLERANCE if name.endswith("clip") else tolerance for name in errors}
+    wrong = {name: error for name, error in errors.items() if not error <= limits[name]}
     gradients = [error for name, error in errors.items() if "gradient:" in name]
     result = {
         "status": "incorrect" if wrong else "ok",
@@ -175,7 +190,7 @@ def verdict(errors, tolerance):
         result["reason"] = "%s is off by %.2g from the float64 reference (tolerance %.0e); %s" % (
             worst,
             wrong[worst],
-            tolerance,
+            limits[worst],
             "%d of %d quantities are wrong" % (len(wrong), len(errors)),
         )
     return result

@@ -236,13 +236,18 @@ def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None, state=
     return value, gradients
 
 
+def norm(gradients):
+    """The Euclidean norm over the elements of all gradients, {name: float64 array}."""
+    return np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
+
+
 def clipped(gradients, limit):
     """All gradients times limit / norm, where the norm over the elements of all of them is above the limit
     (Pascanu et al. 2013, algorithm 1); as they are where there is no limit."""
     if limit is None:
         return gradients
-    norm = np.sqrt(sum(np.sum(gradient**2) for gradient in gradients.values()))
-    return {name: gradient * min(1.0, limit / norm) for name, gradient in gradients.items()}
+    factor = min(1.0, limit / norm(gradients))
+    return {name: gradient * factor for name, gradient in gradients.items()}
 
 
 class GradientDescent(object):

@@ -183,8 +183,35 @@ def test_gradients_that_are_not_clipped(tmp_path: Path) -> None:
     tiny.write_corpus(tmp_path)
     work = tiny.workload(tmp_path, **tiny.CARRIED)
     found = verdict(Unclipped(work, work.weights(), "cpu", "training"), work, "training")
-    wrong = {name.split(":")[0] for name, error in found["errors"].items() if error > TOLERANCE}
-    assert wrong == {"gradient"}  # the update follows from them
+    assert found["status"] == "incorrect"
+    assert [name for name, error in found["errors"].items() if error > TOLERANCE] == ["clip"]
+
+
+@pytest.mark.parametrize(("factor", "status"), [(1.005, "ok"), (1.02, "incorrect")])
+def test_a_norm_that_is_a_little_off(tmp_path: Path, factor: float, status: str) -> None:
+    """As PyTorch's is on a CPU: a factor that all gradients have in common."""
+
+    class Imprecise(Model):
+        def altered(self, found: dict) -> dict:
+            return {name: value * factor ** (name != "loss") for name, value in found.items()}
+
+    tiny.write_corpus(tmp_path)
+    work = tiny.workload(tmp_path, **tiny.CARRIED)
+    found = verdict(Imprecise(work, work.weights(), "cpu", "training"), work, "training")
+    assert found["status"] == status
+    assert found["errors"]["clip"] == pytest.approx(factor - 1, rel=1e-3)
+    assert found["gradient_error"] < 1e-6
+
+
+def test_a_gradient_left_out_of_the_clipping(tmp_path: Path) -> None:
+    class Partly(Model):
+        def altered(self, found: dict) -> dict:
+            return dict(found, embedding=found["embedding"] * 1.001)
+
+    tiny.write_corpus(tmp_path)
+    work = tiny.workload(tmp_path, **tiny.CARRIED)
+    found = verdict(Partly(work, work.weights(), "cpu", "training"), work, "training")
+    assert found["reason"].startswith("gradient:embedding is off by 0.00")
 
 
 class Dropping(Model):
