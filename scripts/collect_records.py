@@ -13,7 +13,15 @@ import pandas as pd
 import matrix
 from matrix import Cell
 from measurement.record import read_json, write_json
-from reporting import claims, consistency, estimates, relations, results, tradeoff
+from reporting import (
+    claims,
+    configurations,
+    consistency,
+    estimates,
+    relations,
+    results,
+    tradeoff,
+)
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
 
@@ -21,9 +29,11 @@ COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
     *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
-    *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "import_s"),
-    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "output_error"),
+    *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "words_per_s", "import_s"),
+    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
+    *("output_error", "clip_error", "dropout_shares"),
     *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
+    *relations.SPEEDUP,
     *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "records", "published_wall_s", "published_elapsed_s"),
@@ -41,14 +51,18 @@ def row(cell: Cell, records: list[dict]) -> dict:
         "reason": bad[0]["reason"] if bad else "",
         "processes": len(good),
     }
-    errors = records[0].get("check", {}).get("errors") or {}
-    found["output_error"] = errors.get("output")
-    found["gradient_error"] = records[0].get("check", {}).get("gradient_error")
+    check = records[0].get("check", {})
+    errors = check.get("errors") or {}
+    found |= {"output_error": errors.get("output"), "gradient_error": check.get("gradient_error")}
+    found |= {"clip_error": errors.get("clip"), "dropout_shares": check.get("dropout")}
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
         found["framework_version"] = good[0]["framework"]["framework_version"]
-        found |= estimates.cell(good, good[0]["benchmark"]["batch"])
+        benchmark = good[0]["benchmark"]
+        found |= estimates.cell(good, benchmark["batch"])
+        if "vocabulary" in benchmark:
+            found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
         if cell.phase == "forward":
-            operations = tradeoff.flops(good[0]["benchmark"])
+            operations = tradeoff.flops(benchmark)
             found["gflops"] = operations / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
@@ -208,6 +222,10 @@ def main() -> None:
     }
     table = relations.relate_to_baseline(relations.relate(table), baselines)
     table = tradeoff.ceilings(table)
+    documents = {name: matrix.document(name) for name in config["documents"]}
+    over = {name: d["speedup_over"] for name, d in documents.items() if "speedup_over" in d}
+    compared = {name: d["compared"] for name, d in documents.items() if "compared" in d}
+    table = relations.speed_up(table, over)
     followed = table[~table["benchmark"].isin(baselines)]  # the protocol, no departure from it
     ratios = relations.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
@@ -231,6 +249,10 @@ def main() -> None:
             ],
             "devices": results.devices(config),
             "ratios": ratios,
+            "frameworks": relations.frameworks(table, compared),
+            "configurations": [
+                entry for name in documents for entry in configurations.explained(name, table)
+            ],
             "then_and_now": relations.then_and_now(table),
             "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),
             "break_even": tradeoff.break_even(followed),

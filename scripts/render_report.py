@@ -41,6 +41,11 @@ def seconds(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{value:.2f}" if value < 10 else f"{value:.0f}"
 
 
+def whole(value: float | None) -> str:
+    """A rate without decimals, thousands apart."""
+    return "–" if pd.isna(value) else f"{value:,.0f}"
+
+
 def percent(value: float | None) -> str:
     return "–" if pd.isna(value) else f"{100 * value:.0f} %"
 
@@ -182,6 +187,7 @@ def main() -> None:
         "milliseconds": milliseconds,
         "seconds": seconds,
         "percent": percent,
+        "whole": whole,
     }
 
     def write(name: str, **values) -> None:
@@ -203,7 +209,7 @@ def main() -> None:
             labels=called,
             **{
                 key: [entry for entry in context[key] if entry["document"] == name]
-                for key in ("ratios", "overheads", "break_even")
+                for key in ("ratios", "overheads", "break_even", "frameworks", "configurations")
             },
             then_and_now=[
                 found

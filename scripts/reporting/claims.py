@@ -25,6 +25,7 @@ LEAST_SIZES = 3  # fewer show no line
 # Measured quantities: columns of cells.csv. Kernels are scheduled and built once, which gives no interval.
 MEASURED = {
     "wall_s": "wall_median_s",
+    "words_per_s": "words_per_s",
     "schedule_s": "kernel_schedule_s",
     "build_s": "kernel_build_s",
 }
@@ -86,8 +87,13 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
         for quantity, column in MEASURED.items():
             if pd.notna(value := row[column]):
                 cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
-                times = (tuple(row["process_medians_s"]),) if quantity == "wall_s" else ()
-                found[cell] = Number(value, value, value, f"{value:.4g}", of=times)
+                times = (tuple(row["process_medians_s"]),)
+                if quantity in RATES:
+                    value *= row["wall_s"] / row["wall_median_s"]  # of the median batch
+                    made = {"to": times}
+                else:
+                    made = {"of": times} if quantity == "wall_s" else {}
+                found[cell] = Number(value, value, value, f"{value:.4g}", **made)
     return found
 
 

@@ -10,7 +10,7 @@ noise, 95 % percentile intervals of the median contained it in 74 to 76 % of cas
 94 % with five; t intervals in 94 to 98 % with three, five and ten.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -182,13 +182,29 @@ def flags(records: Sequence[dict]) -> list[str]:
     return sorted(found)
 
 
+def utilisation(record: dict) -> float | None:
+    """Share of the timed batches' time in which the device was busy: a GPU's as it says itself when they end, of its
+    last second or less; of the CPU threads given to a process, its CPU time. None where unknown."""
+    if record["identity"]["device"] == "gpu":
+        percent = (record.get("gpu", {}).get("after") or {}).get("utilisation_percent")
+        return None if percent is None else percent / 100
+    reading = record["interference"]
+    return reading["own_cpu_s"] / (reading["wall_s"] * record["threads"])
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    """Of those that are known; None if none is."""
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
 def cell(records: Sequence[dict], batch: int) -> dict:
     """The numbers of one cell from the `ok` records of its processes.
 
     wall_s is the document's metric, the average time of one batch; over processes, the median of their
     averages; wall_median_s that of their medians (process_medians_s), which a disturbed batch does not move and by
     which cells are compared; wall_std_s, wall_min_s and wall_max_s are those of all samples together. elapsed_s is that
-    of all timed batches of one process, sequences_per_s = batch / wall_s.
+    of all timed batches of one process, sequences_per_s = batch / wall_s. The others are medians over processes.
     """
     processes = [record["samples"] for record in records]
     wall = float(np.median([np.mean(samples) for samples in processes]))
@@ -201,8 +217,7 @@ def cell(records: Sequence[dict], batch: int) -> dict:
             for key in path:
                 record = record[key]
             values.append(record)
-        known = [value for value in values if value is not None]
-        return float(np.median(known)) if known else None
+        return _median(values)
 
     return {
         "batches": batches,
@@ -222,6 +237,7 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "first_step_s": middle("setup", "first_step_s"),
         "peak_memory_bytes": middle("memory", "process_peak_bytes"),
         "device_peak_bytes": middle("memory", "device_peak_bytes"),
+        "utilisation": _median(map(utilisation, records)),
         "flags": " ".join(flags(records)),
     }
 

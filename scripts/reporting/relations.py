@@ -1,4 +1,4 @@
-"""How the cells of a table compare with each other: libraries, ceilings, baselines, then and now. Only cells of one
+"""How the cells of a table compare with each other: libraries, ceilings, baselines, frameworks, then and now. Only cells of one
 machine are compared."""
 
 import pandas as pd
@@ -14,6 +14,8 @@ RELATIONS = {
     "ratio_to_peak": ["tvm/fma-peak"],
 }
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
+
+SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 
 
 def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
@@ -49,6 +51,41 @@ def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.Dat
     found = ratios(joined, "process_medians_s", "others")
     table[BASELINE] = found[["ratio", "low", "high"]].astype(float).to_numpy()
     return table
+
+
+def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
+    """Add how many times as fast each cell is, with the interval, as that of the implementation that its document
+    compares with ({document: implementation}), in environments of one generation; nothing where there is none."""
+    key = ["document", "machine", "benchmark", "phase", "device", "generation"]
+    cells = table.assign(generation=table["environment"].map(matrix.generation))
+    compared = cells["implementation"] == cells["document"].map(over)
+    others = cells[compared].rename(columns={"process_medians_s": "others"})[[*key, "others"]]
+    joined = cells.merge(others, on=key, how="left")
+    found = ratios(joined, "others", "process_medians_s")
+    table[SPEEDUP] = found[["ratio", "low", "high"]].astype(float).to_numpy()
+    return table
+
+
+def frameworks(table: pd.DataFrame, compared: dict[str, list[dict]]) -> list[dict]:
+    """One framework's cell over another's, of the pairs that documents compare ({document: [{"of", "to"}]}), where both
+    were measured in environments of one generation.
+
+    [{"document", "machine", "benchmark", "phase", "device", "generation"; "implementation", "environment" and
+    "wall_median_s", each followed by `_of` and by `_to`; "ratio", "low", "high", "verdict" as in estimates.ratio}]
+    """
+    key = ["document", "machine", "benchmark", "phase", "device", "generation"]
+    shown = ["implementation", "environment", "wall_median_s", "process_medians_s"]
+    measured = table[table["status"] == "ok"]
+    cells = measured.assign(generation=measured["environment"].map(matrix.generation))
+    found = []
+    for name, pairs in compared.items():
+        own = cells[cells["document"] == name][[*key, *shown]]
+        for pair in pairs:
+            of, to = (own[own["implementation"] == pair[side]] for side in ("of", "to"))
+            both = of.merge(to, on=key, suffixes=("_of", "_to"))
+            times = ["process_medians_s_of", "process_medians_s_to"]
+            found += both.join(ratios(both, *times)).drop(columns=times).to_dict("records")
+    return found
 
 
 def then_and_now(table: pd.DataFrame) -> list[dict]:
