@@ -139,7 +139,8 @@ def cell(implementation: str, environment: str, machine: str, wall_s: float, **m
     row |= {"environment": environment, "phase": "training", "device": "cpu", "status": "ok"}
     row |= {"machine": machine, "wall_median_s": wall_s}
     row |= {"process_medians_s": [0.98 * wall_s, wall_s, 1.02 * wall_s]}
-    return row | {"kernel_schedule_s": math.nan, "kernel_build_s": math.nan} | more
+    without = dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"], math.nan)
+    return row | without | more
 
 
 def test_measured_numbers_by_generation_and_machine() -> None:
@@ -250,3 +251,26 @@ def test_sizes_are_those_of_the_benchmarks(claim: dict) -> None:
     benchmarks = matrix.document(claim["document"])["benchmarks"]
     sizes = {name: benchmarks[name][key] for name in claim["linear"]["in"]}
     assert sizes == claim["linear"]["in"]
+
+
+@pytest.mark.parametrize(
+    ("slow", "verdict", "figures"),
+    [(1.0, HOLDS, "2000 / 500 = 4.00 [3.65, 4.38]"), (0.49, FAILS, "2000 / 1020 = 1.96")],
+)
+def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> None:
+    """More is faster: the interval is that of the times, the other way round."""
+    rows = [
+        # words_per_s is of the average batch
+        cell(name, "x", "one", wall_s, words_per_s=500 / (1.1 * wall_s))
+        | {"wall_s": 1.1 * wall_s}
+        | {"process_medians_s": [0.96 * wall_s, wall_s, 1.04 * wall_s]}
+        for name, wall_s in (("x/a", 0.25), ("x/b", slow))
+    ]
+    claim = HEAD | {
+        "for": {"phase": "training", "device": "cpu", "quantity": "words_per_s"},
+        "ratios": {"a to b": {"of": {"implementation": "x/a"}, "to": {"implementation": "x/b"}}},
+        "above": 2.2,
+    }
+    found = claims.decide(claim, claims.of_cells(pd.DataFrame(rows)))
+    assert found["verdict"] == verdict, found
+    assert found["cases"][0]["figures"].startswith(figures)

@@ -339,3 +339,22 @@ def test_few_cells_are_judged_by_their_own_noise() -> None:
 
 def test_no_cell_in_common() -> None:
     assert estimates.changes({}, {}, relevant=0.05).empty
+
+
+@pytest.mark.parametrize(
+    ("device", "gpu", "expected"),
+    [
+        ("cpu", None, 0.75),
+        ("gpu", {"after": {"utilisation_percent": 83.0}}, 0.83),
+        ("gpu", {"after": {"utilisation_percent": None}}, None),
+        ("gpu", {"after": None}, None),
+        ("gpu", None, None),
+    ],
+)
+def test_utilisation(device: str, gpu: dict | None, expected: float | None) -> None:
+    record = {
+        "identity": {"device": device},
+        "interference": {"wall_s": 10.0, "own_cpu_s": 30.0},
+        "threads": 4,
+    } | ({"gpu": gpu} if gpu else {})
+    assert estimates.utilisation(record) == expected

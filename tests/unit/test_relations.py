@@ -59,3 +59,31 @@ def test_today_s_libraries_are_what_others_are_compared_with() -> None:
         ("tvm/untuned", "tvm", 4.0),
     )
     assert relations.relate(table)["ratio_to_torch"].tolist() == [1.0, 0.5, 2.0]
+
+
+def test_speed_ups_are_within_a_generation() -> None:
+    table = cells(
+        *(("pytorch/fused", "pytorch", 2.0), ("pytorch/fused", "pytorch-2019", 4.0)),
+        *(("tensorflow/graph-unrolled", "tensorflow", 6.0), ("tvm/untuned", "tvm", None)),
+        ("tensorflow/graph-unrolled", "tensorflow-2018", 5.0),
+    )
+    found = relations.speed_up(table, {"d": "tensorflow/graph-unrolled"})
+    assert found["speedup"][[0, 2, 4]].tolist() == [3.0, 1.0, 1.0]
+    assert found["speedup"][[1, 3]].isna().all()  # 2019 has none to compare with; tvm has no time
+    assert 2.6 < found["speedup_low"][0] < 3 < found["speedup_high"][0] < 3.4
+    assert relations.speed_up(table, {})[relations.SPEEDUP].isna().all(axis=None)
+
+
+def test_frameworks_are_compared_where_both_were_measured() -> None:
+    table = cells(
+        *(("pytorch/fused", "pytorch", 2.0), ("pytorch/fused", "pytorch-2019", 4.0)),
+        *(
+            ("tensorflow/graph-block", "tensorflow", 1.0),
+            ("tensorflow/graph-block", "x-2019", None),
+        ),
+    )
+    pair = {"of": "pytorch/fused", "to": "tensorflow/graph-block"}
+    (found,) = relations.frameworks(table, {"d": [pair], "other": [pair]})
+    assert (found["generation"], found["environment_of"]) == ("now", "pytorch")
+    assert (found["ratio"], found["verdict"]) == (2.0, "slower")
+    assert (found["wall_median_s_of"], found["wall_median_s_to"]) == (2.0, 1.0)

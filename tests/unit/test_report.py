@@ -373,6 +373,58 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "not run under this configuration" in drawn
 
 
+def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document's table, the two frameworks and every configuration; published numbers stand beside."""
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        record["interference"]["own_cpu_s"] = 1.5  # of one second on two threads
+        record["check"]["errors"]["clip"] = 7e-4
+        if "dropout" in record["benchmark"]:
+            record["check"]["dropout"] = [0.651, 0.652, 0.653]
+        if cell.implementation == "tensorflow/graph-cell":
+            record["samples"] = [seconds / 2 for seconds in record["samples"]]
+        if cell.implementation.endswith("cudnn"):
+            hand_made.bad("unsupported", "cuDNN runs on NVIDIA GPUs only")(record)
+
+    document = "cudnn-lstm-ptb"
+    hand_made.project(tmp_path, change, processes=3, document=document)
+    shown = ["ptb-small", "ptb-large", "ptb-word-lm"]
+    hand_made.collect(tmp_path, monkeypatch, processes=3, document=document, benchmarks=shown)
+    hand_made.render(tmp_path, monkeypatch)
+    table = pd.read_csv("results/cells.csv").set_index(
+        ["benchmark", "implementation", "environment", "device"]
+    )
+    cell = Cell("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
+    wall_s = hand_made.wall_s(cell, 2, document) / 2
+    own = table.loc[cell.benchmark, cell.implementation, cell.environment, "cpu"]
+    assert own.words_per_s == pytest.approx(20 * 35 / wall_s)
+    assert (own.utilisation, own.clip_error) == (0.75, 7e-4)
+    assert own.speedup == pytest.approx(2, rel=0.1)
+    assert own.speedup_low < own.speedup < own.speedup_high
+
+    page = Path("results/report/cudnn-lstm-ptb.md").read_text()
+    assert_whole_tables(page)
+    found = {(row[0], row[2]): row for row in rows(page) if len(row) == 8 and row[1] == "CPU"}
+    own = found["LSTMBlockCell", "tensorflow-2018"]
+    assert own[3] == "17,000 (1.1)"
+    assert own[6].startswith(f"{20 * 35 / wall_s:,.0f} (2.") or "(1.9" in own[6]
+    assert own[5] == "*not-run*" and found["CudnnLSTM", "tensorflow"][4] == "*unsupported*"
+    (pair,) = [
+        row
+        for row in rows(page)
+        if row[0] == "ptb-word-lm" and row[1] == "CPU" and row[2].endswith(", pytorch")
+    ]
+    assert re.match(r"[01]\.\d+ \[", pair[6])
+    explained = {
+        row[0]: row for row in rows(page) if row[0].startswith("ptb-") and row[1] in ("400", "700")
+    }
+    assert explained["ptb-small"][4] == "12.500 ms (4 %)"
+    assert explained["ptb-large"][6] == "5,833 words/s (15 %)"
+    dropped = [row for row in rows(page) if row[-1] == "0.651, 0.652, 0.653"]
+    assert {row[-2] for row in dropped} == {"7.0e-04"} and len(dropped) == 2 * 13
+    assert "5.5 to 9.6 times" in page and "stand-in" not in page
+
+
 def damage(text: str) -> list[tuple[str, str]]:
     """Damaged forms of a good record, and what must be said of each."""
     good = json.loads(text)
