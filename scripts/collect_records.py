@@ -113,7 +113,8 @@ def about(groups: Iterable[list[dict]]) -> dict:
             libraries = {key: framework["build"].get(key) for key in ("cuda", "cudnn")}
             settings_of[identity["environment"], "gpu"].append(framework["settings"] | libraries)
         if record["corpus"]:
-            corpus = record["corpus"] | {"windows": record.get("windows", corpus.get("windows"))}
+            windows = record.get("windows") or corpus.get("windows")  # carried states need none
+            corpus = record["corpus"] | {"windows": windows}
         threads.add(record["threads"])
     return {
         "machines": machines,

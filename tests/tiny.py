@@ -46,6 +46,8 @@ CLASSIFIERS = {
     "both-ways": CLASSIFIER,
     "ctc": dict(CLASSIFIER, loss="ctc", shortest=6, labels=3),
 }
+# With dropout too; wide enough to tell its rate.
+DROPPING = dict(CARRIED, dropout=0.35, embedding=64, hidden=64)
 
 
 def write_corpus(folder, tokens=200):

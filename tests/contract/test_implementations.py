@@ -12,6 +12,7 @@ import pytest
 
 import environments
 import matrix
+from tests import tiny
 
 CASES = [
     (environment, entry["implementation"])
@@ -52,6 +53,15 @@ CLASSIFYING = [
     if matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
     and environment in matrix.environments(matrix.implementation(name), benchmark)
 ]
+# Document 004's, one for all: they differ in sizes.
+DROPPING = json.dumps(tiny.DROPPING)
+CARRYING = [
+    (environment, name)
+    for environment, name in CASES
+    if matrix.takes_part(matrix.implementation(name)["benchmarks"], "ptb-medium")
+    and environment in matrix.environments(matrix.implementation(name), "ptb-medium")
+]
+FORGETFUL = f"tests.contract.planted_forgetful {json.dumps(tiny.CARRIED)}"
 FORWARD_ONLY = {"ceiling", "library"}  # families
 GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
 # What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
@@ -106,6 +116,8 @@ def verdicts(environment: str) -> dict:
     departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
     names += sorted(departing)
     names += [f"{name} {kind}" for where, name, kind in CLASSIFYING if where == environment]
+    names += [f"{name} {DROPPING}" for where, name in CARRYING if where == environment]
+    names += [FORGETFUL] if environment.startswith("pytorch") else []
     names += [
         f"tests.contract.planted_{error} {kind}"
         for error in PLANTED.get(environment, [])
@@ -175,6 +187,52 @@ def test_classifiers_agree_with_the_reference(
     else:
         assert found["status"] == "ok", found["reason"]
         assert within_rounding(found["errors"])
+
+
+@pytest.mark.parametrize(("environment", "implementation"), CARRYING)
+def test_carried_state_clipping_and_dropout(environment: str, implementation: str) -> None:
+    for phase, found in verdicts(environment)[f"{implementation} {DROPPING}"].items():
+        if matrix.implementation(implementation)["family"] in GPU_ONLY:
+            assert found["status"] == "unsupported" and "GPU" in found["reason"]
+            continue
+        assert found["status"] == "ok", (phase, found["reason"])
+        errors = found["errors"]
+        assert max(errors.values()) < 1e-5, phase
+        if phase == "training":
+            assert {"clip", "dropout:clip", "dropout:loss"} < errors.keys()
+            assert len(found["dropout"]) == tiny.BENCHMARK["layers"] + 1
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "pytorch-2019"])
+def test_forgotten_state_closes_the_gate(environment: str) -> None:
+    for phase, found in verdicts(environment)[FORGETFUL].items():
+        assert found["status"] == "incorrect", phase
+        assert max(found["errors"].values()) > 1e-3, phase
+
+
+def test_a_style_that_carries_no_state_says_so() -> None:
+    name = f"pytorch/fine-grained {json.dumps(tiny.CARRIED)}"
+    for found in run("pytorch", "run_contract.py", name)[name].values():
+        assert found["status"] == "unsupported" and "zero state" in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "with_lengths"),
+    [
+        ("tensorflow", {"CudnnRNNV3"}),
+        ("tensorflow-2019", {"CudnnRNNV3"}),
+        ("tensorflow-2018", set()),
+    ],
+)
+def test_caveats_of_cudnn(environment: str, with_lengths: set[str]) -> None:
+    """Document 004's, as its page has them: lengths are what a later operator takes; normalisation is what none does."""
+    operators = run(environment, "run_cudnn_operators.py")
+    assert {
+        name for name, takes in operators.items() if "sequence_lengths" in takes
+    } == with_lengths
+    taken = {each for takes in operators.values() for each in takes}
+    assert "dropout" in taken  # these are the names
+    assert not {each for each in taken if "norm" in each or each in ("gamma", "beta", "scale")}
 
 
 @pytest.mark.parametrize("kind", TINY.values())
