@@ -279,13 +279,14 @@ def by_document(
         if machine:
             measured.setdefault((when, machine), {})[name] = of_cells(rows)
     first = next(iter(cells["machine"]), "")
+    printed = {path: published.numbers([path]) for path in matrix.published_files("*")}
     found = {}
     for claim in claims:
         name = claim["document"]
         paths = matrix.published_files(f"{name}*")
         paths.sort(key=lambda path: not path.endswith(f"-{name}.csv"))  # its own first
         verdicts = {
-            number_of(path): decide_published(claim, published.numbers([path]), contradictions)
+            number_of(path): decide_published(claim, printed[path], contradictions)
             for path in paths
         }
         for (when, machine), documents in measured.items():

@@ -116,8 +116,8 @@ def summary(table: pd.DataFrame) -> list[dict]:
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
     keys = ["document", "machine", "implementation", "environment", "device", "group"]
     found = []
-    grouped = forward.assign(group=forward["benchmark"].str.split("-").str[0])
-    for names, rows in grouped.groupby(keys, sort=False):
+    forward = forward.assign(group=forward["benchmark"].str.split("-").str[0])
+    for names, rows in forward[[*keys, "benchmark", *RELATIONS]].groupby(keys, sort=False):
         entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
         for column in RELATIONS:
             if (known := rows.dropna(subset=[column])).empty:

@@ -14,6 +14,8 @@ QUIET = {"wall_s": 10.0, "own_cpu_s": 19.0, "other_cpu_s": 0.1, "steal_s": 0.0}
 def process(samples: list[float], first_step: float = 1.0, **changes: object) -> dict:
     """A record of one process with what the estimates read."""
     record = {
+        "identity": {"device": "cpu"},
+        "threads": 2,
         "samples": samples,
         "setup": {"import_s": 0.5, "build_s": 0.25, "first_step_s": first_step},
         "memory": {"process_peak_bytes": 1000, "device_peak_bytes": None},
