@@ -6,7 +6,7 @@ import matrix
 from reporting import published, tradeoff
 
 P40_FLOPS = 12e12  # a second, single precision: NVIDIA's data sheet of the Tesla P40, which document 004 used
-AT_HOME = "now"  # the generation whose speed-ups are held against the published ones
+NOW = "now"  # the generation whose speed-ups are held against the published ones
 
 
 def explained(document: str, table: pd.DataFrame) -> list[dict]:
@@ -62,7 +62,7 @@ def _factor(rates: list[dict], walls: list[dict]) -> float | None:
 def _speedups(numbers: pd.DataFrame, cells: pd.DataFrame) -> list[dict]:
     """Where the interval of a measured speed-up, or the value alone, meets that of the published one's rounding."""
     measured = cells[
-        cells["speedup"].notna() & (cells["environment"].map(matrix.generation) == AT_HOME)
+        cells["speedup"].notna() & (cells["environment"].map(matrix.generation) == NOW)
     ]
     found = []
     for number in _of(numbers, "speedup"):

@@ -11,6 +11,7 @@ import pytest
 
 import matrix
 from matrix import Cell
+from measurement.record import read_json
 from tests.unit import hand_made
 
 REASONS = {
@@ -197,7 +198,7 @@ def test_records_are_packed(folder: Path, table: pd.DataFrame) -> None:
     with zipfile.ZipFile(folder / "results" / "records.zip") as packed:
         names = packed.namelist()
         for name in names:
-            assert packed.read(name) == (folder / "results" / name).read_bytes()
+            assert json.loads(packed.read(name)) == read_json(str(folder / "results" / name))
     assert len(names) == len(table[table["device"] == "cpu"])
 
 

@@ -12,7 +12,7 @@ from tests import scale
 from .conftest import make_project
 
 CELLS_OF_BENCHMARK = 4  # two implementations, two phases
-FEW, MANY = 20, 60  # benchmarks
+FEW, MANY = 10, 30  # benchmarks
 PROCESSES = 3  # with fewer there is no checkpoint
 TOLERANCE = 1.1
 
