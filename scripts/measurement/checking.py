@@ -14,7 +14,8 @@ import numpy as np
 from measurement import reference, timing
 
 # Of the norm that clipped gradients have. PyTorch's own norm adds up float32 in float32 on a CPU: at 2 million weights
-# it was 7e-4 short, at 50 million 2e-3, and with 1.3 5e-3 (github.com/pytorch/pytorch/issues/68326).
+# it was 7e-4 short, at 50 million 2e-3, and with 1.3 5e-3 (github.com/pytorch/pytorch/issues/68326); TensorFlow 1.8's
+# 3e-4 at 20 million.
 CLIP_TOLERANCE = 1e-2
 DROPOUT_STEPS = 4
 DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off

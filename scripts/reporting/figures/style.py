@@ -58,9 +58,7 @@ def save(figure: plt.Figure, stem: Path) -> None:
     """Write a figure as SVG and PNG, without a date, so that equal figures are equal files."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
-    figure.set_layout_engine(
-        "none"
-    )  # laid out already; to do it again takes as long as all drawing
+    figure.set_layout_engine("none")  # it is laid out: again would take as long as drawing
     figure.savefig(stem.with_suffix(".png"), dpi=150)
     plt.close(figure)
 
