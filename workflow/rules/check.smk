@@ -7,9 +7,13 @@ rule note_sources:
         measuring_files,
     output:
         "results/sources/{framework}/{style}.txt",
+    log:
+        "results/logs/sources/{framework}/{style}.txt",
     localrule: True
+    conda:
+        lambda w: environment("report")["conda"]
     shell:
-        "cksum {input} > {output}"
+        "cksum {input} > {output} 2> {log}"
 
 
 rule check_implementation:
