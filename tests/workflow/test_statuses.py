@@ -112,7 +112,7 @@ def test_timing_runs_alone(finished: Project) -> None:
     logged = [json.loads(file.read_text()) for file in files]
     jobs = list({job["job_hash"]: job for job in logged}.values())  # one file an output
     timed = [job for job in jobs if job["rule"] == "time_cell"]
-    assert len(timed) == 4 and len(jobs) == 16
+    assert len(timed) == 4 and len(jobs) == 18
     for clock in timed:
         assert [job["rule"] for job in jobs if overlap(job, clock)] == ["time_cell"]  # itself
     checks = [job for job in jobs if job["rule"] == "check_implementation"]
