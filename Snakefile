@@ -16,6 +16,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/tuning.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/timing.smk"
+include: "workflow/rules/training.smk"
 include: "workflow/rules/report.smk"
 
 

@@ -1,6 +1,7 @@
 """All records into one tidy table, a row a cell, and the context that the reports print beside it."""
 
 import argparse
+import itertools
 import json
 import sys
 import zipfile
@@ -21,6 +22,7 @@ from reporting import (
     relations,
     results,
     tradeoff,
+    training,
 )
 from reporting.published import KEY as CELL_KEY
 from reporting.published import by_cell
@@ -185,18 +187,40 @@ def rows(
             yield {"document": name, "machine": machine, **found}
 
 
-def pack(here: dict[str, results.Cells], also: dict[str, results.Cells], archive: str) -> None:
+def trained(config: dict, here: Iterable[str]) -> dict[str, list[dict]]:
+    """{machine: records of training runs}: of this run, and of those that are also reported."""
+    found = {machine: [] for machine in here}
+    own = [results.read_record(cell.training_record) for cell in matrix.trained_cells(config)]
+    others = (results.records(Path(each), results.TRAINED) for each in config["also_report"])
+    for record in itertools.chain(own, *others):
+        found.setdefault(record["machine"]["machine"], []).append(record)
+    return found
+
+
+def pack(
+    here: dict[str, results.Cells],
+    also: dict[str, results.Cells],
+    runs: dict[str, list[dict]],
+    archive: str,
+) -> None:
     """All records into one file, so that raw samples go where a report goes; equal ones give equal files."""
     temporary = Path(archive + ".tmp")
+    members = {}
+    for machine, cells in (here | also).items():
+        folder = f"machines/{machine}/" if machine in also else results.OWN
+        for cell, records in cells.items():
+            for record in records:
+                members[f"{folder}{cell.name}-{record['identity']['process']}.json"] = record
+    for machine, records in runs.items():
+        folder = f"machines/{machine}/" if machine in also else ""
+        for record in records:
+            name = results.cell_of(record).name
+            members[f"{folder}{results.TRAINED}{name}.json"] = record
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
-        for machine, cells in (here | also).items():
-            folder = f"machines/{machine}/" if machine in also else results.OWN
-            for cell, records in cells.items():
-                for record in records:
-                    name = f"{folder}{cell.name}-{record['identity']['process']}.json"
-                    member = zipfile.ZipInfo(name)  # dated 1980
-                    member.compress_type = zipfile.ZIP_DEFLATED
-                    packed.writestr(member, json.dumps(record) + "\n")
+        for name, record in members.items():
+            member = zipfile.ZipInfo(name)  # dated 1980
+            member.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(member, json.dumps(record) + "\n")
     temporary.replace(archive)
 
 
@@ -234,7 +258,8 @@ def main() -> None:
     table[["flags", "records"]] = table[["flags", "records"]].fillna("")
     for column in ("processes", "batches", "trials", "published_line"):
         table[column] = table[column].astype("Int64")
-    pack(here, also, arguments.records)
+    trainings = trained(config, here)
+    pack(here, also, trainings, arguments.records)
     temporary = Path(arguments.csv + ".tmp")
     table.to_csv(temporary, index=False)
     temporary.replace(arguments.csv)
@@ -256,6 +281,7 @@ def main() -> None:
             ],
             "then_and_now": relations.then_and_now(table),
             "overheads": tradeoff.overheads(followed, matrix.benchmarks(config["documents"])),
+            "trainings": training.runs(config, trainings),
             "break_even": tradeoff.break_even(followed),
             "contradictions": contradictions,
             "claims": claims.by_document(matrix.claims(), table, contradictions),

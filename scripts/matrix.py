@@ -40,6 +40,10 @@ class Cell:
     def record(self, process: int) -> str:
         return f"results/records/{self.name}-{process}.json"
 
+    @property
+    def training_record(self) -> str:
+        return f"results/training/{self.name}.json"
+
 
 @functools.cache
 def document(name: str) -> dict:
@@ -135,18 +139,34 @@ def cells_of(name: str) -> Iterator[Cell]:
                 yield Cell(benchmark, entry["implementation"], environment, phase, device)
 
 
-def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | None:
-    """(status, reason) of a cell that this run does not measure; None if it does."""
+def is_one_of(patterns: list[str], cell: Cell) -> bool:
+    """Whether a cell's implementation is one of `patterns`, in all environments or as `name in environment`."""
+    names = (cell.implementation, f"{cell.implementation} in {cell.environment}")
+    return any(takes_part(patterns, name) for name in names)
+
+
+def trained_cells_of(name: str) -> Iterator[Cell]:
+    """Every cell whose training run one document shows, on every device there could be."""
+    if run := document(name).get("training"):
+        for cell in cells_of(name):
+            here = (cell.benchmark, cell.phase) == (run["benchmark"], "training")
+            if here and is_one_of(run["implementations"], cell):
+                yield cell
+
+
+def why_not(
+    cell: Cell, document_name: str, config: dict, trained: bool = False
+) -> tuple[str, str] | None:
+    """(status, reason) of a cell that this run does not measure; None if it does. `trained`: of its training run."""
     if cell.device not in config["devices"]:
         return "unsupported", f"no {cell.device.upper()} takes part in this run"
     how = protocol_of(config, document_name)
-    if not (
-        takes_part(how["benchmarks"], cell.benchmark)
-        and (
-            takes_part(how["implementations"], cell.implementation)
-            or takes_part(how["implementations"], f"{cell.implementation} in {cell.environment}")
-        )
-    ):
+    if trained:
+        measured = is_one_of(how["training"]["implementations"], cell)
+    else:
+        measured = takes_part(how["benchmarks"], cell.benchmark)
+        measured = measured and is_one_of(how["implementations"], cell)
+    if not measured:
         return "not-run", (
             "left out by this protocol (`overrides`); the published one measures it: "
             f"snakemake --cores all --config documents='[{document_name}]'"
@@ -155,12 +175,13 @@ def why_not(cell: Cell, document_name: str, config: dict) -> tuple[str, str] | N
 
 
 def protocol_of(config: dict, document_name: str) -> dict:
-    """{"protocol", "check", "benchmarks", "implementations"} of a document: the configuration's, and what
-    it overrides."""
+    """{"protocol", "check", "training", "benchmarks", "implementations"} of a document: the configuration's, and
+    what it overrides."""
     override = config["overrides"].get(document_name, {})
     return {
         "protocol": config["protocol"] | override.get("protocol", {}),
         "check": config["check"] | override.get("check", {}),
+        "training": config["training"] | override.get("training", {}),
         "benchmarks": override.get("benchmarks", ["*"]),
         "implementations": override.get("implementations", ["*"]),
     }
@@ -184,6 +205,16 @@ def cells(config: dict) -> dict[Cell, str]:
         for name in config["documents"]
         for cell in cells_of(name)
         if not why_not(cell, name, config)
+    }
+
+
+def trained_cells(config: dict) -> dict[Cell, str]:
+    """{cell: document} of all cells that a training run is made of."""
+    return {
+        cell: name
+        for name in config["documents"]
+        for cell in trained_cells_of(name)
+        if not why_not(cell, name, config, trained=True)
     }
 
 

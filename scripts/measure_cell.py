@@ -1,4 +1,4 @@
-"""Check one implementation against the reference, or time one process of one cell; write its record."""
+"""Check one implementation against the reference, time one process of one cell, or train it; write its record."""
 
 from measurement.supervisor import parse_arguments, supervise
 

@@ -16,7 +16,11 @@ from rich.table import Table
 
 from measurement.record import read_json
 
-MEASURING = {"check_implementation": "results/checks", "time_cell": "results/records"}
+MEASURING = {
+    "check_implementation": "results/checks",
+    "time_cell": "results/records",
+    "train_implementation": "results/training",
+}
 
 
 def stale(command: list[str]) -> dict[str, list[str]]:
@@ -73,7 +77,7 @@ def main() -> None:
         for output in sorted(pending.get(rule, [])):
             console.print("  " + re.sub(r"^results/", "", output), highlight=False)
     console.print(
-        f"Checks and timings: about {total / 60:.0f} minutes, if the protocol is that of the earlier "
+        f"Checks, timings and training: about {total / 60:.0f} minutes, if the protocol is that of the earlier "
         "records."
         if total
         else "No earlier record: how long it takes is not known."

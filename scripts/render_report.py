@@ -141,13 +141,16 @@ def published(name: str) -> dict[str, dict[str, dict]]:
     return found
 
 
-def draw(name: str, cells: pd.DataFrame, devices: list[str], folder: Path) -> list[dict]:
-    """Draw a document's figures below `folder`: [{"figure": its entry, "device", "file", "text": the alternative}]."""
+def draw(
+    name: str, cells: pd.DataFrame, trained: pd.DataFrame, devices: list[str], folder: Path
+) -> list[dict]:
+    """Draw a document's figures below `folder`, from its cells or the rows of its training runs: [{"figure": its entry, "device", "file", "text": the alternative}]."""
     document, drawn = matrix.document(name), []
     for figure, device in itertools.product(document["figures"], devices):
         stem = Path("figures") / matrix.figure_file(name, figure, device)
         title = f"{figure.get('name', document['title'])} ({device.upper()})"
-        patterns, rows = figure.get("benchmarks", ["*"]), cells[cells["device"] == device]
+        table = trained if figure["draws"] == "perplexity" else cells
+        patterns, rows = figure.get("benchmarks", ["*"]), table[table["device"] == device]
         shown = [matrix.takes_part(patterns, benchmark) for benchmark in rows["benchmark"]]
         text = getattr(figures, figure["draws"])(rows[shown], title, folder / stem)
         drawn.append({"figure": figure, "device": device, "file": f"{stem}.svg", "text": text})
@@ -202,7 +205,17 @@ def main() -> None:
         called = labels | document.get("labels", {})
         own = own.assign(label=own["implementation"].map(called))
         shown = entries[entries["implementation"].isin(own["implementation"])]
-        drawn = draw(name, own, context["devices"], arguments.folder)
+        trainings = [
+            run
+            | {"rows": [each | {"label": called[each["implementation"]]} for each in run["rows"]]}
+            for run in context["trainings"]
+            if run["document"] == name
+        ]
+        trained = pd.DataFrame(
+            [each | {"machine": run["machine"]} for run in trainings for each in run["rows"]],
+            columns=[*figures.PERPLEXITY],
+        )
+        drawn = draw(name, own, trained, context["devices"], arguments.folder)
         write(
             name,
             document=document,
@@ -219,6 +232,7 @@ def main() -> None:
                 if found["document"] == name and took_part(found)
             ],
             departures=departures.DESCRIPTIONS,
+            trainings=trainings,
             **{
                 key: matrix.protocol_of(context["config"], name)[key]
                 for key in ("protocol", "check")

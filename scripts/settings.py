@@ -111,6 +111,19 @@ def claim_problems(claims: list[dict]) -> list[str]:
     return [f"{name}: {line}" for line, name in unknown.items()] + found
 
 
+def training_problems(document: dict) -> list[str]:
+    """What is wrong with a document's training run that its schema cannot tell, a line each."""
+    if "training" not in document:
+        return []
+    name = document["training"]["benchmark"]
+    benchmark = document["benchmarks"].get(name)
+    if benchmark is None:
+        return [f"training.benchmark: the document has no benchmark `{name}`"]
+    if benchmark.get("state") != "carried" or benchmark["optimizer"]["name"] != "sgd":
+        return [f"training.benchmark: `{name}` needs `state: carried` and the optimizer sgd"]
+    return []
+
+
 def _without_null(value):
     """`null` on the command line arrives as the word, which would do for a folder's name."""
     if isinstance(value, dict):
@@ -178,7 +191,7 @@ def validated(
         if not path.exists():
             known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
-        require_valid(str(path), "document")
+        require_valid(str(path), "document", training_problems)
     require_valid("config/implementations.yaml", "implementations")
     for path in matrix.published_files("*"):
         require_valid(path, "published")

@@ -51,9 +51,10 @@ DROPPING = dict(CARRIED, dropout=0.35, embedding=64, hidden=64)
 
 
 def write_corpus(folder, tokens=200):
-    """A token stream as tokenize_corpus.py leaves it, in `folder`; returns the stream."""
+    """Token streams as tokenize_corpus.py leaves them, in `folder`; returns that for training."""
     stream = np.random.RandomState(1).randint(0, BENCHMARK["vocabulary"], tokens).astype(np.int32)
     np.save(os.path.join(str(folder), "train.npy"), stream)
+    np.save(os.path.join(str(folder), "valid.npy"), stream[::-1])
     with open(os.path.join(str(folder), "corpus.json"), "w") as description:
         json.dump({"stride": STRIDE}, description)
     return stream

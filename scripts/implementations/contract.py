@@ -37,9 +37,13 @@ class Runner(object):
         """
         raise NotImplementedError
 
-    def reset(self):
-        """Make the state that is carried from batch to batch zero: an epoch begins. Called before the first step
-        where the workload carries one, else never."""
+    def reset(self, state=None):
+        """Make the state that is carried from batch to batch zero, as an epoch begins, or what `state()` once gave.
+        Called before the first step where the workload carries one, else never."""
+        raise Unsupported("it carries no state from batch to batch")
+
+    def state(self):
+        """The state that is carried, as a list of host arrays in whatever layout: a checkpoint keeps it."""
         raise Unsupported("it carries no state from batch to batch")
 
     def on_device(self, inputs, targets):
@@ -61,6 +65,10 @@ class Runner(object):
         compares their directions and, less strictly, their norm.
         """
         raise NotImplementedError
+
+    def loss_of(self, handle):
+        """The loss that a training `step` computed, once the device has."""
+        return self.results(handle)["loss"]
 
     def expected(self, inputs):
         """What a forward `step` should give where that is not the reference's output: a ceiling, which

@@ -1,5 +1,6 @@
 """Records: what a process leaves behind, and how it gets onto the disk whole."""
 
+import contextlib
 import json
 import os
 
@@ -11,16 +12,16 @@ STATUSES = ("ok", "unsupported", "incorrect", "failed", "timeout", "out-of-memor
 RETRIED = ("incorrect", "failed", "timeout", "out-of-memory")
 
 
-def write_json(path, content):
-    """Write `content` to `path` in one step: a reader sees the old file, the new one, or none."""
+@contextlib.contextmanager
+def whole(path, mode="w"):
+    """A stream to write `path` with, in one step: a reader sees the old file, the new one, or none."""
     folder = os.path.dirname(path)
     temporary = "%s.%d.tmp" % (path, os.getpid())
     try:
         if folder:
             os.makedirs(folder, exist_ok=True)
-        with open(temporary, "w") as stream:
-            json.dump(content, stream, indent=1)
-            stream.write("\n")
+        with open(temporary, mode) as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
@@ -31,6 +32,13 @@ def write_json(path, content):
             "cannot write %s: %s. Nothing that was there before is lost; free some space or mend "
             "the permissions and run the same command again." % (path, error.strerror)
         )
+
+
+def write_json(path, content):
+    """Write `content` to `path`, whole."""
+    with whole(path) as stream:
+        json.dump(content, stream, indent=1)
+        stream.write("\n")
 
 
 def read_json(path):

@@ -24,8 +24,8 @@ def lstm_layer(x, w_input, w_recurrent, bias, state=None):
     leaves, and what its gradient needs."""
     length, batch = x.shape[:2]
     hidden = w_recurrent.shape[0]
-    h, c = state or (np.zeros((batch, hidden)), np.zeros((batch, hidden)))
-    outputs, tape = np.empty((length, batch, hidden)), []
+    h, c = state or (np.zeros((batch, hidden), x.dtype), np.zeros((batch, hidden), x.dtype))
+    outputs, tape = np.empty((length, batch, hidden), x.dtype), []
     from_input = product(x, w_input) + bias  # [T, B, 4H]
     for t in range(length):
         i, f, g, o = np.split(from_input[t] + h @ w_recurrent, 4, axis=-1)
@@ -138,12 +138,17 @@ def float64(weights):
     return {name: np.asarray(value, dtype=np.float64) for name, value in weights.items()}
 
 
+def hidden_states(weights, inputs, lengths=None, state=None):
+    """The last layer's output [T, B, H] in the precision of the weights; as `output` without a projection."""
+    return _forward(weights, inputs, lengths, state)[0]
+
+
 def output(weights, inputs, loss=None, lengths=None, state=None):
     """Forward, float64: tokens [T, B] or dense [T, B, D] -> logits [T, B, C] (loss `ce`, `ce-sum` or `ctc`),
     logits of the last step [B, C] (`ce-last`), or without a projection h [T, B, H]. `state` as in
     `loss_and_gradients`."""
     weights = float64(weights)
-    h = _forward(weights, inputs, lengths, state)[0]
+    h = hidden_states(weights, inputs, lengths, state)
     if "projection.weight" not in weights:
         return h
     return _project(weights, h[-1] if loss == "ce-last" else h)

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import signal
@@ -27,14 +28,18 @@ THREAD_VARIABLES = (
 
 
 def parse_arguments(description):
-    """The arguments common to checking and timing."""
+    """The arguments common to checking, timing and training."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--environment", required=True, help="the environment's record")
     parser.add_argument(
         "--corpus", help="corpus.json, for a language model; the tokens lie beside it"
     )
-    parser.add_argument("--check", help="the check's record (timing only)")
+    parser.add_argument("--check", help="the check's record (timing and training)")
+    parser.add_argument(
+        "--checkpoint",
+        help="file that an interrupted training run goes on from; removed at its end",
+    )
     parser.add_argument("--kernel", help="kernel.json of what was built for this cell, if anything")
     parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
     parser.add_argument("--log", required=True, help="file for what the framework prints")
@@ -134,6 +139,12 @@ def _repository():
     return {"commit": commit, "dirty": bool(dirty)}
 
 
+def _key(job, *more):
+    """What a checkpoint has to have in common with the run that goes on from it."""
+    same = {name: value for name, value in job.items() if name not in ("timeout_s", "corpus")}
+    return hashlib.sha256(json.dumps([same, more], sort_keys=True).encode()).hexdigest()
+
+
 def supervise(arguments):
     """Run the job unless something upstream already decided its status, and write its record."""
     job, environment = arguments.job, read_json(arguments.environment)
@@ -142,6 +153,11 @@ def supervise(arguments):
     job["kernel"] = os.path.dirname(arguments.kernel) if arguments.kernel else None
     job["threads"] = job["threads"] or machine.usable_cores()
     job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus)) if arguments.corpus else None
+    if arguments.checkpoint:
+        key = _key(
+            job, environment["fingerprint"], arguments.corpus and read_json(arguments.corpus)
+        )
+        job["checkpoint"] = {"path": os.path.abspath(arguments.checkpoint), "key": key}
     started = datetime.datetime.utcnow()
     load = os.getloadavg()
     if environment["status"] != "ok":
@@ -185,3 +201,5 @@ def supervise(arguments):
             "    %s %s: %s: %s\n" % (job["kind"], name, found["status"], found["reason"])
         )
     write_json(arguments.output, record)
+    if arguments.checkpoint and found["status"] == "ok" and os.path.exists(arguments.checkpoint):
+        os.unlink(arguments.checkpoint)

@@ -1,4 +1,4 @@
-"""A fresh process that checks or times one cell, inside the cell's environment.
+"""A fresh process that checks, times or trains one cell, inside the cell's environment.
 
     python -m measurement.worker JOB RESULT PROGRESS_DESCRIPTOR
 
@@ -14,7 +14,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, timing
+from measurement import checking, timing, training
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -37,12 +37,12 @@ def peak_memory_bytes():
 
 
 def run(job, progress):
-    """Check or time the job's cell. Returns the fields of its record."""
+    """Check, time or train the job's cell. Returns the fields of its record."""
     identity, settings = job["identity"], job["check" if job["kind"] == "check" else "protocol"]
     start = time.perf_counter()
     module = module_of(identity["implementation"])
     imported = time.perf_counter()
-    progress("building" if job["kind"] == "time" else "checking")
+    progress("checking" if job["kind"] == "check" else "building")
     workload = Workload(
         job["benchmark"],
         job["corpus"],
@@ -55,7 +55,7 @@ def run(job, progress):
     drawn = time.perf_counter()
     setup = {"import_s": imported - start}
 
-    def build(workload):
+    def build(workload, weights=weights):
         return module.build(workload, weights, identity["device"], identity["phase"])
 
     if job["kind"] == "check":
@@ -63,6 +63,13 @@ def run(job, progress):
         runner, found = checking.check_implementation(
             build, workload, weights, identity["phase"], *limits
         )
+    elif job["kind"] == "train":
+        checkpoint = training.Checkpoint(**job["checkpoint"])
+        # Without dropout: frameworks draw different masks, and what they train could not be compared.
+        runner, found = training.train(
+            build, workload.changed(dropout=0.0), weights, settings, checkpoint, progress
+        )
+        found.update(status="ok", reason="")
     else:
         runner = build(workload)
         setup["build_s"] = time.perf_counter() - drawn

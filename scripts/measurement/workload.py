@@ -115,6 +115,12 @@ class Workload(object):
         tokens = np.load(os.path.join(self._corpus, split + ".npy"), mmap_mode="r")
         return (len(tokens) // self.batch - 1) // self.length
 
+    def streams(self, split):
+        """A split of the corpus cut into B streams of equal length, int32 [tokens, B]; up to B - 1 tokens are left
+        over."""
+        tokens = np.load(os.path.join(self._corpus, split + ".npy"))
+        return tokens[: len(tokens) // self.batch * self.batch].reshape(self.batch, -1).T
+
     def batches(self, split="train"):
         """Yield (inputs, targets) for ever; what they are depends on the loss.
 
@@ -142,8 +148,7 @@ class Workload(object):
             while True:
                 yield inputs, targets
         if self.carried:
-            tokens = np.load(os.path.join(self._corpus, split + ".npy"))
-            streams = tokens[: len(tokens) // self.batch * self.batch].reshape(self.batch, -1).T
+            streams = self.streams(split)
             while True:
                 for number in range(self.epoch_batches(split)):
                     first = number * self.length

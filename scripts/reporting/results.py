@@ -18,7 +18,8 @@ from matrix import DEVICES, Cell
 from measurement.record import SCHEMA_VERSION, read_json
 
 ARCHIVE, CONTEXT = "records.zip", "context.json"
-OWN = "records/"  # in the archive: what the run measured; others' records lie elsewhere
+# In the archive: what the run measured, and trained; others' records lie elsewhere.
+OWN, TRAINED = "records/", "training/"
 Cells = dict[Cell, list[dict]]  # the records of a cell's processes, in order
 
 
@@ -65,8 +66,8 @@ def by_machine(records: Iterable[dict]) -> dict[str, Cells]:
     return found
 
 
-def _others(folder: Path) -> Iterator[tuple[str, dict]]:
-    """(where, record) of what the run of a folder measured, unchecked; a stop with one line if that cannot be read."""
+def _others(folder: Path, part: str = OWN) -> Iterator[tuple[str, dict]]:
+    """(where, record) of what the run of a folder measured (`part`), unchecked; a stop with one line if that cannot be read."""
     archive = folder / ARCHIVE
     for file in (archive, folder / CONTEXT):
         if not file.exists():
@@ -76,7 +77,7 @@ def _others(folder: Path) -> Iterator[tuple[str, dict]]:
     try:
         with zipfile.ZipFile(archive) as packed:
             for name in packed.namelist():
-                if name.startswith(OWN):
+                if name.startswith(part):
                     yield f"{archive}: {name}", json.loads(packed.read(name))
     except (zipfile.BadZipFile, ValueError) as error:
         sys.exit(f"{archive} is damaged ({error}); fetch it again.")
@@ -85,9 +86,9 @@ def _others(folder: Path) -> Iterator[tuple[str, dict]]:
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 
 
-def records(folder: Path) -> list[dict]:
+def records(folder: Path, part: str = OWN) -> list[dict]:
     """The records of a results folder, each held against its schema."""
-    return [_accepted(record, where, ELSEWHERE) for where, record in _others(folder)]
+    return [_accepted(record, where, ELSEWHERE) for where, record in _others(folder, part)]
 
 
 def require_readable(folders: list[str]) -> None:

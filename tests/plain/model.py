@@ -4,6 +4,7 @@ import numpy as np
 
 from implementations.contract import Runner, Unsupported
 from measurement import reference
+from measurement.workload import layer_prefixes
 
 
 class Model(Runner):
@@ -33,8 +34,12 @@ class Model(Runner):
         self._weights = {name: value.astype(np.float32) for name, value in updated.items()}
         return {"loss": loss, "gradients": found}
 
-    def reset(self):
-        self._state = {}
+    def reset(self, state=None):
+        pairs = [tuple(state[first : first + 2]) for first in range(0, len(state or []), 2)]
+        self._state = dict(zip(sorted(layer_prefixes(self._weights)), pairs, strict=False))
+
+    def state(self):
+        return [array for name in sorted(self._state) for array in self._state[name]]
 
     def altered(self, found):
         """Gradients and loss (or logits), by name, before anything uses them."""

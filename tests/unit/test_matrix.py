@@ -141,7 +141,7 @@ def test_published_rows_have_cells() -> None:
 
 def configuration(**keys) -> dict:
     settled = {"documents": ["stacked-lm"], "devices": ["cpu"], "overrides": {}}
-    return settled | {"protocol": {"processes": 1}, "check": {}} | keys
+    return settled | {"protocol": {"processes": 1}, "check": {}, "training": {}} | keys
 
 
 def test_cells_of_chosen_devices_once_each() -> None:

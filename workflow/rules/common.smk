@@ -1,6 +1,7 @@
 # Helpers only: what the config means on this machine. Rules are in the other files.
 import csv
 import gc
+import hashlib
 import json
 import sys
 from collections import Counter
@@ -29,6 +30,7 @@ config = settings.validated(
 results.require_readable(config["also_report"])
 DEVICES = config["devices"]
 CELLS = matrix.cells(config)
+TRAINED = matrix.trained_cells(config)
 BENCHMARKS = matrix.benchmarks(config["documents"])
 FIRST_RECORDS = [
     cell.record(process)
@@ -112,7 +114,8 @@ def job(kind, wildcards):
     }
     if kind == "time":
         identity["process"] = int(wildcards.process)
-    how = matrix.protocol_of(config, CELLS.get(cell, ""))
+    document = (CELLS | TRAINED)[cell]
+    how = matrix.protocol_of(config, document)
     for key in ("processes", "target_interval", "most_processes"):
         del how["protocol"][key]  # one more process makes no other one stale
     return json.dumps(
@@ -124,14 +127,31 @@ def job(kind, wildcards):
             "threads": how["protocol"]["threads"],
             "timeout_s": how["protocol"]["timeout_s"],
             "seed": how["protocol"]["seed"],
-            **(
-                {"check": how["check"] | built_batch(cell)}
-                if kind == "check"
-                else {"protocol": how["protocol"]}
-            ),
+            **{
+                "check": lambda: {"check": how["check"] | built_batch(cell)},
+                "time": lambda: {"protocol": how["protocol"]},
+                "train": lambda: training_run(document, how["training"], wildcards),
+            }[kind](),
         },
         sort_keys=True,
     )
+
+
+def training_run(document, how, wildcards):
+    """What a training run does, and a digest of the files it runs: a checkpoint of other ones is none of its own."""
+    contents = "".join(Path(file).read_text() for file in measuring_files(wildcards))
+    lengths = {key: how[key] for key in ("batches", "checkpoint_batches")}
+    points = matrix.document(document)["training"]["points"]
+    return {
+        "protocol": lengths | {"points": points},
+        "files": hashlib.sha256(contents.encode()).hexdigest(),
+    }
+
+
+def checkpoint_of(wildcards):
+    """The file that an interrupted training run goes on from. It is no output: Snakemake deletes those of a job that
+    does not end well."""
+    return str(Path(cell_of(wildcards).training_record).with_suffix(".npz"))
 
 
 def all_records(wildcards):

@@ -39,6 +39,7 @@ rule collect_records:
         expand("config/documents/{document}.yaml", document=DOCUMENTS),
         published=matrix.published_files("*"),
         records=all_records,
+        training=[cell.training_record for cell in TRAINED],
         processes=PROCESSES,
         also_report=[f"{folder}/{results.ARCHIVE}" for folder in config["also_report"]],
         environment=environment_record("report"),

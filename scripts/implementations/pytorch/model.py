@@ -50,8 +50,11 @@ class Model(Runner):
                 self.weights.values(), workload.optimizer
             )
 
-    def reset(self):
-        self.state = None
+    def reset(self, state=None):
+        self.carried = state and tuple(torch.from_numpy(each).to(self.device) for each in state)
+
+    def state(self):
+        return [each.cpu().numpy().copy() for each in self.carried or []]
 
     def dropped(self, x):
         """x with dropout, in training."""
@@ -76,8 +79,8 @@ class Model(Runner):
             else inputs
         )
         if self.workload.carried:
-            h, state = self.stack(self.dropped(x), self.layers, self.state)  # [T, B, H]
-            h, self.state = self.dropped(h), tuple(each.detach() for each in state)
+            h, state = self.stack(self.dropped(x), self.layers, self.carried)  # [T, B, H]
+            h, self.carried = self.dropped(h), tuple(each.detach() for each in state)
         else:
             h = self.stack(x, self.layers)
         if "projection.weight" not in self.weights:
@@ -135,6 +138,9 @@ class Model(Runner):
     def synchronise(self):
         if self.device.type == "cuda":
             torch.cuda.synchronize()
+
+    def loss_of(self, handle):
+        return handle[0].item()
 
     def results(self, handle):
         if not self.training:

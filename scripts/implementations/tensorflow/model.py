@@ -256,10 +256,13 @@ class Model(Runner):
         logits, self._state = self._run(inputs, *self._state)
         return logits
 
-    def reset(self):
-        zeros = [np.zeros(shape, np.float32) for shape in self._state_shapes]
+    def reset(self, state=None):
+        arrays = state or [np.zeros(shape, np.float32) for shape in self._state_shapes]
         # A session takes host arrays only, and gives its state as such: the tutorial fed it back likewise.
-        self._state = zeros if self._session else [tf.constant(each) for each in zeros]
+        self._state = arrays if self._session else [tf.constant(each) for each in arrays]
+
+    def state(self):
+        return [np.array(host(each)) for each in self._state]
 
     def on_device(self, inputs, targets):
         batch = tf.convert_to_tensor(inputs), tf.convert_to_tensor(targets)
@@ -279,6 +282,9 @@ class Model(Runner):
             tf.test.experimental.sync_devices()
         else:
             tf.reduce_sum(self._variables[-1]).numpy()
+
+    def loss_of(self, handle):
+        return float(host(handle[0]))
 
     def results(self, handle):
         if self._phase == "forward":

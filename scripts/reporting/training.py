@@ -1,0 +1,99 @@
+"""Training runs: what perplexity each implementation comes to, and whether they all train the same model."""
+
+import statistics
+from collections.abc import Iterable, Mapping
+
+import matrix
+from reporting.claims import FAILS, HOLDS, MISSING
+from reporting.results import cell_of
+
+FOUND = ("curve", "epoch_batches", "resumed_at", "weights_sha256")
+
+
+def row(cell: matrix.Cell, record: dict | None, status: str = "", reason: str = "") -> dict:
+    """A row of the table: who, status and reason, and what its record has; `curve` is empty without one."""
+    names = ("benchmark", "implementation", "environment", "device")
+    found = {name: getattr(cell, name) for name in names} | dict.fromkeys(FOUND, None)
+    found |= {"status": status, "reason": reason, "curve": []}
+    if record:
+        found |= {key: record[key] for key in (*FOUND, "status", "reason") if key in record}
+    return found
+
+
+def deviations(rows: Iterable[dict]) -> dict[int, dict]:
+    """{batch: {"lowest", "highest", "spread": highest / lowest - 1, "rows"}} of the validation perplexities, at the
+    points that two rows or more have."""
+    found: dict[int, list[float]] = {}
+    for each in rows:
+        for point in each["curve"]:
+            found.setdefault(point["batch"], []).append(point["valid_perplexity"])
+    return {
+        batch: {
+            "lowest": min(values),
+            "highest": max(values),
+            "spread": max(values) / min(values) - 1,
+            "rows": len(values),
+        }
+        for batch, values in sorted(found.items())
+        if len(values) > 1
+    }
+
+
+def agreement(rows: list[dict], bound: float) -> dict:
+    """{"verdict", "bound", "points": deviations, "worst": the batch where they differ most, None without points}:
+    whether implementations that start from the same weights come to the same perplexity."""
+    points = deviations(rows)
+    worst = max(points, key=lambda batch: points[batch]["spread"], default=None)
+    verdict = MISSING
+    if points:
+        verdict = HOLDS if points[worst]["spread"] <= bound else FAILS
+    return {"verdict": verdict, "bound": bound, "points": points, "worst": worst}
+
+
+def reached(rows: list[dict], known: Mapping | None) -> dict | None:
+    """`known`, and whether every row that trained an epoch came to it: {"verdict", "rows": how many did train one,
+    "valid_perplexity" and "train_perplexity" of theirs, the middle}. None where nothing is known."""
+    if not known:
+        return None
+    ends = [
+        point for each in rows for point in each["curve"] if point["batch"] == each["epoch_batches"]
+    ]
+    found = {"verdict": MISSING, "rows": len(ends), "known": dict(known)}
+    if ends:
+        values = [point["valid_perplexity"] for point in ends]
+        ratios = [value / known["valid_perplexity"] for value in values]
+        near = all(abs(ratio - 1) <= known["within"] for ratio in ratios)
+        found["verdict"] = HOLDS if near else FAILS
+        for key in ("valid_perplexity", "train_perplexity"):
+            found[key] = statistics.median(point[key] for point in ends)
+    return found
+
+
+def runs(config: dict, records: Mapping[str, list[dict]]) -> list[dict]:
+    """The training runs of each document and machine, `records` by machine, this run's first (its name is "" if it has
+    none): [{"document", "machine", "benchmark", "batches", "rows", "agreement", "reached"}].
+
+    This run's machine has a row of every implementation that the document names; others have those that they trained
+    the same benchmark with.
+    """
+    found = []
+    for name in config["documents"]:
+        if not (run := matrix.document(name).get("training")):
+            continue
+        how = matrix.protocol_of(config, name)["training"]
+        benchmark = matrix.document(name)["benchmarks"][run["benchmark"]]
+        for number, (machine, those) in enumerate((records or {"": []}).items()):
+            own = {cell_of(each): each for each in those if each["benchmark"] == benchmark}
+            rows = []
+            for cell in matrix.trained_cells_of(name):
+                why = matrix.why_not(cell, name, config, trained=True) if not number else None
+                if cell in own or (why and not number):
+                    rows.append(row(cell, own.get(cell), *(why or ())))
+            if rows:
+                found.append(
+                    {"document": name, "machine": machine, "benchmark": run["benchmark"]}
+                    | {"batches": how["batches"], "rows": rows}
+                    | {"agreement": agreement(rows, how["agreement"])}
+                    | {"reached": reached(rows, run.get("known"))}
+                )
+    return found

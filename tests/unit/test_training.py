@@ -1,0 +1,127 @@
+"""Training runs: perplexity, checkpoints, and what reports conclude from them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from matrix import Cell
+from measurement import reference, training
+from measurement.workload import Workload
+from reporting import training as reported
+from tests import tiny
+from tests.plain import loop
+
+PROTOCOL = {"batches": 20, "points": [7, 15, 40], "checkpoint_batches": 4}
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    """16 batches an epoch: a run of 20 begins a second one."""
+    tiny.write_corpus(tmp_path)
+    return tiny.workload(tmp_path, **tiny.CARRIED)
+
+
+def train(
+    workload: Workload, path: Path, until: Callable[[str], None] = print, key: str = "a run"
+) -> dict:
+    """What a run of the plain style finds; `until` is called with every batch's message and may end it."""
+
+    def build(workload: Workload, weights: dict) -> loop.Model:
+        return loop.build(workload, weights, "cpu", "training")
+
+    checkpoint = training.Checkpoint(str(path), key)
+    weights = workload.weights()
+    return training.train(build, workload, weights, PROTOCOL, checkpoint, until)[1]
+
+
+class Killed(BaseException):
+    """What nothing in a worker catches."""
+
+
+def killed_at(batch: int) -> Callable[[str], None]:
+    def progress(message: str) -> None:
+        if message.startswith(f"batch {batch}/"):
+            raise Killed
+
+    return progress
+
+
+def test_perplexity_is_that_of_the_whole_stream_in_one_go(workload: Workload) -> None:
+    weights, streams = workload.weights(), workload.streams("valid")
+    assert len(streams) > training.CHUNK + 1
+    logits = reference.output(weights, streams[:-1], "ce-sum")
+    loss, _ = reference.cross_entropy(logits, streams[1:])
+    assert training.perplexity(weights, workload, "valid") == pytest.approx(np.exp(loss), rel=1e-6)
+    assert np.exp(loss) == pytest.approx(11, rel=0.05)  # nothing learnt: any of the vocabulary
+
+
+def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
+    found = train(workload, tmp_path / "run.npz")
+    assert [point["batch"] for point in found["curve"]] == [7, 15, 20]
+    assert found["epoch_batches"] == 16 and found["resumed_at"] == []
+    assert all(point["train_s"] > 0 for point in found["curve"])
+    # Random words teach nothing; a sum over steps taken for a mean would give 11 to the power of 4.
+    assert found["curve"][-1]["train_perplexity"] == pytest.approx(11, rel=0.1)
+
+
+@pytest.mark.parametrize("batch", [1, 6, 9, 17])
+def test_killed_run_ends_as_an_uninterrupted_one(
+    workload: Workload, tmp_path: Path, batch: int
+) -> None:
+    whole = train(workload, tmp_path / "whole.npz")
+    with pytest.raises(Killed):
+        train(workload, tmp_path / "run.npz", killed_at(batch))
+    found = train(workload, tmp_path / "run.npz")
+    assert found["weights_sha256"] == whole["weights_sha256"]
+    untimed = [[{**point, "train_s": 0} for point in each["curve"]] for each in (found, whole)]
+    assert untimed[0] == untimed[1]
+    assert found["resumed_at"] == ([] if batch == 1 else [{6: 4, 9: 8, 17: 16}[batch]])
+    seconds = [point["train_s"] for point in found["curve"]]
+    assert seconds == sorted(seconds)
+
+
+def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        train(workload, tmp_path / "run.npz", killed_at(9))
+    assert train(workload, tmp_path / "run.npz", key="another run")["resumed_at"] == []
+
+
+def test_carried_state_is_part_of_a_checkpoint(workload: Workload, tmp_path: Path) -> None:
+    """Without it the batches after it would be others."""
+    whole = train(workload, tmp_path / "whole.npz")
+    with pytest.raises(Killed):
+        train(workload, tmp_path / "run.npz", killed_at(9))
+    checkpoint = training.Checkpoint(str(tmp_path / "run.npz"), "a run")
+    done, weights, state = checkpoint.read()
+    assert [each.shape for each in state] == 4 * [(3, 4)]
+    checkpoint.write(done, weights, [0 * each for each in state])
+    assert train(workload, tmp_path / "run.npz")["weights_sha256"] != whole["weights_sha256"]
+
+
+def row(*perplexities: float, epoch: int = 300) -> dict:
+    """A row with a point every 100 batches."""
+    curve = [
+        {"batch": 100 * number, "valid_perplexity": value, "train_perplexity": value, "train_s": 1}
+        for number, value in enumerate(perplexities, start=1)
+    ]
+    cell = Cell("ptb-small", "pytorch/fused", "pytorch", "training", "cpu")
+    return reported.row(cell, None, "ok") | {"curve": curve, "epoch_batches": epoch}
+
+
+def test_agreement_is_decided_by_the_point_that_differs_most() -> None:
+    rows = [row(500, 300, 200), row(500.5, 309, 201), row()]
+    found = reported.agreement(rows, 0.02)
+    assert (found["verdict"], found["worst"]) == ("does not hold", 200)
+    assert found["points"][200]["spread"] == pytest.approx(0.03)
+    assert reported.agreement(rows, 0.04)["verdict"] == "holds"
+    assert reported.agreement(rows[:1], 0.04)["verdict"] == "not measured"
+
+
+def test_known_perplexity_is_that_of_a_whole_epoch() -> None:
+    known = {"valid_perplexity": 180, "train_perplexity": 270, "within": 0.05, "source": "a log"}
+    assert reported.reached([row(500, 300, 185)], known)["verdict"] == "holds"
+    assert reported.reached([row(500, 300, 200)], known)["verdict"] == "does not hold"
+    assert reported.reached([row(500, 300)], known)["verdict"] == "not measured"
+    assert reported.reached([row(500, 300, 185)], None) is None
