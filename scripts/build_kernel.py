@@ -56,7 +56,7 @@ def main() -> None:
     tuning = None
     if arguments.tuning:  # whole already, unless the database was damaged since
         tuning = tune(read_json(arguments.tuning), arguments.tuning)
-    os.environ.update(machine.one_gpu())  # the one that its cells will run on
+    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     # A process of its own: document 002's unrolled functions overflow the compiler's stack.
     process = multiprocessing.get_context("spawn").Process(
         target=build, args=(kernel, threads, arguments.tuning, output.parent)

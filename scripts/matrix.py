@@ -74,6 +74,11 @@ def implementation(name: str) -> dict:
     return next(entry for entry in implementations() if entry["implementation"] == name)
 
 
+def workers(name: str) -> int:
+    """How many workers, each with a GPU of its own, an implementation divides a batch among."""
+    return implementation(name).get("workers", {"count": 1})["count"]
+
+
 def benchmarks(documents: list[str]) -> dict[str, dict]:
     """{name: parameters} of the documents' benchmarks."""
     return {

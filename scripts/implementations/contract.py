@@ -87,6 +87,10 @@ class Runner(object):
         """
         raise NotImplementedError
 
+    def helpers(self):
+        """Ids of the processes that it has started: their CPU time and memory are its own. They end when it does."""
+        return []
+
     def device_peak_bytes(self):
         """Peak of the device allocator in bytes; None where the process's own peak tells all (CPU)."""
         return None

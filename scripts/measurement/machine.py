@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import platform
+import signal
 import subprocess
 
 
@@ -158,11 +159,42 @@ CLOCK_REASONS = (
 )
 
 
-def one_gpu():
-    """Environment variables that leave a process one GPU: the first of CUDA_VISIBLE_DEVICES, which a cluster's
-    scheduler sets, or of the machine; counted as nvidia-smi counts them."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0].strip()
+def visible_gpus(count):
+    """Environment variables that leave a process `count` GPUs: the first of CUDA_VISIBLE_DEVICES, which a cluster's
+    scheduler sets, or of the machine; counted as nvidia-smi counts them. Fewer, where there are fewer."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count))))
+    visible = ",".join(name.strip() for name in named.split(",")[:count])
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
+
+
+def die_with_parent():
+    """Linux: this process must not outlive the one that started it, and disturb the next cell. Elsewhere nothing."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    except (OSError, AttributeError):
+        pass
+
+
+def process_cpu_seconds(pid):
+    """CPU time of another process so far; 0.0 where the system does not tell."""
+    try:
+        with open("/proc/%d/stat" % pid) as stream:
+            fields = stream.read().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def process_peak_bytes(pid):
+    """Peak resident memory of another process; 0 where the system does not tell."""
+    try:
+        with open("/proc/%d/status" % pid) as stream:
+            lines = dict(line.split(":", 1) for line in stream)
+    except OSError:
+        return 0
+    return 1024 * int(lines["VmHWM"].split()[0]) if "VmHWM" in lines else 0
 
 
 def _number(text):

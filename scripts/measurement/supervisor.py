@@ -47,11 +47,12 @@ def parse_arguments(description):
     return parser.parse_args()
 
 
-def worker_environment(threads, device, departure=None):
-    """The environment variables of a worker, which sees one GPU, or none for a cell of the CPU."""
+def worker_environment(threads, device, departure=None, workers=1):
+    """The environment variables of a worker, which sees as many GPUs as it has `workers`, or none for a cell of the
+    CPU."""
     variables = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
     if device == "gpu":
-        variables.update(machine.one_gpu())
+        variables.update(machine.visible_gpus(workers))
         # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is.
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
     else:
@@ -62,16 +63,6 @@ def worker_environment(threads, device, departure=None):
     variables.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     variables.update(departures.VARIABLES.get(departure, {}))
     return variables
-
-
-def _die_with_parent():
-    """Linux: a worker must not outlive a supervisor that is killed, and disturb the next cell."""
-    try:
-        import ctypes
-
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
 
 
 def _reason_of_death(code, kills_before):
@@ -99,10 +90,13 @@ def run_worker(job, log):
             stderr=output,
             pass_fds=(terminal,),
             env=worker_environment(
-                job["threads"], job["identity"]["device"], job["benchmark"].get("departure")
+                job["threads"],
+                job["identity"]["device"],
+                job["benchmark"].get("departure"),
+                job["workers"],
             ),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
-            preexec_fn=_die_with_parent if sys.platform.startswith("linux") else None,
+            preexec_fn=machine.die_with_parent,
         )
         os.close(terminal)
         try:

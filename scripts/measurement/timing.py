@@ -9,13 +9,18 @@ from measurement import departures, machine
 class Meter(object):
     """CPU time of this process and of everything else on the machine, between two points."""
 
-    def __init__(self):
-        self._own, self._all = sum(os.times()[:2]), machine.cpu_seconds()
+    def __init__(self, helpers):
+        """helpers: ids of processes whose CPU time counts as this one's own."""
+        self._helpers = helpers
+        self._own, self._all = self._own_seconds(), machine.cpu_seconds()
         self._start = time.perf_counter()
+
+    def _own_seconds(self):
+        return sum(os.times()[:2]) + sum(map(machine.process_cpu_seconds, self._helpers))
 
     def read(self):
         """{"wall_s", "own_cpu_s", "other_cpu_s", "steal_s"} since the start (None: unknown)."""
-        own = sum(os.times()[:2]) - self._own
+        own = self._own_seconds() - self._own
         now, other, steal = machine.cpu_seconds(), None, None
         if now and self._all:
             other = max(0.0, now["busy"] - self._all["busy"] - own)
@@ -82,7 +87,7 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
     warmup = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
     before = machine.frequency()
     gpu_before = machine.gpu_state(gpu) if gpu else None
-    meter = Meter()
+    meter = Meter(runner.helpers())
     counts = (protocol["timed_batches"], protocol["least_batches"])
     samples = _samples(*given, *counts, *limits, report=progress)
     found = {

@@ -14,7 +14,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, timing, training
+from measurement import checking, machine, timing, training
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -73,12 +73,15 @@ def run(job, progress):
     else:
         runner = build(workload)
         setup["build_s"] = time.perf_counter() - drawn
-        gpu = os.environ["CUDA_VISIBLE_DEVICES"] if identity["device"] == "gpu" else None
+        gpu = None
+        if identity["device"] == "gpu":
+            gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
         found.update(status="ok", reason="", windows=workload.window_count())
     memory = {
-        "process_peak_bytes": peak_memory_bytes(),
+        "process_peak_bytes": peak_memory_bytes()
+        + sum(map(machine.process_peak_bytes, runner.helpers())),
         "device_peak_bytes": runner.device_peak_bytes(),
     }
     return dict(found, setup=setup, memory=memory, framework=runner.describe())

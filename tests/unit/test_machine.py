@@ -109,6 +109,6 @@ def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> Non
         **{"name": "", "driver": "580.95.05", "memory": "143771 MiB"},
     }
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert machine.one_gpu()["CUDA_VISIBLE_DEVICES"] == "0"
+    assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "0"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0123abcd,GPU-4567abcd")
-    assert machine.one_gpu()["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"
+    assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"

@@ -63,7 +63,7 @@ def command(
             **{"phase": "training", "device": device},
         },
         "benchmark": tiny.BENCHMARK,
-        **{"threads": 1, "timeout_s": timeout_s, "seed": 0},
+        **{"threads": 1, "timeout_s": timeout_s, "seed": 0, "workers": 1},
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
         "protocol": {
             **{"warmup_batches": 1, "timed_batches": 4},

@@ -28,7 +28,7 @@ rule check_implementation:
         lambda w: environment(w.environment)["conda"]
     threads: check_threads
     resources:
-        gpu=lambda w: int(w.device == "gpu"),
+        gpu=gpus_of,
     params:
         job=lambda w: job("check", w),
         failures=lambda w, input: failures_file("check", w),

@@ -127,6 +127,7 @@ def job(kind, wildcards):
             "threads": how["protocol"]["threads"],
             "timeout_s": how["protocol"]["timeout_s"],
             "seed": how["protocol"]["seed"],
+            "workers": matrix.workers(cell.implementation),
             **{
                 "check": lambda: {"check": how["check"] | built_batch(cell)},
                 "time": lambda: {"protocol": how["protocol"]},
@@ -280,6 +281,13 @@ def failures_file(kind, wildcards):
 def environment_failures(wildcards):
     name = f"{wildcards.environment}-{wildcards.fingerprint}"
     return f"results/failures/environments/{name}.jsonl"
+
+
+def gpus_of(wildcards):
+    """How many GPUs a cell takes."""
+    return int(wildcards.device == "gpu") * matrix.workers(
+        cell_of(wildcards).implementation
+    )
 
 
 def count_lines(path):

@@ -15,7 +15,7 @@ rule time_cell:
     # All cores of the run: no other local job runs beside a clock, with no flag needed.
     threads: ALL_CORES
     resources:
-        gpu=lambda w: int(w.device == "gpu"),
+        gpu=gpus_of,
     params:
         job=lambda w: job("time", w),
         failures=lambda w, input: failures_file("time", w),

@@ -16,7 +16,7 @@ rule train_implementation:
         lambda w: environment(w.environment)["conda"]
     threads: ALL_CORES
     resources:
-        gpu=lambda w: int(w.device == "gpu"),
+        gpu=gpus_of,
     params:
         job=lambda w: job("train", w),
         failed_attempts=lambda w: count_lines(failures_file("train", w)),

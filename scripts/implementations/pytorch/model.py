@@ -111,9 +111,16 @@ class Model(Runner):
         if not self.training:
             with torch.enable_grad() if self.recording else inference():
                 return self.output(self.feed(inputs))
+        return self.updated(self.objective(self.feed(inputs), self.feed(targets)))
+
+    def objective(self, inputs, targets):
+        """The loss of a batch on the device."""
+        return self.loss(self.output(inputs), targets)
+
+    def updated(self, loss):
+        """One update of the weights -> the loss and the gradients that made it."""
         for weight in self.weights.values():
             weight.grad = None  # backward then hands its tensors over instead of adding to zeros
-        loss = self.loss(self.output(self.feed(inputs)), self.feed(targets))
         loss.backward()
         if "clip_norm" in self.workload.optimizer:
             clip = torch.nn.utils.clip_grad_norm_

@@ -82,11 +82,13 @@ class Stack(object):
 class Model(Runner):
     """The model with one style of LSTM stack."""
 
+    gpus = 1
+
     def __init__(self, workload, weights, device, phase, stack, function=None):
         """function: None runs eagerly; a dict, arguments of `tf.function`, makes `step` a graph."""
         if workload.departure == departures.DENORMALS:
             raise Unsupported("TensorFlow has no switch: its own threads flush denormals to zero")
-        self._settings = configure(device, workload.threads)
+        self._settings = configure(device, workload.threads, self.gpus)
         self._settings["flush_to_zero"] = flushes_to_zero(function, workload.threads)
         self._workload = workload
         self._device = device
@@ -198,7 +200,7 @@ class Model(Runner):
             gradients = tape.gradient(loss, self._variables)
         # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
         # gradient descent the same: a framework's row has one form.
-        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
+        gradients = self._averaged([tf.convert_to_tensor(gradient) for gradient in gradients])
         if "clip_norm" in self._workload.optimizer:
             limit = self._workload.optimizer["clip_norm"]
             gradients, _ = tf.clip_by_global_norm(gradients, limit)
@@ -206,6 +208,10 @@ class Model(Runner):
         with tf.control_dependencies(gradients if self._session else []):
             self._update(gradients, *scalars)
         return loss, gradients, state
+
+    def _averaged(self, gradients):
+        """Over the devices, where there are several."""
+        return gradients
 
     def _scalars(self, step):
         """What an update needs besides gradients, float32: the step's rate, Adam's epsilon."""
@@ -331,7 +337,7 @@ class Model(Runner):
         return tf.config.experimental.get_memory_info("GPU:0")["peak"]
 
 
-def configure(device, threads):
+def configure(device, threads, count=1):
     """Choose the device and its settings, before the first op; returns them for the record.
 
     Raises Unsupported when there is no GPU to use.
@@ -341,9 +347,10 @@ def configure(device, threads):
         if not gpus:
             build = "" if tf.test.is_built_with_cuda() else ": this build has no CUDA"
             raise Unsupported("TensorFlow %s sees no GPU%s" % (tf.__version__, build))
-        gpus = gpus[:1]  # visible, it is where ops are placed by default
+        gpus = gpus[:count]  # visible, the first is where ops are placed by default
         tf.config.experimental.set_visible_devices(gpus, "GPU")
-        tf.config.experimental.set_memory_growth(gpus[0], True)  # so that the peak means something
+        for gpu in gpus:
+            tf.config.experimental.set_memory_growth(gpu, True)  # so that the peak means something
     elif gpus:
         tf.config.experimental.set_visible_devices([], "GPU")
     # Inter-op: on 2 cores, 2 run the graphs' training 5 to 10 % faster than 1, the rest the same.
