@@ -36,6 +36,7 @@ COLUMNS = [
     *("output_error", "clip_error", "dropout_shares"),
     *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *relations.SPEEDUP,
+    *relations.SCALING,
     *("tuning_s", "tuning_start_s", "trials"),
     *("kernel_schedule_s", "kernel_build_s"),
     *("gradient_error", "flags", "records", "published_wall_s", "published_elapsed_s"),
@@ -250,13 +251,13 @@ def main() -> None:
     documents = {name: matrix.document(name) for name in config["documents"]}
     over = {name: d["speedup_over"] for name, d in documents.items() if "speedup_over" in d}
     compared = {name: d["compared"] for name, d in documents.items() if "compared" in d}
-    table = relations.speed_up(table, over)
+    table = relations.scale(relations.speed_up(table, over))
     followed = table[~table["benchmark"].isin(baselines)]  # the protocol, no departure from it
     ratios = relations.summary(table)
     contradictions = consistency.contradictions(matrix.published_files("*"))
     table = table.merge(published(config["documents"]), on=CELL_KEY, how="left")[COLUMNS]
     table[["flags", "records"]] = table[["flags", "records"]].fillna("")
-    for column in ("processes", "batches", "trials", "published_line"):
+    for column in ("processes", "batches", "trials", "workers", "published_line"):
         table[column] = table[column].astype("Int64")
     trainings = trained(config, here)
     pack(here, also, trainings, arguments.records)

@@ -23,7 +23,7 @@ def explained(document: str, table: pd.DataFrame) -> list[dict]:
     if not unnamed:
         return []
     numbers = published.numbers(matrix.published_files(document))
-    several_gpus = numbers["implementation"].str.endswith("-gpus")  # their batches are several
+    several_gpus = numbers["implementation"].str.endswith("/data-parallel")
     numbers = numbers[(numbers["benchmark"] == unnamed) & ~several_gpus]
     found = []
     for name, benchmark in matrix.document(document)["benchmarks"].items():

@@ -1,7 +1,7 @@
 """Training runs: what perplexity each implementation comes to, and whether they all train the same model."""
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import matrix
 from reporting.claims import FAILS, HOLDS, MISSING
@@ -20,34 +20,34 @@ def row(cell: matrix.Cell, record: dict | None, status: str = "", reason: str = 
     return found
 
 
-def deviations(rows: Iterable[dict]) -> dict[int, dict]:
-    """{batch: {"lowest", "highest", "spread": highest / lowest - 1, "rows"}} of the validation perplexities, at the
-    points that two rows or more have."""
-    found: dict[int, list[float]] = {}
+def bound_at(batch: int, points: Sequence[Mapping]) -> float:
+    """How far perplexities may be apart after a batch: what the document says of the last point up to there."""
+    passed = [point["within"] for point in points if point["batch"] <= batch]
+    return (passed or [points[0]["within"]])[-1]
+
+
+def agreement(rows: Iterable[dict], points: Sequence[Mapping]) -> dict:
+    """Whether implementations that start from the same weights come to the same perplexity, with `points` as a document
+    has them: {"verdict", "worst": the point where they differ most for its bound, None if no two rows have one in
+    common; "points": [{"batch", "lowest" and "highest" validation perplexity, "spread": highest / lowest - 1, "within":
+    its bound, "rows": how many}]}."""
+    values: dict[int, list[float]] = {}
     for each in rows:
         for point in each["curve"]:
-            found.setdefault(point["batch"], []).append(point["valid_perplexity"])
-    return {
-        batch: {
-            "lowest": min(values),
-            "highest": max(values),
-            "spread": max(values) / min(values) - 1,
-            "rows": len(values),
+            values.setdefault(point["batch"], []).append(point["valid_perplexity"])
+    found = [
+        {
+            **{"batch": batch, "lowest": min(those), "highest": max(those), "rows": len(those)},
+            **{"spread": max(those) / min(those) - 1, "within": bound_at(batch, points)},
         }
-        for batch, values in sorted(found.items())
-        if len(values) > 1
-    }
-
-
-def agreement(rows: list[dict], bound: float) -> dict:
-    """{"verdict", "bound", "points": deviations, "worst": the batch where they differ most, None without points}:
-    whether implementations that start from the same weights come to the same perplexity."""
-    points = deviations(rows)
-    worst = max(points, key=lambda batch: points[batch]["spread"], default=None)
-    verdict = MISSING
-    if points:
-        verdict = HOLDS if points[worst]["spread"] <= bound else FAILS
-    return {"verdict": verdict, "bound": bound, "points": points, "worst": worst}
+        for batch, those in sorted(values.items())
+        if len(those) > 1
+    ]
+    if not found:
+        return {"verdict": MISSING, "worst": None, "points": found}
+    worst = max(found, key=lambda point: point["spread"] / point["within"])
+    verdict = HOLDS if worst["spread"] <= worst["within"] else FAILS
+    return {"verdict": verdict, "worst": worst, "points": found}
 
 
 def reached(rows: list[dict], known: Mapping | None) -> dict | None:
@@ -84,6 +84,8 @@ def runs(config: dict, records: Mapping[str, list[dict]]) -> list[dict]:
         benchmark = matrix.document(name)["benchmarks"][run["benchmark"]]
         for number, (machine, those) in enumerate((records or {"": []}).items()):
             own = {cell_of(each): each for each in those if each["benchmark"] == benchmark}
+            # Nothing is known of a stand-in for the corpus.
+            real = not any(each["corpus"]["stand_in"] for each in own.values())
             rows = []
             for cell in matrix.trained_cells_of(name):
                 why = matrix.why_not(cell, name, config, trained=True) if not number else None
@@ -93,7 +95,7 @@ def runs(config: dict, records: Mapping[str, list[dict]]) -> list[dict]:
                 found.append(
                     {"document": name, "machine": machine, "benchmark": run["benchmark"]}
                     | {"batches": how["batches"], "rows": rows}
-                    | {"agreement": agreement(rows, how["agreement"])}
-                    | {"reached": reached(rows, run.get("known"))}
+                    | {"agreement": agreement(rows, run["points"])}
+                    | {"reached": reached(rows, run.get("known") if real else None)}
                 )
     return found

@@ -18,7 +18,8 @@ CASES = [
     (environment, entry["implementation"])
     for entry in matrix.implementations()
     for environment in entry["environments"]
-    if not entry.get("kernel")  # test_kernels.py builds those
+    # test_kernels.py and test_data_parallel.py have the others.
+    if not entry.get("kernel") and not entry.get("workers")
 ]
 CLASSIFIERS = ["?x320-*"]  # the benchmarks of an implementation that is made for no others
 GENERAL = [

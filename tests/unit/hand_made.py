@@ -91,6 +91,28 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     }
 
 
+def training_record(cell: Cell, stand_in: bool, document: str) -> dict:
+    """A record of one epoch of training; validation perplexities differ in the fourth digit."""
+    found = record(cell, 1, stand_in, document)
+    for key in ("warmup", "samples", "interference", "windows"):
+        del found[key]
+    del found["identity"]["process"]
+    own = [each for each in matrix.trained_cells_of(document) if each.device == "cpu"]
+    off = own.index(cell) / 10000
+    points = zip((1000, 2323), (400.0, 270.5), (300.0, 179.5), strict=True)
+    curve = [
+        {
+            **{"batch": batch, "train_perplexity": training},
+            **{"valid_perplexity": validation * (1 + off), "train_s": batch / 10},
+        }
+        for batch, training, validation in points
+    ]
+    return found | {
+        **{"kind": "train", "curve": curve, "epoch_batches": 2323, "resumed_at": []},
+        "weights_sha256": "0123456789abcdef" * 4,
+    }
+
+
 def bad(status: str, reason: str) -> Callable[[dict], None]:
     """Turns an `ok` record into one of another status, which has no samples."""
 
@@ -118,6 +140,10 @@ def project(
             if change:
                 change(cell, process, found)
             write_json(str(folder / cell.record(process)), found)
+    for cell in matrix.trained_cells_of(document):
+        if cell.device == "cpu":
+            found = training_record(cell, stand_in, document)
+            write_json(str(folder / cell.training_record), found)
     return folder
 
 

@@ -153,3 +153,21 @@ def test_bars_stand_on_the_line_of_their_row(tmp_path: Path) -> None:
         assert height[written] == pytest.approx(height[row], abs=2)
     assert "not run under this configuration: 1 rows" in height and "Lost, here" not in height
     assert text.endswith("from 0.333 s (Eager, here-2019) to 0.777 s (Cell, here).")
+
+
+def test_perplexity_draws_every_curve_and_counts_the_others(tmp_path: Path) -> None:
+    def row(label: str, *perplexities: float, status: str = "ok") -> dict:
+        points = enumerate(perplexities, start=1)
+        curve = [{"batch": 100 * batch, "valid_perplexity": value} for batch, value in points]
+        found = {"machine": "m", "implementation": "pytorch/x", "environment": "here"}
+        return found | {"label": label, "status": status, "curve": curve}
+
+    rows = [row("A", 500, 200), row("B", 505, 201), row("C", status="failed")]
+    text = figures.perplexity(pd.DataFrame(rows), "Trained", tmp_path / "f")
+    assert text.endswith(
+        "2 implementations trained from the same weights; after 200 batches it is 200.0 to 201.0."
+    )
+    written = [text for text, *_ in texts(tmp_path / "f")]
+    assert {"A, here", "B, here", "without a curve: 1 failed"} <= set(written)
+    nothing = pd.DataFrame([row("C", status="failed")])
+    assert figures.perplexity(nothing, "Trained", tmp_path / "g") == "Trained: no row was trained."

@@ -1,5 +1,6 @@
 """How cells of a table compare, on cells made by hand."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -72,6 +73,21 @@ def test_speed_ups_are_within_a_generation() -> None:
     assert found["speedup"][[1, 3]].isna().all()  # 2019 has none to compare with; tvm has no time
     assert 2.6 < found["speedup_low"][0] < 3 < found["speedup_high"][0] < 3.4
     assert relations.speed_up(table, {})[relations.SPEEDUP].isna().all(axis=None)
+
+
+def test_scaling_efficiency_is_over_the_same_computation_undivided() -> None:
+    table = cells(
+        *(("pytorch/fused", "pytorch", 2.0), ("pytorch/cudnn", "pytorch", 1.0)),
+        *(("pytorch/data-parallel", "pytorch", 1.6), ("tensorflow/data-parallel", "x", 1.0)),
+        ("pytorch/data-parallel", "pytorch-2019", 1.0),
+    )
+    found = relations.scale(table)
+    assert found["scaling"][2] == pytest.approx(2.0 / 1.6 / 2)
+    assert found["scaling_low"][2] < found["scaling"][2] < found["scaling_high"][2]
+    assert (
+        found["scaling"][[0, 1, 3, 4]].isna().all()
+    )  # undivided ones, and those without one there
+    assert found["workers"].tolist()[1:] == pytest.approx([np.nan, 2, 2, 2], nan_ok=True)
 
 
 def test_frameworks_are_compared_where_both_were_measured() -> None:

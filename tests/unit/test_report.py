@@ -424,6 +424,17 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     dropped = [row for row in rows(page) if row[-1] == "0.651, 0.652, 0.653"]
     assert {row[-2] for row in dropped} == {"7.0e-04"} and len(dropped) == 2 * 13
     assert "5.5 to 9.6 times" in page and "stand-in" not in page
+    trained = [row for row in rows(page) if row[-1].startswith("`0123456789ab")]
+    assert {row[5] for row in trained} > {"179.500"} and {row[3] for row in trained} == {"2323"}
+    assert "The implementations train the same model: **holds**; nearest to its bound, " in page
+    assert "One epoch comes to what is known of it: **holds**; perplexity 270.5 in training" in page
+    (divided,) = [
+        row for row in rows(page) if "(gloo)" in row[0] and row[1:4] == ["CPU", "pytorch", "2"]
+    ]
+    assert divided[5] == "PyTorch nn.LSTM without cuDNN" and re.match(r"0\.\d+ \[", divided[6])
+    with zipfile.ZipFile("results/records.zip") as packed:
+        runs = [name for name in packed.namelist() if name.startswith("training/")]
+    assert len(runs) == len(trained)
 
 
 def damage(text: str) -> list[tuple[str, str]]:

@@ -110,13 +110,15 @@ def row(*perplexities: float, epoch: int = 300) -> dict:
     return reported.row(cell, None, "ok") | {"curve": curve, "epoch_batches": epoch}
 
 
-def test_agreement_is_decided_by_the_point_that_differs_most() -> None:
+def test_agreement_is_decided_by_the_point_that_is_nearest_to_its_bound() -> None:
     rows = [row(500, 300, 200), row(500.5, 309, 201), row()]
-    found = reported.agreement(rows, 0.02)
-    assert (found["verdict"], found["worst"]) == ("does not hold", 200)
-    assert found["points"][200]["spread"] == pytest.approx(0.03)
-    assert reported.agreement(rows, 0.04)["verdict"] == "holds"
-    assert reported.agreement(rows[:1], 0.04)["verdict"] == "not measured"
+    points = [{"batch": 100, "within": 0.0009}, {"batch": 200, "within": 0.04}]
+    found = reported.agreement(rows, points)
+    assert (found["verdict"], found["worst"]["batch"]) == ("does not hold", 100)
+    assert [point["within"] for point in found["points"]] == [0.0009, 0.04, 0.04]
+    assert found["points"][1]["spread"] == pytest.approx(0.03)
+    assert reported.agreement(rows, points[1:])["verdict"] == "holds"
+    assert reported.agreement(rows[:1], points)["verdict"] == "not measured"
 
 
 def test_known_perplexity_is_that_of_a_whole_epoch() -> None:

@@ -142,7 +142,9 @@ def training_run(document, how, wildcards):
     """What a training run does, and a digest of the files it runs: a checkpoint of other ones is none of its own."""
     contents = "".join(Path(file).read_text() for file in measuring_files(wildcards))
     lengths = {key: how[key] for key in ("batches", "checkpoint_batches")}
-    points = matrix.document(document)["training"]["points"]
+    points = [
+        point["batch"] for point in matrix.document(document)["training"]["points"]
+    ]
     return {
         "protocol": lengths | {"points": points},
         "files": hashlib.sha256(contents.encode()).hexdigest(),

@@ -1,0 +1,84 @@
+"""Two workers train as one does, and none outlives the one that started it."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import matrix
+from tests import tiny
+
+from .test_implementations import interpreter, run, within_rounding
+
+ROWS = [
+    (environment, entry["implementation"])
+    for entry in matrix.implementations()
+    for environment in entry["environments"]
+    if "workers" in entry
+]
+EVEN = tiny.CARRIED | {"batch": 4}
+# A runner that has made a step, and the process that it has started.
+STARTED = """
+import sys, tempfile, time
+from implementations.pytorch import data_parallel
+from tests import tiny
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        tiny.write_corpus(folder)
+        workload = tiny.workload(folder, **dict(tiny.CARRIED, batch=4))
+        batch = next(workload.batches())
+        runner = data_parallel.build(workload, workload.weights(), "cpu", "training")
+        runner.reset()
+        runner.step(*batch)
+        runner.synchronise()
+        print(*runner.helpers(), flush=True)
+        if sys.argv[1] == "wait":
+            time.sleep(300)
+        if sys.argv[1] == "step":
+            while True:
+                runner.step(*batch)
+"""
+
+
+@pytest.mark.parametrize(("environment", "implementation"), ROWS)
+def test_two_workers_train_as_one_does(environment: str, implementation: str) -> None:
+    """Loss, gradients and updates of the joined batch are the reference's, over batches that carry a state."""
+    cases = [f"{implementation} {json.dumps(changes)}" for changes in (EVEN, tiny.CARRIED)]
+    even, odd = run(environment, "run_contract.py", *cases).values()
+    assert even["training"]["status"] == "ok", even["training"]["reason"]
+    assert within_rounding(even["training"]["errors"])
+    assert even["training"]["facts"]["settings"]["workers"] == 2
+    assert odd["training"]["status"] == even["forward"]["status"] == "unsupported"
+    assert "a batch of 3 evenly" in odd["training"]["reason"]
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended but is not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize("killed_in", ["wait", "step", None])
+def test_worker_ends_with_the_one_that_started_it(tmp_path: Path, killed_in: str | None) -> None:
+    script = tmp_path / "started.py"
+    script.write_text(STARTED)
+    environment = {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}
+    command = [interpreter("pytorch"), str(script), str(killed_in)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+        worker = int(parent.stdout.readline())
+        if killed_in:
+            assert alive(worker)
+            parent.send_signal(signal.SIGKILL)
+        parent.wait(60)
+    assert parent.returncode == (-signal.SIGKILL if killed_in else 0)
+    deadline = time.time() + 20
+    while alive(worker) and time.time() < deadline:
+        time.sleep(0.1)
+    assert not alive(worker)
