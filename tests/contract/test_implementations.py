@@ -276,12 +276,11 @@ def test_wrong_gradient_closes_the_gate(environment: str, error: str) -> None:
 
 def test_weight_updated_before_a_gradient_has_read_it_closes_the_gate() -> None:
     """And Keras 2 as it is patched here passes."""
-    wide = '{"hidden": 320}'
-    names = [f"{name} {wide}" for name in ("tests.contract.planted_keras", "keras/lstm-tensorflow")]
+    names = ["tests.contract.planted_keras", 'keras/lstm-tensorflow {"hidden": 320}']
     planted, row = run("keras-2018", "run_contract.py", *names).values()
     assert planted["forward"]["status"] == "ok", planted["forward"]["reason"]
     assert planted["training"]["status"] == "incorrect"
-    assert planted["training"]["reason"].startswith("gradient:")
+    assert planted["training"]["gradient_error"] > 1e-3
     assert row["training"]["status"] == "ok", row["training"]["reason"]
 
 
