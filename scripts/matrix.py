@@ -145,9 +145,10 @@ def cells_of(name: str) -> Iterator[Cell]:
 
 
 def is_one_of(patterns: list[str], cell: Cell) -> bool:
-    """Whether a cell's implementation is one of `patterns`, in all environments or as `name in environment`."""
-    names = (cell.implementation, f"{cell.implementation} in {cell.environment}")
-    return any(takes_part(patterns, name) for name in names)
+    """Whether a cell is one of `patterns`: `name`, `name in environment`, `name on benchmark`, or all three."""
+    name, here = cell.implementation, f"{cell.implementation} in {cell.environment}"
+    names = (name, here, f"{name} on {cell.benchmark}", f"{here} on {cell.benchmark}")
+    return any(takes_part(patterns, each) for each in names)
 
 
 def trained_cells_of(name: str) -> Iterator[Cell]:

@@ -187,6 +187,17 @@ def test_environments_of_the_time_take_part_in_some_benchmarks_and_in_a_selectio
     assert [name for name, environment in chosen if environment != "pytorch"] == ["pytorch/fused"]
 
 
+def test_selection_may_name_benchmarks() -> None:
+    selected = ["* on ptb-small", "pytorch/* in pytorch on ptb-large"]
+    config = configuration(
+        documents=["cudnn-lstm-ptb"], overrides={"cudnn-lstm-ptb": {"implementations": selected}}
+    )
+    cells = matrix.cells(config)
+    assert {cell.benchmark for cell in cells} == {"ptb-small", "ptb-large"}
+    assert {cell.environment for cell in cells if cell.benchmark == "ptb-large"} == {"pytorch"}
+    assert {"tensorflow-2018", "pytorch"} < {cell.environment for cell in cells}
+
+
 def test_today() -> None:
     assert matrix.today("keras-2018") == "keras"
     assert matrix.today("pytorch") == "pytorch"
