@@ -75,7 +75,7 @@ def test_plan(project: Project) -> None:
     for line in (
         "checks/plain/tiny-lm/plain/loop/forward-cpu.json",
         "time_cell",
-        "Checks and timings",
+        "Checks, timings and training",
     ):
         assert line in planned
     assert "plain/other" not in planned
