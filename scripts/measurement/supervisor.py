@@ -134,8 +134,9 @@ def _repository():
 
 
 def _key(job, *more):
-    """What a checkpoint has to have in common with the run that goes on from it."""
-    same = {name: value for name, value in job.items() if name not in ("timeout_s", "corpus")}
+    """What a checkpoint has to have in common with the run that goes on from it, which may be given more time."""
+    free = ("timeout_s", "failed_attempts", "corpus")
+    same = {name: value for name, value in job.items() if name not in free}
     return hashlib.sha256(json.dumps([same, more], sort_keys=True).encode()).hexdigest()
 
 
@@ -148,9 +149,8 @@ def supervise(arguments):
     job["threads"] = job["threads"] or machine.usable_cores()
     job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus)) if arguments.corpus else None
     if arguments.checkpoint:
-        key = _key(
-            job, environment["fingerprint"], arguments.corpus and read_json(arguments.corpus)
-        )
+        # A changed implementation is checked anew: another check.
+        key = _key(job, environment["fingerprint"], read_json(arguments.corpus), check)
         job["checkpoint"] = {"path": os.path.abspath(arguments.checkpoint), "key": key}
     started = datetime.datetime.utcnow()
     load = os.getloadavg()

@@ -11,6 +11,7 @@ import pytest
 
 import matrix
 from tests import tiny
+from tests.conftest import alive
 
 from .test_implementations import interpreter, run, within_rounding
 
@@ -26,6 +27,7 @@ STARTED = """
 import sys, tempfile, time
 from implementations.pytorch import data_parallel
 from tests import tiny
+from tests.conftest import alive
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
@@ -55,14 +57,6 @@ def test_two_workers_train_as_one_does(environment: str, implementation: str) ->
     assert even["training"]["facts"]["settings"]["workers"] == 2
     assert odd["training"]["status"] == even["forward"]["status"] == "unsupported"
     assert "a batch of 3 evenly" in odd["training"]["reason"]
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended but is not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.parametrize("killed_in", ["wait", "step", None])

@@ -15,7 +15,7 @@ import pytest
 import settings
 from measurement.record import write_json
 from tests import tiny
-from tests.conftest import ROOT
+from tests.conftest import ROOT, alive
 
 STYLES = {
     "right": "from implementations.plain.loop import build",
@@ -30,6 +30,10 @@ STYLES = {
     "def build(*a): raise Unsupported('this needs a GPU')",
     "wrong": "from implementations.plain.wrong_gradient import build",
     "broken": "import no_such_module",
+    "dawdling": "import time\nfrom implementations.plain.model import Model\n"
+    "class Dawdling(Model):\n"
+    "    def step(self, *batch): time.sleep(0.2); return super().step(*batch)\n"
+    "def build(*a): return Dawdling(*a)",
 }
 
 
@@ -136,6 +140,24 @@ def test_timeout(folder: Path) -> None:
     assert not alive(int((folder / "worker.pid").read_text()))
 
 
+def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
+    run(folder, "dawdling")
+    arguments = command("dawdling", kind="train")
+    job = json.loads(arguments[arguments.index("--job") + 1])
+    job["benchmark"] |= tiny.CARRIED
+    job["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
+    records = []
+    for attempt, timeout_s in enumerate((4, 60)):
+        job |= {"timeout_s": timeout_s, "failed_attempts": attempt}
+        more = ("--job", json.dumps(job), "--checkpoint", "run.npz")
+        records.append(
+            run(folder, "dawdling", "--check", "check-dawdling.json", *more, kind="train")[0]
+        )
+    assert [record["status"] for record in records] == ["timeout", "ok"]
+    (resumed,) = records[1]["resumed_at"]
+    assert 0 < resumed < 30 and not (folder / "run.npz").exists()
+
+
 def test_unsupported_is_no_failure(folder: Path) -> None:
     record, _ = run(folder, "unsupported")
     assert (record["status"], record["reason"]) == ("unsupported", "this needs a GPU")
@@ -169,14 +191,6 @@ def test_an_environment_that_is_not_there(folder: Path) -> None:
     write_json("missing.json", environment)
     record, _ = run(folder, "right", "--environment", "missing.json")
     assert (record["status"], record["reason"]) == ("unsupported", environment["reason"])
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be collected does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="macOS has no such signal")

@@ -1,7 +1,6 @@
 # Helpers only: what the config means on this machine. Rules are in the other files.
 import csv
 import gc
-import hashlib
 import json
 import sys
 from collections import Counter
@@ -131,24 +130,21 @@ def job(kind, wildcards):
             **{
                 "check": lambda: {"check": how["check"] | built_batch(cell)},
                 "time": lambda: {"protocol": how["protocol"]},
-                "train": lambda: training_run(document, how["training"], wildcards),
+                "train": lambda: {"protocol": training_run(document)},
             }[kind](),
         },
         sort_keys=True,
     )
 
 
-def training_run(document, how, wildcards):
-    """What a training run does, and a digest of the files it runs: a checkpoint of other ones is none of its own."""
-    contents = "".join(Path(file).read_text() for file in measuring_files(wildcards))
-    lengths = {key: how[key] for key in ("batches", "checkpoint_batches")}
+def training_run(document):
+    """How long a document's training runs are, and where they compute perplexity."""
+    how = matrix.protocol_of(config, document)["training"]
     points = [
         point["batch"] for point in matrix.document(document)["training"]["points"]
     ]
-    return {
-        "protocol": lengths | {"points": points},
-        "files": hashlib.sha256(contents.encode()).hexdigest(),
-    }
+    lengths = {key: how[key] for key in ("batches", "checkpoint_batches")}
+    return lengths | {"points": points}
 
 
 def checkpoint_of(wildcards):

@@ -4,7 +4,7 @@
 # Killed half way, it goes on from its checkpoint when the job is run again.
 rule train_implementation:
     input:
-        measuring_files,
+        # What it runs reaches it through its check.
         environment=lambda w: environment_record(w.environment),
         corpus=CORPUS,
         check="results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
@@ -19,7 +19,6 @@ rule train_implementation:
         gpu=gpus_of,
     params:
         job=lambda w: job("train", w),
-        failed_attempts=lambda w: count_lines(failures_file("train", w)),
         failures=lambda w, input: failures_file("train", w),
         checkpoint=lambda w, input: checkpoint_of(w),
         python=lambda w, input: python(w.environment),
