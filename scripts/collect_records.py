@@ -188,20 +188,18 @@ def rows(
             yield {"document": name, "machine": machine, **found}
 
 
-def trained(config: dict, here: Iterable[str]) -> dict[str, list[dict]]:
-    """{machine: records of training runs}: of this run, and of those that are also reported."""
-    found = {machine: [] for machine in here}
-    own = [results.read_record(cell.training_record) for cell in matrix.trained_cells(config)]
+def trained(config: dict, here: Iterable[str]) -> dict[str, results.Cells]:
+    """{machine: {cell: [record]}} of the training runs of this run, and of those that are also reported."""
+    own = (results.read_record(cell.training_record) for cell in matrix.trained_cells(config))
     others = (results.records(Path(each), results.TRAINED) for each in config["also_report"])
-    for record in itertools.chain(own, *others):
-        found.setdefault(record["machine"]["machine"], []).append(record)
-    return found
+    found = results.by_machine(itertools.chain(own, *others))
+    return {machine: {} for machine in here} | found
 
 
 def pack(
     here: dict[str, results.Cells],
     also: dict[str, results.Cells],
-    runs: dict[str, list[dict]],
+    runs: dict[str, results.Cells],
     archive: str,
 ) -> None:
     """All records into one file, so that raw samples go where a report goes; equal ones give equal files."""
@@ -212,11 +210,10 @@ def pack(
         for cell, records in cells.items():
             for record in records:
                 members[f"{folder}{cell.name}-{record['identity']['process']}.json"] = record
-    for machine, records in runs.items():
+    for machine, cells in runs.items():
         folder = f"machines/{machine}/" if machine in also else ""
-        for record in records:
-            name = results.cell_of(record).name
-            members[f"{folder}{results.TRAINED}{name}.json"] = record
+        for cell, (record,) in cells.items():
+            members[f"{folder}{results.TRAINED}{cell.name}.json"] = record
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, record in members.items():
             member = zipfile.ZipInfo(name)  # dated 1980

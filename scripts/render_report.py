@@ -233,11 +233,6 @@ def main() -> None:
             ],
             departures=departures.DESCRIPTIONS,
             trainings=trainings,
-            undivided={
-                entry["implementation"]: entry["workers"]["of"]
-                for entry in matrix.implementations()
-                if "workers" in entry
-            },
             **{
                 key: matrix.protocol_of(context["config"], name)[key]
                 for key in ("protocol", "check")

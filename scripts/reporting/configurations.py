@@ -23,7 +23,8 @@ def explained(document: str, table: pd.DataFrame) -> list[dict]:
     if not unnamed:
         return []
     numbers = published.numbers(matrix.published_files(document))
-    several_gpus = numbers["implementation"].str.endswith("/data-parallel")
+    divided = [entry["implementation"] for entry in matrix.implementations() if "workers" in entry]
+    several_gpus = numbers["implementation"].isin(divided)
     numbers = numbers[(numbers["benchmark"] == unnamed) & ~several_gpus]
     found = []
     for name, benchmark in matrix.document(document)["benchmarks"].items():

@@ -17,7 +17,7 @@ RELATIONS = {
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-SCALING = ["workers", "scaling", "scaling_low", "scaling_high"]
+SCALING = ["workers", "undivided", "scaling", "scaling_low", "scaling_high"]
 
 
 def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
@@ -69,8 +69,8 @@ def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
 
 
 def scale(table: pd.DataFrame) -> pd.DataFrame:
-    """Add, to each cell of an implementation that divides a batch among workers, how many there are, and its scaling
-    efficiency with the interval: how many times as fast it is as the same computation undivided, in the same
+    """Add, to each cell of an implementation that divides a batch among workers, how many there are, the implementation
+    that computes the same undivided, and its scaling efficiency with the interval: how many times as fast it is as the same computation undivided, in the same
     environment, over their number. Nothing where it divides nothing."""
     key = ["machine", "benchmark", "environment", "phase", "device"]
     entries = {entry["implementation"]: entry.get("workers") for entry in matrix.implementations()}
@@ -79,12 +79,13 @@ def scale(table: pd.DataFrame) -> pd.DataFrame:
         workers.get("of", {}).get(device)
         for workers, device in zip(divided, table["device"], strict=True)
     ]
-    others = table.rename(columns={"implementation": "undivided", "process_medians_s": "others"})
-    wanted = table.assign(undivided=pd.Series(undivided, table.index, dtype=object))
-    joined = wanted.merge(others[["undivided", *key, "others"]], on=["undivided", *key], how="left")
-    found = ratios(joined, "others", "process_medians_s")[["ratio", "low", "high"]].astype(float)
+    renamed = {"implementation": "undivided", "process_medians_s": "others"}
+    others = table[[*renamed, *key]].rename(columns=renamed)
     table["workers"] = [workers.get("count", np.nan) for workers in divided]
-    table[SCALING[1:]] = found.to_numpy() / table[["workers"]].to_numpy()
+    table["undivided"] = pd.Series(undivided, table.index, dtype=object)
+    joined = table.merge(others, on=["undivided", *key], how="left")
+    found = ratios(joined, "others", "process_medians_s")[["ratio", "low", "high"]].astype(float)
+    table[SCALING[2:]] = found.to_numpy() / table[["workers"]].to_numpy()
     return table
 
 

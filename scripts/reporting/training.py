@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import matrix
 from reporting.claims import FAILS, HOLDS, MISSING
-from reporting.results import cell_of
+from reporting.results import Cells
 
 FOUND = ("curve", "epoch_batches", "resumed_at", "weights_sha256")
 
@@ -69,8 +69,8 @@ def reached(rows: list[dict], known: Mapping | None) -> dict | None:
     return found
 
 
-def runs(config: dict, records: Mapping[str, list[dict]]) -> list[dict]:
-    """The training runs of each document and machine, `records` by machine, this run's first (its name is "" if it has
+def runs(config: dict, machines: Mapping[str, Cells]) -> list[dict]:
+    """The training runs of each document and machine, `machines` with this run's first (its name is "" if it has
     none): [{"document", "machine", "benchmark", "batches", "rows", "agreement", "reached"}].
 
     This run's machine has a row of every implementation that the document names; others have those that they trained
@@ -82,8 +82,8 @@ def runs(config: dict, records: Mapping[str, list[dict]]) -> list[dict]:
             continue
         how = matrix.protocol_of(config, name)["training"]
         benchmark = matrix.document(name)["benchmarks"][run["benchmark"]]
-        for number, (machine, those) in enumerate((records or {"": []}).items()):
-            own = {cell_of(each): each for each in those if each["benchmark"] == benchmark}
+        for number, (machine, those) in enumerate((machines or {"": {}}).items()):
+            own = {cell: each for cell, (each,) in those.items() if each["benchmark"] == benchmark}
             # Nothing is known of a stand-in for the corpus.
             real = not any(each["corpus"]["stand_in"] for each in own.values())
             rows = []
