@@ -27,7 +27,6 @@ STARTED = """
 import sys, tempfile, time
 from implementations.pytorch import data_parallel
 from tests import tiny
-from tests.conftest import alive
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
