@@ -8,7 +8,7 @@ import keras
 import tensorflow as tf
 
 from implementations.contract import Unsupported
-from implementations.tensorflow.model import configure, flushes_to_zero
+from implementations.tensorflow.device import configure, flushes_to_zero
 from implementations.tensorflow.sessions import options
 
 from . import classic

@@ -9,8 +9,9 @@ import tensorflow as tf
 
 from implementations.contract import Unsupported
 
+from .device import configure, host
 from .eager_fine_grained import FineGrained
-from .model import Model, configure, host
+from .model import Model
 from .sessions import SESSIONS
 
 WORKERS = 2

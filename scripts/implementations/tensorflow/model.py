@@ -6,12 +6,6 @@ their weights in a layout of its own. Written for TensorFlow 2; sessions.py has 
 """
 
 import math
-import os
-
-# Read when TensorFlow is imported: less logging; cuDNN's algorithm is not picked by timing trials.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ["TF_CUDNN_USE_AUTOTUNE"] = "0"
-os.environ["TF_CUDNN_RNN_USE_AUTOTUNE"] = "0"
 
 import numpy as np
 import tensorflow as tf
@@ -20,8 +14,8 @@ from implementations.contract import Runner, Unsupported
 from measurement import departures
 from measurement.workload import BLANK, layer_prefixes, layer_weights
 
+from .device import build_facts, compiled, configure, flushes_to_zero, host
 from .sessions import SESSIONS, Session, Variable, raw_ops
-from .sessions import configure as configure_sessions
 
 
 class Stack(object):
@@ -315,19 +309,10 @@ class Model(Runner):
         return named
 
     def describe(self):
-        try:
-            build = {key: str(value) for key, value in tf.sysconfig.get_build_info().items()}
-        except AttributeError:  # before 2.3
-            build = {"is_cuda_build": str(tf.test.is_built_with_cuda())}
-        for library in ("cuda", "cudnn"):  # under the names that every framework's record has
-            if library + "_version" in build:
-                build[library] = build.pop(library + "_version")
-        version = getattr(tf, "version", tf)
-        build["compiler"], build["git_version"] = version.COMPILER_VERSION, version.GIT_VERSION
         return {
             "framework": "TensorFlow",
             "framework_version": tf.__version__,
-            "build": build,
+            "build": build_facts(),
             "settings": self._settings,
         }
 
@@ -335,71 +320,6 @@ class Model(Runner):
         if self._device == "cpu" or not hasattr(tf.config.experimental, "get_memory_info"):
             return None  # the call came with 2.5
         return tf.config.experimental.get_memory_info("GPU:0")["peak"]
-
-
-def configure(device, threads, count=1):
-    """Choose the device and its settings, before the first op; returns them for the record.
-
-    Raises Unsupported when there is no GPU to use.
-    """
-    gpus = [] if SESSIONS else tf.config.experimental.list_physical_devices("GPU")
-    if device == "gpu":
-        if not gpus:
-            build = "" if tf.test.is_built_with_cuda() else ": this build has no CUDA"
-            raise Unsupported("TensorFlow %s sees no GPU%s" % (tf.__version__, build))
-        gpus = gpus[:count]  # visible, the first is where ops are placed by default
-        tf.config.experimental.set_visible_devices(gpus, "GPU")
-        for gpu in gpus:
-            tf.config.experimental.set_memory_growth(gpu, True)  # so that the peak means something
-    elif gpus:
-        tf.config.experimental.set_visible_devices([], "GPU")
-    # Inter-op: on 2 cores, 2 run the graphs' training 5 to 10 % faster than 1, the rest the same.
-    tf32 = False
-    if SESSIONS:
-        configure_sessions(threads)
-    else:
-        tf.config.threading.set_intra_op_parallelism_threads(threads)
-        tf.config.threading.set_inter_op_parallelism_threads(threads)
-        if hasattr(tf.config.experimental, "enable_tensor_float_32_execution"):  # came with 2.4
-            tf.config.experimental.enable_tensor_float_32_execution(False)
-            tf32 = tf.config.experimental.tensor_float_32_execution_enabled()
-    return {
-        "intra_op_threads": threads,
-        "inter_op_threads": threads,
-        "tf32": tf32,
-        "cudnn_autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] != "0",
-        "onednn_opts": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
-    }
-
-
-def compiled(python_function, signature, session, function):
-    """`python_function` as a graph. signature: (shape, dtype) of each of its arguments; session: None where
-    there is `tf.function`, whose further arguments `function` has."""
-    if session:
-        return session.function(python_function, signature)
-    specifications = [tf.TensorSpec(shape, dtype) for shape, dtype in signature]
-    return tf.function(python_function, input_signature=specifications, **function)
-
-
-def host(tensor):
-    """A tensor as a host array, which those that a session returns are already."""
-    return tensor.numpy() if hasattr(tensor, "numpy") else tensor
-
-
-def flushes_to_zero(function, threads):
-    """Whether ops flush denormals to zero when run this way (`function` as in Model).
-
-    There is no switch: TensorFlow's own threads flush, and the calling thread, where eager ops run,
-    does so in later versions. So try it.
-    """
-    multiply, factors = tf.multiply, [np.float32(2e-38), np.float32(1e-2)]  # 2e-40 is denormal
-    if function is not None:
-        session = Session(threads) if SESSIONS else None
-        given = (multiply, [((), np.float32)] * 2, session, function)
-        multiply = session.build(compiled, *given) if session else compiled(*given)
-    if function is None or not SESSIONS:
-        factors = [tf.constant(factor) for factor in factors]
-    return bool(host(multiply(*factors)) == 0.0)
 
 
 def adam_scalars(constants, step):

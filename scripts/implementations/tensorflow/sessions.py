@@ -1,6 +1,6 @@
 """TensorFlow 1.8, where `tf.function`, `tf.raw_ops` and `tf.config` are not there yet.
 
-What model.py and the styles need of them, in terms of that version; of later ones, what they have.
+What device.py, model.py and the styles need of them, in terms of that version; of later ones, what they have.
 """
 
 import functools
