@@ -37,8 +37,10 @@ def run_pip(python: Path, arguments: list[str], log) -> None:
 def build_venv(specification: Specification, interpreter: str, folder: Path, log) -> Path:
     """A virtual environment with the specification's pins. Returns its interpreter.
 
-    One that is complete is taken as it is: a container brings it along, or another checkout built it.
+    One that is complete is taken as it is: a container brings it along, or another checkout built it. The file
+    `complete` has the seconds that it took.
     """
+    start = time.time()
     python, complete = folder / "bin" / "python", folder / "complete"
     if complete.exists() and python.exists():
         return python
@@ -49,7 +51,7 @@ def build_venv(specification: Specification, interpreter: str, folder: Path, log
     requirements = folder / "requirements.txt"
     requirements.write_text("\n".join(specification.pip) + "\n")
     run_pip(python, ["-r", str(requirements)], log)
-    complete.touch()
+    complete.write_text(str(time.time() - start))
     return python
 
 
@@ -76,6 +78,7 @@ def main() -> None:
         "reason": "",
         "python": None,
         "packages": {},
+        "build_s": None,  # conda builds before this runs
     }
     python = arguments.interpreter or sys.executable
     try:
@@ -88,6 +91,8 @@ def main() -> None:
                 )
             with open(arguments.log, "w") as log:
                 python = build_venv(specification, python, arguments.folder, log)
+            noted = (arguments.folder / "complete").read_text()
+            record["build_s"] = float(noted) if noted else None
         record.update(environments.inspect(str(python)))
         if mismatches := specification.mismatches(record["packages"]):
             raise EnvironmentProblem(

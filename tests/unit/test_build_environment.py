@@ -56,10 +56,11 @@ def test_virtual_environment(tmp_path: Path) -> None:
 def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:
     write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
     options, marked = ("--interpreter", sys.executable), tmp_path / "venv" / "marked"
-    build(tmp_path, "venv", *options, pins=("abacus==1.5",))
+    built, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
     marked.touch()
     found, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
     assert marked.exists() and found["packages"]["abacus"] == "1.5"
+    assert found["build_s"] == built["build_s"] > 0
 
     (tmp_path / "venv" / "complete").unlink()  # as after a build that was killed
     found, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
