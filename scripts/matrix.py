@@ -193,6 +193,15 @@ def protocol_of(config: dict, document_name: str) -> dict:
     }
 
 
+def check_of(config: dict, document_name: str, cell: Cell) -> dict:
+    """{"tolerance", "steps", "batch"} of a cell's check: the document's, but for a benchmark that float32 cannot hold
+    to that tolerance, and for a built kernel, which has one batch size only."""
+    check = protocol_of(config, document_name)["check"]
+    least = document(document_name)["benchmarks"][cell.benchmark].get("tolerance", 0)
+    own = {"batch": None} if implementation(cell.implementation).get("kernel") else {}
+    return check | {"tolerance": max(check["tolerance"], least)} | own
+
+
 def processes(config: dict, document_name: str, count: int | None = None) -> range:
     """The numbers of the processes that time a cell of a document: `count` of them, if it got further ones."""
     return range(1, (count or protocol_of(config, document_name)["protocol"]["processes"]) + 1)

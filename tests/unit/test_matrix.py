@@ -210,3 +210,21 @@ def test_paths_of_a_cell() -> None:
         matrix.implementation_file(CELL.implementation)
         == "scripts/implementations/pytorch/fine_grained.py"
     )
+
+
+def test_check_of_a_cell() -> None:
+    """The document's, but for what float32 or a built kernel cannot do."""
+    check = {"tolerance": 1e-4, "steps": 3, "batch": 4}
+    config = {key: {} for key in ("protocol", "training", "overrides")} | {"check": check}
+
+    def checked(document: str, benchmark: str, implementation: str, environment: str) -> dict:
+        cell = Cell(benchmark, implementation, environment, "training", "cpu")
+        return matrix.check_of(config, document, cell)
+
+    fused = ("pytorch/fused", "pytorch")
+    assert checked("rnn-benchmarks", "4x320-ce-long", *fused) == check
+    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused) == check | {"tolerance": 2e-3}
+    kernel = checked("tvm-lstm", "cell-512", "tvm/template-tuned", "tvm")
+    assert kernel == check | {"batch": None}
+    check["tolerance"] = 1e-2
+    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused)["tolerance"] == 1e-2

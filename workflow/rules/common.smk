@@ -128,7 +128,7 @@ def job(kind, wildcards):
             "seed": how["protocol"]["seed"],
             "workers": matrix.workers(cell.implementation),
             **{
-                "check": lambda: {"check": how["check"] | built_batch(cell)},
+                "check": lambda: {"check": matrix.check_of(config, document, cell)},
                 "time": lambda: {"protocol": how["protocol"]},
                 "train": lambda: {"protocol": training_run(document)},
             }[kind](),
@@ -170,15 +170,6 @@ def check_threads(wildcards):
     """Two checks of bare layers at a time, as starting a framework keeps one core busy at most; a language
     model's takes all."""
     return THREADS if corpus_of(wildcards) else max(1, THREADS // 2)
-
-
-def built_batch(cell):
-    """A built kernel has one batch size only: its check takes that one."""
-    return (
-        {"batch": None}
-        if matrix.implementation(cell.implementation).get("kernel")
-        else {}
-    )
 
 
 def kernel_of(wildcards):
