@@ -42,6 +42,7 @@ STYLE = {
     "figure.titlesize": 11,
     "figure.titleweight": "bold",
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.12,  # a font may be wider than the one it is laid out with
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
