@@ -193,13 +193,17 @@ def protocol_of(config: dict, document_name: str) -> dict:
     }
 
 
+def tolerance(check: dict, benchmark: dict) -> float:
+    """Of a benchmark's check: the document's, unless float32 cannot hold the benchmark to it."""
+    return max(check["tolerance"], benchmark.get("tolerance", 0))
+
+
 def check_of(config: dict, document_name: str, cell: Cell) -> dict:
-    """{"tolerance", "steps", "batch"} of a cell's check: the document's, but for a benchmark that float32 cannot hold
-    to that tolerance, and for a built kernel, which has one batch size only."""
+    """{"tolerance", "steps", "batch"} of a cell's check. A built kernel has one batch size only."""
     check = protocol_of(config, document_name)["check"]
-    least = document(document_name)["benchmarks"][cell.benchmark].get("tolerance", 0)
+    benchmark = document(document_name)["benchmarks"][cell.benchmark]
     own = {"batch": None} if implementation(cell.implementation).get("kernel") else {}
-    return check | {"tolerance": max(check["tolerance"], least)} | own
+    return check | {"tolerance": tolerance(check, benchmark)} | own
 
 
 def processes(config: dict, document_name: str, count: int | None = None) -> range:

@@ -180,6 +180,7 @@ def main() -> None:
 
     environment = templates.environment()
     environment.globals["several"] = len(machines) > 1
+    environment.globals["tolerance"] = matrix.tolerance
     environment.tests["given"] = pd.notna
     environment.filters |= {
         "number": number,

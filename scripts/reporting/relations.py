@@ -69,9 +69,9 @@ def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
 
 
 def scale(table: pd.DataFrame) -> pd.DataFrame:
-    """Add, to each cell of an implementation that divides a batch among workers, how many there are, the implementation
-    that computes the same undivided, and its scaling efficiency with the interval: how many times as fast it is as the same computation undivided, in the same
-    environment, over their number. Nothing where it divides nothing."""
+    """Add, to each cell of an implementation that divides a batch among workers, how many there are, the
+    implementation that computes the same undivided, and its scaling efficiency with the interval: how many times as
+    fast it is as that one in the same environment, over their number. Nothing where it divides nothing."""
     key = ["machine", "benchmark", "environment", "phase", "device"]
     entries = {entry["implementation"]: entry.get("workers") for entry in matrix.implementations()}
     divided = [entries.get(name) or {} for name in table["implementation"]]
