@@ -16,21 +16,13 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/tuning.smk"
 include: "workflow/rules/check.smk"
 include: "workflow/rules/timing.smk"
-include: "workflow/rules/training.smk"
-include: "workflow/rules/report.smk"
+include: "workflow/rules/convergence.smk"
+include: "workflow/rules/records.smk"
 
 
 rule all:
     default_target: True
     input:
-        "results/cells.csv",
-        "results/report/index.md",
-        expand("results/report/{document}.md", document=config["documents"]),
-
-
-onstart:
-    quiet_scheduler()
-
-
-onsuccess:
-    print(closing_message())
+        expand(
+            f"results/manifests/{{document}}-{PLAN.machine}.json", document=DOCUMENTS
+        ),

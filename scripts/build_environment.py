@@ -5,15 +5,16 @@ environment's cells take it over, so that one broken environment costs its own r
 """
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-import environments
-from environments import EnvironmentProblem, Specification
-from measurement.record import append_line, write_json
+from measurement.record import note_attempt, write_json
+from plan import environments
+from plan.environments import EnvironmentProblem, Specification
 
 
 def run_pip(python: Path, arguments: list[str], log) -> None:
@@ -57,22 +58,19 @@ def build_venv(specification: Specification, interpreter: str, folder: Path, log
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--specification", required=True, help="file of envs/")
-    parser.add_argument("--builder", required=True, choices=["venv", "conda", "interpreter"])
-    parser.add_argument("--fingerprint", required=True)
-    parser.add_argument("--interpreter", help="base (venv) or the interpreter itself")
-    parser.add_argument("--folder", type=Path, help="of the virtual environment")
+    parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--log", required=True)
-    parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
+    job = arguments.job
+    folder = Path(job["folder"])
 
     start = time.time()
-    specification = environments.load(arguments.specification)
+    specification = environments.load(job["source"])
     record = {
         "environment": specification.name,
-        "fingerprint": arguments.fingerprint,
-        "builder": arguments.builder,
+        "fingerprint": job["fingerprint"],
+        "builder": job["builder"],
         "pins": specification.pins,
         "status": "ok",
         "reason": "",
@@ -80,32 +78,31 @@ def main() -> None:
         "packages": {},
         "build_s": None,  # conda builds before this runs
     }
-    python = arguments.interpreter or sys.executable
+    python = job["interpreter"] or sys.executable
     try:
-        if arguments.builder == "venv":
-            if not arguments.interpreter:
+        if job["builder"] == "venv":
+            if not job["interpreter"]:
                 record["status"] = "unsupported"
                 raise EnvironmentProblem(
                     f"no Python {specification.python} on this machine (looked on PATH and under "
                     "pyenv); install one, name one under `interpreters:`, or use --use-conda"
                 )
             with open(arguments.log, "w") as log:
-                python = build_venv(specification, python, arguments.folder, log)
-            noted = (arguments.folder / "complete").read_text()
+                python = build_venv(specification, python, folder, log)
+            noted = (folder / "complete").read_text()
             record["build_s"] = float(noted) if noted else None
         record.update(environments.inspect(str(python)))
         if mismatches := specification.mismatches(record["packages"]):
             raise EnvironmentProblem(
-                f"{python} does not have the versions of {arguments.specification}: "
-                + "; ".join(mismatches)
+                f"{python} does not have the versions of {job['source']}: " + "; ".join(mismatches)
             )
     except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
         record["reason"] = str(error)
         if record["status"] == "ok":
             record["status"] = "failed"
-            append_line(arguments.failures, {"reason": record["reason"]})
         print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
     record["seconds"] = time.time() - start
+    note_attempt(job["failures"], record)
     write_json(arguments.output, record)
 
 

@@ -42,8 +42,7 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", required=True, type=json.loads, help="benchmark, variant, ...")
-    parser.add_argument("--tuning", help="what tune_kernel.py wrote, if the kernel is tuned")
+    parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--log", required=True, help="file for what TVM prints")
     parser.add_argument("--output", required=True, help="kernel.json; kernel.so goes beside it")
     arguments = parser.parse_args()
@@ -53,13 +52,13 @@ def main() -> None:
     library = output.with_name("kernel.so")
     for file in (output, library):
         file.unlink(missing_ok=True)
-    tuning = None
-    if arguments.tuning:  # whole already, unless the database was damaged since
-        tuning = tune(read_json(arguments.tuning), arguments.tuning)
+    tuning, tuned = None, kernel["reads"].get("tuning")
+    if tuned:  # whole already, unless the database was damaged since
+        tuning = tune(read_json(tuned), tuned)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     # A process of its own: document 002's unrolled functions overflow the compiler's stack.
     process = multiprocessing.get_context("spawn").Process(
-        target=build, args=(kernel, threads, arguments.tuning, output.parent)
+        target=build, args=(kernel, threads, tuned, output.parent)
     )
     process.start()
     process.join(kernel["build_limit_s"])
@@ -75,7 +74,7 @@ def main() -> None:
     if tuning:
         state["tuning"] = tuning
     library.touch()  # empty where it could not be built
-    write_json(str(output), state | {"variant": kernel["variant"]})
+    write_json(str(output), state | {"variant": kernel["variant"], "parts": kernel["parts"]})
 
 
 if __name__ == "__main__":

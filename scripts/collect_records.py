@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-import matrix
-from matrix import Cell
 from measurement.record import read_json, write_json
+from plan import matrix
+from plan.matrix import Cell
 from reporting import (
     claims,
     configurations,

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from matrix import Cell
 from measurement.record import RETRIED, read_json
+from plan.matrix import Cell
 from reporting import estimates, results, templates
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "report"

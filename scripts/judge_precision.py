@@ -1,11 +1,13 @@
 """How many processes each cell gets, by how wide its interval is after the first ones."""
 
 import argparse
-import json
+from pathlib import Path
 
-import matrix
 from measurement.record import read_json, write_json
+from plan.matrix import Cell
 from reporting import estimates
+
+RESULTS = Path("results")
 
 
 def wanted(records: list[dict], protocol: dict) -> int:
@@ -20,18 +22,13 @@ def wanted(records: list[dict], protocol: dict) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--config", required=True, type=json.loads, help="the configuration, as JSON"
-    )
+    parser.add_argument("--manifest", required=True, type=Path, help="of the first processes")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
-    found = {}
-    for cell, document in matrix.cells(arguments.config).items():
-        if matrix.adapts(arguments.config, document):
-            numbers = matrix.processes(arguments.config, document)
-            records = [read_json(cell.record(number)) for number in numbers]
-            protocol = matrix.protocol_of(arguments.config, document)["protocol"]
-            found[cell.name] = wanted(records, protocol)
+    manifest, found = read_json(str(arguments.manifest)), {}
+    for entry in manifest["cells"]:
+        if records := [read_json(str(RESULTS / path)) for path in entry["records"]]:
+            found[Cell.of(entry).name] = wanted(records, manifest["protocol"])
     write_json(arguments.output, found)
 
 

@@ -14,10 +14,10 @@ import jinja2
 import pandas as pd
 from markdown_it import MarkdownIt
 
-import matrix
 from measurement import departures
 from measurement.record import read_json
 from measurement.workload import Workload
+from plan import matrix
 from reporting import figures, templates
 from reporting.published import by_cell
 

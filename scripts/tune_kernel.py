@@ -58,12 +58,13 @@ def tell_the_terminal(log: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", required=True, type=json.loads, help="shape, variant, trials")
+    parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--output", required=True, help="tuning.json; the database goes beside it")
     parser.add_argument("--log", required=True, help="file for what TVM prints")
     arguments = parser.parse_args()
     tell_the_terminal(arguments.log)
-    write_json(arguments.output, tune(arguments.kernel, arguments.output))
+    kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
+    write_json(arguments.output, tune(kernel, arguments.output))
 
 
 if __name__ == "__main__":

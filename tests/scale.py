@@ -210,11 +210,11 @@ def count_here(arguments: list[str]) -> None:
 def report_commands(folder: Path) -> tuple[list[str], list[str]]:
     """What the rules collect_records and render_report run."""
     sys.path.insert(0, str(ROOT / "scripts"))
-    import settings
+    from plan import configuration
 
     here = Path.cwd()
     os.chdir(folder)
-    config = settings.validated(yaml.safe_load(Path("scale.yaml").read_text()))
+    config = configuration.validated(yaml.safe_load(Path("scale.yaml").read_text()))
     os.chdir(here)
     table, context = "results/cells.parquet", "results/context.json"
     collect = ["scripts/collect_records.py", "--config", json.dumps(config), "--parquet", table]

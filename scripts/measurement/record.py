@@ -66,3 +66,10 @@ def read_lines(path):
         return []
     with open(path) as stream:
         return [json.loads(line) for line in stream]
+
+
+def note_attempt(path, record):
+    """Keep a failed attempt, which no later run overwrites; and the end of another kind that comes after some."""
+    if record["status"] in RETRIED or os.path.exists(path):
+        kept = ("started", "status", "reason")
+        append_line(path, {key: record[key] for key in kept if key in record})

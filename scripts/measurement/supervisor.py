@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from measurement import departures, machine
-from measurement.record import RETRIED, SCHEMA_VERSION, append_line, read_json, write_json
+from measurement.record import SCHEMA_VERSION, note_attempt, read_json, write_json
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.
 THREAD_VARIABLES = (
@@ -31,17 +33,9 @@ def parse_arguments(description):
     """The arguments common to checking, timing and training."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
-    parser.add_argument("--environment", required=True, help="the environment's record")
     parser.add_argument(
-        "--corpus", help="corpus.json, for a language model; the tokens lie beside it"
+        "--parent", type=int, help="process that asked for it; without it, this one ends too"
     )
-    parser.add_argument("--check", help="the check's record (timing and training)")
-    parser.add_argument(
-        "--checkpoint",
-        help="file that an interrupted training run goes on from; removed at its end",
-    )
-    parser.add_argument("--kernel", help="kernel.json of what was built for this cell, if anything")
-    parser.add_argument("--failures", required=True, help="file that keeps failed attempts")
     parser.add_argument("--log", required=True, help="file for what the framework prints")
     parser.add_argument("--output", required=True, help="the record to write")
     return parser.parse_args()
@@ -76,15 +70,46 @@ def _reason_of_death(code, kills_before):
     return "failed", "the process ended with exit status %d before it left a result" % code
 
 
-def run_worker(job, log):
-    """Run one worker to its end. Returns its result, or the status and reason of its death."""
-    with tempfile.TemporaryDirectory(prefix="cell-") as folder, open(log, "w") as output:
-        job_path, result = os.path.join(folder, "job.json"), os.path.join(folder, "result.json")
-        write_json(job_path, job)
+def _alive(pid):
+    """Whether a process is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _wait(process, results, timeout_s, parent):
+    """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks; `results` are the files that it
+    writes, one after the other. Returns its exit status, or None if it is out of time."""
+    finished, since = 0, time.time()
+    while True:
+        try:
+            return process.wait(timeout=1)  # a look a second is nothing beside a clock
+        except subprocess.TimeoutExpired:
+            pass
+        now = sum(map(os.path.exists, results))
+        if now > finished:
+            finished, since = now, time.time()
+        if time.time() - since > timeout_s:
+            return None
+        if parent and not _alive(parent):
+            raise SystemExit("the workflow has ended; what it had started ends too")
+
+
+def run_worker(jobs, log, parent=None):
+    """Run a worker for tasks of one kind and environment, one after the other. Returns for each task that it came to
+    its result, or the status and reason of the worker's death; tasks after that one are left."""
+    with tempfile.TemporaryDirectory(prefix="cell-") as folder, open(log, "a") as output:
+        job_path = os.path.join(folder, "jobs.json")
+        results = [os.path.join(folder, "result-%d.json" % number) for number in range(len(jobs))]
+        write_json(job_path, jobs)
         kills = machine.out_of_memory_kills()
-        terminal = os.dup(2)
+        terminal, job = os.dup(2), jobs[0]
         process = subprocess.Popen(
-            [sys.executable, "-m", "measurement.worker", job_path, result, str(terminal)],
+            [sys.executable, "-m", "measurement.worker", job_path, folder, str(terminal)],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
@@ -100,20 +125,20 @@ def run_worker(job, log):
         )
         os.close(terminal)
         try:
-            code = process.wait(timeout=job["timeout_s"])
-        except subprocess.TimeoutExpired:
-            return {
-                "status": "timeout",
-                "reason": "not finished after %g s (protocol.timeout_s)" % job["timeout_s"],
-            }
+            code = _wait(process, results, job["timeout_s"], parent)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-        if os.path.exists(result):
-            return read_json(result)
-        status, reason = _reason_of_death(code, kills)
-        return {"status": status, "reason": reason}
+        found = [read_json(result) for result in results if os.path.exists(result)]
+        if len(found) < len(jobs):
+            if code is None:
+                reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
+                found.append({"status": "timeout", "reason": reason})
+            else:
+                status, reason = _reason_of_death(code, kills)
+                found.append({"status": status, "reason": reason})
+        return found
 
 
 def _repository():
@@ -135,65 +160,96 @@ def _repository():
 
 def _key(job, *more):
     """What a checkpoint has to have in common with the run that goes on from it, which may be given more time."""
-    free = ("timeout_s", "failed_attempts", "corpus")
+    free = ("timeout_s", "failed_attempts", "failures", "corpus", "checkpoint", "path")
     same = {name: value for name, value in job.items() if name not in free}
     return hashlib.sha256(json.dumps([same, more], sort_keys=True).encode()).hexdigest()
 
 
-def supervise(arguments):
-    """Run the job unless something upstream already decided its status, and write its record."""
-    job, environment = arguments.job, read_json(arguments.environment)
-    check = read_json(arguments.check) if arguments.check else None
-    kernel = read_json(arguments.kernel) if arguments.kernel else None
-    job["kernel"] = os.path.dirname(arguments.kernel) if arguments.kernel else None
-    job["threads"] = job["threads"] or machine.usable_cores()
-    job["corpus"] = os.path.dirname(os.path.abspath(arguments.corpus)) if arguments.corpus else None
-    if arguments.checkpoint:
+def _prepared(job):
+    """A job with what it reads: (job, {"environment", "corpus", "kernel", "check": their records}, why it is not to be
+    run: {"status", "reason"} of the first of them that is not `ok`, or None)."""
+    reads = job.pop("reads")
+    read = {name: read_json(reads[name]) if name in reads else None for name in READ}
+    job["kernel"] = os.path.dirname(reads["kernel"]) if "kernel" in reads else None
+    job["corpus"] = os.path.dirname(os.path.abspath(reads["corpus"])) if read["corpus"] else None
+    if "checkpoint" in job:
         # A changed implementation is checked anew: another check.
-        key = _key(job, environment["fingerprint"], read_json(arguments.corpus), check)
-        job["checkpoint"] = {"path": os.path.abspath(arguments.checkpoint), "key": key}
-    started = datetime.datetime.utcnow()
-    load = os.getloadavg()
-    if environment["status"] != "ok":
-        found = {"status": environment["status"], "reason": environment["reason"]}
-    elif kernel and kernel["status"] != "ok":
-        found = {"status": kernel["status"], "reason": kernel["reason"]}
-    elif check and check["status"] != "ok":
-        found = {"status": check["status"], "reason": check["reason"]}
-    else:
-        found = run_worker(job, arguments.log)
-    name = "{implementation} {phase} on {device}".format(**job["identity"])
+        key = _key(job, read["environment"]["fingerprint"], read["corpus"], read["check"])
+        job["checkpoint"] = {"path": os.path.abspath(job["checkpoint"]), "key": key}
+    for name in ("environment", "kernel", "check"):
+        if read[name] and read[name]["status"] != "ok":
+            return job, read, {key: read[name][key] for key in ("status", "reason")}
+    return job, read, None
+
+
+def _record(job, read, found, about):
+    """The record of a job from what was found, and `about` the circumstances."""
     record = dict(
         found,
         schema_version=SCHEMA_VERSION,
         kind=job["kind"],
         identity=job["identity"],
+        parts=job["parts"],
         benchmark=job["benchmark"],
         protocol=job.get("protocol") or job["check"],
         threads=job["threads"],
         seed=job["seed"],
-        environment=environment,
-        corpus=read_json(arguments.corpus) if arguments.corpus else None,
-        machine=machine.facts(),
-        load={"before": load, "after": os.getloadavg()},
-        repository=_repository(),
-        started=started.isoformat() + "Z",
-        seconds=(datetime.datetime.utcnow() - started).total_seconds(),
+        environment=read["environment"],
+        corpus=read["corpus"],
+        **about,
     )
-    if kernel:
-        record["kernel"] = kernel
-    if check:
+    if read["kernel"]:
+        record["kernel"] = read["kernel"]
+    if read["check"]:
         kept = ("status", "errors", "gradient_error", "dropout")
-        record["check"] = {key: check.get(key) for key in kept}
-    if found["status"] in RETRIED:
-        append_line(
-            arguments.failures,
-            {"started": record["started"], "status": found["status"], "reason": found["reason"]},
-        )
-    if found["status"] != "ok":
-        sys.stderr.write(
-            "    %s %s: %s: %s\n" % (job["kind"], name, found["status"], found["reason"])
-        )
-    write_json(arguments.output, record)
-    if arguments.checkpoint and found["status"] == "ok" and os.path.exists(arguments.checkpoint):
-        os.unlink(arguments.checkpoint)
+        record["check"] = {key: read["check"].get(key) for key in kept}
+    return record
+
+
+def _leave(record, job, path):
+    """Write a record, keep a failed attempt, and say on the terminal what became of it."""
+    status, name = (
+        record["status"],
+        "{implementation} {phase} on {device}, {benchmark}".format(**job["identity"]),
+    )
+    note_attempt(job["failures"], record)
+    write_json(path, record)
+    if status != "ok":
+        said = "%s: %s" % (status, record["reason"])
+    elif "samples" in record:
+        said = "%.4g s a batch" % sorted(record["samples"])[len(record["samples"]) // 2]
+    else:
+        said = "ok"
+    sys.stderr.write(
+        "    %s %s in %s: %s\n" % (job["kind"], name, job["identity"]["environment"], said)
+    )
+
+
+def supervise(arguments):
+    """Run a job, or each check of one that is made of them, unless something upstream already decided its status, and
+    write the records."""
+    one = arguments.job["kind"] != "checking"
+    jobs = [dict(arguments.job, path=arguments.output)] if one else arguments.job["checks"]
+    open(arguments.log, "w").close()
+    started, load = datetime.datetime.utcnow(), os.getloadavg()
+    prepared = [_prepared(job) for job in jobs]
+    pending = [job for job, _, decided in prepared if not decided]
+    results = []
+    while len(results) < len(pending):
+        results += run_worker(pending[len(results) :], arguments.log, arguments.parent)
+    results.reverse()
+    about = {
+        "machine": machine.facts(),
+        "load": {"before": load, "after": os.getloadavg()},
+        "repository": _repository(),
+        "started": started.isoformat() + "Z",
+        "seconds": (datetime.datetime.utcnow() - started).total_seconds() / len(jobs),
+    }
+    for job, read, decided in prepared:
+        found = decided or results.pop()
+        _leave(_record(job, read, found, about), job, job["path"])
+        checkpoint = job.get("checkpoint")
+        if checkpoint and found["status"] == "ok" and os.path.exists(checkpoint["path"]):
+            os.unlink(checkpoint["path"])
+    if not one:
+        write_json(arguments.output, {"checks": [job["path"] for job in jobs]})

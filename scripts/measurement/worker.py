@@ -1,12 +1,13 @@
-"""A fresh process that checks, times or trains one cell, inside the cell's environment.
+"""A fresh process that times or trains one cell, or makes checks of one implementation, inside its environment.
 
-    python -m measurement.worker JOB RESULT PROGRESS_DESCRIPTOR
+    python -m measurement.worker JOBS FOLDER PROGRESS_DESCRIPTOR
 
-JOB names a JSON file (see supervisor.py), RESULT the JSON file to write: a status, a reason, and what
-was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
+JOBS names a JSON file, a list of jobs (see supervisor.py); FOLDER gets a JSON file for each of them, result-0.json and
+so on: a status, a reason, and what was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
 that dies is caught by the supervisor.
 """
 
+import gc
 import importlib
 import os
 import sys
@@ -87,33 +88,40 @@ def run(job, progress):
     return dict(found, setup=setup, memory=memory, framework=runner.describe())
 
 
-def main():
-    """Run the job; whatever happens, leave a result."""
-    job, result = read_json(sys.argv[1]), sys.argv[2]
-    channel = os.fdopen(int(sys.argv[3]), "w")
-    name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
-        **job["identity"]
-    )
-    last = [0.0]
-
-    def progress(message):
-        if time.time() - last[0] >= 1:  # a line a second is enough to see that it lives
-            last[0] = time.time()
-            channel.write("    %s %s: %s\n" % (job["kind"], name, message))
-            channel.flush()
-
+def attempt(job, progress):
+    """Run a job; whatever happens, return a result."""
     try:
-        found = run(job, progress)
+        return run(job, progress)
     except Unsupported as error:
-        found = {"status": "unsupported", "reason": str(error)}
+        return {"status": "unsupported", "reason": str(error)}
     except Exception as error:
         traceback.print_exc()
         message = "%s: %s" % (type(error).__name__, str(error).strip().split("\n")[0][:300])
         scarce = isinstance(error, MemoryError) or any(
             sign in (type(error).__name__ + str(error)).lower() for sign in OUT_OF_MEMORY_SIGNS
         )
-        found = {"status": "out-of-memory" if scarce else "failed", "reason": message}
-    write_json(result, found)
+        return {"status": "out-of-memory" if scarce else "failed", "reason": message}
+
+
+def main():
+    """Run the jobs one after the other, and leave a result of each."""
+    jobs, folder = read_json(sys.argv[1]), sys.argv[2]
+    channel = os.fdopen(int(sys.argv[3]), "w")
+    last = [0.0]
+    for number, job in enumerate(jobs):
+        name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
+            **job["identity"]
+        )
+
+        def progress(message, kind=job["kind"], name=name):
+            if time.time() - last[0] >= 1:  # a line a second is enough to see that it lives
+                last[0] = time.time()
+                channel.write("    %s %s: %s\n" % (kind, name, message))
+                channel.flush()
+
+        found = attempt(job, progress)
+        write_json(os.path.join(folder, "result-%d.json" % number), found)
+        gc.collect()  # the model of this job, before the next one's
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-import matrix
+from plan import matrix
 from reporting import estimates, published
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"

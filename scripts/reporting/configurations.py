@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-import matrix
+from plan import matrix
 from reporting import published, tradeoff
 
 P40_FLOPS = 12e12  # a second, single precision: NVIDIA's data sheet of the Tesla P40, which document 004 used

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from matrix import LEAST_PROCESSES
+from plan.matrix import LEAST_PROCESSES
 
 CONFIDENCE = 0.95
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is

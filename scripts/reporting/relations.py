@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-import matrix
+from plan import matrix
 from reporting import estimates
 
 RELATIONS = {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import fastjsonschema
 
-import settings
-from matrix import DEVICES, Cell
 from measurement.record import SCHEMA_VERSION, read_json
+from plan import configuration
+from plan.matrix import DEVICES, Cell
 
 ARCHIVE, CONTEXT = "records.zip", "context.json"
 # In the archive: what the run measured, and trained; others' records lie elsewhere.
@@ -26,7 +26,7 @@ Cells = dict[Cell, list[dict]]  # the records of a cell's processes, in order
 @cache
 def _validate() -> Callable[[dict], dict]:
     """The schema of records as a function: there are many, and each has a number a batch."""
-    return fastjsonschema.compile(settings.schema("record"))
+    return fastjsonschema.compile(configuration.schema("record"))
 
 
 def cell_of(record: dict) -> Cell:
@@ -48,7 +48,7 @@ def _accepted(record: dict, where: str, advice: str) -> dict:
     try:
         return _validate()(record)
     except fastjsonschema.JsonSchemaValueException:
-        mistake = settings.problems(record, "record")[0]
+        mistake = configuration.problems(record, "record")[0]
         sys.exit(f"{where} is not a valid record: {mistake}; {advice}.")
 
 

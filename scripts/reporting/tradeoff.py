@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-import matrix
 from kernels.workload import spec_of
 from measurement.workload import Workload
+from plan import matrix
 from reporting import estimates
 
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the

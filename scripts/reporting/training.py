@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-import matrix
+from plan import matrix
 from reporting.claims import FAILS, HOLDS, MISSING
 from reporting.results import Cells
 

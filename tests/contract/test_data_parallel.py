@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import matrix
+from plan import matrix
 from tests import tiny
 from tests.conftest import alive
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import environments
-import matrix
+from plan import environments, matrix
 from tests import tiny
 
 CASES = [

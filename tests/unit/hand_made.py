@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 import collect_records
-import matrix
 import render_report
-import settings
-from matrix import Cell
 from measurement.record import write_json
+from plan import configuration, matrix
+from plan.matrix import Cell
 from reporting import results
 from tests.conftest import ROOT
 
@@ -158,7 +157,7 @@ def collect(
     """What the rule collect_records does, in this process."""
     monkeypatch.chdir(folder)
     protocol = {"processes": processes, "timed_batches": BATCHES}
-    config = settings.validated(
+    config = configuration.validated(
         {"documents": [document], "devices": ["cpu"], "protocol": protocol}
         | {"overrides": {document: overrides}, "also_report": list(map(str, also_report))}
     )

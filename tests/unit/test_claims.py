@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-import matrix
+from plan import matrix
 from reporting import claims, consistency
 from reporting.claims import FAILS, HOLDS, MISSING, OPEN, Number
 

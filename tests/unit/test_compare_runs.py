@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compare_runs
-from matrix import Cell
+from plan.matrix import Cell
 
 from . import hand_made
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import matrix
+from plan import matrix
 from reporting import consistency, published
 
 KNOWN = {  # document: (lines that plainly contradict others, lines that narrowly do)

@@ -9,8 +9,8 @@ import pytest
 import rattler
 import yaml
 
-import environments
-from environments import EnvironmentProblem, Specification
+from plan import environments
+from plan.environments import EnvironmentProblem, Specification
 from tests.conftest import ROOT
 
 FILE = """\

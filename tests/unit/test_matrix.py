@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import matrix
-from matrix import Cell
+from plan import matrix
+from plan.matrix import Cell
 
 CELL = Cell("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
 

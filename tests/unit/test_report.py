@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import matrix
-from matrix import Cell
 from measurement.record import read_json
+from plan import matrix
+from plan.matrix import Cell
 from tests.unit import hand_made
 
 REASONS = {

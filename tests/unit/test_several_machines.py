@@ -12,7 +12,7 @@ import pytest
 
 import collect_records
 import pack_results
-from matrix import Cell
+from plan.matrix import Cell
 from reporting import results
 
 from . import hand_made

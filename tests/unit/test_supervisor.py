@@ -12,8 +12,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import settings
 from measurement.record import write_json
+from plan import configuration
 from tests import tiny
 from tests.conftest import ROOT, alive
 
@@ -88,13 +88,13 @@ def run(folder: Path, style: str, *more: str, **how: object) -> tuple[dict, str]
     done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     record = json.loads(Path(arguments[arguments.index("--output") + 1]).read_text())
-    jsonschema.validate(record, settings.schema("record"))
+    jsonschema.validate(record, configuration.schema("record"))
     return record, done.stderr
 
 
 @pytest.fixture(autouse=True)
 def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.schema("record")  # read at the root
+    configuration.schema("record")  # read at the root
     monkeypatch.chdir(folder)
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-import matrix
+from plan import matrix
 from reporting import tradeoff
 
 SHAPES = matrix.benchmarks(["tvm-lstm"])

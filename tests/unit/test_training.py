@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matrix import Cell
 from measurement import reference, training
 from measurement.workload import Workload
+from plan.matrix import Cell
 from reporting import training as reported
 from tests import tiny
 from tests.plain import loop

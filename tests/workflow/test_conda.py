@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-import environments
 from measurement.record import read_json
+from plan import environments
 from tests.tiny import BENCHMARK
 
 from . import stand_in_conda

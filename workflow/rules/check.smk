@@ -1,39 +1,24 @@
 # The gate: every implementation against the float64 reference before anything is timed.
 
 
-# An implementation's some twenty files as one: Snakemake looks at every input of every job.
-rule note_sources:
-    input:
-        measuring_files,
-    output:
-        "results/sources/{framework}/{style}.txt",
-    log:
-        "results/logs/sources/{framework}/{style}.txt",
-    localrule: True
-    conda:
-        lambda w: environment("report")["conda"]
-    shell:
-        "cksum {input} > {output} 2> {log}"
-
-
+# Of one implementation and document in one process. Each check leaves a record of its own in results/checks/.
 rule check_implementation:
     input:
-        unpack(cell_inputs),
-        sources="results/sources/{framework}/{style}.txt",
+        inputs,
     output:
-        "results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
+        "results/checked/{implementation}.{digest}.json",
     log:
-        "results/logs/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.txt",
+        "results/logs/checks/{implementation}.{digest}.txt",
     conda:
-        lambda w: environment(w.environment)["conda"]
-    threads: check_threads
+        conda_of
+    threads: lambda w: job(w).threads
     resources:
-        gpu=gpus_of,
+        gpu=lambda w: job(w).gpus,
     params:
-        job=lambda w: job("check", w),
-        failures=lambda w, input: failures_file("check", w),
-        python=lambda w, input: python(w.environment),
+        job=told,
+        why=why,
+        python=python_of,
+    message:
+        "check {wildcards.implementation}: {params.why}"
     shell:
-        "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} --corpus '{input.corpus}' --kernel '{input.kernel}'"
-        " --failures {params.failures} --log {log} --output {output}"
+        "{params.python} scripts/measure_cell.py --job {params.job:q} --parent $PPID --log {log} --output {output}"

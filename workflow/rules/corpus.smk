@@ -1,47 +1,44 @@
-# Penn Treebank: fetched, then tokenized.
+# Penn Treebank: fetched, then tokenized. Which text it is decides what records are of, so the plan waits for it.
 
 
-rule fetch_corpus:
+checkpoint fetch_corpus:
     input:
-        "scripts/stand_in.py",
-        environment=environment_record("corpus"),
-        script="scripts/fetch_corpus.py",
+        tool("corpus", "record"),
     output:
-        "results/corpus/source.json",
+        "results/corpus/sources/{source}/source.json",
     log:
-        "results/logs/fetch_corpus.txt",
+        "results/logs/corpus/{source}.txt",
     localrule: True
     conda:
-        lambda w: environment("corpus")["conda"]
+        tool("corpus", "conda")
     params:
-        # What decides which text it is; mirrors, which only decide whence, are no reason to run again.
-        corpus=lambda w: json.dumps(
-            {key: config["corpus"][key] for key in ("path", "sha256", "stand_in")}
-        ),
+        corpus=json.dumps(PLAN.corpus.wanted),
         mirrors=lambda w, input: json.dumps(config["corpus"]["mirrors"]),
-        python=lambda w, input: python("corpus"),
+        python=lambda w, input: tool("corpus", "python"),
     shell:
-        "{params.python} {input.script} --corpus {params.corpus:q}"
+        "{params.python} scripts/fetch_corpus.py --corpus {params.corpus:q}"
         " --mirrors {params.mirrors:q} --output {output}"
         " 2>&1 | tee {log}"
 
 
 rule tokenize_corpus:
     input:
-        source="results/corpus/source.json",
-        environment=environment_record("corpus"),
-        script="scripts/tokenize_corpus.py",
+        source=lambda w: (
+            [] if Path(PLAN.corpus.source).exists() else [PLAN.corpus.source]
+        ),
+        environment=tool("corpus", "record"),
     output:
-        CORPUS,
+        "results/corpus/{digest,[0-9a-f]{12}}/corpus.json",
     log:
-        "results/logs/tokenize_corpus.txt",
+        "results/logs/corpus/{digest}-tokens.txt",
     localrule: True
     conda:
-        lambda w: environment("corpus")["conda"]
+        tool("corpus", "conda")
     params:
         stride=config["corpus"]["stride"],
-        python=lambda w, input: python("corpus"),
+        source=PLAN.corpus.source,
+        python=lambda w, input: tool("corpus", "python"),
     shell:
-        "{params.python} {input.script} --source {input.source} --stride {params.stride}"
+        "{params.python} scripts/tokenize_corpus.py --source {params.source} --stride {params.stride}"
         " --output {output}"
         " 2>&1 | tee {log}"

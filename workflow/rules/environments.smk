@@ -10,20 +10,11 @@ rule build_environment:
     # Building needs a package index, which a cluster's nodes may not reach.
     localrule: True
     conda:
-        lambda w: environment(w.environment)["conda"]
+        lambda w: tool(w.environment, "conda")
     params:
-        failed_attempts=lambda w: count_lines(environment_failures(w)),
-        failures=lambda w, input: environment_failures(w),
-        has=lambda w, input: environment(w.environment),
+        job=lambda w: json.dumps(PLAN.environment(w.environment).told()),
+        built=lambda w: PLAN.environment(w.environment).built(),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.
         python=sys.executable,
-        interpreter=lambda w, input: (
-            f"--interpreter {environment(w.environment)['interpreter']}"
-            if environment(w.environment)["interpreter"]
-            else ""
-        ),
     shell:
-        "{params.python} scripts/build_environment.py --specification {params.has[source]}"
-        " --builder {params.has[builder]} --fingerprint {params.has[fingerprint]}"
-        " {params.interpreter} --folder {params.has[folder]} --log {log}"
-        " --failures {params.failures} --output {output}"
+        "{params.python} scripts/build_environment.py --job {params.job:q} --log {log} --output {output}"

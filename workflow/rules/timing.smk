@@ -1,26 +1,23 @@
-# The clock: one fresh process of one cell a job.
+# The clock: one fresh process of one cell a job. It takes all cores of the run, so no other local job runs beside it.
 
 
 rule time_cell:
     input:
-        # What it runs reaches it through its check.
-        unpack(cell_inputs),
-        check="results/checks/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}.json",
+        inputs,
     output:
-        "results/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.json",
+        "results/records/{cell}.{digest}.json",
     log:
-        "results/logs/records/{environment}/{benchmark}/{framework}/{style}/{phase}-{device}-{process}.txt",
+        "results/logs/records/{cell}.{digest}.txt",
     conda:
-        lambda w: environment(w.environment)["conda"]
-    # All cores of the run: no other local job runs beside a clock, with no flag needed.
-    threads: ALL_CORES
+        conda_of
+    threads: lambda w: job(w).threads
     resources:
-        gpu=gpus_of,
+        gpu=lambda w: job(w).gpus,
     params:
-        job=lambda w: job("time", w),
-        failures=lambda w, input: failures_file("time", w),
-        python=lambda w, input: python(w.environment),
+        job=told,
+        why=why,
+        python=python_of,
+    message:
+        "time {wildcards.cell}: {params.why}"
     shell:
-        "{params.python} scripts/measure_cell.py --job {params.job:q}"
-        " --environment {input.environment} --corpus '{input.corpus}' --kernel '{input.kernel}'"
-        " --check {input.check} --failures {params.failures} --log {log} --output {output}"
+        "{params.python} scripts/measure_cell.py --job {params.job:q} --parent $PPID --log {log} --output {output}"

@@ -1,21 +1,23 @@
 # Kernels: tuned into a database that later runs go on from, then built into a library.
 
 
-# The database lies beside tuning.json and is no output: Snakemake would delete it before a run that tops it up.
+# The database lies beside the output and is none: Snakemake would delete it before a run that tops it up.
 rule tune_kernel:
     input:
-        matrix.sources("scripts/tune_kernel.py"),
-        environment=lambda w: environment_record(w.environment),
+        inputs,
     output:
-        "results/tuning/{environment}/{variant}/{kernel}/tuning.json",
+        "results/tuning/{kernel}/tuning.{digest}.json",
     log:
-        "results/logs/tuning/{environment}/{variant}/{kernel}.txt",
+        "results/logs/tuning/{kernel}.{digest}.txt",
     conda:
-        lambda w: environment(w.environment)["conda"]
-    threads: ALL_CORES
+        conda_of
+    threads: lambda w: job(w).threads
     params:
-        kernel=tuning_job,
-        python=lambda w, input: python(w.environment),
+        kernel=told,
+        why=why,
+        python=python_of,
+    message:
+        "tune {wildcards.kernel}: {params.why}"
     shell:
         "{params.python} scripts/tune_kernel.py --kernel {params.kernel:q}"
         " --log {log} --output {output} || (tail -5 {log}; exit 1)"
@@ -23,23 +25,23 @@ rule tune_kernel:
 
 rule build_kernel:
     input:
-        matrix.sources("scripts/build_kernel.py"),
-        environment=lambda w: environment_record(w.environment),
-        tuning=tuning_of,
+        inputs,
     output:
-        metadata="results/kernels/{environment}/{benchmark}/{variant}/kernel.json",
-        library="results/kernels/{environment}/{benchmark}/{variant}/kernel.so",
+        metadata="results/kernels/{kernel}.{digest}/kernel.json",
+        library="results/kernels/{kernel}.{digest}/kernel.so",
     log:
-        "results/logs/kernels/{environment}/{benchmark}/{variant}.txt",
+        "results/logs/kernels/{kernel}.{digest}.txt",
     conda:
-        lambda w: environment(w.environment)["conda"]
-    threads: max(1, ALL_CORES // 2)
+        conda_of
+    threads: lambda w: job(w).threads
     resources:
-        gpu=gpus_of_kernel,
+        gpu=lambda w: job(w).gpus,
     params:
-        kernel=kernel_job,
-        tuning=lambda w, input: option("tuning", input.tuning),
-        python=lambda w, input: python(w.environment),
+        kernel=told,
+        why=why,
+        python=python_of,
+    message:
+        "build {wildcards.kernel}: {params.why}"
     shell:
         "{params.python} scripts/build_kernel.py --kernel {params.kernel:q}"
-        " {params.tuning} --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"
+        " --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-import matrix
+from plan import matrix
 
 from .style import NOTE, STYLE, framework_legend, look, save
 

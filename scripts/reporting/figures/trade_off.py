@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib import ticker
 from matplotlib.axes import Axes
 
-import matrix
+from plan import matrix
 
 from .style import EDGE, NOTE, STYLE, Look, called, framework_legend, look, save
 

@@ -3,13 +3,11 @@
 Read by the workflow to plan and by the collector to know every row that has to appear.
 """
 
-import ast
 import functools
 import itertools
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -37,12 +35,10 @@ class Cell:
         folder = f"{self.environment}/{self.benchmark}/{self.implementation}"
         return f"{folder}/{self.phase}-{self.device}"
 
-    def record(self, process: int) -> str:
-        return f"results/records/{self.name}-{process}.json"
-
-    @property
-    def training_record(self) -> str:
-        return f"results/training/{self.name}.json"
+    @classmethod
+    def of(cls, keys: dict) -> "Cell":
+        """The cell that a dictionary with its keys, and others, is about."""
+        return cls(**{field.name: keys[field.name] for field in fields(cls)})
 
 
 @functools.cache
@@ -206,11 +202,6 @@ def check_of(config: dict, document_name: str, cell: Cell) -> dict:
     return check | {"tolerance": tolerance(check, benchmark)} | own
 
 
-def processes(config: dict, document_name: str, count: int | None = None) -> range:
-    """The numbers of the processes that time a cell of a document: `count` of them, if it got further ones."""
-    return range(1, (count or protocol_of(config, document_name)["protocol"]["processes"]) + 1)
-
-
 def adapts(config: dict, document_name: str) -> bool:
     """Whether noisy cells of a document get further processes; their intervals are what tells."""
     asked = protocol_of(config, document_name)["protocol"]
@@ -235,45 +226,6 @@ def trained_cells(config: dict) -> dict[Cell, str]:
         for cell in trained_cells_of(name)
         if not why_not(cell, name, config, trained=True)
     }
-
-
-@functools.cache
-def _imports(path: Path) -> list[Path]:
-    """The files of scripts/ that a module imports."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            package = path.relative_to(SCRIPTS).parent.parts
-            base = list(package[: len(package) - node.level + 1]) if node.level else []
-            module = ".".join(base + ([node.module] if node.module else []))
-            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
-        for name in names:
-            file = SCRIPTS.joinpath(*name.split("."))
-            packages = [folder / "__init__.py" for folder in (file, *file.parents)]
-            found += filter(Path.exists, [file.with_suffix(".py"), *packages])
-    return found
-
-
-@functools.cache
-def sources(*entries: str) -> list[str]:
-    """The files that decide what these ones compute: themselves and what they import, transitively.
-
-    These are a cell's inputs: editing one makes exactly the cells stale that run it.
-    """
-    found, queue = set(), [Path(entry) for entry in entries]
-    while queue:
-        path = queue.pop()
-        if not path.exists():
-            sys.exit(
-                f"{path} does not exist; config/implementations.yaml names its implementation."
-            )
-        if path not in found:
-            found.add(path)
-            queue.extend(_imports(path))
-    return sorted(map(str, found))
 
 
 def implementation_file(implementation: str) -> str:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-import settings
 from measurement import departures, machine
+from plan import configuration
 
 
 def stopped(config: dict) -> list[str]:
     """The lines with which this configuration stops the run."""
     with pytest.raises(SystemExit) as stop:
-        settings.validated(config)
+        configuration.validated(config)
     first, *lines = str(stop.value).splitlines()
     assert first == "The configuration is not valid:"
     return [line.strip() for line in lines]
@@ -21,15 +21,15 @@ def stopped(config: dict) -> list[str]:
 
 def test_defaults_stand_on_their_own() -> None:
     with open("config/config.yaml") as stream:
-        assert settings.validated({"devices": ["cpu"]}) == yaml.safe_load(stream) | {
+        assert configuration.validated({"devices": ["cpu"]}) == yaml.safe_load(stream) | {
             "devices": ["cpu"]
         }
 
 
 def test_quick_changes_no_shape() -> None:
     with open("config/quick.yaml") as stream:
-        quick = settings.validated(yaml.safe_load(stream))
-    default = settings.validated({})
+        quick = configuration.validated(yaml.safe_load(stream))
+    default = configuration.validated({})
     changed = {key for key in default if quick[key] != default[key]}
     assert changed == {"corpus", "protocol", "kernels", "overrides"}
     assert {key for key in quick["corpus"] if quick["corpus"][key] != default["corpus"][key]} == {
@@ -38,7 +38,7 @@ def test_quick_changes_no_shape() -> None:
 
 
 def test_strings_of_the_command_line() -> None:
-    found = settings.validated(
+    found = configuration.validated(
         {"devices": "[gpu]", "corpus": "{path: /data, stride: 5}", "interpreters": "{lab: /bin/py}"}
     )
     assert found["devices"] == ["gpu"]
@@ -50,7 +50,7 @@ def test_strings_of_the_command_line() -> None:
 @pytest.mark.parametrize("value", ["{path: null}", {"path": "null"}, {"path": None}])
 def test_null_on_the_command_line_is_no_folder(value: str | dict) -> None:
     """Snakemake hands on the values of a nested mapping as strings."""
-    assert settings.validated({"corpus": value})["corpus"]["path"] is None
+    assert configuration.validated({"corpus": value})["corpus"]["path"] is None
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_unknown_document() -> None:
 )
 def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: list) -> None:
     monkeypatch.setattr(machine, "gpus", lambda: gpus)
-    assert settings.validated({"devices": "auto"})["devices"] == expected
-    assert settings.validated({"devices": ["cpu"]})["devices"] == ["cpu"]
+    assert configuration.validated({"devices": "auto"})["devices"] == expected
+    assert configuration.validated({"devices": ["cpu"]})["devices"] == ["cpu"]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_mistake_in_claims_or_published_numbers(
     path.write_text(text.replace(right, wrong, 1))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
-        settings.validated({"devices": ["cpu"]})
+        configuration.validated({"devices": ["cpu"]})
     first, *lines = str(stop.value).splitlines()
     assert first == f"config/{file} is not valid:"
     (found,) = lines
@@ -169,9 +169,9 @@ def test_every_key_of_a_schema_is_described(name: str) -> None:
             found += undescribed(value, f"{where}.{key}")
         return found
 
-    assert undescribed(settings.schema(name), name) == []
+    assert undescribed(configuration.schema(name), name) == []
 
 
 def test_every_departure_is_described() -> None:
-    benchmark = settings.schema("document")["properties"]["benchmarks"]["additionalProperties"]
+    benchmark = configuration.schema("document")["properties"]["benchmarks"]["additionalProperties"]
     assert set(benchmark["properties"]["departure"]["enum"]) == set(departures.DESCRIPTIONS)

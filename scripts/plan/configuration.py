@@ -12,11 +12,10 @@ from typing import Any
 import jsonschema
 import yaml
 
-import matrix
-from environments import EnvironmentProblem
 from measurement import machine
+from plan import matrix
 
-SCHEMAS = Path(__file__).resolve().parent.parent / "workflow" / "schemas"
+SCHEMAS = Path(__file__).resolve().parents[2] / "workflow" / "schemas"
 
 
 @functools.cache
@@ -168,6 +167,8 @@ def _unknown_here(config: dict) -> Iterator[str]:
     told = "a cluster's nodes are not asked; name"
     if config["devices"] == "auto":
         yield f"devices: {told} them, [cpu] or [cpu, gpu]"
+    if config["machine"] is None:
+        yield "machine: name the type of node that measures, as results are kept by machine"
     if config["protocol"]["threads"] is None:
         yield f"protocol.threads: {told} how many, at most a node's physical cores"
 
@@ -199,21 +200,3 @@ def validated(
     if config["devices"] == "auto":
         config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]
     return config
-
-
-def stops_with_a_line(function):
-    """Turn a problem with an environment file or an interpreter into one line, without a trace."""
-
-    @functools.wraps(function)
-    def wrapped(*arguments):
-        try:
-            return function(*arguments)
-        except EnvironmentProblem as problem:
-            sys.exit(f"environments: {problem}")
-
-    return wrapped
-
-
-def usable_cores() -> int:
-    """Physical cores of this machine that may be used."""
-    return machine.usable_cores()

@@ -20,7 +20,8 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-SCRIPTS = Path(__file__).resolve().parent
+SCRIPTS = Path(__file__).resolve().parent.parent
+CONDA_FILES = Path("results/environments")
 
 
 class EnvironmentProblem(Exception):
@@ -165,11 +166,52 @@ def fingerprint(specification: Specification, builder: str, interpreter: str | N
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]
 
 
-def conda_file(specification: Specification, source: str, folder: str, mark: str) -> str:
-    """A copy of the environment file without comments, for conda, whose own hash would see them."""
-    path = Path(folder) / f"{specification.name}-{mark}.yaml"
-    content = yaml.safe_dump(yaml.safe_load(Path(source).read_text()), sort_keys=True)
+def conda_file(has: dict) -> str | None:
+    """Of an environment that conda builds, a copy of its file without comments, which conda's own hash would see; None
+    of others. `has` is what `here` says."""
+    if has["builder"] != "conda":
+        return None
+    path = CONDA_FILES / f"{Path(has['folder']).name}.yaml"
+    content = yaml.safe_dump(yaml.safe_load(Path(has["source"]).read_text()), sort_keys=True)
     if not path.exists() or path.read_text() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     return str(path.resolve())
+
+
+@functools.cache
+def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -> dict:
+    specification = load(source)
+    builder = "interpreter" if named else "conda" if conda else "venv"
+    found = None if named or conda else find_interpreter(specification.python)
+    # Where conda builds, a job finds the interpreter of its activated environment on PATH.
+    interpreter = named or ("python" if conda else found and found[0])
+    mark = fingerprint(specification, builder, interpreter)
+    return {
+        "source": source,
+        "builder": builder,
+        "interpreter": interpreter,
+        "fingerprint": mark,
+        "folder": f"{folder}/{name}-{mark}",
+    }
+
+
+def here(name: str, config: dict, conda: bool) -> dict:
+    """How an environment is had here: {"source": its file, "builder", "interpreter": the base one, "fingerprint",
+    "folder": of what is built}. Stops with one line if that cannot be told."""
+    cuda = f"envs/{name}-cuda.yaml"
+    source = cuda if "gpu" in config["devices"] and Path(cuda).exists() else f"envs/{name}.yaml"
+    try:
+        return _here(
+            name, source, config["interpreters"].get(name), conda, config["environment_folder"]
+        )
+    except EnvironmentProblem as problem:
+        sys.exit(f"environments: {problem}")
+
+
+def python(has: dict) -> str:
+    """The interpreter that runs an environment's jobs; `has` is what `here` says. Where there is none, Snakemake's own
+    records why."""
+    if has["builder"] != "venv":
+        return has["interpreter"]
+    return f"{has['folder']}/bin/python" if has["interpreter"] else sys.executable

@@ -1,0 +1,62 @@
+"""Which text a run measures on, as far as that is known before anything is fetched."""
+
+import hashlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from plan.jobs import RESULTS, digest_of
+
+STAND_IN = "scripts/stand_in.py"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The configuration's `corpus`. `source` names where the text comes from, `text` what it is."""
+
+    config: dict
+
+    @property
+    def wanted(self) -> dict:
+        """What decides which text it is; mirrors decide only whence."""
+        return {key: self.config[key] for key in ("path", "sha256", "stand_in")}
+
+    @property
+    def source_digest(self) -> str:
+        return digest_of(self.wanted)
+
+    @property
+    def source(self) -> str:
+        """The file that says which text was had: PTB from a folder or a mirror, or the stand-in."""
+        return f"{RESULTS}/corpus/sources/{self.source_digest}/source.json"
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known which text it is: a folder was named, or it was fetched before."""
+        return bool(self.config["path"]) or Path(self.source).exists()
+
+    def text(self) -> dict[str, str]:
+        """{split: SHA-256}; of PTB, as wanted, where it is not known yet."""
+        if not self.config["path"] and Path(self.source).exists():
+            return json.loads(Path(self.source).read_text())["sha256"]
+        return self.config["sha256"]
+
+    def require_files(self) -> None:
+        """Stop with one line, before anything runs, if the folder that is named does not hold the wanted text."""
+        if not self.config["path"]:
+            return
+        for split, wanted in self.config["sha256"].items():
+            file = Path(self.config["path"]) / f"ptb.{split}.txt"
+            if not file.is_file():
+                sys.exit(
+                    f"corpus.path: {file} does not exist; name a folder that holds ptb.train.txt, "
+                    "ptb.valid.txt and ptb.test.txt."
+                )
+            with open(file, "rb") as stream:
+                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            if found != wanted:
+                sys.exit(
+                    f"corpus.path: {file} is not the wanted text: SHA-256 {found[:12]}..., "
+                    f"corpus.sha256.{split} is {wanted[:12]}... (truncated, or another edition)."
+                )

@@ -1,0 +1,230 @@
+"""Jobs: what is done once, what decides its result, and where that lies.
+
+A result's file is named by the digest of its identity: of everything that decides what stands in it. So a result that
+is out of date is one that is missing. Nothing that was measured is overwritten, and a setting, a version or a machine
+that comes back finds its results again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from measurement.record import RETRIED, read_lines
+from plan.matrix import Cell
+
+RESULTS = "results"
+
+
+def digest_of(content: object, digits: int = 8) -> str:
+    """Hexadecimal digits naming a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:digits]
+
+
+def failed_attempts(path: str) -> int:
+    """How often a job has failed, by the file that keeps its failed attempts."""
+    return sum(attempt["status"] in RETRIED for attempt in read_lines(path))
+
+
+def failed_last(path: str) -> bool:
+    """Whether the last attempt of a job failed, in a way that another one may not."""
+    attempts = read_lines(path)
+    return bool(attempts) and attempts[-1]["status"] in RETRIED
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One piece of work with one result.
+
+    name: what of the result's path a reader knows it by; parts: its identity, {what decides: a short text or digest of
+    it}; needs: the jobs whose results it reads; order: what the script that does it is told, beside paths; threads and
+    gpus that it takes.
+    """
+
+    kind: ClassVar[str]
+    folder: ClassVar[str]  # below results/
+    suffix: ClassVar[str] = ".json"
+
+    name: str
+    parts: dict[str, str]
+    needs: tuple["Job", ...] = ()
+    order: dict = field(default_factory=dict)
+    threads: int = 1
+    gpus: int = 0
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of([self.kind, self.name, self.parts], 12)
+
+    @property
+    def stem(self) -> str:
+        """Its result's path below its folder, without suffix."""
+        return f"{self.name}.{self.digest}"
+
+    @property
+    def path(self) -> str:
+        """The file of its result."""
+        return f"{RESULTS}/{self.folder}/{self.stem}{self.suffix}"
+
+    @property
+    def failures(self) -> str:
+        """The file that keeps its failed attempts; no run overwrites it."""
+        return f"{RESULTS}/failures/{self.kind}/{self.stem}.jsonl"
+
+    def done(self) -> bool:
+        """Whether its result is there, and no failure that is to be tried again."""
+        return Path(self.path).exists() and not failed_last(self.failures)
+
+    def needed(self, kind: type) -> "Job | None":
+        """The result of another kind that it reads, if any."""
+        return next((job for job in self.needs if isinstance(job, kind)), None)
+
+    def told(self) -> dict:
+        """The whole order, as JSON goes to the script: with its identity, its failures, and where the results that it
+        reads lie."""
+        return {
+            "kind": self.kind,
+            **self.order,
+            "parts": self.parts,
+            "failures": self.failures,
+            "failed_attempts": failed_attempts(
+                self.failures
+            ),  # one more makes Snakemake run it again
+            "reads": {job.kind: job.path for job in self.needs},
+        }
+
+
+class EnvironmentJob(Job):
+    """Build an environment, or look at the one that conda or the user provides."""
+
+    kind, folder = "environment", "environments"
+
+    @property
+    def stem(self) -> str:
+        """The fingerprint is identity enough."""
+        return f"{self.name}-{self.parts['fingerprint']}"
+
+    def built(self) -> bool:
+        """Whether a virtual environment is where its record says, for it may have been deleted."""
+        if self.order["builder"] != "venv" or not self.order["interpreter"]:
+            return True
+        return Path(self.order["folder"], "bin", "python").exists()
+
+    def done(self) -> bool:
+        return super().done() and self.built()
+
+
+class CorpusJob(Job):
+    """Cut a text into tokens."""
+
+    kind, folder = "corpus", "corpus"
+
+    @property
+    def stem(self) -> str:
+        return f"{self.digest}/corpus"
+
+
+class TuneJob(Job):
+    """Search schedules for a kernel's shape. Its database lies beside it and serves further trials too."""
+
+    kind, folder = "tuning", "tuning"
+
+    @property
+    def stem(self) -> str:
+        return f"{self.name}/tuning.{self.digest}"
+
+
+class BuildJob(Job):
+    """Build a kernel into a library: kernel.json and kernel.so."""
+
+    kind, folder = "kernel", "kernels"
+
+    @property
+    def stem(self) -> str:
+        return f"{self.name}.{self.digest}/kernel"
+
+    @property
+    def library(self) -> str:
+        return str(Path(self.path).with_suffix(".so"))
+
+
+@dataclass(frozen=True, eq=False)
+class CellJob(Job):
+    """Something that is done with one cell."""
+
+    cell: Cell | None = None
+    document: str = ""
+
+
+class CheckJob(CellJob):
+    """Hold an implementation against the float64 reference, in one phase of one benchmark."""
+
+    kind, folder = "check", "checks"
+
+
+class TimeJob(CellJob):
+    """Time one process of a cell."""
+
+    kind, folder = "time", "records"
+
+
+class ConvergenceJob(CellJob):
+    """Train an implementation from the seed, with its perplexity on the way."""
+
+    kind, folder = "train", "convergence"
+
+    @property
+    def checkpoint(self) -> str:
+        """What an interrupted run goes on from. It is no output: Snakemake deletes those of a job that fails."""
+        return str(Path(self.path).with_suffix(".npz"))
+
+    def told(self) -> dict:
+        return super().told() | {"checkpoint": self.checkpoint}
+
+
+@dataclass(frozen=True, eq=False)
+class CheckingJob(Job):
+    """One process that makes several checks of one implementation, as starting a framework takes longer than most of
+    them. Its result names theirs."""
+
+    kind, folder = "checking", "checked"
+
+    checks: tuple[CheckJob, ...] = ()
+
+    def done(self) -> bool:
+        return False  # there is one only while a check is wanted
+
+    def told(self) -> dict:
+        return {
+            "kind": "checking",
+            "checks": [check.told() | {"path": check.path} for check in self.checks],
+        }
+
+
+def wanted(jobs: Iterable[Job]) -> list[Job]:
+    """Those whose results are not there."""
+    return [job for job in jobs if not job.done()]
+
+
+def news(job: Job) -> str:
+    """Which part of a job's identity is new beside the newest result of the same name, in words."""
+    pattern = job.stem.replace(job.digest, "*") + job.suffix
+    others = [file for file in Path(RESULTS, job.folder).glob(pattern) if str(file) != job.path]
+    if Path(job.path).exists():
+        return f"attempt {failed_attempts(job.failures) + 1}, as the last one failed"
+    if not others:
+        return "never done before"
+    newest = max(others, key=lambda path: path.stat().st_mtime)
+    try:
+        before = json.loads(newest.read_text()).get("parts", {})
+    except ValueError:
+        before = {}
+    changed = [
+        f"{part} ({before.get(part, 'none')} -> {value})"
+        for part, value in job.parts.items()
+        if before.get(part) != value
+    ]
+    return "new: " + (", ".join(changed) or "everything")

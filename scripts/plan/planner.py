@@ -1,0 +1,284 @@
+"""The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from functools import cache, cached_property
+
+from kernels.spec import KernelSpec
+from measurement import machine
+from plan import environments, matrix, sources
+from plan.corpus import Corpus
+from plan.jobs import (
+    BuildJob,
+    CheckingJob,
+    CheckJob,
+    ConvergenceJob,
+    CorpusJob,
+    EnvironmentJob,
+    Job,
+    TimeJob,
+    TuneJob,
+    digest_of,
+    wanted,
+)
+from plan.matrix import Cell
+
+MEASURE = ("scripts/measure_cell.py", "scripts/measurement/worker.py")
+# What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
+TIMED = ("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches")
+# A process makes that many checks at most: one that dies takes no more with it.
+CHECKS = 24
+
+
+class Plan:
+    """What a configuration (validated) means here. `conda`: whether Snakemake builds environments by it; `cores`: of
+    the run."""
+
+    def __init__(self, config: dict, conda: bool = False, cores: int = 1) -> None:
+        self.config, self.conda, self.cores = config, conda, cores
+        self.corpus = Corpus(config["corpus"])
+        self.documents = {
+            cell: name for name in config["documents"] for cell in matrix.cells_of(name)
+        }
+        self.benchmarks = matrix.benchmarks(config["documents"])
+
+    @cached_property
+    def machine(self) -> str:
+        """The machine that measures: this one, unless the configuration names a cluster's type of node."""
+        return self.config["machine"] or machine.facts()["machine"]
+
+    @cached_property
+    def threads(self) -> int:
+        return self.config["protocol"]["threads"] or machine.usable_cores()
+
+    @cache  # noqa: B019 - there is one plan
+    def settings(self, document: str) -> dict:
+        """The protocol, check and training of a document."""
+        return matrix.protocol_of(self.config, document)
+
+    @cache  # noqa: B019
+    def environment(self, name: str) -> EnvironmentJob:
+        has = environments.here(name, self.config, self.conda)
+        return EnvironmentJob(name, {"fingerprint": has["fingerprint"]}, order=has)
+
+    def corpus_job(self) -> CorpusJob:
+        """The text's tokens."""
+        parts = {
+            "text": digest_of(self.corpus.text()),
+            "stride": str(self.config["corpus"]["stride"]),
+        }
+        return CorpusJob("corpus", parts, (self.environment("corpus"),))
+
+    def _corpus_of(self, benchmark: str) -> list[Job]:
+        """The tokens that a benchmark reads: a language model's only."""
+        return [self.corpus_job()] if "vocabulary" in self.benchmarks[benchmark] else []
+
+    @cache  # noqa: B019
+    def shape(self, benchmark: str) -> KernelSpec:
+        """The shape of a benchmark's layers, for a kernel."""
+        sizes = self.benchmarks[benchmark]
+        return KernelSpec(
+            batch=sizes["batch"],
+            length=sizes["length"],
+            input_size=sizes["embedding" if "vocabulary" in sizes else "features"],
+            hidden_size=sizes["hidden"],
+            depth=sizes["layers"],
+            threads=self.threads,
+        )
+
+    @cache  # noqa: B019
+    def tuning(self, variant: str, environment: str, shape: KernelSpec) -> TuneJob:
+        trials = self.config["kernels"]["trials"][variant]
+        parts = {
+            "trials": str(trials),
+            "sources": sources.digest("scripts/tune_kernel.py"),
+            "environment": self.environment(environment).stem,
+            "machine": self.machine,
+        }
+        order = {"shape": asdict(shape), "variant": variant, "trials": trials}
+        name = f"{environment}/{variant}/{shape.name}.{self.machine}"
+        needs = (self.environment(environment),)
+        return TuneJob(name, parts, needs, order, threads=self.cores)
+
+    @cache  # noqa: B019
+    def kernel(self, variant: str, environment: str, benchmark: str) -> BuildJob:
+        """A benchmark's kernel; its shape's tuning, if it is tuned, serves all lengths and depths."""
+        needs: list[Job] = [self.environment(environment)]
+        if variant in self.config["kernels"]["trials"]:
+            needs.append(self.tuning(variant, environment, self.shape(benchmark).tuned))
+        limit = self.config["kernels"]["build_limit_s"]
+        order = {"benchmark": self.benchmarks[benchmark], "variant": variant}
+        parts = {
+            "benchmark": digest_of(self.benchmarks[benchmark]),
+            "threads": str(self.threads),
+            "limit": str(limit),  # a build that took longer has none
+            "sources": sources.digest("scripts/build_kernel.py"),
+            "environment": self.environment(environment).stem,
+            "tuning": needs[-1].digest if len(needs) > 1 else "none",
+            "machine": self.machine,
+        }
+        users = [entry for entry in matrix.implementations() if entry.get("kernel") == variant]
+        return BuildJob(
+            f"{environment}/{benchmark}/{variant}",
+            parts,
+            tuple(needs),
+            order | {"threads": self.threads, "build_limit_s": limit},
+            threads=max(1, self.cores // 2),
+            # To ask one for its architecture, if the kernel is for GPUs only.
+            gpus=int(all(entry.get("devices") == ["gpu"] for entry in users)),
+        )
+
+    def _kernel_of(self, cell: Cell) -> list[Job]:
+        variant = matrix.implementation(cell.implementation).get("kernel")
+        return [self.kernel(variant, cell.environment, cell.benchmark)] if variant else []
+
+    def _common(self, cell: Cell, kernel: list[Job], corpus: list[Job]) -> dict[str, str]:
+        """The parts of the identity of whatever is done with a cell."""
+        protocol = self.settings(self.documents[cell])["protocol"]
+        file = matrix.implementation_file(cell.implementation)
+        return {
+            "benchmark": digest_of(self.benchmarks[cell.benchmark]),
+            "workers": str(matrix.workers(cell.implementation)),
+            "threads": str(protocol["threads"] or self.threads),
+            "seed": str(protocol["seed"]),
+            "sources": sources.digest(*MEASURE, file),
+            "environment": self.environment(cell.environment).stem,
+            "kernel": kernel[0].digest if kernel else "none",
+            "corpus": corpus[0].digest if corpus else "none",
+            "machine": self.machine,
+        }
+
+    def _order(self, cell: Cell, **more: object) -> dict:
+        protocol = self.settings(self.documents[cell])["protocol"]
+        return {
+            "identity": asdict(cell),
+            "benchmark": self.benchmarks[cell.benchmark],
+            "workers": matrix.workers(cell.implementation),
+            "threads": protocol["threads"] or self.threads,
+            "seed": protocol["seed"],
+            "timeout_s": protocol["timeout_s"],
+            **more,
+        }
+
+    def _gpus(self, cell: Cell) -> int:
+        return matrix.workers(cell.implementation) if cell.device == "gpu" else 0
+
+    @cached_property
+    def _checks(self) -> dict[tuple[Cell, str], CheckJob]:
+        return {}
+
+    def check(self, cell: Cell) -> CheckJob:
+        """A cell's check. It is kept: many jobs need it."""
+        key = (cell, self.corpus_job().digest)
+        if key not in self._checks:
+            document = self.documents[cell]
+            check = matrix.check_of(self.config, document, cell)
+            kernel, corpus = self._kernel_of(cell), self._corpus_of(cell.benchmark)
+            self._checks[key] = CheckJob(
+                cell.name,
+                {"check": digest_of(check), **self._common(cell, kernel, corpus)},
+                (self.environment(cell.environment), *kernel, *corpus),
+                self._order(cell, check=check),
+                # Two checks of bare layers at a time, as starting a framework keeps one core busy at most; a
+                # language model's takes all.
+                threads=self.threads if corpus else max(1, self.threads // 2),
+                gpus=self._gpus(cell),
+                cell=cell,
+                document=document,
+            )
+        return self._checks[key]
+
+    def timing(self, cell: Cell, process: int) -> TimeJob:
+        check, document = self.check(cell), self.documents[cell]
+        protocol = {key: self.settings(document)["protocol"][key] for key in TIMED}
+        return TimeJob(
+            f"{cell.name}-{process}",
+            {"protocol": digest_of(protocol), **check.parts},
+            (*check.needs, check),
+            self._order(cell, protocol=protocol)
+            | {"identity": asdict(cell) | {"process": process}},
+            threads=self.cores,  # no other job of this run beside a clock
+            gpus=check.gpus,
+            cell=cell,
+            document=document,
+        )
+
+    def convergence(self, cell: Cell) -> ConvergenceJob:
+        check, document = self.check(cell), self.documents[cell]
+        run = self.settings(document)["training"]
+        points = [point["batch"] for point in matrix.document(document)["training"]["points"]]
+        protocol = {key: run[key] for key in ("batches", "checkpoint_batches")} | {"points": points}
+        return ConvergenceJob(
+            cell.name,
+            {"protocol": digest_of(protocol), **check.parts},
+            (*check.needs, check),
+            self._order(cell, protocol=protocol),
+            threads=self.cores,
+            gpus=check.gpus,
+            cell=cell,
+            document=document,
+        )
+
+    def cells(self, document: str) -> list[Cell]:
+        """The cells of a document that this run measures."""
+        return [
+            cell
+            for cell in matrix.cells_of(document)
+            if not matrix.why_not(cell, document, self.config)
+        ]
+
+    def processes(self, document: str) -> int:
+        """How many processes time each cell at first."""
+        return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]
+
+    def adapts(self, document: str) -> bool:
+        """Whether some cells get further processes, once the first ones are judged."""
+        return not self.config["preliminary"] and matrix.adapts(self.config, document)
+
+    def timings(self, document: str, counts: dict[str, int] | None = None) -> list[TimeJob]:
+        """The timings of a document, the first processes of all cells first; `counts`: how many the cells get, by
+        name, where that was judged."""
+        first, counts = self.processes(document), counts or {}
+        numbered = [
+            (process, cell)
+            for cell in self.cells(document)
+            for process in range(1, counts.get(cell.name, first) + 1)
+        ]
+        numbered.sort(key=lambda pair: pair[0])
+        return [self.timing(cell, process) for process, cell in numbered]
+
+    def convergences(self, document: str) -> list[ConvergenceJob]:
+        return [
+            self.convergence(cell)
+            for cell in matrix.trained_cells_of(document)
+            if not matrix.why_not(cell, document, self.config, trained=True)
+        ]
+
+    def reads_corpus(self, document: str) -> bool:
+        """Whether cells of a document read the text."""
+        return any("vocabulary" in self.benchmarks[cell.benchmark] for cell in self.cells(document))
+
+    def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:
+        """The processes that make the checks that some timings and training runs want: of one implementation and
+        document each."""
+        groups: dict[tuple, dict[str, CheckJob]] = defaultdict(dict)
+        for check in filter(None, (job.needed(CheckJob) for job in jobs)):
+            cell = check.cell
+            # A departure may need a process that was started in another way.
+            departure = self.benchmarks[cell.benchmark].get("departure", "protocol")
+            group = (cell.environment, cell.implementation, check.document, departure, cell.device)
+            groups[group][check.digest] = check
+        for (environment, implementation, document, departure, device), found in groups.items():
+            missing = sorted(wanted(found.values()), key=lambda check: check.name)
+            for first in range(0, len(missing), CHECKS):
+                checks = missing[first : first + CHECKS]
+                needs = {need.path: need for check in checks for need in check.needs}
+                yield CheckingJob(
+                    f"{environment}/{implementation}/{document}-{departure}-{device}",
+                    {"checks": digest_of([check.digest for check in checks])},
+                    tuple(needs.values()),
+                    threads=max(check.threads for check in checks),
+                    gpus=max(check.gpus for check in checks),
+                    checks=tuple(checks),
+                )

@@ -1,0 +1,76 @@
+"""The jobs of a plan by their digests, as rules ask for them."""
+
+import sys
+from collections.abc import Iterable
+
+from plan.jobs import BuildJob, CheckingJob, CheckJob, EnvironmentJob, Job, digest_of, wanted
+from plan.planner import Plan
+
+
+class Register:
+    """Every job that was asked for. Those that are done are in no one's inputs: Snakemake plans what is missing, and
+    cannot make again what is there."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._jobs: dict[str, Job] = {}
+        self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
+
+    def __getitem__(self, digest: str) -> Job:
+        """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
+        if digest not in self._jobs:
+            for document in self._plan.config["documents"]:
+                self._add([*self._plan.timings(document), *self._plan.convergences(document)])
+        if digest not in self._jobs:
+            sys.exit(
+                f"No job has the digest {digest}: a source, a setting or the environment has changed since the run "
+                "was planned. Run the same command again; nothing is lost."
+            )
+        return self._jobs[digest]
+
+    def wanted(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
+        """The results of a document's timings, and with `counts` of its training runs, that are not there."""
+        jobs: list[Job] = [*self._plan.timings(document, counts)]
+        if counts is not None:
+            jobs += self._plan.convergences(document)
+        missing = wanted(jobs)
+        self._add(missing)
+        return [job.path for job in missing]
+
+    def awaited(self, job: Job) -> list[str]:
+        """The files of those results that a job reads and that are not there."""
+        found = []
+        for need in wanted(job.needs):
+            if isinstance(need, CheckJob):
+                found.append(self._checking[need.digest].path)
+            elif isinstance(need, BuildJob):
+                found += [need.path, need.library]
+            else:
+                found.append(need.path)
+        return found
+
+    def summary(self, document: str) -> str:
+        """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
+        jobs = [*self._plan.timings(document), *self._plan.convergences(document)]
+        return digest_of([self._plan.config, [job.digest for job in jobs]])
+
+    def environment(self, job: Job) -> EnvironmentJob:
+        """The environment that a job runs in."""
+        return job.needed(EnvironmentJob)
+
+    def _add(self, jobs: Iterable[Job]) -> None:
+        queue = [job for job in jobs if job.digest not in self._jobs]
+        # A check belongs to one process, also when those beside it are done.
+        unchecked = [
+            job
+            for job in queue
+            if (check := job.needed(CheckJob)) and check.digest not in self._checking
+        ]
+        for checking in self._plan.checkings(unchecked):
+            self._checking |= {check.digest: checking for check in checking.checks}
+            queue.append(checking)
+        while queue:
+            job = queue.pop()
+            if job.digest not in self._jobs:
+                self._jobs[job.digest] = job
+                queue.extend(job.needs)

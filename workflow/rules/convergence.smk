@@ -1,0 +1,24 @@
+# Training runs: each implementation from the same seed, with its perplexity on the way.
+
+
+# Killed half way, it goes on from its checkpoint when the job is run again.
+rule train_implementation:
+    input:
+        inputs,
+    output:
+        "results/convergence/{cell}.{digest}.json",
+    log:
+        "results/logs/convergence/{cell}.{digest}.txt",
+    conda:
+        conda_of
+    threads: lambda w: job(w).threads
+    resources:
+        gpu=lambda w: job(w).gpus,
+    params:
+        job=told,
+        why=why,
+        python=python_of,
+    message:
+        "train {wildcards.cell}: {params.why}"
+    shell:
+        "{params.python} scripts/measure_cell.py --job {params.job:q} --parent $PPID --log {log} --output {output}"

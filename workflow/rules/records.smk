@@ -1,0 +1,64 @@
+# How many processes noisy cells get, and which records a document's report is made of.
+
+
+rule list_first_records:
+    input:
+        first_records,
+    output:
+        "results/documents/{document}/first.json",
+    log:
+        "results/logs/documents/{document}/first.txt",
+    localrule: True
+    params:
+        records=lambda w: JOBS.summary(w.document),
+        plan=lambda w, input: json.dumps(SETTINGS),
+        # Snakemake's own: which interpreters there are is looked for from there.
+        python=sys.executable,
+    message:
+        "list the first records of {wildcards.document}"
+    shell:
+        "{params.python} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        " --output {output} 2>&1 | tee {log}"
+
+
+checkpoint judge_precision:
+    input:
+        first="results/documents/{document}/first.json",
+        environment=tool("report", "record"),
+    output:
+        PROCESSES,
+    log:
+        "results/logs/documents/{document}/processes.txt",
+    localrule: True
+    conda:
+        tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/judge_precision.py --manifest {input.first}"
+        " --output {output} 2>&1 | tee {log}"
+
+
+rule list_records:
+    input:
+        missing_records,
+        processes=lambda w: (
+            [PROCESSES.format(document=w.document)] if PLAN.adapts(w.document) else []
+        ),
+    output:
+        f"results/manifests/{{document}}-{PLAN.machine}.json",
+    log:
+        "results/logs/documents/{document}/manifest.txt",
+    localrule: True
+    params:
+        records=lambda w: JOBS.summary(w.document),
+        plan=lambda w, input: json.dumps(SETTINGS),
+        processes=lambda w, input: (
+            f"--processes {input.processes}" if input.processes else ""
+        ),
+        python=sys.executable,
+    message:
+        "list the records of {wildcards.document}"
+    shell:
+        "{params.python} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        " {params.processes} --output {output} 2>&1 | tee {log}"
