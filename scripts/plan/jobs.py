@@ -211,6 +211,9 @@ def wanted(jobs: Iterable[Job]) -> list[Job]:
 
 def news(job: Job) -> str:
     """Which part of a job's identity is new beside the newest result of the same name, in words."""
+    if isinstance(job, CheckingJob):
+        more = f" ({len(job.checks)} checks)" if len(job.checks) > 1 else ""
+        return news(job.checks[0]) + more
     pattern = job.stem.replace(job.digest, "*") + job.suffix
     others = [file for file in Path(RESULTS, job.folder).glob(pattern) if str(file) != job.path]
     if Path(job.path).exists():
