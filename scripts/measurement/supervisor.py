@@ -107,13 +107,12 @@ def run_worker(jobs, log, parent=None):
         results = [os.path.join(folder, "result-%d.json" % number) for number in range(len(jobs))]
         write_json(job_path, jobs)
         kills = machine.out_of_memory_kills()
-        terminal, job = os.dup(2), jobs[0]
+        job = jobs[0]
         process = subprocess.Popen(
-            [sys.executable, "-m", "measurement.worker", job_path, folder, str(terminal)],
+            [sys.executable, "-m", "measurement.worker", job_path, folder],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=(terminal,),
             env=worker_environment(
                 job["threads"],
                 job["identity"]["device"],
@@ -123,7 +122,6 @@ def run_worker(jobs, log, parent=None):
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=machine.die_with_parent,
         )
-        os.close(terminal)
         try:
             code = _wait(process, results, job["timeout_s"], parent)
         finally:

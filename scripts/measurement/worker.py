@@ -1,6 +1,6 @@
 """A fresh process that times or trains one cell, or makes checks of one implementation, inside its environment.
 
-    python -m measurement.worker JOBS FOLDER PROGRESS_DESCRIPTOR
+    python -m measurement.worker JOBS FOLDER
 
 JOBS names a JSON file, a list of jobs (see supervisor.py); FOLDER gets a JSON file for each of them, result-0.json and
 so on: a status, a reason, and what was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
@@ -106,7 +106,6 @@ def attempt(job, progress):
 def main():
     """Run the jobs one after the other, and leave a result of each."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
-    channel = os.fdopen(int(sys.argv[3]), "w")
     last = [0.0]
     for number, job in enumerate(jobs):
         name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
@@ -114,10 +113,11 @@ def main():
         )
 
         def progress(message, kind=job["kind"], name=name):
-            if time.time() - last[0] >= 1:  # a line a second is enough to see that it lives
+            if (
+                time.time() - last[0] >= 1
+            ):  # a line a second in the log is enough to see that it lives
                 last[0] = time.time()
-                channel.write("    %s %s: %s\n" % (kind, name, message))
-                channel.flush()
+                sys.stderr.write("%s %s: %s\n" % (kind, name, message))
 
         found = attempt(job, progress)
         write_json(os.path.join(folder, "result-%d.json" % number), found)
