@@ -21,7 +21,7 @@ prune: .venv/ready
 	@.venv/bin/python scripts/prune_results.py $(if $(YES),--yes) --config $(if $(SET),'$(SET)')
 
 html: report
-	.venv/bin/snakemake --report report.html $(OPTIONS)
+	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
