@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from measurement import departures, machine
+from measurement import departures, machine, memory
 from measurement.record import RETRIED, SCHEMA_VERSION, append_line, read_json, write_json
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -57,11 +57,12 @@ def worker_environment(threads, device, departure=None, workers=1):
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
     else:
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
+        if departure != departures.DEFAULT_MALLOC:
+            variables.update(memory.KEPT)
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
     variables.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    variables.update(departures.VARIABLES.get(departure, {}))
     return variables
 
 
@@ -175,6 +176,7 @@ def supervise(arguments):
         environment=environment,
         corpus=read_json(arguments.corpus) if arguments.corpus else None,
         machine=machine.facts(),
+        inherited=memory.inherited(os.environ),
         load={"before": load, "after": os.getloadavg()},
         repository=_repository(),
         started=started.isoformat() + "Z",
