@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, machine
+from measurement import departures, machine, memory
 from measurement.record import SCHEMA_VERSION, note_attempt, read_json, write_json
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -51,11 +51,12 @@ def worker_environment(threads, device, departure=None, workers=1):
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
     else:
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
+        if departure != departures.DEFAULT_MALLOC:
+            variables.update(memory.KEPT)
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
     variables.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    variables.update(departures.VARIABLES.get(departure, {}))
     return variables
 
 
@@ -238,6 +239,7 @@ def supervise(arguments):
     results.reverse()
     about = {
         "machine": machine.facts(),
+        "inherited": memory.inherited(os.environ),
         "load": {"before": load, "after": os.getloadavg()},
         "repository": _repository(),
         "started": started.isoformat() + "Z",

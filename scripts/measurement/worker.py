@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, machine, timing, training
+from measurement import checking, machine, memory, timing, training
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -27,14 +27,6 @@ def module_of(implementation):
     return importlib.import_module(
         "implementations." + implementation.replace("/", ".").replace("-", "_")
     )
-
-
-def peak_memory_bytes():
-    """This process's own peak resident memory."""
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def run(job, progress):
@@ -80,12 +72,12 @@ def run(job, progress):
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
         found.update(status="ok", reason="", windows=workload.window_count())
-    memory = {
-        "process_peak_bytes": peak_memory_bytes()
+    peaks = {
+        "process_peak_bytes": memory.process_peak_bytes()
         + sum(map(machine.process_peak_bytes, runner.helpers())),
         "device_peak_bytes": runner.device_peak_bytes(),
     }
-    return dict(found, setup=setup, memory=memory, framework=runner.describe())
+    return dict(found, setup=setup, memory=peaks, framework=runner.describe())
 
 
 def attempt(job, progress):
