@@ -1,14 +1,17 @@
-"""How many processes each cell gets, by how wide its interval is after the first ones."""
+"""How many processes each cell gets after the first ones: by how wide its interval is, and by the claims it decides."""
 
 import argparse
 import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 import matrix
+from matrix import Cell
 from measurement.record import read_json, write_json
-from reporting import estimates
+from reporting import claims, estimates
 
 
-def wanted(records: list[dict], protocol: dict) -> int:
+def wanted(records: Sequence[dict], protocol: Mapping) -> int:
     """The number of processes of a cell with these records. One that has no number needs no more of them."""
     if any(record["status"] != "ok" for record in records):
         return len(records)
@@ -18,6 +21,41 @@ def wanted(records: list[dict], protocol: dict) -> int:
     )
 
 
+def numbers(cells: Mapping[Cell, Sequence[dict]]) -> claims.Numbers:
+    """What claims are decided on, of cells of one document and generation: their times, and words per second."""
+    found = {}
+    for cell, records in cells.items():
+        if records and all(record["status"] == "ok" for record in records):
+            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
+            times = estimates.medians(records)
+            found[*key, "wall_s"] = claims.of_times(times)
+            benchmark = records[0]["benchmark"]
+            if "vocabulary" in benchmark:
+                words = benchmark["batch"] * benchmark["length"]
+                found[*key, "words_per_s"] = claims.of_times(times, words)
+    return found
+
+
+def of_document(
+    cells: Mapping[Cell, Sequence[dict]], document_claims: Iterable[Mapping], protocol: Mapping
+) -> dict[Cell, int]:
+    """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
+    that a narrow interval needs, and as many as there may be where a claim that it takes part in is undecided."""
+    found = {cell: wanted(records, protocol) for cell, records in cells.items()}
+    generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
+    for cell, records in cells.items():
+        generations[matrix.generation(cell.environment)][cell] = records
+    document_claims = list(document_claims)
+    for of_one in generations.values():
+        further = claims.further_processes(
+            document_claims, numbers(of_one), protocol["most_processes"]
+        )
+        for cell in of_one:
+            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
+            found[cell] = max(found[cell], further.get(key, 0))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -25,13 +63,17 @@ def main() -> None:
     )
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
-    found = {}
+    documents: dict[str, dict[Cell, list[dict]]] = defaultdict(dict)
     for cell, document in matrix.cells(arguments.config).items():
         if matrix.adapts(arguments.config, document):
-            numbers = matrix.processes(arguments.config, document)
-            records = [read_json(cell.record(number)) for number in numbers]
-            protocol = matrix.protocol_of(arguments.config, document)["protocol"]
-            found[cell.name] = wanted(records, protocol)
+            first = matrix.processes(arguments.config, document)
+            documents[document][cell] = [read_json(cell.record(number)) for number in first]
+    found = {}
+    for document, cells in documents.items():
+        own = [claim for claim in matrix.claims() if claim["document"] == document]
+        protocol = matrix.protocol_of(arguments.config, document)["protocol"]
+        counts = of_document(cells, own, protocol)
+        found |= {cell.name: count for cell, count in counts.items()}
     write_json(arguments.output, found)
 
 

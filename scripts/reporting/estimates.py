@@ -10,6 +10,9 @@ noise, 95 % percentile intervals of the median contained it in 74 to 76 % of cas
 94 % with five; t intervals in 94 to 98 % with three, five and ten.
 """
 
+import bisect
+import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -55,9 +58,10 @@ class Noise(NamedTuple):
 
     @classmethod
     def of(cls, times: Sequence[float]) -> "Noise":
-        logarithms = np.log(times)
-        variance = np.var(logarithms, ddof=1) if len(times) > 1 else np.nan
-        return cls(len(times), float(np.mean(logarithms)), float(variance))
+        logarithms = [math.log(time) for time in times]  # of three numbers, without NumPy's start
+        count, mean = len(times), math.fsum(logarithms) / len(times)
+        squares = math.fsum((each - mean) ** 2 for each in logarithms)
+        return cls(count, mean, squares / (count - 1) if count > 1 else math.nan)
 
 
 def _quantile(confidence: float, freedom: float) -> float:
@@ -81,18 +85,19 @@ def product(
 
     processes: the interval to expect if each cell had this many at least, further ones as noisy as these.
     """
-    point = float(np.prod([np.median(t) ** power for t, power in zip(cells, powers, strict=True)]))
+    pairs = list(zip(cells, powers, strict=True))
+    point = math.prod(statistics.median(times) ** power for times, power in pairs)
     if min(map(len, cells)) < LEAST_PROCESSES:
-        return point, np.nan, np.nan
-    noises = [Noise.of(times) for times in cells]
-    middle = sum(power * noise.mean for noise, power in zip(noises, powers, strict=True))
-    counts = np.array([max(noise.count, processes) for noise in noises])
-    variances = np.square(powers) * [noise.variance for noise in noises] / counts
-    margin = 0.0
-    if variance := float(variances.sum()):
-        freedom = variance**2 / float(np.sum(variances**2 / (counts - 1)))
-        margin = _quantile(confidence, freedom) * variance**0.5
-    low, high = float(np.exp(middle - margin)), float(np.exp(middle + margin))
+        return point, math.nan, math.nan
+    middle = variance = squares = 0.0
+    for times, power in pairs:
+        noise = Noise.of(times)
+        count = max(noise.count, processes)
+        middle += power * noise.mean
+        variance += (share := power**2 * noise.variance / count)
+        squares += share**2 / (count - 1)
+    margin = _quantile(confidence, variance**2 / squares) * variance**0.5 if squares else 0.0
+    low, high = math.exp(middle - margin), math.exp(middle + margin)
     return point, min(low, point), max(high, point)
 
 
@@ -149,9 +154,8 @@ def further(
     fewest = min(map(len, cells))
     if fewest < LEAST_PROCESSES:
         return LEAST_PROCESSES - fewest
-    if not decided(most):
-        return None
-    return next(count for count in range(fewest, most + 1) if decided(count)) - fewest
+    more = bisect.bisect_left(range(fewest, most + 1), True, key=decided)
+    return more if fewest + more <= most else None
 
 
 def ratio(
@@ -190,8 +194,7 @@ def ratio_of_fastest(
     the truth lies above, then for some alternative a of `of` its pair with the fastest of `to` misses it, and a does so
     with the divided probability only. The lower end likewise. With one alternative on either side, `ratio`'s interval.
     """
-    points = [[np.prod([np.median(times) for times in one]) for one in side] for side in (of, to)]
-    point = float(min(points[0]) / min(points[1]))
+    over, under = (min(math.prod(map(statistics.median, one)) for one in side) for side in (of, to))
 
     def end(one: Sequence, other: Sequence, share: int, which: int) -> float:
         powers = (*[1] * len(one), *[-1] * len(other))
@@ -200,7 +203,7 @@ def ratio_of_fastest(
 
     high = min(max(end(one, other, len(of), 2) for other in to) for one in of)
     low = max(min(end(one, other, len(to), 1) for one in of) for other in to)
-    return point, low, high
+    return over / under, low, high
 
 
 def spread(samples: Sequence[float]) -> float:
