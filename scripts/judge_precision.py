@@ -21,6 +21,12 @@ def wanted(records: Sequence[dict], protocol: Mapping) -> int:
     )
 
 
+def replaced(off: Sequence[bool], protocol: Mapping) -> int:
+    """The number of processes of a cell some of which were off the yardstick (estimates.off_yardstick): a further one for
+    each of those."""
+    return min(len(off) + sum(off), max(protocol["most_processes"], len(off)))
+
+
 def numbers(cells: Mapping[Cell, Sequence[dict]]) -> claims.Numbers:
     """What claims are decided on, of cells of one document and generation: their times, and words per second."""
     found = {}

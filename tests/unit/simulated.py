@@ -1,10 +1,12 @@
-"""How often verdicts are wrong, on processes whose truth is known: `python -m tests.unit.simulated` prints the tables."""
+"""How often verdicts are wrong, on processes whose truth is known: `PYTHONPATH=scripts python -m tests.unit.simulated`
+prints the tables."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from reporting import claims
+import judge_precision
+from reporting import claims, estimates
 from reporting.claims import FAILS, HOLDS, SAME
 
 # Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
@@ -101,8 +103,62 @@ def each_case_alone(seed: int, cases: int, count: int) -> float:
     return wrong / count
 
 
+def yardstick(
+    seed: int, count: int, seen: float, odd: float = 0.1, alarms: float = 0.02
+) -> dict[str, float]:
+    """Ratios of two cells of three processes, one 1.2 times the other, of whose processes the share `odd` takes twice as
+    long. A yardstick sees the share `seen` of those, and flags `alarms` of the others; a further process is run for each
+    that is flagged (flagged or not itself).
+
+    The median and the 90 % quantile of the intervals' widths (high over low, from one), how many miss the truth, and how
+    many tell the two cells apart.
+    """
+    random = np.random.default_rng(seed)
+    widths, missed, apart = [], 0, 0
+
+    def process(middle: float, noise: float) -> tuple[float, bool]:
+        slow = random.random() < odd
+        off = random.random() < (seen if slow else alarms)
+        return (1 + slow) * middle * float(np.exp(noise * random.standard_normal())), off
+
+    def cell(middle: float) -> list[float]:
+        noise = random.choice(NOISE)
+        found = [process(middle, noise) for _ in range(3)]
+        if seen:
+            wanted = judge_precision.replaced([off for _, off in found], {"most_processes": MOST})
+            found += [process(middle, noise) for _ in range(wanted - 3)]
+            kept = estimates.counting([off for _, off in found])
+        else:
+            kept = [True] * 3
+        return [time for (time, _), counts in zip(found, kept, strict=True) if counts]
+
+    for _ in range(count):
+        found = estimates.ratio([cell(BOUND)], [cell(1.0)])
+        widths.append(found.high / found.low - 1)
+        missed += not found.low <= BOUND <= found.high
+        apart += found.verdict == "slower"
+    return {
+        "median width": float(np.median(widths)),
+        "90 % quantile": float(np.quantile(widths, 0.9)),
+        "misses": missed / count,
+        "told apart": apart / count,
+    }
+
+
 def main() -> None:
     count = 4000
+    cases_of_yardstick = {
+        "no odd processes": (0.0, 0.0),
+        "one in ten, no yardstick": (0.0, 0.1),
+        "one in ten, half of them seen": (0.5, 0.1),
+        "one in ten, nine of ten seen": (0.9, 0.1),
+        "one in ten, all seen": (1.0, 0.1),
+    }
+    print("| | median width | 90 % quantile | misses 1.2 | told apart |")
+    for name, (seen, odd) in cases_of_yardstick.items():
+        shares = (f"{100 * share:.1f} %" for share in yardstick(7, count, seen, odd).values())
+        print(f"| {name} |", " | ".join(shares), "|", flush=True)
+    print()
     columns = {
         "each case alone": lambda cases: each_case_alone(1, cases, count),
         "three processes": lambda cases: decided(2, cases, count),
