@@ -30,6 +30,7 @@ STYLES = {
     "def build(*a): raise Unsupported('this needs a GPU')",
     "wrong": "from implementations.plain.wrong_gradient import build",
     "broken": "import no_such_module",
+    "caching": "from implementations.plain.caching import build",
     "dawdling": "import time\nfrom implementations.plain.model import Model\n"
     "class Dawdling(Model):\n"
     "    def step(self, *batch): time.sleep(0.2); return super().step(*batch)\n"
@@ -171,11 +172,24 @@ def test_right_check_then_samples(folder: Path) -> None:
     assert record["status"] == "ok"
     assert (len(record["warmup"]), len(record["samples"])) == (1, 4)
     assert record["check"]["gradient_error"] == check["gradient_error"]
+    assert len(record["faults"]) == 4
+    assert record["verification"]["finished"]
     assert record["setup"]["first_step_s"] == record["warmup"][0]
     assert record["memory"]["process_peak_bytes"] > 10_000_000
     assert record["framework"]["framework"] == "NumPy"
     assert "time tiny fake/right training cpu in lab" in printed  # it can be seen to live
     assert not (folder / "failures" / "right.jsonl").exists()
+
+
+def test_what_is_wrong_under_the_clock_only_is_incorrect(folder: Path) -> None:
+    """A record of it has samples, and a status that no table takes them with."""
+    steps = json.loads(command("caching")[command("caching").index("--job") + 1])
+    steps["check"]["steps"] = 1
+    assert run(folder, "caching", "--job", json.dumps(steps))[0]["status"] == "ok"
+    record, _ = run(folder, "caching", "--check", "check-caching.json", kind="time")
+    assert record["status"] == "incorrect"
+    assert record["reason"].startswith("after the last timed batch, ")
+    assert len(record["samples"]) == 4
 
 
 def test_a_closed_gate_is_not_passed(folder: Path) -> None:
