@@ -1,22 +1,27 @@
 # `make report` and `make test` do all set-up; everything they install lies in .venv and .environments.
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
-SNAKEMAKE = .venv/bin/snakemake --cores all --rerun-incomplete --configfile $(CONFIG)
+OPTIONS = --configfile $(CONFIG) --config
 # Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
 ifdef SET
-SETTINGS = --config '$(SET)'
+OPTIONS += '$(SET)'
 endif
 
-.PHONY: report plan html compare pack test format clean
+.PHONY: report plan html compare pack prune test format clean
 
 report: .venv/ready
-	$(SNAKEMAKE) --quiet rules $(SETTINGS)
+	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
 
+# make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready
-	.venv/bin/python scripts/plan_run.py $(SNAKEMAKE) $(SETTINGS)
+	@.venv/bin/python scripts/plan_run.py $(if $(FILES),--files) $(OPTIONS)
+
+# Results that nothing asks for any more: make prune [YES=1]
+prune: .venv/ready
+	@.venv/bin/python scripts/prune_results.py $(if $(YES),--yes) --config $(if $(SET),'$(SET)')
 
 html: report
-	$(SNAKEMAKE) --report report.html $(SETTINGS)
+	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready

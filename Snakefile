@@ -26,3 +26,7 @@ rule all:
         expand(
             f"results/manifests/{{document}}-{PLAN.machine}.json", document=DOCUMENTS
         ),
+
+
+onstart:
+    quiet_scheduler()

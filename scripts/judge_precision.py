@@ -1,16 +1,19 @@
-"""How many processes each cell gets, by how wide its interval is after the first ones."""
+"""How many processes each cell gets after the first ones: by how wide its interval is, and by the claims it decides."""
 
 import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement.record import read_json, write_json
+from plan import matrix
 from plan.matrix import Cell
-from reporting import estimates
+from reporting import claims, estimates
 
 RESULTS = Path("results")
 
 
-def wanted(records: list[dict], protocol: dict) -> int:
+def wanted(records: Sequence[dict], protocol: Mapping) -> int:
     """The number of processes of a cell with these records. One that has no number needs no more of them."""
     if any(record["status"] != "ok" for record in records):
         return len(records)
@@ -20,15 +23,61 @@ def wanted(records: list[dict], protocol: dict) -> int:
     )
 
 
+def replaced(off: Sequence[bool], protocol: Mapping) -> int:
+    """The number of processes of a cell some of which were off the yardstick (estimates.off_yardstick): a further one for
+    each of those."""
+    return min(len(off) + sum(off), max(protocol["most_processes"], len(off)))
+
+
+def numbers(cells: Mapping[Cell, Sequence[dict]]) -> claims.Numbers:
+    """What claims are decided on, of cells of one document and generation: their times, and words per second."""
+    found = {}
+    for cell, records in cells.items():
+        if records and all(record["status"] == "ok" for record in records):
+            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
+            times = estimates.medians(records)
+            found[*key, "wall_s"] = claims.of_times(times)
+            benchmark = records[0]["benchmark"]
+            if "vocabulary" in benchmark:
+                words = benchmark["batch"] * benchmark["length"]
+                found[*key, "words_per_s"] = claims.of_times(times, words)
+    return found
+
+
+def of_document(
+    cells: Mapping[Cell, Sequence[dict]], document_claims: Iterable[Mapping], protocol: Mapping
+) -> dict[Cell, int]:
+    """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
+    that a narrow interval needs, and as many as there may be where a claim that it takes part in is undecided."""
+    found = {cell: wanted(records, protocol) for cell, records in cells.items()}
+    generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
+    for cell, records in cells.items():
+        generations[matrix.generation(cell.environment)][cell] = records
+    document_claims = list(document_claims)
+    for of_one in generations.values():
+        further = claims.further_processes(
+            document_claims, numbers(of_one), protocol["most_processes"]
+        )
+        for cell in of_one:
+            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
+            found[cell] = max(found[cell], further.get(key, 0))
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--manifest", required=True, type=Path, help="of the first processes")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
-    manifest, found = read_json(str(arguments.manifest)), {}
-    for entry in manifest["cells"]:
-        if records := [read_json(str(RESULTS / path)) for path in entry["records"]]:
-            found[Cell.of(entry).name] = wanted(records, manifest["protocol"])
+    manifest = read_json(str(arguments.manifest))
+    cells = {
+        Cell.of(entry): [read_json(str(RESULTS / path)) for path in entry["records"]]
+        for entry in manifest["cells"]
+        if entry["records"]
+    }
+    own = [claim for claim in matrix.claims() if claim["document"] == manifest["document"]]
+    counts = of_document(cells, own, manifest["protocol"])
+    found = {cell.name: count for cell, count in counts.items()}
     write_json(arguments.output, found)
 
 

@@ -1,88 +1,84 @@
-"""What is stale, and about how long it takes on this machine, from what earlier records took.
+"""`make plan`: what is missing, and about how long it takes here, by document. With --files, every result too."""
 
-python scripts/plan_run.py SNAKEMAKE [OPTION ...]      (the command that would do the run)
-"""
-
-import re
-import statistics
-import subprocess
-import sys
-from collections.abc import Iterable
+import argparse
 from pathlib import Path
 
-import pandas as pd
+import yaml
 from rich.console import Console
 from rich.table import Table
 
+from measurement import machine
 from measurement.record import read_json
+from plan import configuration
+from plan.estimate import Estimate, total
+from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
+from plan.planner import Plan
 
-MEASURING = {
-    "check_implementation": "results/checks",
-    "time_cell": "results/records",
-    "train_implementation": "results/training",
-}
-
-
-def stale(command: list[str]) -> dict[str, list[str]]:
-    """{rule: outputs} of everything that the command would make again."""
-    done = subprocess.run([*command, "--summary"], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr or done.stdout)
-    lines = [line.split("\t") for line in done.stdout.splitlines() if "\t" in line]
-    table = pd.DataFrame(lines[1:], columns=lines[0])
-    table = table[table["plan"] != "no update"]
-    return table.groupby("rule")["output_file"].apply(list).to_dict()
+KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
+PROCESSES = "results/documents/{}/processes.json"
 
 
-def seconds(path: Path) -> float | None:
-    """What the job behind an earlier record took; None without one, or if it took none."""
-    record = read_json(str(path)) if path.exists() else {}
-    return record["seconds"] if record.get("status") == "ok" else None
+def read(configfile: str, settings: list[str]) -> dict:
+    """The configuration as Snakemake is given it."""
+    config = yaml.safe_load(Path(configfile).read_text())
+    return configuration.validated(config | dict(each.split("=", 1) for each in settings))
 
 
-def estimate(outputs: Iterable[str], folder: str) -> tuple[float, int]:
-    """(seconds, jobs without an earlier record). A job without one is expected to take the median of
-    its own implementation's earlier ones, or of all, on this machine."""
-    earlier = {path: seconds(path) for path in Path(folder).rglob("*.json")}
-    known = {path: value for path, value in earlier.items() if value is not None}
-    total, unknown = 0.0, 0
-    for path in map(Path, outputs):
-        if path in known:
-            total += known[path]
-            continue
-        unknown += 1
-        like = [value for other, value in known.items() if other.parent == path.parent]
-        if like or known:
-            total += statistics.median(like or known.values())
-    return total, unknown
+def missing(plan: Plan, document: str) -> list[Job]:
+    """All jobs of a document whose results are not there, each once."""
+    judged = Path(PROCESSES.format(document))
+    counts = read_json(str(judged)) if plan.adapts(document) and judged.exists() else {}
+    clocks = wanted([*plan.timings(document, counts), *plan.convergences(document)])
+    found = {job.path: job for job in [*clocks, *plan.checkings(clocks)]}
+    queue = list(found.values())
+    while queue:
+        for need in queue.pop().needs:
+            if need.kind != "check" and need.path not in found and not need.done():
+                found[need.path] = need
+                queue.append(need)
+    return list(found.values())
+
+
+def kind_of(job: Job) -> str:
+    return next(
+        (name for name, kind in KINDS.items() if kind is not Job and isinstance(job, kind)),
+        "prepare",
+    )
 
 
 def main() -> None:
-    pending = stale(sys.argv[1:])
-    console = Console()
-    if not pending:
-        console.print("Nothing is stale.")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--files", action="store_true", help="name every result that is missing")
+    arguments = parser.parse_args()
+    config = read(arguments.configfile, arguments.config)
+    plan = Plan(config, cores=machine.usable_cores())
+    plan.corpus.require_files()
+    estimate, console = Estimate(), Console(highlight=False)
+    table = Table("document", *KINDS, "about", title="Jobs to do")
+    seen: set[str] = set()
+    seconds, unknown, files = 0.0, 0, []
+    for document in config["documents"]:
+        jobs = [job for job in missing(plan, document) if job.path not in seen]
+        seen.update(job.path for job in jobs)
+        files += [job.path for job in jobs]
+        expected, strange = total(estimate, jobs, plan.cores)
+        seconds, unknown = seconds + expected, unknown + strange
+        counts = [str(sum(kind_of(job) == kind for job in jobs)) for kind in KINDS]
+        table.add_row(document, *counts, f"{expected / 60:.1f} min")
+    if not files:
+        console.print("Nothing is missing.")
         return
-    table = Table("rule", "stale", "of these never run here", "expected")
-    total = 0.0
-    for rule, outputs in pending.items():
-        if rule in MEASURING:
-            expected, unknown = estimate(outputs, MEASURING[rule])
-            total += expected
-            table.add_row(rule, str(len(outputs)), str(unknown), f"{expected / 60:.1f} min")
-        else:
-            table.add_row(rule, str(len(outputs)), "", "")
     console.print(table)
-    for rule in MEASURING:
-        for output in sorted(pending.get(rule, [])):
-            console.print("  " + re.sub(r"^results/", "", output), highlight=False)
-    console.print(
-        f"Checks, timings and training: about {total / 60:.0f} minutes, if the protocol is that of the earlier "
-        "records."
-        if total
-        else "No earlier record: how long it takes is not known."
-    )
-    if "judge_precision" in pending:
+    if arguments.files:
+        console.print("\n".join(sorted(files)))
+    console.print(f"About {seconds / 60:.0f} minutes in all, pages not counted.")
+    if unknown:
+        console.print(
+            f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."
+        )
+    if any(plan.adapts(document) for document in config["documents"]):
         console.print("Not counted: further processes of cells whose intervals turn out too wide.")
 
 

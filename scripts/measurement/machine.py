@@ -59,10 +59,40 @@ def memory_bytes():
 
 
 def usable_cores():
-    """Physical cores this process may use: hyper-threads share one set of vector units."""
+    """Physical cores this process may use: hyper-threads share one set of vector units, and a control group's
+    quota of CPU time is shared by all threads."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     per_core = lscpu().get("Thread(s) per core", "1")
-    return max(1, usable // max(1, int(per_core) if per_core.isdigit() else 1))
+    cores = usable // max(1, int(per_core) if per_core.isdigit() else 1)
+    return max(1, min(cores, int(quota() or cores)))
+
+
+def quota():
+    """CPUs' worth of time that the process's control groups give it; None where they set no limit."""
+    found, groups = [], _read("/proc/self/cgroup") or ""
+    for line in groups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        while True:  # a limit of a group above holds too
+            folder = path.rstrip("/")
+            if not controllers:
+                limit = (_read("/sys/fs/cgroup%s/cpu.max" % folder) or "max").split()
+            elif "cpu" in controllers.split(","):
+                own = "/sys/fs/cgroup/cpu%s/cpu.cfs_" % folder
+                limit = [_read(own + "quota_us") or "-1", _read(own + "period_us") or "0"]
+            else:
+                break
+            if len(limit) == 2 and limit[0] not in ("max", "-1") and int(limit[1]):
+                found.append(int(limit[0]) / float(limit[1]))
+            if not folder:
+                break
+            path = os.path.dirname(folder)
+    return min(found) if found else None
+
+
+def chosen(path):
+    """The word in brackets of a setting of the system, such as `madvise` of `always [madvise] never`."""
+    text = _read(path) or ""
+    return text.partition("[")[2].partition("]")[0] or None
 
 
 def gpus():
@@ -92,11 +122,13 @@ def facts():
     found = {
         "cpu": cpu,
         "cores": usable_cores(),
+        "cpu_quota": quota(),
         "memory_bytes": memory_bytes(),
         "gpus": gpus(),
         "system": _system(),
         "kernel": platform.release(),
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "transparent_huge_pages": chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
     }
     hardware = [cpu.get("Model name"), cpu.get("Flags"), found["cores"]]
     hardware += [found["memory_bytes"] >> 30] + [gpu["name"] for gpu in found["gpus"]]
@@ -177,14 +209,19 @@ def die_with_parent():
         pass
 
 
+def _process_fields(pid):
+    """The numbers in /proc/<pid>/stat from the third on, as texts; zeros where the system does not tell."""
+    return (_read("/proc/%d/stat" % pid) or "").rpartition(")")[2].split() or ["0"] * 13
+
+
 def process_cpu_seconds(pid):
     """CPU time of another process so far; 0.0 where the system does not tell."""
-    try:
-        with open("/proc/%d/stat" % pid) as stream:
-            fields = stream.read().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, _process_fields(pid)[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def process_faults(pid):
+    """Page faults without input or output of another process so far; 0 where the system does not tell."""
+    return int(_process_fields(pid)[7])
 
 
 def process_peak_bytes(pid):

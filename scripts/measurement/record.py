@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # Nothing is dropped: a cell that has no number has one of the other statuses and a reason.
 STATUSES = ("ok", "unsupported", "incorrect", "failed", "timeout", "out-of-memory")

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, machine
+from measurement import departures, machine, memory
 from measurement.record import SCHEMA_VERSION, note_attempt, read_json, write_json
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -51,11 +51,12 @@ def worker_environment(threads, device, departure=None, workers=1):
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
     else:
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
+        if departure != departures.DEFAULT_MALLOC:
+            variables.update(memory.KEPT)
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
     variables.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    variables.update(departures.VARIABLES.get(departure, {}))
     return variables
 
 
@@ -107,13 +108,12 @@ def run_worker(jobs, log, parent=None):
         results = [os.path.join(folder, "result-%d.json" % number) for number in range(len(jobs))]
         write_json(job_path, jobs)
         kills = machine.out_of_memory_kills()
-        terminal, job = os.dup(2), jobs[0]
+        job = jobs[0]
         process = subprocess.Popen(
-            [sys.executable, "-m", "measurement.worker", job_path, folder, str(terminal)],
+            [sys.executable, "-m", "measurement.worker", job_path, folder],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            pass_fds=(terminal,),
             env=worker_environment(
                 job["threads"],
                 job["identity"]["device"],
@@ -123,7 +123,6 @@ def run_worker(jobs, log, parent=None):
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=machine.die_with_parent,
         )
-        os.close(terminal)
         try:
             code = _wait(process, results, job["timeout_s"], parent)
         finally:
@@ -240,6 +239,7 @@ def supervise(arguments):
     results.reverse()
     about = {
         "machine": machine.facts(),
+        "inherited": memory.inherited(os.environ),
         "load": {"before": load, "after": os.getloadavg()},
         "repository": _repository(),
         "started": started.isoformat() + "Z",

@@ -3,7 +3,7 @@
 import os
 import time
 
-from measurement import departures, machine
+from measurement import departures, machine, memory
 
 
 class Meter(object):
@@ -63,36 +63,39 @@ def sample(runner, batch, departure=None):
 
 
 def _samples(runner, stream, departure, count, least, least_s, most_s, report):
-    """Seconds of each of `count` batches; of more until `least_s` have passed; of fewer once `most_s` have
-    (None: no limit), but of `least` of them in any case."""
-    seconds, start = [], time.perf_counter()
+    """Seconds of each of `count` batches, and how many page faults there were in each; of more until `least_s` have
+    passed; of fewer once `most_s` have (None: no limit), but of `least` of them in any case."""
+    seconds, faults, helpers, start = [], [], runner.helpers(), time.perf_counter()
     for batch in stream:
+        before = memory.faults(helpers)
         seconds.append(sample(runner, batch, departure))
+        faults.append(memory.faults(helpers) - before)
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
         passed = time.perf_counter() - start
         late = most_s is not None and passed > most_s
         if late and len(seconds) >= least or len(seconds) >= count and passed >= least_s:
-            return seconds
+            return seconds, faults
 
 
 def time_batches(runner, workload, protocol, progress, gpu=None):
     """Time warm-up and timed batches as the protocol says; `gpu`: the one that takes part, as nvidia-smi names it.
 
-    Returns {"warmup": [s, ...], "samples": [s, ...], "interference": Meter's reading over the timed
+    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading over the timed
     batches, "frequency": the CPU's before and after them, "gpu": the GPU's state before and after them, where one
     takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, batches(workload, runner.reset), workload.departure)
-    warmup = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
+    warmup, _ = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
     before = machine.frequency()
     gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter(runner.helpers())
     counts = (protocol["timed_batches"], protocol["least_batches"])
-    samples = _samples(*given, *counts, *limits, report=progress)
+    samples, faults = _samples(*given, *counts, *limits, report=progress)
     found = {
         "warmup": warmup,
         "samples": samples,
+        "faults": faults,
         "interference": meter.read(),
         "frequency": {"before": before, "after": machine.frequency()},
     }

@@ -1,6 +1,6 @@
 """A fresh process that times or trains one cell, or makes checks of one implementation, inside its environment.
 
-    python -m measurement.worker JOBS FOLDER PROGRESS_DESCRIPTOR
+    python -m measurement.worker JOBS FOLDER
 
 JOBS names a JSON file, a list of jobs (see supervisor.py); FOLDER gets a JSON file for each of them, result-0.json and
 so on: a status, a reason, and what was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, machine, timing, training
+from measurement import checking, machine, memory, timing, training
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -27,14 +27,6 @@ def module_of(implementation):
     return importlib.import_module(
         "implementations." + implementation.replace("/", ".").replace("-", "_")
     )
-
-
-def peak_memory_bytes():
-    """This process's own peak resident memory."""
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def run(job, progress):
@@ -80,12 +72,12 @@ def run(job, progress):
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
         found.update(status="ok", reason="", windows=workload.window_count())
-    memory = {
-        "process_peak_bytes": peak_memory_bytes()
+    peaks = {
+        "process_peak_bytes": memory.process_peak_bytes()
         + sum(map(machine.process_peak_bytes, runner.helpers())),
         "device_peak_bytes": runner.device_peak_bytes(),
     }
-    return dict(found, setup=setup, memory=memory, framework=runner.describe())
+    return dict(found, setup=setup, memory=peaks, framework=runner.describe())
 
 
 def attempt(job, progress):
@@ -106,7 +98,6 @@ def attempt(job, progress):
 def main():
     """Run the jobs one after the other, and leave a result of each."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
-    channel = os.fdopen(int(sys.argv[3]), "w")
     last = [0.0]
     for number, job in enumerate(jobs):
         name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
@@ -114,10 +105,11 @@ def main():
         )
 
         def progress(message, kind=job["kind"], name=name):
-            if time.time() - last[0] >= 1:  # a line a second is enough to see that it lives
+            if (
+                time.time() - last[0] >= 1
+            ):  # a line a second in the log is enough to see that it lives
                 last[0] = time.time()
-                channel.write("    %s %s: %s\n" % (kind, name, message))
-                channel.flush()
+                sys.stderr.write("%s %s: %s\n" % (kind, name, message))
 
         found = attempt(job, progress)
         write_json(os.path.join(folder, "result-%d.json" % number), found)

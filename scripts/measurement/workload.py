@@ -12,33 +12,23 @@ from collections import OrderedDict
 
 import numpy as np
 
+from measurement.shapes import Shapes
+
 WEIGHT_RANGE = 0.1  # unless given; at 0.5, rounding alone separates correct implementations by 4e-3
 BLANK = 0  # the output that CTC takes for "no label"
 
 
-class Workload(object):
-    """Shapes and data of one benchmark.
+class Workload(Shapes):
+    """Sizes (see Shapes) and data of one benchmark.
 
-    Attributes: vocabulary V (None unless a language model), features D (width of the first layer's input: a
-    token's vector, or the dense input), layers, hidden H (of one direction), length T, batch B, threads
-    (CPU threads to use), all int; bidirectional (bool: a layer runs both ways, its two outputs side by side);
-    outputs C (width of the projection, a language model's V; None for bare layers); loss (see `batches`;
-    None for bare layers); lengths (int64 [B], the steps of each sequence; None where all have T); optimizer
+    More attributes: lengths (int64 [B], the steps of each sequence; None where all have T); optimizer
     (dict: name, learning_rate and what else it has; None for bare layers); departure from the protocol
     (str, see departures.py, or None); kernel (folder of what earlier rules built for this cell, or None).
     """
 
     def __init__(self, benchmark, corpus, seed, batch=None, threads=1, kernel=None):
         """benchmark: its entry in config/documents; corpus: folder of tokens.npy; batch overrides B."""
-        self.vocabulary = benchmark.get("vocabulary")
-        self.features = benchmark["embedding" if self.vocabulary else "features"]
-        self.layers = benchmark["layers"]
-        self.hidden = benchmark["hidden"]
-        self.bidirectional = benchmark.get("bidirectional", False)
-        self.outputs = benchmark.get("outputs", self.vocabulary)
-        self.loss = benchmark.get("loss", "ce" if self.vocabulary else None)
-        self.length = benchmark["length"]
-        self.batch = batch or benchmark["batch"]
+        super(Workload, self).__init__(benchmark, batch, threads)
         self.lengths = None
         if "shortest" in benchmark:
             self.lengths = np.linspace(benchmark["shortest"], self.length, self.batch).astype(
@@ -48,7 +38,6 @@ class Workload(object):
         self.dropout = benchmark.get("dropout", 0.0)
         self.optimizer = benchmark.get("optimizer")
         self.departure = benchmark.get("departure")
-        self.threads = threads
         self.kernel = kernel
         self._labels = benchmark.get("labels")
         self._weight_range = benchmark.get("weight_range", WEIGHT_RANGE)
@@ -61,32 +50,6 @@ class Workload(object):
         other.__dict__.update(attributes)
         return other
 
-    def shapes(self):
-        """The weights by name, in order: {name: shape}.
-
-        embedding [V, D]; for each layer l lstm.l.input [D, 4H], lstm.l.recurrent [H, 4H], lstm.l.bias [4H],
-        gates i, f, g, o, where D is H after the first layer; if layers run both ways, for the other direction
-        lstm.l.reverse.input, .recurrent and .bias, and D is 2H after the first layer;
-        projection.weight [H or 2H, C], and of a language model projection.bias [C]. Bare layers have those
-        of their layers only.
-        """
-        hidden, directions = self.hidden, ["", "reverse."] if self.bidirectional else [""]
-        width = len(directions) * hidden
-        shapes = OrderedDict()
-        if self.vocabulary:
-            shapes["embedding"] = (self.vocabulary, self.features)
-        for layer in range(self.layers):
-            for direction in directions:
-                prefix = "lstm.%d.%s" % (layer, direction)
-                shapes[prefix + "input"] = (width if layer else self.features, 4 * hidden)
-                shapes[prefix + "recurrent"] = (hidden, 4 * hidden)
-                shapes[prefix + "bias"] = (4 * hidden,)
-        if self.outputs:
-            shapes["projection.weight"] = (width, self.outputs)
-        if self.vocabulary:
-            shapes["projection.bias"] = (self.outputs,)
-        return shapes
-
     def weights(self):
         """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed."""
         random, bound = np.random.RandomState(self._seed), self._weight_range
@@ -94,10 +57,6 @@ class Workload(object):
             (name, random.uniform(-bound, bound, shape).astype(np.float32))
             for name, shape in self.shapes().items()
         )
-
-    def parameters(self):
-        """How many weights there are."""
-        return sum(int(np.prod(shape)) for shape in self.shapes().values())
 
     def windows(self):
         """The training stream, and where its windows of T tokens start (every `stride` tokens)."""

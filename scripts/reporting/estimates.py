@@ -10,18 +10,24 @@ noise, 95 % percentile intervals of the median contained it in 74 to 76 % of cas
 94 % with five; t intervals in 94 to 98 % with three, five and ten.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import bisect
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from plan.matrix import LEAST_PROCESSES
 
 CONFIDENCE = 0.95
+EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that matters
+MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
+YARDSTICK_LIMIT = 0.10  # above the run's best time for the same work
 SPREAD_LIMIT = 0.10  # interquartile range over median
 INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
@@ -38,79 +44,186 @@ WARM_UP_SAMPLES = 15  # fewer cannot tell the first ones from the others
 WARM_UP_SIGNIFICANCE = 0.01
 
 
-def _margin(logarithms: Sequence[float], count: int) -> float:
-    """Half the width of the confidence interval that `count` processes as noisy as these give their mean."""
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, count - 1)
-    return float(quantile * np.std(logarithms, ddof=1) / np.sqrt(count))
+def medians(records: Sequence[dict]) -> list[float]:
+    """What a cell's processes took: the median of each one's samples (s), which a disturbed batch does not move. It
+    differs less between processes than their averages do: by 30 %, in the cells named above."""
+    return [float(np.median(record["samples"])) for record in records]
+
+
+def off_yardstick(yardsticks: Sequence[float | None], best: float | None) -> list[bool]:
+    """Which of a cell's processes ran when the machine was slow: yardsticks are the seconds that the same known work took
+    around each one's batches (the longer of before and after), `best` is the least of the run. None is unknown, and no flag.
+
+    It is the yardstick that tells, never the process's own time: to leave out a process because it took long would make
+    every cell faster than it is.
+    """
+    return [
+        bool(seconds and best and seconds > best * (1 + YARDSTICK_LIMIT)) for seconds in yardsticks
+    ]
+
+
+def counting(off: Sequence[bool]) -> list[bool]:
+    """Which of a cell's processes its number is made of: those that kept to the yardstick, if they are enough for an
+    interval; else all, as on a machine that is slow all the time. The others stay in the records and are counted."""
+    kept = [not each for each in off]
+    return kept if sum(kept) >= LEAST_PROCESSES else [True] * len(kept)
+
+
+class Noise(NamedTuple):
+    """The logarithms of what a cell's processes took, in short."""
+
+    count: int
+    mean: float
+    variance: float  # NaN of one process
+
+    @classmethod
+    def of(cls, times: Sequence[float]) -> "Noise":
+        logarithms = [math.log(time) for time in times]  # of three numbers, without NumPy's start
+        count, mean = len(times), math.fsum(logarithms) / len(times)
+        squares = math.fsum((each - mean) ** 2 for each in logarithms)
+        return cls(count, mean, squares / (count - 1) if count > 1 else math.nan)
+
+
+def _quantile(confidence: float, freedom: float) -> float:
+    """Student's, half of what is left at either side; stats.t.ppf takes a hundred times as long."""
+    return float(special.stdtrit(freedom, (1 + confidence) / 2))
+
+
+def product(
+    cells: Sequence[Sequence[float]],
+    powers: Sequence[float],
+    confidence: float = CONFIDENCE,
+    processes: int = 0,
+) -> tuple[float, float, float]:
+    """(point, low, high) of a product of powers of what cells take, from what each one's processes took: one time
+    (`[times], [1]`), a ratio (`[a, b], [1, -1]`), a ratio of ratios, the slope of a line through logarithms.
+
+    The point is made of the medians over processes. The interval is Welch's t interval around the mean logarithms, with
+    Satterthwaite's degrees of freedom for however many cells, and reaches as far as the point, which therefore lies in
+    it always. (Of up to six processes a median lies in it anyway; of ten, four of which take twice as long, it does not,
+    and the mean, which would, moves with every odd process.) NaN, NaN where a cell has fewer than three processes.
+
+    processes: the interval to expect if each cell had this many at least, further ones as noisy as these.
+    """
+    pairs = list(zip(cells, powers, strict=True))
+    point = math.prod(statistics.median(times) ** power for times, power in pairs)
+    if min(map(len, cells)) < LEAST_PROCESSES:
+        return point, math.nan, math.nan
+    middle = variance = squares = 0.0
+    for times, power in pairs:
+        noise = Noise.of(times)
+        count = max(noise.count, processes)
+        middle += power * noise.mean
+        variance += (share := power**2 * noise.variance / count)
+        squares += share**2 / (count - 1)
+    margin = _quantile(confidence, variance**2 / squares) * variance**0.5 if squares else 0.0
+    low, high = math.exp(middle - margin), math.exp(middle + margin)
+    return point, min(low, point), max(high, point)
 
 
 def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:
-    """(low, high, kind) around a cell's wall time in seconds.
+    """(low, high, kind) around what a cell takes, the median over processes of their median samples, in seconds.
 
-    kind `confidence`: the 95 % t interval over the average times of processes; `quartiles`: with fewer
-    than three processes, where the middle half of all samples lies, which says nothing of other runs.
+    kind `confidence`: the 95 % interval of `product`; `quartiles`: with fewer than three processes, where the middle
+    half of all samples lies, and that median, which says nothing of other runs.
     """
-    if len(processes) < LEAST_PROCESSES:
+    times = [float(np.median(samples)) for samples in processes]
+    point, low, high = product([times], [1])
+    if np.isnan(low):
         low, high = np.quantile(np.concatenate(processes), [0.25, 0.75])
-        return float(low), float(high), "quartiles"
-    logarithms = np.log([np.mean(samples) for samples in processes])
-    middle, margin = np.mean(logarithms), _margin(logarithms, len(processes))
-    return float(np.exp(middle - margin)), float(np.exp(middle + margin)), "confidence"
+        return min(float(low), point), max(float(high), point), "quartiles"
+    return low, high, "confidence"
 
 
 def processes_needed(processes: Sequence[Sequence[float]], target: float, most: int) -> int:
     """How many processes a cell needs for an interval of relative width `target`, if further ones are as noisy as these
     (samples of at least three): as many as there are if they do, `most` if more would not."""
-    logarithms = np.log([np.mean(samples) for samples in processes])
-    counts = range(len(processes), most)
-    narrow = (count for count in counts if 2 * _margin(logarithms, count) <= target)
-    return next(narrow, max(len(processes), most))
+    noise = Noise.of([float(np.median(samples)) for samples in processes])
 
+    def width(count: int) -> float:
+        return 2 * _quantile(CONFIDENCE, count - 1) * (noise.variance / count) ** 0.5
 
-def medians(records: Sequence[dict]) -> list[float]:
-    """What a cell's processes took, to compare it with other cells: the median of each one's samples (s). A disturbed
-    batch does not move it, so it differs less between processes than their averages: by 30 %, in the cells
-    named above."""
-    return [float(np.median(record["samples"])) for record in records]
+    narrow = (count for count in range(noise.count, most) if width(count) <= target)
+    return next(narrow, max(noise.count, most))
 
 
 class Ratio(NamedTuple):
-    """Times over times, the 95 % interval (NaN: too few processes), and what follows: `faster`, `slower` or
-    `inconclusive`."""
+    """Times over times, the 95 % interval (NaN: too few processes), and what follows: `faster`, `slower`, `same` (within
+    the margin of equivalence) or `inconclusive`; `further`: how many more processes each of the cells needs for another
+    verdict than that, if they are as noisy as these (None: more than anybody would run)."""
 
     ratio: float
     low: float
     high: float
     verdict: str
+    further: int | None = 0
 
 
-def ratio(of: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> Ratio:
+def compared(low: float, high: float) -> str:
+    """What an interval of a ratio says of it; NaN: nothing."""
+    if low >= 1 / EQUIVALENCE and high <= EQUIVALENCE:
+        return "same"
+    return "faster" if high < 1 else "slower" if low > 1 else "inconclusive"
+
+
+def further(
+    cells: Sequence[Sequence[float]], decided: Callable[[int], bool], most: int = MOST_PROCESSES
+) -> int | None:
+    """How many more processes the smallest of some cells needs until `decided`, which says it of a number of processes
+    in each; None: more than `most` do not decide. Before there are three, as many as make three."""
+    fewest = min(map(len, cells))
+    if fewest < LEAST_PROCESSES:
+        return LEAST_PROCESSES - fewest
+    more = bisect.bisect_left(range(fewest, most + 1), True, key=decided)
+    return more if fewest + more <= most else None
+
+
+def ratio(
+    of: Sequence[Sequence[float]], to: Sequence[Sequence[float]], confidence: float = CONFIDENCE
+) -> Ratio:
     """Times of cells over those of others, from what each one's processes took (`medians`): the one way to compare
     cells of a run. One cell over another, usually; of several on a side the product, so that a/b over c/d is a, d to
-    b, c. The ratio is that of medians over processes.
-
-    Welch's t interval of the difference of mean logarithms, with Satterthwaite's degrees of freedom for however many
-    cells. Where one has fewer than three processes there is no interval, and the verdict is `inconclusive`.
+    b, c. The interval is that of `product`. Where a cell has fewer than three processes there is none, and the verdict
+    is `inconclusive`.
 
     Simulated as above, share of verdicts between cells that do not differ (should be 5 %), with 3, 5, 10, and 3
     against 10 processes: 2 to 4, 2 to 5, 2 to 5, 3 to 7 %. Percentile bootstrap: 18 to 21, 12 to 16, 9 to 12, 17 %;
     BCa: 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 % but needs four processes for a verdict.
     """
-    over, under = (float(np.prod([np.median(times) for times in side])) for side in (of, to))
-    cells = [np.log(times) for times in (*of, *to)]
-    if min(map(len, cells)) < LEAST_PROCESSES:
-        return Ratio(over / under, np.nan, np.nan, "inconclusive")
-    means = [np.mean(logarithms) for logarithms in cells]
-    middle = np.sum(means[: len(of)]) - np.sum(means[len(of) :])
-    variances = np.array([np.var(logarithms, ddof=1) / len(logarithms) for logarithms in cells])
-    margin = 0.0
-    if error := np.sqrt(variances.sum()):
-        degrees = [len(logarithms) - 1 for logarithms in cells]
-        freedom = variances.sum() ** 2 / np.sum(variances**2 / degrees)
-        margin = stats.t.ppf((1 + CONFIDENCE) / 2, freedom) * error
-    low, high = float(np.exp(middle - margin)), float(np.exp(middle + margin))
-    verdict = "faster" if high < 1 else "slower" if low > 1 else "inconclusive"
-    return Ratio(over / under, low, high, verdict)
+    cells, powers = (*of, *to), (*[1] * len(of), *[-1] * len(to))
+    point, low, high = product(cells, powers, confidence)
+    verdict = compared(low, high)
+
+    def decided(processes: int) -> bool:
+        return compared(*product(cells, powers, confidence, processes)[1:]) != "inconclusive"
+
+    more = further(cells, decided) if verdict == "inconclusive" else 0
+    return Ratio(point, low, high, verdict, more)
+
+
+Alternatives = Sequence[Sequence[Sequence[float]]]  # of cells whose times are multiplied
+
+
+def ratio_of_fastest(
+    of: Alternatives, to: Alternatives, confidence: float = CONFIDENCE, processes: int = 0
+) -> tuple[float, float, float]:
+    """(point, low, high) of the fastest of some alternatives over the fastest of others, whichever they are in truth.
+
+    The one that came out fastest did so by luck too, so its own interval lies too low. Here the upper end is `min` over
+    `of` of `max` over `to` of the pairs' upper ends, each pair's tail divided by the number of alternatives in `of`: if
+    the truth lies above, then for some alternative a of `of` its pair with the fastest of `to` misses it, and a does so
+    with the divided probability only. The lower end likewise. With one alternative on either side, `ratio`'s interval.
+    """
+    over, under = (min(math.prod(map(statistics.median, one)) for one in side) for side in (of, to))
+
+    def end(one: Sequence, other: Sequence, share: int, which: int) -> float:
+        powers = (*[1] * len(one), *[-1] * len(other))
+        tail = (1 - confidence) / share
+        return product((*one, *other), powers, 1 - tail, processes)[which]
+
+    high = min(max(end(one, other, len(of), 2) for other in to) for one in of)
+    low = max(min(end(one, other, len(to), 1) for one in of) for other in to)
+    return over / under, low, high
 
 
 def spread(samples: Sequence[float]) -> float:
@@ -201,10 +314,11 @@ def _median(values: Iterable[float | None]) -> float | None:
 def cell(records: Sequence[dict], batch: int) -> dict:
     """The numbers of one cell from the `ok` records of its processes.
 
-    wall_s is the document's metric, the average time of one batch; over processes, the median of their
-    averages; wall_median_s that of their medians (process_medians_s), which a disturbed batch does not move and by
-    which cells are compared; wall_std_s, wall_min_s and wall_max_s are those of all samples together. elapsed_s is that
-    of all timed batches of one process, sequences_per_s = batch / wall_s. The others are medians over processes.
+    wall_median_s is the statistic that cells are compared by and that reports show, with the interval wall_low_s to
+    wall_high_s (`interval`) in which it lies: over processes, the median of the medians of their samples
+    (process_medians_s). wall_s is the document's metric, to stand beside its numbers: the average time of one batch, over
+    processes the median; elapsed_s = batches x wall_s and sequences_per_s = batch / wall_s are the document's too.
+    wall_std_s, wall_min_s and wall_max_s are those of all samples together. The others are medians over processes.
     """
     processes = [record["samples"] for record in records]
     wall = float(np.median([np.mean(samples) for samples in processes]))

@@ -10,7 +10,7 @@ from decimal import Decimal
 import pandas as pd
 
 KEY = ["benchmark", "implementation", "phase", "device"]
-ABOUT = ["document", "line", *KEY, "over"]
+ABOUT = ["document", "line", *KEY, "over", "mark"]
 
 
 def interval(printed: str) -> tuple[float, float]:
@@ -22,7 +22,7 @@ def interval(printed: str) -> tuple[float, float]:
 
 def numbers(paths: Iterable[str]) -> pd.DataFrame:
     """A row a printed number, of all files: what it is about (`over`: the implementation that a speed-up is
-    over), `quantity`, `printed`, and `value`, `low` and `high` in SI units. Empty keys are empty strings."""
+    over; `mark`: what is known of how it came to be), `quantity`, `printed`, and `value`, `low` and `high` in SI units. Empty keys are empty strings."""
     tables = [pd.read_csv(path, dtype=str) for path in paths]
     wide = pd.concat([pd.DataFrame(columns=ABOUT), *tables])
     quantities = [column for column in wide if column not in ABOUT]

@@ -1,4 +1,4 @@
-"""What flexibility costs, in three numbers: distance to the machine's ceiling, overhead a step, break-even."""
+"""What flexibility costs, in three numbers: distance to the machine's ceiling, overhead a call and a step, break-even."""
 
 import math
 from collections import defaultdict
@@ -15,7 +15,7 @@ from reporting import estimates
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
 # gradient of the weights and one for that of the input.
 PRODUCTS = {"forward": 1, "training": 3}
-LEAST_SHAPES = 6  # two for each of the three parameters
+LEAST_SHAPES = 8  # two for each of the four parameters
 RESAMPLES = 999
 # Predicted over measured time: geometric mean of the deviation, and the worst shape's. Beyond, a fit is poor.
 TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
@@ -41,14 +41,14 @@ def ceilings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
-    """Fit seconds = overhead * steps + element * elements + FLOPs / rate to an implementation's shapes.
+    """Fit seconds = call + overhead * steps + element * elements + FLOPs / rate to an implementation's shapes.
 
-    steps = length x layers; elements = steps x batch x hidden, the work of activations, without which a small
+    call: what a batch costs whatever its shape, without which short sequences would pass for dear steps; steps = length x layers; elements = steps x batch x hidden, the work of activations, without which a small
     shape's arithmetic would pass for overhead. Non-negative least squares on relative errors, so that a
     kernel of microseconds counts as much as one of seconds; interval by a bootstrap over shapes.
 
     table: its cells with `benchmark` and `wall_median_s`. Returns {"shapes"}, and with enough of them
-    {"overhead_s" (a step of a layer), "overhead_low_s" and "overhead_high_s", "element_s", "gflops" (None
+    {"call_s" (a batch) and "overhead_s" (a step of a layer), each with `_low_s` and `_high_s`, "element_s", "gflops" (None
     where no time is left for the products), "typical" and "worst": deviation of predicted from measured
     time as a factor, "where": the worst shape, "poor": whether the model does not describe the shapes}.
     """
@@ -59,22 +59,27 @@ def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
     width = np.array([shape["batch"] * shape["hidden"] for shape in shapes])
     operations = np.array([flops(shape) for shape in shapes], dtype=float)
     measured = table["wall_median_s"].to_numpy()
-    terms = np.column_stack([steps, steps * width, operations]) / measured[:, None]
-    overhead, element, operation = _solve(terms)
+    calls = np.ones(len(steps))
+    terms = np.column_stack([calls, steps, steps * width, operations]) / measured[:, None]
+    factors = _solve(terms)
+    call, overhead, element, operation = map(float, factors)
     random = np.random.default_rng(0)
-    drawn = [_solve(random.choice(terms, len(terms)))[0] for _ in range(RESAMPLES)]
+    drawn = [_solve(random.choice(terms, len(terms)))[:2] for _ in range(RESAMPLES)]
     tail = (1 - estimates.CONFIDENCE) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    predicted = terms @ [overhead, element, operation]  # over measured
+    lows, highs = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    predicted = terms @ factors  # over measured
     deviation = np.exp(np.abs(np.log(predicted)))
     worst, typical = int(deviation.argmax()), float(stats.gmean(deviation))
     return {
         "shapes": len(table),
-        "overhead_s": float(overhead),
-        "overhead_low_s": float(low),
-        "overhead_high_s": float(high),
-        "element_s": float(element),
-        "gflops": 1e-9 / float(operation) if operation else None,
+        "call_s": call,
+        "call_low_s": float(lows[0]),
+        "call_high_s": float(highs[0]),
+        "overhead_s": overhead,
+        "overhead_low_s": float(lows[1]),
+        "overhead_high_s": float(highs[1]),
+        "element_s": element,
+        "gflops": 1e-9 / operation if operation else None,
         "typical": typical,
         "worst": float(deviation[worst]),
         "where": table["benchmark"].iloc[worst],
@@ -83,7 +88,7 @@ def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
 
 
 def _solve(terms: np.ndarray) -> np.ndarray:
-    """Non-negative factors x with terms [shapes, 3] @ x near 1."""
+    """Non-negative factors x with terms [shapes, 4] @ x near 1."""
     scale = terms.max(axis=0)  # the columns differ by ten orders of magnitude
     return optimize.nnls(terms / scale, np.ones(len(terms)))[0] / scale
 
@@ -116,9 +121,10 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
     {"document", "machine", "benchmark", "implementation", "environment", "other", "phase", "device", "status",
-    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
-    "batches", the least n; `never`: slower a batch; `inconclusive`: which one is faster is not decided
-    (estimates.ratio); `not measured`, with the "status" of what is missing.
+    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
+    time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
+    "batches", the least n; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
+    faster is not decided; `not measured`, with the "status" of what is missing.
     """
     keys = ["machine", "benchmark", "phase", "device"]
     cells = table.to_dict("records")
@@ -156,9 +162,11 @@ def _overtakes(row: dict, other: dict) -> dict:
         "wall_s": row["wall_median_s"],
         "other_wall_s": other["wall_median_s"],
     }
-    decided = estimates.ratio([row["process_medians_s"]], [other["process_medians_s"]]).verdict
-    if decided != "faster":
-        return entry | {"verdict": {"slower": "never"}.get(decided, decided)}
+    gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
+    low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
+    entry |= {"ratio": gained.ratio, "low": low, "high": high, "further": gained.further}
+    if gained.verdict != "slower":  # the other one, by the row
+        return entry | {"verdict": {"faster": "never"}.get(gained.verdict, gained.verdict)}
     gain = entry["other_wall_s"] - entry["wall_s"]
     batches = max(1, math.ceil(1 + (start - other_start) / gain))
     return entry | {"verdict": "pays", "batches": batches}

@@ -9,7 +9,7 @@ import pytest
 
 import collect_records
 import render_report
-from measurement.record import write_json
+from measurement.record import SCHEMA_VERSION, write_json
 from plan import configuration, matrix
 from plan.matrix import Cell
 from reporting import results
@@ -45,7 +45,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     seconds = wall_s(cell, process, document)
     errors = {"output": 1e-7} if cell.phase == "forward" else {"gradient:embedding": 2e-7}
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "kind": "time",
         "identity": {
             **{"benchmark": cell.benchmark, "implementation": cell.implementation},
@@ -60,6 +60,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
         "seed": 0,
         "warmup": [3.0],
         "samples": [seconds] * BATCHES,
+        "faults": [0] * BATCHES,
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},
@@ -93,7 +94,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
 def training_record(cell: Cell, stand_in: bool, document: str) -> dict:
     """A record of one epoch of training; validation perplexities differ in the fourth digit."""
     found = record(cell, 1, stand_in, document)
-    for key in ("warmup", "samples", "interference", "windows"):
+    for key in ("warmup", "samples", "faults", "interference", "windows"):
         del found[key]
     del found["identity"]["process"]
     own = [each for each in matrix.trained_cells_of(document) if each.device == "cpu"]

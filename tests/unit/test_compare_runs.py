@@ -149,7 +149,7 @@ def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:
 
 
 def another_version(cell: Cell, record: dict) -> None:
-    record["schema_version"] = 2
+    record["schema_version"] = 1
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def another_version(cell: Cell, record: dict) -> None:
         ),
         (
             lambda folder: hand_made.repack(folder, another_version),
-            "has record schema 2, this workflow reads 1; use the version of the workflow that",
+            "has record schema 1, this workflow reads 2; use the version of the workflow that",
         ),
         (lambda folder: (folder / "records.zip").write_text("{"), "is damaged"),
         (lambda folder: (folder / "context.json").write_text("{"), "is damaged"),

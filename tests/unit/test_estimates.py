@@ -7,6 +7,8 @@ import pytest
 from scipy import stats
 
 from reporting import estimates
+from tests.unit import simulated
+from tests.unit.simulated import NOISE
 
 QUIET = {"wall_s": 10.0, "own_cpu_s": 19.0, "other_cpu_s": 0.1, "steal_s": 0.0}
 
@@ -117,6 +119,63 @@ def test_few_processes_give_no_verdict(cell: Sequence[float], reference: Sequenc
     assert found.verdict == "inconclusive"
 
 
+def test_the_point_lies_in_its_interval() -> None:
+    """Four processes of ten take twice as long: the t interval around the mean does not reach the median."""
+    times = [1.0] * 6 + [2.0] * 4
+    logarithms = np.log(times)
+    student = stats.t.interval(0.95, 9, logarithms.mean(), stats.sem(logarithms))
+    assert np.exp(student[0]) > 1.0
+    assert estimates.product([times], [1]) == pytest.approx((1.0, 1.0, np.exp(student[1])))
+    assert estimates.interval([[time] for time in times])[:2] == pytest.approx(
+        (1.0, np.exp(student[1]))
+    )
+    assert estimates.ratio([times], [[1.0] * 3]).low == 1.0
+    random = np.random.default_rng(8)
+    for count in (1, 2, 3, 7, 10):
+        records = [process(list(random.lognormal(0, 0.3, 7))) for _ in range(count)]
+        cell = estimates.cell(records, batch=1)
+        assert cell["wall_low_s"] <= cell["wall_median_s"] <= cell["wall_high_s"]
+
+
+def test_an_inconclusive_ratio_says_what_would_decide_it() -> None:
+    """By hand: logarithms -s, 0, s against 0, 0, 0 around 1.1; three processes give 0.095 - 4.303 s / sqrt(3)."""
+    s = 0.06
+    cell = [1.1 * float(np.exp(power * s)) for power in (-1, 0, 1)]
+    found = estimates.ratio([cell], [[1.0] * 3])
+    assert found.verdict == "inconclusive" and found.low == pytest.approx(
+        1.1 * np.exp(-0.149), abs=1e-3
+    )
+    # 0.0953 - 3.182 * 0.06 / 2 = -0.0002 with four, - 2.776 * 0.06 / sqrt(5) = 0.0208 with five
+    assert found.further == 2
+    assert estimates.ratio([cell[:2]], [[1.0]]).further == 2
+    assert estimates.ratio([[0.5, 1.0, 2.0]], [[1.0] * 3]).further is None
+    assert estimates.ratio([[2.0] * 3], [[1.0] * 3]).further == 0
+
+
+@pytest.mark.parametrize(
+    ("yardsticks", "best", "off", "counting"),
+    [
+        ([1.0, 1.09, 2.0], 1.0, [False, False, True], [True] * 3),  # too few would be left
+        ([1.0, 1.09, 2.0, 1.05], 1.0, [False, False, True, False], [True, True, False, True]),
+        ([2.0, 2.0, 2.0, 2.0], 1.0, [True] * 4, [True] * 4),
+        ([None, 1.0, 1.0], 1.0, [False] * 3, [True] * 3),
+        ([None] * 3, None, [False] * 3, [True] * 3),
+    ],
+)
+def test_processes_off_the_yardstick(
+    yardsticks: list, best: float | None, off: list[bool], counting: list[bool]
+) -> None:
+    assert estimates.off_yardstick(yardsticks, best) == off
+    assert estimates.counting(off) == counting
+
+
+def test_a_yardstick_narrows_intervals_and_keeps_them_right() -> None:
+    without, with_it = (simulated.yardstick(1, 1000, seen) for seen in (0.0, 0.9))
+    assert with_it["90 % quantile"] < without["90 % quantile"] / 2
+    assert with_it["told apart"] > without["told apart"] + 0.15
+    assert with_it["misses"] <= 0.06
+
+
 def test_ratio_is_that_of_the_medians() -> None:
     assert estimates.ratio([[2.0, 2.0, 9.0]], [[1.0, 1.0, 1.0]]).ratio == 2.0
 
@@ -131,13 +190,13 @@ def test_ratio_of_ratios_covers_what_it_says() -> None:
         )
         for _ in range(2000)
     ]
-    covered = [low <= 2 / 1.2 <= high for _, low, high, _ in found]
+    covered = [low <= 2 / 1.2 <= high for _, low, high, *_ in found]
     assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
 
 
 def test_processes_that_agree_exactly() -> None:
-    assert estimates.ratio([[2.0] * 3], [[1.0] * 3]) == (2.0, 2.0, 2.0, "slower")
-    assert estimates.ratio([[1.0] * 3], [[1.0] * 3]) == (1.0, 1.0, 1.0, "inconclusive")
+    assert estimates.ratio([[2.0] * 3], [[1.0] * 3]) == (2.0, 2.0, 2.0, "slower", 0)
+    assert estimates.ratio([[1.0] * 3], [[1.0] * 3]) == (1.0, 1.0, 1.0, "same", 0)
 
 
 @pytest.mark.parametrize("sides", [(3, 3), (5, 5), (3, 10)])
@@ -151,7 +210,7 @@ def test_ratio_covers_what_it_says(sides: tuple[int, int], noises: tuple[float, 
         )
         for _ in range(2000)
     ]
-    assert np.mean([low <= 1.2 <= high for _, low, high, _ in found]) == pytest.approx(
+    assert np.mean([low <= 1.2 <= high for _, low, high, *_ in found]) == pytest.approx(
         0.95, abs=0.025
     )
 
@@ -256,14 +315,6 @@ def test_flags_of_all_processes_once_each() -> None:
 
 def test_drift_is_relative_to_the_median() -> None:
     assert estimates.drift([10.0 + index for index in range(11)]) == pytest.approx(10 / 15)
-
-
-# Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
-# quantiles.
-NOISE = [
-    *(0.0011, 0.0016, 0.0029, 0.0034, 0.0047, 0.0065, 0.0086, 0.0096, 0.0108, 0.0118),
-    *(0.0131, 0.0140, 0.0143, 0.0146, 0.0164, 0.0213, 0.0250, 0.0378, 0.0435, 0.0734),
-]
 
 
 def run(random: np.random.Generator, noises: np.ndarray, processes: int) -> dict[str, list[float]]:

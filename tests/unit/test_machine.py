@@ -112,3 +112,45 @@ def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> Non
     assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "0"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0123abcd,GPU-4567abcd")
     assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"/proc/self/cgroup": "0::/a/b\n"}, None),
+        (
+            {
+                "/proc/self/cgroup": "0::/a/b\n",
+                "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+                "/sys/fs/cgroup/a/cpu.max": "350000 100000\n",
+                "/sys/fs/cgroup/cpu.max": "800000 100000\n",
+            },
+            3.5,
+        ),
+        (
+            {
+                "/proc/self/cgroup": "8:cpuset:/x\n4:cpu,cpuacct:/x\n0::/\n",
+                "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "150000\n",
+                "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n",
+                "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            1.5,
+        ),
+    ],
+)
+def test_quota(files: dict[str, str], expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the own control group and of those above it, in both versions."""
+    monkeypatch.setattr(machine, "_read", lambda path: files.get(path, "").strip() or None)
+    assert machine.quota() == expected
+
+
+@pytest.mark.parametrize(("quota", "cores"), [(None, 8), (3.5, 3), (0.5, 1), (64.0, 8)])
+def test_cores_are_those_that_the_quota_pays_for(
+    quota: float, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "quota", lambda: quota)
+    monkeypatch.setattr(machine, "lscpu", lambda: {"Thread(s) per core": "2"})
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)
+    assert machine.usable_cores() == cores

@@ -455,7 +455,7 @@ def damage(text: str) -> list[tuple[str, str]]:
             json.dumps(good | {"samples": [0.1, "x"]}),
             "is not a valid record: samples.1: 'x' is not",
         ),
-        (json.dumps(good | {"schema_version": 0}), "has record schema 0, this workflow reads 1"),
+        (json.dumps(good | {"schema_version": 0}), "has record schema 0, this workflow reads 2"),
     ]
 
 

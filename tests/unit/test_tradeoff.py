@@ -9,14 +9,16 @@ from reporting import tradeoff
 SHAPES = matrix.benchmarks(["tvm-lstm"])
 
 
-def planted(overhead: float, element: float, gflops: float, names: list[str]) -> pd.DataFrame:
+def planted(
+    overhead: float, element: float, gflops: float, names: list[str], call: float = 0.0
+) -> pd.DataFrame:
     """Cells whose times follow the model exactly."""
     seconds = []
     for name in names:
         shape = SHAPES[name]
         steps = shape["length"] * shape["layers"]
         work = steps * (overhead + element * shape["batch"] * shape["hidden"])
-        seconds.append(work + tradeoff.flops(shape) / gflops / 1e9)
+        seconds.append(call + work + tradeoff.flops(shape) / gflops / 1e9)
     return pd.DataFrame({"benchmark": names, "wall_median_s": seconds})
 
 
@@ -28,7 +30,9 @@ def test_operations_of_a_language_model() -> None:
 
 
 def test_fit_finds_what_was_planted() -> None:
-    found = tradeoff.fit(planted(7e-6, 2e-9, 300, list(SHAPES)), SHAPES)
+    found = tradeoff.fit(planted(7e-6, 2e-9, 300, list(SHAPES), call=4e-5), SHAPES)
+    assert found["call_s"] == pytest.approx(4e-5, rel=1e-6)
+    assert found["call_low_s"] == pytest.approx(4e-5, rel=1e-6)
     assert found["overhead_s"] == pytest.approx(7e-6, rel=1e-6)
     assert found["overhead_low_s"] == pytest.approx(7e-6, rel=1e-6)
     assert found["element_s"] == pytest.approx(2e-9, rel=1e-6)
@@ -76,6 +80,11 @@ COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"
         (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), "pays", 1),
         (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), "never", None),
         (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "inconclusive", None),
+        (
+            cell(COMPILED, 0.495, 5.0, process_medians_s=[0.495, 0.496, 0.497]),
+            cell(EAGER, 0.5, 1.0, process_medians_s=[0.5, 0.5, 0.5]),
+            *("same", None),
+        ),
         (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), "inconclusive", None),
         (cell(COMPILED, 0.25, status="timeout"), cell(EAGER, 0.5), "not measured", None),
         (cell(COMPILED, 0.25), cell(EAGER, 0.5, status="failed"), "not measured", None),

@@ -95,3 +95,12 @@ def tool(name, which):
     return (environments.conda_file if which == "conda" else environments.python)(
         has.order
     )
+
+
+def quiet_scheduler():
+    """Take away Snakemake's limit on jobs a second (100), which has a price: for each job that has finished, it
+    looks at the ready ones anew every second (9.27). After some hundred jobs that keeps a core busy beside
+    the clock. A cluster keeps its limit: its clocks run on other machines.
+    """
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None

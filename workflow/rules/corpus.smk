@@ -10,7 +10,7 @@ checkpoint fetch_corpus:
         "results/logs/corpus/{source}.txt",
     localrule: True
     conda:
-        tool("corpus", "conda")
+        lambda w: tool("corpus", "conda")
     params:
         corpus=json.dumps(PLAN.corpus.wanted),
         mirrors=lambda w, input: json.dumps(config["corpus"]["mirrors"]),
@@ -33,7 +33,7 @@ rule tokenize_corpus:
         "results/logs/corpus/{digest}-tokens.txt",
     localrule: True
     conda:
-        tool("corpus", "conda")
+        lambda w: tool("corpus", "conda")
     params:
         stride=config["corpus"]["stride"],
         source=PLAN.corpus.source,

@@ -9,6 +9,8 @@ rule list_first_records:
     log:
         "results/logs/documents/{document}/first.txt",
     localrule: True
+    conda:
+        lambda w: tool("report", "conda")
     params:
         records=lambda w: JOBS.summary(w.document),
         plan=lambda w, input: json.dumps(SETTINGS),
@@ -31,7 +33,7 @@ checkpoint judge_precision:
         "results/logs/documents/{document}/processes.txt",
     localrule: True
     conda:
-        tool("report", "conda")
+        lambda w: tool("report", "conda")
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
@@ -50,6 +52,8 @@ rule list_records:
     log:
         "results/logs/documents/{document}/manifest.txt",
     localrule: True
+    conda:
+        lambda w: tool("report", "conda")
     params:
         records=lambda w: JOBS.summary(w.document),
         plan=lambda w, input: json.dumps(SETTINGS),

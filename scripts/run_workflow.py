@@ -1,0 +1,67 @@
+"""`make report`: a first look with one process a cell, then all processes, each time with pages.
+
+python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE]
+
+A lock that a killed run left is taken away, where no other run is alive in this folder.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+LOCKS = Path(".snakemake/locks")
+SCRIPTS = Path(__file__).resolve().parent
+STAGES = {
+    "A first look: one process a cell.": ["preliminary=true"],
+    "Further processes, which say how sure the numbers are.": ["preliminary=false"],
+}
+
+
+def other_runs() -> list[int]:
+    """The processes of Snakemake that run in this folder."""
+    found = []
+    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
+        command = [Path(part).name for part in process.info["cmdline"] or []][:3]
+        if process.info["cwd"] == os.getcwd() and "snakemake" in command:
+            found.append(process.info["pid"])
+    return found
+
+
+def require_alone() -> None:
+    """Stop with one line where another run is alive in this folder; take away the lock of one that is not."""
+    if others := other_runs():
+        sys.exit(
+            f"Another run is at work in this folder (process {others[0]}); wait for it, or end it."
+        )
+    shutil.rmtree(LOCKS, ignore_errors=True)  # what `snakemake --unlock` does
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    arguments = parser.parse_args()
+    require_alone()
+    snakemake = Path(sys.executable).with_name("snakemake")
+    command = [snakemake, "--cores", "all", "--rerun-incomplete", "--logger", "cells"]
+    command += ["--configfile", arguments.configfile]
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
+    for said, settings in STAGES.items():
+        print(said, flush=True)
+        try:
+            done = subprocess.run(
+                [*command, "--config", *settings, *arguments.config], env=environment
+            )
+        except KeyboardInterrupt:
+            sys.exit("\nStopped. Everything that was finished stays; the same command goes on.")
+        if done.returncode:
+            sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

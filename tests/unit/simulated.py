@@ -1,0 +1,177 @@
+"""How often verdicts are wrong, on processes whose truth is known: `PYTHONPATH=scripts python -m tests.unit.simulated`
+prints the tables."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+import judge_precision
+from reporting import claims, estimates
+from reporting.claims import FAILS, HOLDS, SAME
+
+# Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
+# quantiles.
+NOISE = [
+    *(0.0011, 0.0016, 0.0029, 0.0034, 0.0047, 0.0065, 0.0086, 0.0096, 0.0108, 0.0118),
+    *(0.0131, 0.0140, 0.0143, 0.0146, 0.0164, 0.0213, 0.0250, 0.0378, 0.0435, 0.0734),
+]
+BOUND = 1.2
+MOST = 10  # processes of a cell, as in config.yaml
+CASES = (1, 2, 4, 8, 16)
+
+
+class Run:
+    """Cells of a run, each with its own noise; further processes are as noisy as the first.
+
+    odd: the share of processes that take twice as long in every batch.
+    """
+
+    def __init__(self, random: np.random.Generator, odd: float = 0.0) -> None:
+        self.random, self.odd = random, odd
+        self.truth: dict[tuple, float] = {}
+        self.noise: dict[tuple, float] = {}
+        self.times: dict[tuple, list[float]] = {}
+
+    def measure(self, cell: tuple, processes: int) -> None:
+        """Until a cell has so many processes."""
+        noise = self.noise.setdefault(cell, self.random.choice(NOISE))
+        times = self.times.setdefault(cell, [])
+        while len(times) < processes:
+            slow = 2 if self.random.random() < self.odd else 1
+            times.append(
+                slow * self.truth[cell] * float(np.exp(noise * self.random.standard_normal()))
+            )
+
+    def numbers(self) -> claims.Numbers:
+        return {(*cell, "wall_s"): claims.of_times(times) for cell, times in self.times.items()}
+
+
+def claim(cases: int, fastest_of: int = 1) -> dict:
+    """That x/a takes more than the bound as long as the fastest of some others, in every case."""
+    others = [f"x/b{number}" for number in range(fastest_of)]
+    return {
+        **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": BOUND},
+        "for": {
+            "benchmark": [f"b{number}" for number in range(cases)],
+            **{"phase": "forward", "device": "cpu"},
+        },
+        "ratios": {"r": {"of": {"implementation": "x/a"}, "to": {"implementation": others}}},
+    }
+
+
+def runs(
+    random: np.random.Generator, cases: int, fastest_of: int, processes: int, odd: float, count: int
+) -> Iterator[Run]:
+    """Runs in which every case lies on the bound."""
+    for _ in range(count):
+        run = Run(random, odd)
+        for number in range(cases):
+            for name in ["x/a", *(f"x/b{other}" for other in range(fastest_of))]:
+                cell = (f"b{number}", name, "forward", "cpu")
+                run.truth[cell] = BOUND if name == "x/a" else 1.0
+                run.measure(cell, processes)
+        yield run
+
+
+def decided(
+    seed: int,
+    cases: int,
+    count: int,
+    fastest_of: int = 1,
+    processes: int = 3,
+    looks: int = 1,
+    odd: float = 0.0,
+) -> float:
+    """The share of claims on their bound that a verdict falls on, which is wrong whatever it is; with two looks,
+    undecided ones get further processes in between."""
+    found, wrong = claim(cases, fastest_of), 0
+    for run in runs(np.random.default_rng(seed), cases, fastest_of, processes, odd, count):
+        if looks == 2:
+            for cell, wanted in claims.further_processes([found], run.numbers(), MOST).items():
+                run.measure(cell, wanted)
+        wrong += claims.decide(found, run.numbers())["verdict"] in (HOLDS, FAILS, SAME)
+    return wrong / count
+
+
+def each_case_alone(seed: int, cases: int, count: int) -> float:
+    """The same without correction: a claim fails if one case's own interval lies beyond the bound."""
+    wrong = 0
+    for run in runs(np.random.default_rng(seed), cases, 1, 3, 0.0, count):
+        found = claims.decide(claim(cases), run.numbers())["cases"]
+        above = [case["low"] > BOUND for case in found]
+        wrong += all(above) or any(case["high"] < BOUND for case in found)
+    return wrong / count
+
+
+def yardstick(
+    seed: int, count: int, seen: float, odd: float = 0.1, alarms: float = 0.02
+) -> dict[str, float]:
+    """Ratios of two cells of three processes, one 1.2 times the other, of whose processes the share `odd` takes twice as
+    long. A yardstick sees the share `seen` of those, and flags `alarms` of the others; a further process is run for each
+    that is flagged (flagged or not itself).
+
+    The median and the 90 % quantile of the intervals' widths (high over low, from one), how many miss the truth, and how
+    many tell the two cells apart.
+    """
+    random = np.random.default_rng(seed)
+    widths, missed, apart = [], 0, 0
+
+    def process(middle: float, noise: float) -> tuple[float, bool]:
+        slow = random.random() < odd
+        off = random.random() < (seen if slow else alarms)
+        return (1 + slow) * middle * float(np.exp(noise * random.standard_normal())), off
+
+    def cell(middle: float) -> list[float]:
+        noise = random.choice(NOISE)
+        found = [process(middle, noise) for _ in range(3)]
+        if seen:
+            wanted = judge_precision.replaced([off for _, off in found], {"most_processes": MOST})
+            found += [process(middle, noise) for _ in range(wanted - 3)]
+            kept = estimates.counting([off for _, off in found])
+        else:
+            kept = [True] * 3
+        return [time for (time, _), counts in zip(found, kept, strict=True) if counts]
+
+    for _ in range(count):
+        found = estimates.ratio([cell(BOUND)], [cell(1.0)])
+        widths.append(found.high / found.low - 1)
+        missed += not found.low <= BOUND <= found.high
+        apart += found.verdict == "slower"
+    return {
+        "median width": float(np.median(widths)),
+        "90 % quantile": float(np.quantile(widths, 0.9)),
+        "misses": missed / count,
+        "told apart": apart / count,
+    }
+
+
+def main() -> None:
+    count = 4000
+    cases_of_yardstick = {
+        "no odd processes": (0.0, 0.0),
+        "one in ten, no yardstick": (0.0, 0.1),
+        "one in ten, half of them seen": (0.5, 0.1),
+        "one in ten, nine of ten seen": (0.9, 0.1),
+        "one in ten, all seen": (1.0, 0.1),
+    }
+    print("| | median width | 90 % quantile | misses 1.2 | told apart |")
+    for name, (seen, odd) in cases_of_yardstick.items():
+        shares = (f"{100 * share:.1f} %" for share in yardstick(7, count, seen, odd).values())
+        print(f"| {name} |", " | ".join(shares), "|", flush=True)
+    print()
+    columns = {
+        "each case alone": lambda cases: each_case_alone(1, cases, count),
+        "three processes": lambda cases: decided(2, cases, count),
+        "ten processes": lambda cases: decided(3, cases, count, processes=10),
+        "three, then up to ten": lambda cases: decided(4, cases, count, looks=2),
+        "fastest of three": lambda cases: decided(5, cases, count, fastest_of=3),
+        "one process in ten twice as slow": lambda cases: decided(6, cases, count, odd=0.1),
+    }
+    print("| cases |", " | ".join(columns), "|")
+    for cases in CASES:
+        shares = (f"{100 * share(cases):.1f} %" for share in columns.values())
+        print(f"| {cases} |", " | ".join(shares), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

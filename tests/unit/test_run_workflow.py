@@ -1,0 +1,53 @@
+"""`make report`: never two runs in one folder, and no lock of a dead one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import run_workflow
+from snakemake_logger_plugin_cells import progress_line
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    run_workflow.LOCKS.mkdir(parents=True)
+    (run_workflow.LOCKS / "0.output.lock").write_text("results/cells.csv")
+    return tmp_path
+
+
+def test_lock_of_a_run_that_is_gone_is_taken_away(folder: Path) -> None:
+    run_workflow.require_alone()
+    assert not run_workflow.LOCKS.exists()
+
+
+def test_a_run_that_is_alive_keeps_its_lock(folder: Path) -> None:
+    (folder / "snakemake").write_text("import sys; sys.stdin.read()")
+    other = subprocess.Popen([sys.executable, "snakemake"], stdin=subprocess.PIPE)
+    try:
+        with pytest.raises(SystemExit, match=f"process {other.pid}"):
+            run_workflow.require_alone()
+        assert run_workflow.LOCKS.exists()
+    finally:
+        other.communicate()
+
+
+def test_one_elsewhere_does_not_count(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (folder / "snakemake").write_text("import sys; sys.stdin.read()")
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    command = [sys.executable, folder / "snakemake"]
+    other = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=elsewhere)
+    try:
+        assert run_workflow.other_runs() == []
+    finally:
+        other.communicate()
+
+
+def test_line_of_progress() -> None:
+    assert progress_line(0, 8, 5.0, "time a") == f"[{'.' * 24}] 0 of 8 jobs: time a"
+    line = progress_line(2, 8, 120.0, "time a")
+    assert line == f"[{'#' * 6}{'.' * 18}] 2 of 8 jobs, 6 min left: time a"
