@@ -236,6 +236,13 @@ class Plan:
         """Whether some cells get further processes, once the first ones are judged."""
         return not self.config["preliminary"] and matrix.adapts(self.config, document)
 
+    def most(self, document: str) -> dict[str, int]:
+        """How many processes the cells of a document may get, by name, where that is to be judged."""
+        if not self.adapts(document):
+            return {}
+        most = self.settings(document)["protocol"]["most_processes"]
+        return dict.fromkeys((cell.name for cell in self.cells(document)), most)
+
     def timings(self, document: str, counts: dict[str, int] | None = None) -> list[TimeJob]:
         """The timings of a document, the first processes of all cells first; `counts`: how many the cells get, by
         name, where that was judged."""

@@ -20,7 +20,8 @@ class Register:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
         if digest not in self._jobs:
             for document in self._plan.config["documents"]:
-                self._add([*self._plan.timings(document), *self._plan.convergences(document)])
+                timings = self._plan.timings(document, self._plan.most(document))
+                self._add([*timings, *self._plan.convergences(document)])
         if digest not in self._jobs:
             sys.exit(
                 f"No job has the digest {digest}: a source, a setting or the environment has changed since the run "

@@ -58,19 +58,20 @@ def meaning(text: str) -> str:
     """A Python file without comments, docstrings and layout: its tokens, a space between them, indentation as marks."""
     kept: list[str] = []
     before = tokenize.NEWLINE
-    tokens = [
+    tokens = (
         token
         for token in tokenize.generate_tokens(io.StringIO(text).readline)
         if token.type not in LAYOUT
-    ]
-    for token, after in zip(tokens, [*tokens[1:], None], strict=True):
-        alone = token.type == tokenize.STRING and before in STARTS
+    )
+    for token in tokens:
+        if token.type == tokenize.STRING and before in STARTS:
+            after = next(tokens)
+            if after.type == tokenize.NEWLINE:
+                continue  # a docstring, with the end of its line
+            kept.append(token.string)
+            token = after
+        kept.append(tokenize.tok_name[token.type] if token.type in STARTS else token.string)
         before = token.type
-        if alone and (after is None or after.type == tokenize.NEWLINE):
-            kept.append("''")  # a body of a docstring alone stays a body
-            continue
-        mark = tokenize.tok_name[token.type] if token.type in STARTS else token.string
-        kept.append(mark)
     return " ".join(kept)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from plan.jobs import EnvironmentJob, failed_last
 from tests.conftest import ROOT
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -27,15 +28,21 @@ def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) ->
             wheel.writestr(entry, text)
 
 
-def build(folder: Path, builder: str, *options: str, pins: tuple[str, ...]) -> tuple[dict, str]:
+def build(
+    folder: Path, builder: str, interpreter: str | None, pins: tuple[str, ...]
+) -> tuple[dict, str]:
     """(record, what was printed); building must end well itself, whatever the environment."""
     lines = "".join(f"\n      - {pin}" for pin in ("--no-index", f"--find-links {folder}", *pins))
     specification = folder / "lab.yaml"
     specification.write_text(f"dependencies:\n  - python ={HERE}\n  - pip\n  - pip:{lines}\n")
-    arguments = ["--specification", specification, "--builder", builder, "--fingerprint", "0" * 8]
-    arguments += ["--folder", folder / "venv", "--log", folder / "log"]
-    arguments += ["--failures", folder / "failures", "--output", folder / "out"]
-    command = [sys.executable, ROOT / "scripts" / "build_environment.py", *arguments, *options]
+    has = {
+        **{"source": str(specification), "builder": builder, "interpreter": interpreter},
+        **{"fingerprint": "0" * 8, "folder": str(folder / "venv")},
+    }
+    told = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=has).told()
+    told["failures"] = str(folder / "failures")
+    arguments = ["--job", json.dumps(told), "--log", folder / "log", "--output", folder / "out"]
+    command = [sys.executable, ROOT / "scripts" / "build_environment.py", *arguments]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "out").read_text()), done.stderr
@@ -43,7 +50,7 @@ def build(folder: Path, builder: str, *options: str, pins: tuple[str, ...]) -> t
 
 def test_virtual_environment(tmp_path: Path) -> None:
     write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
-    found, _ = build(tmp_path, "venv", "--interpreter", sys.executable, pins=("abacus==1.5",))
+    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert (found["status"], found["reason"]) == ("ok", "")
     assert found["packages"]["abacus"] == "1.5"
     assert found["pins"] == {"abacus": "1.5"}
@@ -55,30 +62,32 @@ def test_virtual_environment(tmp_path: Path) -> None:
 
 def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:
     write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
-    options, marked = ("--interpreter", sys.executable), tmp_path / "venv" / "marked"
-    built, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
+    marked = tmp_path / "venv" / "marked"
+    built, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     marked.touch()
-    found, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
+    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert marked.exists() and found["packages"]["abacus"] == "1.5"
     assert found["build_s"] == built["build_s"] > 0
 
     (tmp_path / "venv" / "complete").unlink()  # as after a build that was killed
-    found, _ = build(tmp_path, "venv", *options, pins=("abacus==1.5",))
+    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert not marked.exists() and found["status"] == "ok"
 
 
 def test_pin_that_nobody_has(tmp_path: Path) -> None:
-    found, printed = build(tmp_path, "venv", "--interpreter", sys.executable, pins=("abacus==9.9",))
+    found, printed = build(tmp_path, "venv", sys.executable, pins=("abacus==9.9",))
     assert found["status"] == "failed"
     assert found["reason"].startswith("pip: ERROR: ")
     assert "abacus==9.9" in found["reason"]
     assert "environment lab: failed: pip: ERROR: " in printed
+    assert failed_last(str(tmp_path / "failures"))
 
 
 def test_missing_interpreter(tmp_path: Path) -> None:
-    found, _ = build(tmp_path, "venv", pins=())
+    found, _ = build(tmp_path, "venv", None, pins=())
     assert found["status"] == "unsupported"
     assert found["reason"].startswith(f"no Python =={HERE}.* on this machine (looked on PATH")
+    assert not (tmp_path / "failures").exists()  # nothing to try again
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,7 @@ def test_missing_interpreter(tmp_path: Path) -> None:
     ],
 )
 def test_named_interpreter(tmp_path: Path, pins: tuple[str, ...], reason: str | None) -> None:
-    found, printed = build(tmp_path, "interpreter", "--interpreter", sys.executable, pins=pins)
+    found, printed = build(tmp_path, "interpreter", sys.executable, pins=pins)
     assert found["packages"]["pytest"] == pytest.__version__
     assert found["status"] == ("failed" if reason else "ok")
     if reason:
@@ -100,6 +109,6 @@ def test_named_interpreter(tmp_path: Path, pins: tuple[str, ...], reason: str | 
 
 
 def test_named_interpreter_that_is_none(tmp_path: Path) -> None:
-    found, _ = build(tmp_path, "interpreter", "--interpreter", "/no/python", pins=())
+    found, _ = build(tmp_path, "interpreter", "/no/python", pins=())
     assert found["status"] == "failed"
     assert found["reason"].startswith("/no/python does not run as a Python interpreter")

@@ -186,15 +186,68 @@ def test_find_interpreter(tmp_path: Path) -> None:
     assert environments.find_interpreter(specification(tmp_path, python="==3.5.*").python) is None
 
 
-def test_conda_file_has_no_comments(tmp_path: Path) -> None:
-    found = specification(tmp_path, "# why\n" + FILE.format(python="=3.7", bootstrap="", torch="1"))
-    path = environments.conda_file(found, str(tmp_path / "lab.yaml"), str(tmp_path / "out"), "mark")
-    assert "#" not in Path(path).read_text()
-    environments.load.cache_clear()
-    assert environments.load(path).pins == found.pins
-    before = Path(path).stat().st_mtime_ns
-    environments.conda_file(found, str(tmp_path / "lab.yaml"), str(tmp_path / "out"), "mark")
-    assert Path(path).stat().st_mtime_ns == before
+def here(folder: Path, **settings: object) -> dict:
+    """How the environment `lab` of envs/ in this folder is had."""
+    for each in (environments.load, environments._here):
+        each.cache_clear()
+    settled = {"devices": ["cpu"], "interpreters": {}, "environment_folder": "built"}
+    conda = bool(settings.pop("conda", False))
+    return environments.here("lab", settled | settings, conda)
+
+
+class TestHere:
+    """How an environment is had on this machine."""
+
+    @pytest.fixture(autouse=True)
+    def lab(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """envs/lab.yaml in the working folder."""
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "envs").mkdir()
+        specification(
+            tmp_path / "envs", "# why\n" + FILE.format(python=f"={HERE}", bootstrap="", torch="1")
+        )
+        return tmp_path / "envs/lab.yaml"
+
+    def test_virtual_environment(self, lab: Path) -> None:
+        has = here(lab.parent)
+        assert (has["source"], has["builder"]) == ("envs/lab.yaml", "venv")
+        assert has["folder"] == f"built/lab-{has['fingerprint']}"
+        assert environments.python(has) == f"{has['folder']}/bin/python"
+        assert environments.conda_file(has) is None
+
+    def test_no_interpreter(self, lab: Path) -> None:
+        """Snakemake's own records why."""
+        specification(lab.parent, python="==3.5.*")
+        has = here(lab.parent)
+        assert has["interpreter"] is None and environments.python(has) == sys.executable
+
+    def test_named_interpreter(self, lab: Path) -> None:
+        has = here(lab.parent, interpreters={"lab": sys.executable}, conda=True)
+        assert (has["builder"], environments.python(has)) == ("interpreter", sys.executable)
+
+    def test_cuda_has_a_file_of_its_own(self, lab: Path) -> None:
+        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab.yaml"
+        lab.with_name("lab-cuda.yaml").write_text(lab.read_text())
+        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab-cuda.yaml"
+        assert here(lab.parent)["source"] == "envs/lab.yaml"
+
+    def test_what_cannot_be_told_stops_with_a_line(self, lab: Path) -> None:
+        lab.write_text("dependencies: [numpy]\n")
+        with pytest.raises(
+            SystemExit, match=r"^environments: envs/lab\.yaml is no environment file"
+        ):
+            here(lab.parent)
+
+    def test_conda_file_has_no_comments(self, lab: Path) -> None:
+        has = here(lab.parent, conda=True)
+        assert (has["builder"], environments.python(has)) == ("conda", "python")
+        path = Path(environments.conda_file(has))
+        assert "#" in lab.read_text() and "#" not in path.read_text()
+        assert path == Path(f"results/environments/lab-{has['fingerprint']}.yaml").resolve()
+        assert environments.load(str(path)).pins == environments.load("envs/lab.yaml").pins
+        before = path.stat().st_mtime_ns
+        environments.conda_file(has)
+        assert path.stat().st_mtime_ns == before
 
 
 @pytest.fixture(scope="module")

@@ -1,106 +1,13 @@
-"""The matrix of cells, and which files a cell depends on."""
+"""The matrix of cells."""
 
 import csv
-from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-
-import pytest
 
 from plan import matrix
 from plan.matrix import Cell
 
 CELL = Cell("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
-
-
-@pytest.fixture
-def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder scripts/ in an empty project."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scripts").mkdir()
-    cached = (matrix.sources, matrix._imports)
-    for each in cached:
-        each.cache_clear()
-    yield Path("scripts")
-    for each in cached:
-        each.cache_clear()
-
-
-def write(scripts: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        path = scripts / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-
-def test_sources_are_what_is_imported_transitively(scripts: Path) -> None:
-    write(
-        scripts,
-        {
-            "main.py": "import os\nfrom tools import first\nimport tools.second\nimport numpy",
-            "tools/first.py": "def f():\n    from tools import third",
-            "tools/second.py": "import main",
-            "tools/third.py": "",
-            "tools/unused.py": "",
-        },
-    )
-    assert matrix.sources("scripts/main.py") == [
-        "scripts/main.py",
-        "scripts/tools/first.py",
-        "scripts/tools/second.py",
-        "scripts/tools/third.py",
-    ]
-
-
-def test_sources_follow_relative_imports(scripts: Path) -> None:
-    write(
-        scripts,
-        {
-            "a/b/style.py": "from .model import Model\nfrom . import helper\nfrom ..common import x",
-            "a/b/model.py": "from a.contract import Runner",
-            "a/b/helper.py": "",
-            "a/b/other.py": "",
-            "a/common.py": "",
-            "a/contract.py": "",
-        },
-    )
-    found = {path.removeprefix("scripts/a/") for path in matrix.sources("scripts/a/b/style.py")}
-    assert found == {"b/style.py", "b/model.py", "b/helper.py", "common.py", "contract.py"}
-
-
-def test_packages_run_their_init(scripts: Path) -> None:
-    """`import a.b` runs a/__init__.py and what that imports."""
-    write(
-        scripts,
-        {
-            "main.py": "from a.b import c",
-            "a/__init__.py": "import helper",
-            "a/b.py": "",
-            "helper.py": "",
-        },
-    )
-    assert matrix.sources("scripts/main.py") == [
-        "scripts/a/__init__.py",
-        "scripts/a/b.py",
-        "scripts/helper.py",
-        "scripts/main.py",
-    ]
-
-
-def test_missing_source(scripts: Path) -> None:
-    with pytest.raises(
-        SystemExit, match=r"^scripts/none\.py does not exist; config/implementations"
-    ):
-        matrix.sources("scripts/none.py")
-
-
-def test_an_implementation_knows_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Editing one style must leave the others' cells alone, unless they share code on purpose."""
-    found = matrix.sources(matrix.implementation_file("pytorch/fine-grained"))
-    assert "scripts/implementations/pytorch/fine_grained.py" in found
-    assert "scripts/implementations/pytorch/model.py" in found
-    assert "scripts/implementations/contract.py" in found
-    assert "scripts/implementations/pytorch/cell.py" not in found
-    assert not any("tensorflow" in path or "reporting" in path for path in found)
 
 
 def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
@@ -167,8 +74,8 @@ def test_overrides_of_a_document() -> None:
     found = {cell.implementation for cell in matrix.cells(config)}
     assert "pytorch/gemm" in found and "tvm/untuned" in found and "pytorch/fused" not in found
     assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
-    assert list(matrix.processes(config, "tvm-lstm")) == [1, 2, 3]
-    assert list(matrix.processes(config, "stacked-lm")) == [1]
+    assert matrix.protocol_of(config, "tvm-lstm")["protocol"]["processes"] == 3
+    assert matrix.protocol_of(config, "stacked-lm")["protocol"]["processes"] == 1
     left_out = next(c for c in matrix.cells_of("tvm-lstm") if c.benchmark.startswith("stack-"))
     status, reason = matrix.why_not(left_out, "tvm-lstm", config)
     assert status == "not-run" and "documents='[tvm-lstm]'" in reason
@@ -203,9 +110,9 @@ def test_today() -> None:
     assert matrix.today("pytorch") == "pytorch"
 
 
-def test_paths_of_a_cell() -> None:
+def test_name_and_file_of_a_cell() -> None:
     assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
-    assert CELL.record(2) == "results/records/pytorch/lm/pytorch/fine-grained/training-cpu-2.json"
+    assert Cell.of(asdict(CELL) | {"process": 1}) == CELL
     assert (
         matrix.implementation_file(CELL.implementation)
         == "scripts/implementations/pytorch/fine_grained.py"

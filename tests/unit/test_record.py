@@ -83,3 +83,18 @@ def test_lines_are_appended(tmp_path: Path) -> None:
     record.append_line(str(path), {"status": "timeout"})
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert lines == [{"status": "failed"}, {"status": "timeout"}]
+    assert record.read_lines(str(path)) == lines
+    assert record.read_lines(str(path.with_name("none.jsonl"))) == []
+
+
+def test_failed_attempts_are_kept_and_the_end_of_them(tmp_path: Path) -> None:
+    """Of a job that never failed nothing is."""
+    path = str(tmp_path / "failures" / "job.jsonl")
+    for status in ("ok", "unsupported"):
+        record.note_attempt(path, {"status": status, "reason": ""})
+    assert not Path(path).exists()
+    for status in ("failed", "incorrect", "ok", "timeout"):
+        record.note_attempt(path, {"status": status, "reason": "why", "samples": [1.0]})
+    kept = record.read_lines(path)
+    assert [attempt["status"] for attempt in kept] == ["failed", "incorrect", "ok", "timeout"]
+    assert all(attempt.keys() == {"status", "reason"} for attempt in kept)

@@ -31,6 +31,8 @@ STYLES = {
     "wrong": "from implementations.plain.wrong_gradient import build",
     "broken": "import no_such_module",
     "caching": "from implementations.plain.caching import build",
+    "pausing": "import time\nfrom implementations.plain.loop import build as right\n"
+    "def build(*a): time.sleep(2); return right(*a)",
     "dawdling": "import time\nfrom implementations.plain.model import Model\n"
     "class Dawdling(Model):\n"
     "    def step(self, *batch): time.sleep(0.2); return super().step(*batch)\n"
@@ -58,39 +60,57 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def command(
-    style: str, kind: str = "check", timeout_s: float = 60, device: str = "cpu"
-) -> list[str]:
-    job = {
+def job(
+    style: str,
+    kind: str = "check",
+    timeout_s: float = 60,
+    device: str = "cpu",
+    phase: str = "training",
+    **reads: str,
+) -> dict:
+    """What the supervisor is told. A timing and a training run read the style's check."""
+    told = {
         "kind": kind,
         "identity": {
             **{"benchmark": "tiny", "implementation": f"fake/{style}", "environment": "lab"},
-            **{"phase": "training", "device": device},
+            **{"phase": phase, "device": device},
         },
+        "parts": {"sources": "0" * 8},
         "benchmark": tiny.BENCHMARK,
-        **{"threads": 1, "timeout_s": timeout_s, "seed": 0, "workers": 1},
+        **{"threads": 1, "timeout_s": timeout_s, "seed": 0, "workers": 1, "failed_attempts": 0},
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
         "protocol": {
             **{"warmup_batches": 1, "timed_batches": 4},
             **{"least_s": 0, "most_s": None, "least_batches": 1},
         },
+        "failures": f"failures/{style}.jsonl",
+        "reads": {"environment": "lab.json", "corpus": "corpus.json"} | reads,
     }
-    del job["protocol" if kind == "check" else "check"]
-    options = {"--job": json.dumps(job), "--environment": "lab.json", "--corpus": "corpus.json"}
-    options |= {"--failures": f"failures/{style}.jsonl", "--log": "log.txt"}
-    options |= {"--output": f"{kind}-{style}.json"}
+    del told["protocol" if kind == "check" else "check"]
+    if kind != "check":
+        told["reads"]["check"] = f"check-{style}.json"
+    return told
+
+
+def command(job: dict, output: str) -> list[str]:
+    options = {"--job": json.dumps(job), "--log": "log.txt", "--output": output}
     flat = [part for option in options.items() for part in option]
     return [sys.executable, "scripts/measure_cell.py", *flat]
 
 
-def run(folder: Path, style: str, *more: str, **how: object) -> tuple[dict, str]:
-    """(record, what was printed) of one job; it must have ended well itself and left a valid record."""
-    arguments = [*command(style, **how), *more]  # type: ignore
-    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True)
+def carry_out(job: dict, output: str) -> tuple[dict, str]:
+    """(what was left, what was printed) of one job; it must have ended well itself."""
+    done = subprocess.run(command(job, output), capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    record = json.loads(Path(arguments[arguments.index("--output") + 1]).read_text())
+    return json.loads(Path(output).read_text()), done.stderr
+
+
+def run(style: str, **how: object) -> tuple[dict, str]:
+    """(record, what was printed) of one job; it must have ended well itself and left a valid record."""
+    told = job(style, **how)  # type: ignore
+    record, printed = carry_out(told, f"{told['kind']}-{style}.json")
     jsonschema.validate(record, configuration.schema("record"))
-    return record, done.stderr
+    return record, printed
 
 
 @pytest.fixture(autouse=True)
@@ -116,11 +136,11 @@ def test_what_went_wrong_is_recorded_and_kept(
 ) -> None:
     failures = folder / "failures" / f"{style}.jsonl"
     for attempt in (1, 2):
-        record, printed = run(folder, style)
+        record, printed = run(style)
         assert record["status"] == status
         assert record["reason"].startswith(reason.strip())
         assert "\n" not in record["reason"]
-        assert f"check fake/{style} training on cpu: {status}: {reason}" in printed
+        assert f"check fake/{style} training on cpu, tiny in lab: {status}: {reason}" in printed
         assert "Traceback" not in printed
         kept = [json.loads(line) for line in failures.read_text().splitlines()]
         assert len(kept) == attempt
@@ -129,12 +149,12 @@ def test_what_went_wrong_is_recorded_and_kept(
 
 
 def test_the_log_has_the_traceback(folder: Path) -> None:
-    run(folder, "raising")
+    run("raising")
     assert "second line" in (folder / "log.txt").read_text()
 
 
 def test_timeout(folder: Path) -> None:
-    record, _ = run(folder, "slow", timeout_s=1)
+    record, _ = run("slow", timeout_s=1)
     assert record["status"] == "timeout"
     assert record["reason"] == "not finished after 1 s (protocol.timeout_s)"
     assert (folder / "failures" / "slow.jsonl").exists()
@@ -142,33 +162,91 @@ def test_timeout(folder: Path) -> None:
 
 
 def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
-    run(folder, "dawdling")
-    arguments = command("dawdling", kind="train")
-    job = json.loads(arguments[arguments.index("--job") + 1])
-    job["benchmark"] |= tiny.CARRIED
-    job["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
+    run("dawdling")
+    told = job("dawdling", kind="train")
+    told["benchmark"] = tiny.BENCHMARK | tiny.CARRIED
+    told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
+    told["checkpoint"] = "run.npz"
     records = []
     for attempt, timeout_s in enumerate((4, 60)):
-        job |= {"timeout_s": timeout_s, "failed_attempts": attempt}
-        more = ("--job", json.dumps(job), "--checkpoint", "run.npz")
-        records.append(
-            run(folder, "dawdling", "--check", "check-dawdling.json", *more, kind="train")[0]
-        )
+        told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
+        records.append(carry_out(told, "train-dawdling.json")[0])
     assert [record["status"] for record in records] == ["timeout", "ok"]
     (resumed,) = records[1]["resumed_at"]
     assert 0 < resumed < 30 and not (folder / "run.npz").exists()
 
 
+class TestSeveralChecks:
+    """One process that makes checks of one implementation, each with a record of its own."""
+
+    @staticmethod
+    def made(*checks: dict) -> tuple[dict[str, dict], str]:
+        """{name of a check: its record} and what was printed."""
+        for number, check in enumerate(checks):
+            check |= {"path": f"several/{number}.json", "failures": f"several/{number}.jsonl"}
+        shutil.rmtree("several", ignore_errors=True)
+        left, printed = carry_out({"kind": "checking", "checks": list(checks)}, "checked.json")
+        assert left == {"checks": [check["path"] for check in checks]}
+        records = [json.loads(Path(check["path"]).read_text()) for check in checks]
+        for record in records:
+            jsonschema.validate(record, configuration.schema("record"))
+        return records, printed
+
+    def test_each_leaves_its_record(self, folder: Path) -> None:
+        pid = folder / "scripts" / "implementations" / "fake" / "counted.py"
+        pid.write_text(
+            "import os\nfrom implementations.plain.loop import build as right\n"
+            "def build(*a): open('pids', 'a').write('%d\\n' % os.getpid()); return right(*a)\n"
+        )
+        checks = [job("counted", phase=phase) for phase in ("forward", "training")]
+        records, printed = self.made(*checks)
+        assert [record["identity"]["phase"] for record in records] == ["forward", "training"]
+        assert [record["status"] for record in records] == ["ok", "ok"]
+        assert records[0]["gradient_error"] is None and records[1]["gradient_error"] < 1e-4
+        assert [record["parts"] for record in records] == [check["parts"] for check in checks]
+        assert len(set((folder / "pids").read_text().split())) == 1
+        assert printed.count(": ok\n") == 2
+        assert not list(folder.glob("several/*.jsonl"))
+
+    def test_one_that_fails_costs_no_other(self) -> None:
+        records, _ = self.made(job("raising"), job("wrong"), job("right"))
+        assert [record["status"] for record in records] == ["failed", "incorrect", "ok"]
+        kept = [Path(f"several/{number}.jsonl").exists() for number in range(3)]
+        assert kept == [True, True, False]
+
+    def test_one_that_ends_the_process_costs_no_other(self) -> None:
+        """The next one goes on in another."""
+        records, _ = self.made(job("right"), job("killed"), job("left"), job("right"))
+        assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok"]
+        assert "SIGKILL" in records[1]["reason"] and "exit status 3" in records[2]["reason"]
+
+    def test_each_has_its_time(self) -> None:
+        """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
+        slow = [job(style, timeout_s=3) for style in ("pausing", "pausing", "slow", "right")]
+        records, _ = self.made(*slow)
+        assert [record["status"] for record in records] == ["ok", "ok", "timeout", "ok"]
+        assert records[2]["reason"] == "not finished after 3 s (protocol.timeout_s)"
+
+    def test_what_is_decided_upstream_is_not_run(self) -> None:
+        environment = json.loads(Path("lab.json").read_text())
+        environment |= {"status": "failed", "reason": "pip: no such package"}
+        write_json("broken.json", environment)
+        records, _ = self.made(job("right", environment="broken.json"), job("right"))
+        assert [record["status"] for record in records] == ["failed", "ok"]
+        assert records[0]["reason"] == "pip: no such package"
+        assert Path("several/0.jsonl").exists()
+
+
 def test_unsupported_is_no_failure(folder: Path) -> None:
-    record, _ = run(folder, "unsupported")
+    record, _ = run("unsupported")
     assert (record["status"], record["reason"]) == ("unsupported", "this needs a GPU")
     assert not (folder / "failures" / "unsupported.jsonl").exists()
 
 
 def test_right_check_then_samples(folder: Path) -> None:
-    check, _ = run(folder, "right")
+    check, _ = run("right")
     assert (check["status"], check["reason"]) == ("ok", "")
-    record, printed = run(folder, "right", "--check", "check-right.json", kind="time")
+    record, printed = run("right", kind="time")
     assert record["status"] == "ok"
     assert (len(record["warmup"]), len(record["samples"])) == (1, 4)
     assert record["check"]["gradient_error"] == check["gradient_error"]
@@ -183,18 +261,18 @@ def test_right_check_then_samples(folder: Path) -> None:
 
 def test_what_is_wrong_under_the_clock_only_is_incorrect(folder: Path) -> None:
     """A record of it has samples, and a status that no table takes them with."""
-    steps = json.loads(command("caching")[command("caching").index("--job") + 1])
-    steps["check"]["steps"] = 1
-    assert run(folder, "caching", "--job", json.dumps(steps))[0]["status"] == "ok"
-    record, _ = run(folder, "caching", "--check", "check-caching.json", kind="time")
+    told = job("caching")
+    told["check"]["steps"] = 1
+    assert carry_out(told, "check-caching.json")[0]["status"] == "ok"
+    record, _ = run("caching", kind="time")
     assert record["status"] == "incorrect"
     assert record["reason"].startswith("after the last timed batch, ")
     assert len(record["samples"]) == 4
 
 
 def test_a_closed_gate_is_not_passed(folder: Path) -> None:
-    check, _ = run(folder, "wrong")
-    record, _ = run(folder, "wrong", "--check", "check-wrong.json", kind="time")
+    check, _ = run("wrong")
+    record, _ = run("wrong", kind="time")
     assert (record["status"], record["reason"]) == ("incorrect", check["reason"])
     assert "samples" not in record
 
@@ -203,7 +281,7 @@ def test_an_environment_that_is_not_there(folder: Path) -> None:
     environment = json.loads((folder / "lab.json").read_text())
     environment |= {"status": "unsupported", "reason": "no Python ==3.5.* on this machine"}
     write_json("missing.json", environment)
-    record, _ = run(folder, "right", "--environment", "missing.json")
+    record, _ = run("right", environment="missing.json")
     assert (record["status"], record["reason"]) == ("unsupported", environment["reason"])
 
 
@@ -212,7 +290,7 @@ def test_no_worker_outlives_its_supervisor(folder: Path) -> None:
     """Or it would disturb the next clock."""
     marker = folder / "worker.pid"
     marker.unlink(missing_ok=True)
-    supervisor = subprocess.Popen(command("slow", timeout_s=600), cwd=folder)
+    supervisor = subprocess.Popen(command(job("slow", timeout_s=600), "check-slow.json"))
     deadline = time.monotonic() + 60
     while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -230,7 +308,7 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     style = folder / "scripts" / "implementations" / "fake" / "threads.py"
     style.write_text("import os\ndef build(*a): raise ValueError(os.environ['OMP_NUM_THREADS'])\n")
-    assert run(folder, "threads")[0]["reason"] == "ValueError: 1"
+    assert run("threads")[0]["reason"] == "ValueError: 1"
     assert os.environ["OMP_NUM_THREADS"] == "64"
 
 
@@ -246,16 +324,15 @@ def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch
     style.write_text(
         "import os\ndef build(*a): raise ValueError(os.environ['CUDA_VISIBLE_DEVICES'])\n"
     )
-    assert run(folder, "seen", device="gpu")[0]["reason"] == "ValueError: 2"
-    assert run(folder, "seen", device="cpu")[0]["reason"] == "ValueError: -1"
+    assert run("seen", device="gpu")[0]["reason"] == "ValueError: 2"
+    assert run("seen", device="cpu")[0]["reason"] == "ValueError: -1"
     style.with_name("elsewhere.py").write_text(
         "from implementations.plain import loop\n"
         "def build(workload, weights, device, phase):\n"
         "    return loop.build(workload, weights, 'cpu', phase)\n"
     )
-    run(folder, "elsewhere")
-    gate = ("--check", "check-elsewhere.json")
-    record, _ = run(folder, "elsewhere", *gate, kind="time", device="gpu")
+    run("elsewhere")
+    record, _ = run("elsewhere", kind="time", device="gpu")
     assert set(record["gpu"]) == {"before", "after"}
     assert record["gpu"]["after"]["utilisation_percent"] == 97
     assert record["gpu"]["after"]["power_limit_w"] is None

@@ -1,0 +1,96 @@
+"""Which text a run measures on, before anything is fetched."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from plan.corpus import Corpus
+
+TEXTS = {split: f" {split} words \n" for split in ("train", "valid", "test")}
+DIGESTS = {split: hashlib.sha256(text.encode()).hexdigest() for split, text in TEXTS.items()}
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder `texts` has the wanted files."""
+    monkeypatch.chdir(tmp_path)
+    Path("texts").mkdir()
+    for split, text in TEXTS.items():
+        Path(f"texts/ptb.{split}.txt").write_text(text)
+
+
+def corpus(**changes: object) -> Corpus:
+    settled = {"path": "texts", "mirrors": ["https://example.org/{split}"], "sha256": DIGESTS}
+    return Corpus(settled | {"stand_in": False, "stride": 3} | changes)
+
+
+def fetched(corpus: Corpus, digests: dict[str, str]) -> None:
+    Path(corpus.source).parent.mkdir(parents=True)
+    Path(corpus.source).write_text(json.dumps({"sha256": digests}))
+
+
+def test_wanted_files() -> None:
+    corpus().require_files()
+    corpus(path=None).require_files()  # they are yet to be fetched
+
+
+@pytest.mark.parametrize(
+    ("path", "start"),
+    [
+        ("/nonexistent", "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder"),
+        ("texts/ptb.train.txt", "corpus.path: texts/ptb.train.txt/ptb.train.txt does not exist"),
+        ("empty", "corpus.path: empty/ptb.train.txt does not exist"),
+    ],
+)
+def test_no_files(path: str, start: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        corpus(path=path).require_files()
+    message = str(stop.value)
+    assert message.startswith(start) and "\n" not in message
+
+
+def test_a_file_is_missing() -> None:
+    Path("texts/ptb.test.txt").unlink()
+    with pytest.raises(SystemExit, match=r"^corpus\.path: texts/ptb\.test\.txt does not exist"):
+        corpus().require_files()
+
+
+def test_another_text() -> None:
+    Path("texts/ptb.valid.txt").write_text(" valid word")
+    with pytest.raises(SystemExit) as stop:
+        corpus().require_files()
+    message = str(stop.value)
+    assert message.startswith("corpus.path: texts/ptb.valid.txt is not the wanted text: SHA-256 ")
+    assert f"corpus.sha256.valid is {DIGESTS['valid'][:12]}..." in message and "\n" not in message
+
+
+def test_text_of_a_folder_is_known() -> None:
+    """It has been looked at: no file of an earlier run is asked."""
+    named = corpus()
+    fetched(named, dict.fromkeys(TEXTS, "0" * 64))
+    assert named.known and named.text() == DIGESTS
+
+
+def test_text_that_is_yet_to_be_fetched() -> None:
+    """A plan takes it for the wanted one, until it is there and says what it is: the stand-in, perhaps."""
+    either = corpus(path=None, stand_in=True)
+    assert not either.known and either.text() == DIGESTS
+    stand_in = dict.fromkeys(TEXTS, "0" * 64)
+    fetched(either, stand_in)
+    assert either.known and either.text() == stand_in
+
+
+def test_where_the_text_comes_from() -> None:
+    """One folder a text that is wanted; which mirror gave it does not matter."""
+    fetched_from = corpus(path=None)
+    assert corpus(path=None, mirrors=[]).source == fetched_from.source
+    assert corpus(path=None, stride=2).source == fetched_from.source
+    others = {
+        corpus().source,
+        corpus(path="elsewhere").source,
+        corpus(path=None, stand_in=True).source,
+        corpus(path=None, sha256=DIGESTS | {"test": "0" * 64}).source,
+    }
+    assert len(others) == 4 and fetched_from.source not in others

@@ -1,0 +1,216 @@
+"""Jobs: a result is named by what decides it, and by nothing else."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from measurement.record import RETRIED, STATUSES, append_line
+from plan import jobs
+from plan.jobs import (
+    BuildJob,
+    CheckingJob,
+    CheckJob,
+    ConvergenceJob,
+    CorpusJob,
+    EnvironmentJob,
+    Job,
+    TimeJob,
+    TuneJob,
+)
+from plan.matrix import Cell
+
+PARTS = {"benchmark": "aaaa", "sources": "bbbb"}
+CELL = Cell("lm", "pytorch/fused", "pytorch", "forward", "cpu")
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def check(name: str = "lab/lm/style/forward-cpu", **parts: str) -> CheckJob:
+    return CheckJob(name, PARTS | parts)
+
+
+def leave(job: Job, *statuses: str) -> None:
+    """The result of a job, after attempts of these statuses."""
+    for status in statuses:
+        append_line(job.failures, {"status": status})
+    path = Path(job.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"status": (statuses or ("ok",))[-1], "parts": job.parts}))
+
+
+class TestDigest:
+    def test_every_part_counts(self) -> None:
+        digests = {
+            check().digest,
+            check(benchmark="cccc").digest,
+            check(sources="cccc").digest,
+            check(machine="a-2c").digest,
+            CheckJob(check().name, {"benchmark": "aaaa"}).digest,
+            CheckJob(check().name, {"benchmark": "bbbb", "sources": "aaaa"}).digest,
+        }
+        assert len(digests) == 6
+
+    def test_name_and_kind_count(self) -> None:
+        job = check()
+        assert check("lab/lm/style/training-cpu").digest != job.digest
+        assert TimeJob(job.name, job.parts).digest != job.digest
+
+    def test_nothing_else_does(self) -> None:
+        reordered = dict(reversed(PARTS.items()))
+        other = CheckJob(
+            check().name,
+            reordered,
+            needs=(EnvironmentJob("lab", {"fingerprint": "0" * 8}),),
+            order={"timeout_s": 60},
+            threads=8,
+            gpus=1,
+            cell=CELL,
+            document="tiny",
+        )
+        assert list(reordered) != list(PARTS)
+        assert other.digest == check().digest
+
+    def test_it_is_the_same_in_every_process(self) -> None:
+        """Else nothing would be found again. It names files that are on disk."""
+        assert check().digest == "3c4c230336fd"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        (CheckJob, "results/checks/a/b.{}.json"),
+        (TimeJob, "results/records/a/b.{}.json"),
+        (ConvergenceJob, "results/convergence/a/b.{}.json"),
+        (CheckingJob, "results/checked/a/b.{}.json"),
+        (TuneJob, "results/tuning/a/b/tuning.{}.json"),
+        (BuildJob, "results/kernels/a/b.{}/kernel.json"),
+        (CorpusJob, "results/corpus/{}/corpus.json"),
+    ],
+)
+def test_where_a_result_lies(kind: Callable[..., Job], path: str) -> None:
+    job = kind("a/b", PARTS)
+    assert job.path == path.format(job.digest)
+    assert job.failures == f"results/failures/{job.kind}/{job.stem}.jsonl"
+
+
+def test_other_files_of_a_job() -> None:
+    kernel, run = BuildJob("a", PARTS), ConvergenceJob("a", PARTS)
+    assert kernel.library == f"results/kernels/a.{kernel.digest}/kernel.so"
+    assert run.told()["checkpoint"] == f"results/convergence/a.{run.digest}.npz"
+
+
+class TestDone:
+    def test_a_result_that_is_there(self) -> None:
+        job = check()
+        assert not job.done() and jobs.wanted([job]) == [job]
+        leave(job)
+        assert job.done() and jobs.wanted([job]) == []
+        assert not check(sources="cccc").done()
+
+    @pytest.mark.parametrize("status", STATUSES)
+    def test_a_failure_is_tried_again(self, status: str) -> None:
+        job = check()
+        leave(job, status)
+        assert job.done() == (status not in RETRIED)
+
+    def test_success_after_failures(self) -> None:
+        job = check()
+        leave(job, "failed", "timeout")
+        assert not job.done()
+        assert (jobs.failed_attempts(job.failures), jobs.failed_last(job.failures)) == (2, True)
+        leave(job, "ok")
+        assert job.done()
+        assert (jobs.failed_attempts(job.failures), jobs.failed_last(job.failures)) == (2, False)
+        leave(job, "incorrect")
+        assert not job.done()
+        assert jobs.failed_attempts(job.failures) == 3
+
+    def test_a_failed_job_whose_record_was_deleted(self) -> None:
+        job = check()
+        leave(job, "failed", "ok")
+        Path(job.path).unlink()
+        assert not job.done()
+
+    def test_environment_that_was_deleted(self, tmp_path: Path) -> None:
+        """Its record says that it is there, and it is not."""
+        order = {"builder": "venv", "interpreter": "python3", "folder": str(tmp_path / "lab")}
+        job = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=order)
+        assert job.path == "results/environments/lab-00000000.json"
+        leave(job)
+        assert not job.done()
+        (tmp_path / "lab/bin").mkdir(parents=True)
+        (tmp_path / "lab/bin/python").touch()
+        assert job.done()
+
+    @pytest.mark.parametrize("changed", [{"builder": "conda"}, {"interpreter": None}])
+    def test_environment_that_is_not_built_here(self, changed: dict) -> None:
+        order = {"builder": "venv", "interpreter": "python3", "folder": "nowhere"} | changed
+        job = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=order)
+        leave(job)
+        assert job.done()
+
+
+def test_what_a_script_is_told() -> None:
+    environment = EnvironmentJob("lab", {"fingerprint": "0" * 8})
+    corpus = CorpusJob("corpus", {"text": "cccc"})
+    job = CheckJob("a", PARTS, (environment, corpus), {"seed": 3})
+    told = job.told()
+    assert (told["kind"], told["seed"], told["parts"]) == ("check", 3, PARTS)
+    assert (told["failures"], told["failed_attempts"]) == (job.failures, 0)
+    assert told["reads"] == {"environment": environment.path, "corpus": corpus.path}
+    assert json.loads(json.dumps(told)) == told
+    leave(job, "failed")
+    assert job.told() == told | {"failed_attempts": 1}
+    group = CheckingJob("g", {"checks": "dddd"}, checks=(job, check()))
+    assert [each["path"] for each in group.told()["checks"]] == [job.path, check().path]
+    assert job.needed(CorpusJob) is corpus and job.needed(TuneJob) is None
+
+
+class TestNews:
+    def test_never_done(self) -> None:
+        leave(check("lab/lm/style/training-cpu"))
+        assert jobs.news(check()) == "never done before"
+
+    def test_which_part_is_new(self) -> None:
+        leave(check())
+        assert jobs.news(check(sources="cccc")) == "new: sources (bbbb -> cccc)"
+        assert (
+            jobs.news(check(benchmark="dddd", machine="a-2c"))
+            == "new: benchmark (aaaa -> dddd), machine (none -> a-2c)"
+        )
+
+    def test_beside_the_newest_result(self) -> None:
+        for age, sources in ((200, "older"), (100, "newer")):
+            job = check(sources=sources)
+            leave(job)
+            time = Path(job.path).stat().st_mtime - age
+            os.utime(job.path, (time, time))
+        assert jobs.news(check()) == "new: sources (newer -> bbbb)"
+
+    def test_another_attempt(self) -> None:
+        leave(check(sources="cccc"))
+        leave(check(), "failed", "timeout")
+        assert jobs.news(check()) == "attempt 3, as the last one failed"
+
+    def test_results_without_parts(self) -> None:
+        for content in ("{}", "{damaged"):
+            path = Path(check(sources="cccc").path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+            assert jobs.news(check()).startswith("new: benchmark (none -> aaaa), sources")
+
+    def test_of_several_checks(self) -> None:
+        leave(check("a"))
+        group = CheckingJob("g", {}, checks=(check("a", sources="cccc"), check("b")))
+        assert jobs.news(group) == "new: sources (bbbb -> cccc) (2 checks)"
+
+    @pytest.mark.parametrize("kind", [TuneJob, BuildJob, CorpusJob, ConvergenceJob])
+    def test_of_results_in_folders_of_their_own(self, kind: Callable[..., Job]) -> None:
+        leave(kind("a/b", PARTS))
+        assert jobs.news(kind("a/b", PARTS | {"sources": "cccc"})) == "new: sources (bbbb -> cccc)"

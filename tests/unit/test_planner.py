@@ -1,0 +1,424 @@
+"""The plan: which jobs there are, and what makes a job another one."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from plan import environments, matrix, sources
+from plan.jobs import CheckJob, Job, TimeJob
+from plan.planner import CHECKS, Plan
+from tests.conftest import ROOT
+from tests.unit import planned
+
+MEASURED = {"check", "time", "train"}
+KERNELS = {"tuning", "kernel"}
+LANGUAGE_MODELS = ("stacked-lm", "ptb-")
+
+
+@pytest.fixture(autouse=True)
+def in_empty_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned.empty_project(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Job]:
+    """The jobs before any change."""
+    with pytest.MonkeyPatch.context() as patch:
+        planned.empty_project(tmp_path_factory.mktemp("before"), patch)
+        return planned.all_jobs(Plan(planned.config()))
+
+
+def changed(before: dict, plan: Plan) -> set[tuple[str, str]]:
+    """Kinds and names of the jobs that are others now. Those that only one plan has do not count."""
+    after = planned.all_jobs(plan)
+    assert before.keys() & after.keys()
+    return {key for key in before.keys() & after.keys() if before[key].digest != after[key].digest}
+
+
+def with_kernels(before: dict, variant: str = "") -> set[tuple[str, str]]:
+    """Kernels, of a variant, and the jobs that run them."""
+    return {
+        key
+        for key, job in before.items()
+        if variant in job.name and (key[0] == "kernel" or "kernel" in job.told()["reads"])
+    }
+
+
+def reads_text(kind: str, name: str) -> bool:
+    return kind in MEASURED and name.split("/")[1].startswith(LANGUAGE_MODELS)
+
+
+def kinds(keys: set[tuple[str, str]]) -> set[str]:
+    return {kind for kind, _ in keys}
+
+
+def test_every_kind_is_planned(before: dict) -> None:
+    assert kinds(before.keys()) == MEASURED | KERNELS | {"environment", "corpus"}
+    paths = [job.path for job in before.values()]
+    assert len(paths) == len(set(paths))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"protocol": {"timeout_s": 7}},
+        {"protocol": {"processes": 5}},
+        {"protocol": {"target_interval": 0.01, "most_processes": 30}},
+        {"preliminary": True},
+        {"corpus": {"mirrors": []}},
+        {"corpus": {"stand_in": True}},
+        {"documents": ["cudnn-lstm-ptb", "stacked-lm"]},
+        {"also_report": ["elsewhere"]},
+        {"environment_folder": "elsewhere"},
+        {"interpreters": {"unheard-of": sys.executable}},
+        # What stands for the same.
+        {"overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}}},
+    ],
+    ids=str,
+)
+def test_what_changes_no_job(before: dict, change: dict) -> None:
+    """However many processes there are, on what else, and when they are given up: each is the same one."""
+    assert changed(before, Plan(planned.config(**change))) == set()
+
+
+def test_cores_of_the_run_change_no_job(before: dict) -> None:
+    assert changed(before, Plan(planned.config(), cores=12)) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"protocol": {"timed_batches": 7}}, {"time"}),
+        ({"protocol": {"warmup_batches": 7}}, {"time"}),
+        ({"protocol": {"least_s": 7}}, {"time"}),
+        ({"protocol": {"most_s": 7}}, {"time"}),
+        ({"protocol": {"least_batches": 7}}, {"time"}),
+        ({"protocol": {"seed": 7}}, MEASURED),
+        ({"protocol": {"threads": 1}}, MEASURED | KERNELS),
+        ({"check": {"tolerance": 1e-3}}, MEASURED),
+        ({"check": {"steps": 7}}, MEASURED),
+        ({"training": {"batches": 7}}, {"train"}),
+        ({"machine": "there"}, MEASURED | KERNELS),
+    ],
+    ids=str,
+)
+def test_settings_that_change_all_jobs_of_a_kind(
+    before: dict, change: dict, expected: set[str]
+) -> None:
+    found = {key for key in changed(before, Plan(planned.config(**change))) if key[0] != "tuning"}
+    assert found == {key for key in before if key[0] in expected - {"tuning"}}
+
+
+def test_threads_and_machine_change_what_is_tuned(before: dict) -> None:
+    """Its name tells."""
+    tuned = {name for kind, name in before if kind == "tuning"}
+    for change in ({"machine": "there"}, {"protocol": {"threads": 1}}):
+        after = planned.all_jobs(Plan(planned.config(**change)))
+        assert tuned and not tuned & {name for kind, name in after if kind == "tuning"}
+
+
+def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
+    plan = Plan(planned.config(kernels={"trials": {"template-tuned": 21}}))
+    found = changed(before, plan)
+    tuned = {key for key in before if key[0] == "tuning" and "/template-tuned/" in key[1]}
+    assert found == with_kernels(before, "template-tuned") | tuned
+
+
+def test_build_limit_changes_kernels_and_their_cells(before: dict) -> None:
+    found = changed(before, Plan(planned.config(kernels={"build_limit_s": 7})))
+    assert found == with_kernels(before)
+    assert {"kernel", "check", "time"} <= kinds(found)
+
+
+@pytest.mark.parametrize("change", [{"sha256": {"valid": "0" * 64}}, {"stride": 2}], ids=str)
+def test_text_changes_language_models(before: dict, change: dict) -> None:
+    found = changed(before, Plan(planned.config(corpus=change)))
+    assert found == {key for key in before if reads_text(*key)} | {("corpus", "corpus")}
+    assert any(not reads_text(*key) and key[0] in MEASURED for key in before)
+
+
+def test_document_of_its_own_protocol(before: dict) -> None:
+    plan = Plan(planned.config(overrides={"tvm-lstm": {"protocol": {"timed_batches": 7}}}))
+    timed = {key for key, job in before.items() if isinstance(job, TimeJob)}
+    assert changed(before, plan) == {key for key in timed if before[key].document == "tvm-lstm"}
+
+
+def test_benchmark_changes_its_cells(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Plan(planned.config())
+    plan.benchmarks["cell-512"] = plan.benchmarks["cell-512"] | {"batch": 2}
+    found = changed(before, plan) - {key for key in before if key[0] == "tuning"}
+    assert found == {key for key in before if "/cell-512/" in key[1] and key[0] != "tuning"}
+
+
+def test_workers_change_their_implementation(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = matrix.workers
+    monkeypatch.setattr(matrix, "workers", lambda name: workers(name) + (name == "pytorch/fused"))
+    found = changed(before, Plan(planned.config()))
+    assert kinds(found) == MEASURED
+    assert found == {key for key in before if key[0] in MEASURED and "/pytorch/fused/" in key[1]}
+
+
+def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = environments.here
+
+    def bumped(name: str, config: dict, conda: bool) -> dict:
+        return here(name, config, conda) | ({"fingerprint": "f" * 8} if name == "tvm" else {})
+
+    monkeypatch.setattr(environments, "here", bumped)
+    found = changed(before, Plan(planned.config()))
+    assert found == {
+        key for key in before if key == ("environment", "tvm") or key[1].startswith("tvm/")
+    }
+    assert kinds(found) == {"environment", "tuning", "kernel", "check", "time"}
+
+
+def test_conda_is_another_environment(before: dict) -> None:
+    config = planned.config()
+    del config["interpreters"]["pytorch"]
+    found = changed(before, Plan(config, conda=True))
+    assert found == {
+        key for key in before if key == ("environment", "pytorch") or key[1].startswith("pytorch/")
+    }
+
+
+def test_source_changes_its_implementation(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = sources.digest
+
+    def edited(*entries: str) -> str:
+        style = "scripts/implementations/pytorch/gemm.py"
+        return "f" * 8 if style in sources.files(*entries) else digest(*entries)
+
+    monkeypatch.setattr(sources, "digest", edited)
+    found = changed(before, Plan(planned.config()))
+    assert found == {key for key in before if key[0] in MEASURED and "/pytorch/gemm/" in key[1]}
+    assert found
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("scripts/measurement/timing.py", MEASURED),  # the worker checks, times and trains
+        ("scripts/tune_kernel.py", KERNELS | {"check", "time"}),
+        ("scripts/build_kernel.py", {"kernel", "check", "time"}),
+        ("scripts/list_records.py", set()),
+        ("scripts/plan/planner.py", set()),
+        ("scripts/reporting/estimates.py", set()),
+    ],
+)
+def test_source_of_the_harness(
+    before: dict, monkeypatch: pytest.MonkeyPatch, file: str, expected: set[str]
+) -> None:
+    digest = sources.digest
+    monkeypatch.setattr(
+        sources,
+        "digest",
+        lambda *entries: "f" * 8 if file in sources.files(*entries) else digest(*entries),
+    )
+    assert kinds(changed(before, Plan(planned.config()))) == expected
+
+
+def test_a_job_carries_its_document_and_settings(before: dict) -> None:
+    order = before["time", "pytorch/cell-512/pytorch/fused/forward-cpu-2"].told()
+    assert order["identity"]["process"] == 2
+    assert (order["seed"], order["workers"], order["threads"]) == (0, 1, 2)
+    assert order["protocol"].keys() == {
+        *("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches"),
+    }
+    assert order["benchmark"] == matrix.document("tvm-lstm")["benchmarks"]["cell-512"]
+    assert set(order["reads"]) == {"environment", "check"}
+    kernel = before["time", "tvm/cell-512/tvm/template-tuned/forward-cpu-1"].told()
+    assert set(kernel["reads"]) == {"environment", "kernel", "check"}
+    run = before["train", "pytorch/ptb-small/pytorch/fused/training-cpu"].told()
+    assert set(run["reads"]) == {"environment", "corpus", "check"}
+    assert run["checkpoint"].endswith(".npz")
+
+
+class TestProcesses:
+    def test_as_many_as_the_protocol_says(self) -> None:
+        timings = Plan(planned.config(protocol={"processes": 2})).timings("stacked-lm")
+        assert set(Counter(job.cell for job in timings).values()) == {2}
+        numbers = [int(job.name.rpartition("-")[2]) for job in timings]
+        assert numbers == sorted(numbers)  # the first processes of all cells first
+
+    def test_preliminary_is_one(self) -> None:
+        config = planned.config(preliminary=True, protocol={"processes": 3})
+        plan = Plan(config)
+        assert {job.name.rpartition("-")[2] for job in plan.timings("stacked-lm")} == {"1"}
+        assert not plan.adapts("stacked-lm")
+        full = Plan(config | {"preliminary": False})
+        assert full.adapts("stacked-lm")
+        first = [job.path for job in full.timings("stacked-lm")][: len(full.cells("stacked-lm"))]
+        assert [job.path for job in plan.timings("stacked-lm")] == first
+
+    def test_further_ones_of_a_noisy_cell(self) -> None:
+        plan = Plan(planned.config(protocol={"processes": 3}))
+        noisy = plan.cells("stacked-lm")[0]
+        timings = plan.timings("stacked-lm", {noisy.name: 5})
+        counts = Counter(job.cell for job in timings)
+        assert counts.pop(noisy) == 5 and set(counts.values()) == {3}
+
+    @pytest.mark.parametrize(
+        ("protocol", "expected"),
+        [
+            ({"processes": 3, "target_interval": 0.1}, True),
+            ({"processes": 2, "target_interval": 0.1}, False),
+            ({"processes": 3, "target_interval": None}, False),
+        ],
+        ids=str,
+    )
+    def test_adapting_needs_an_interval(self, protocol: dict, expected: bool) -> None:
+        assert Plan(planned.config(protocol=protocol)).adapts("stacked-lm") == expected
+
+
+def test_quick_and_published_share_what_is_the_same() -> None:
+    quick = yaml.safe_load((ROOT / "config/quick.yaml").read_text())
+    published = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    fixed = {key: planned.config()[key] for key in ("devices", "machine", "interpreters")}
+    plans = [
+        planned.all_jobs(Plan(planned.merged(planned.merged(published, over), fixed)))
+        for over in (quick, {})
+    ]
+    one, other = ({job.path: job for job in jobs.values()} for jobs in plans)
+    shared = {one[path].kind for path in one.keys() & other.keys()}
+    assert {"environment", "corpus", "check"} <= shared
+    checks = {path for path, job in one.items() if job.kind == "check"}
+    checks -= {path for path in checks if "kernel" in one[path].told()["reads"]}  # fewer trials
+    assert checks <= other.keys()  # who has run the quick protocol has these already
+    timed = {path for path, job in one.items() if job.kind == "time"}
+    assert timed - other.keys()
+
+
+class TestChecking:
+    """Which checks are made by one process."""
+
+    @staticmethod
+    def planned(**changes: object) -> tuple[list[TimeJob], list]:
+        plan = Plan(planned.config(**changes))
+        timings = [job for name in plan.config["documents"] for job in plan.timings(name)]
+        return timings, list(plan.checkings(timings))
+
+    def test_each_check_once(self) -> None:
+        timings, groups = self.planned()
+        asked = {job.needed(CheckJob).digest for job in timings}
+        made = [check.digest for group in groups for check in group.checks]
+        assert len(made) == len(set(made)) and set(made) == asked
+
+    def test_of_one_implementation_document_and_departure(self) -> None:
+        _, groups = self.planned(devices=["cpu", "gpu"])
+        departures = set()
+        for group in groups:
+            cells = [check.cell for check in group.checks]
+            assert len({(c.implementation, c.environment, c.device) for c in cells}) == 1
+            assert len({check.document for check in group.checks}) == 1
+            benchmarks = matrix.document(group.checks[0].document)["benchmarks"]
+            (departure,) = {benchmarks[cell.benchmark].get("departure") for cell in cells}
+            departures.add(departure)
+            assert len({check.order["threads"] for check in group.checks}) == 1
+        assert {None, "denormals"} < departures
+
+    def test_all_of_them_together_but_not_too_many(self) -> None:
+        _, groups = self.planned()
+        sizes: dict[str, list[int]] = {}
+        for group in groups:
+            sizes.setdefault(group.name, []).append(len(group.checks))
+        assert max(max(each) for each in sizes.values()) == CHECKS
+        for each in sizes.values():
+            assert all(size == CHECKS for size in sorted(each, reverse=True)[:-1])
+        lm = "pytorch/pytorch/fused/stacked-lm-protocol-cpu"
+        (together,) = sizes[lm]
+        assert together >= 2  # both phases
+
+    def test_what_they_take_and_need(self) -> None:
+        _, groups = self.planned(devices=["cpu", "gpu"])
+        group = next(g for g in groups if g.name == "tvm/tvm/template-tuned/tvm-lstm-protocol-cpu")
+        assert {job.kind for job in group.needs} == {"environment", "kernel"}
+        assert {job.path for job in group.needs} == {
+            need.path for check in group.checks for need in check.needs
+        }
+        assert group.gpus == 0
+        assert {g.gpus for g in groups if g.name.endswith("-gpu")} >= {1}
+
+    def test_done_ones_are_left_out(self) -> None:
+        timings, groups = self.planned()
+        group = max(groups, key=lambda each: len(each.checks))
+        first, *others = group.checks
+        Path(first.path).parent.mkdir(parents=True)
+        Path(first.path).write_text("{}")
+        plan = Plan(planned.config())
+        again = list(plan.checkings(timings))
+        made = {check.digest for each in again for check in each.checks}
+        assert first.digest not in made
+        assert {check.digest for check in others} <= made
+        assert len({each.digest for each in again} - {each.digest for each in groups}) > 0
+
+
+HOOK = """
+import sys
+from importlib import metadata
+from packaging.requirements import Requirement
+
+def needed(name, found):
+    name = name.lower().replace("_", "-")
+    if name in found:
+        return
+    try:
+        requires = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        return  # of another platform
+    found.add(name)
+    for line in requires:
+        requirement = Requirement(line)
+        if not requirement.marker or requirement.marker.evaluate({"extra": ""}):
+            needed(requirement.name, found)
+
+allowed = set()
+needed("snakemake", allowed)
+ours = {
+    module
+    for module, names in metadata.packages_distributions().items()
+    if any(name.lower().replace("_", "-") in allowed for name in names)
+}
+installed = set(metadata.packages_distributions())
+
+class Refused:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top in installed - ours and top not in sys.stdlib_module_names:
+            raise ImportError(f"Snakemake does not bring {name}")
+
+assert {"numpy", "pandas", "pytest"} <= installed - ours, "this would refuse nothing"
+sys.meta_path.insert(0, Refused())
+"""
+PLANNING = """
+import json, sys
+sys.path.insert(0, "scripts")
+from plan import configuration, corpus, environments, jobs, matrix, planner, register, sources
+import build_environment, list_records
+
+settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})
+plan = planner.Plan(settings)
+found = register.Register(plan)
+for name in settings["documents"]:
+    records = found.wanted(name, {})
+    manifest = list_records.manifest(plan, name, {})
+    assert len(manifest["cells"]) > 10 and records
+    found.summary(name)
+try:
+    import numpy
+except ImportError:
+    print("planned")
+"""
+
+
+def test_planning_needs_nothing_but_snakemake() -> None:
+    """`pip install snakemake`, and the README's command plans."""
+    interpreters = json.dumps(planned.config()["interpreters"])
+    done = subprocess.run(
+        [sys.executable, "-c", HOOK + PLANNING, interpreters], capture_output=True, text=True
+    )
+    assert done.stdout == "planned\n", done.stderr[-2000:]

@@ -1,0 +1,167 @@
+"""The register: what rules ask for is what is missing."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from measurement.record import append_line
+from plan.jobs import CheckJob, EnvironmentJob, Job, TimeJob
+from plan.planner import Plan
+from plan.register import Register
+from tests.unit import planned
+
+LM, LAYERS = "stacked-lm", "tvm-lstm"
+
+
+@pytest.fixture(autouse=True)
+def in_empty_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned.empty_project(tmp_path, monkeypatch)
+
+
+def plan(**changes: object) -> Plan:
+    selected = {
+        LM: {"benchmarks": [LM], "implementations": ["pytorch/* in pytorch"]},
+        LAYERS: {"benchmarks": ["cell-512"], "implementations": ["tvm/template-tuned"]},
+    }
+    return Plan(planned.config(documents=[LM, LAYERS], overrides=selected, **changes))
+
+
+def leave(job: Job, status: str = "ok") -> None:
+    """The result of a job."""
+    if status != "ok":
+        append_line(job.failures, {"status": status})
+    path = Path(job.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"status": status, "parts": job.parts}))
+
+
+def everything(job: Job) -> Iterator[Job]:
+    for need in job.needs:
+        yield from everything(need)
+    yield job
+
+
+def test_all_is_wanted_at_first() -> None:
+    asked = plan()
+    register = Register(asked)
+    paths = register.wanted(LM)
+    assert paths == [job.path for job in asked.timings(LM)] and len(paths) > 10
+    for job in asked.timings(LM):
+        for each in everything(job):
+            assert register[each.digest].path == each.path
+
+
+def test_what_is_done_is_in_no_ones_inputs() -> None:
+    asked = plan()
+    register = Register(asked)
+    first, second, *_ = asked.timings(LM)
+    waiting = [first.needed(EnvironmentJob).path]
+    corpus = next(need for need in first.needs if need.kind == "corpus")
+    register.wanted(LM)
+    group = next(
+        job
+        for job in register._jobs.values()
+        if job.kind == "checking" and first.needed(CheckJob) in job.checks
+    )
+    assert sorted(register.awaited(first)) == sorted([*waiting, corpus.path, group.path])
+    assert sorted(register.awaited(group)) == sorted([*waiting, corpus.path])
+
+    leave(first.needed(EnvironmentJob))
+    leave(corpus)
+    assert register.awaited(first) == [group.path]
+    assert register.awaited(group) == []
+    leave(first.needed(CheckJob))
+    assert register.awaited(first) == []
+    leave(first)
+    assert first.path not in Register(plan()).wanted(LM)
+    assert second.path in Register(plan()).wanted(LM)
+
+
+def test_what_failed_is_wanted_again() -> None:
+    for job in (asked := plan()).timings(LM):
+        for each in everything(job):
+            leave(each)
+    assert Register(plan()).wanted(LM) == []
+    failed = asked.timings(LM)[3]
+    leave(failed, "failed")
+    assert Register(plan()).wanted(LM) == [failed.path]
+    leave(failed.needed(CheckJob), "incorrect")
+    register = Register(plan())
+    assert register.wanted(LM) == [failed.path]
+    (checked,) = register.awaited(failed)
+    assert checked.startswith("results/checked/")
+
+
+def test_a_kernel_is_two_files() -> None:
+    register = Register(plan())
+    register.wanted(LAYERS)
+    job = plan().timings(LAYERS)[0]
+    kernel = next(need for need in job.needs if need.kind == "kernel")
+    assert {kernel.path, kernel.library} < set(register.awaited(job))
+    tuning = next(need for need in kernel.needs if need.kind == "tuning")
+    assert set(register.awaited(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
+
+
+def test_checks_of_cells_that_are_wanted_later() -> None:
+    """A noisy cell's further processes find the check that its first ones had."""
+    register = Register(asked := plan())
+    register.wanted(LM)
+    noisy = asked.cells(LM)[0]
+    before = {job.path for job in register._jobs.values() if job.kind == "checking"}
+    more = register.wanted(LM, {noisy.name: 4})
+    assert sum(noisy.name in path for path in more) == 4
+    assert {job.path for job in register._jobs.values() if job.kind == "checking"} == before
+
+
+def test_training_runs_are_wanted_with_the_counts() -> None:
+    register = Register(Plan(planned.config(documents=["cudnn-lstm-ptb"])))
+    first = register.wanted("cudnn-lstm-ptb")
+    both = register.wanted("cudnn-lstm-ptb", {})
+    assert not any("/convergence/" in path for path in first)
+    assert {path.split("/")[1] for path in set(both) - set(first)} == {"convergence"}
+
+
+class TestElsewhere:
+    """A node of a cluster asks for a job of which it knows the digest only."""
+
+    def test_every_kind(self) -> None:
+        register = Register(asked := plan())
+        register.wanted(LM, {})
+        for digest, job in register._jobs.items():
+            assert Register(asked)[digest].path == job.path
+
+    def test_a_further_process_of_a_noisy_cell(self) -> None:
+        config = planned.config(documents=[LM])["protocol"] | {"processes": 3, "most_processes": 5}
+        asked = plan(protocol=config)
+        noisy = asked.cells(LM)[0]
+        register = Register(asked)
+        register.wanted(LM, {noisy.name: 5})
+        job = asked.timing(noisy, 5)
+        assert Register(plan(protocol=config))[job.digest].path == job.path
+
+    def test_unknown_digest(self) -> None:
+        with pytest.raises(SystemExit) as stop:
+            Register(plan())["0" * 12]
+        message = str(stop.value)
+        assert message.startswith(f"No job has the digest {'0' * 12}: a source, a setting or the")
+        assert message.endswith("nothing is lost.") and "\n" not in message
+
+
+def test_summary_tells_one_request_from_another() -> None:
+    before = Register(plan()).summary(LM)
+    assert Register(plan()).summary(LM) == before != Register(plan()).summary(LAYERS)
+    assert Register(plan(protocol={"timed_batches": 7})).summary(LM) != before
+    assert Register(plan(machine="there")).summary(LM) != before
+    for job in plan().timings(LM):
+        leave(job)
+    assert Register(plan()).summary(LM) == before  # there or not
+
+
+def test_environment_of_a_job() -> None:
+    register = Register(asked := plan())
+    register.wanted(LAYERS)
+    for job in register._jobs.values():
+        if isinstance(job, TimeJob):
+            assert register.environment(job) is asked.environment("tvm")

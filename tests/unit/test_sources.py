@@ -1,0 +1,233 @@
+"""Which files decide what a job computes, and what of their text does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from plan import matrix, sources
+
+CODE = '''\
+"""About the module."""
+import math
+
+
+@decorated  # why
+class Cell(Base):
+    """About the class,
+
+    at length.
+    """
+
+    SIZE = 4
+
+    @property
+    def area(self):
+        """About the method."""
+        text = """no docstring"""
+        if text:
+            return math.prod([self.SIZE, 2])
+
+    def nothing(self):
+        """A body of a docstring alone."""
+
+
+def outer(a, b):
+    def inner():
+        """About a function in a function."""
+        return a
+
+    return inner() + b
+'''
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder scripts/ in an empty project."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scripts").mkdir()
+    forget()
+    yield Path("scripts")
+    forget()
+
+
+def forget() -> None:
+    """What was read of files that a test has changed since."""
+    for each in (sources.digest, sources.files, sources._file_digest, sources._imports):
+        each.cache_clear()
+
+
+def write(scripts: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = scripts / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    forget()
+
+
+def test_files_are_what_is_imported_transitively(scripts: Path) -> None:
+    write(
+        scripts,
+        {
+            "main.py": "import os\nfrom tools import first\nimport tools.second\nimport numpy",
+            "tools/first.py": "def f():\n    from tools import third",
+            "tools/second.py": "import main",
+            "tools/third.py": "",
+            "tools/unused.py": "",
+        },
+    )
+    assert sources.files("scripts/main.py") == [
+        "scripts/main.py",
+        "scripts/tools/first.py",
+        "scripts/tools/second.py",
+        "scripts/tools/third.py",
+    ]
+
+
+def test_files_follow_relative_imports(scripts: Path) -> None:
+    write(
+        scripts,
+        {
+            "a/b/style.py": "from .model import Model\nfrom . import helper\nfrom ..common import x",
+            "a/b/model.py": "from a.contract import Runner",
+            "a/b/helper.py": "",
+            "a/b/other.py": "",
+            "a/common.py": "",
+            "a/contract.py": "",
+        },
+    )
+    found = {path.removeprefix("scripts/a/") for path in sources.files("scripts/a/b/style.py")}
+    assert found == {"b/style.py", "b/model.py", "b/helper.py", "common.py", "contract.py"}
+
+
+def test_packages_run_their_init(scripts: Path) -> None:
+    """`import a.b` runs a/__init__.py and what that imports."""
+    write(
+        scripts,
+        {
+            "main.py": "from a.b import c",
+            "a/__init__.py": "import helper",
+            "a/b.py": "",
+            "helper.py": "",
+        },
+    )
+    assert sources.files("scripts/main.py") == [
+        "scripts/a/__init__.py",
+        "scripts/a/b.py",
+        "scripts/helper.py",
+        "scripts/main.py",
+    ]
+
+
+def test_missing_file(scripts: Path) -> None:
+    with pytest.raises(
+        SystemExit, match=r"^scripts/none\.py does not exist; config/implementations"
+    ):
+        sources.files("scripts/none.py")
+
+
+def test_an_implementation_knows_no_other() -> None:
+    """Editing one style must leave the others' cells alone, unless they share code on purpose."""
+    found = sources.files(matrix.implementation_file("pytorch/fine-grained"))
+    assert "scripts/implementations/pytorch/fine_grained.py" in found
+    assert "scripts/implementations/pytorch/model.py" in found
+    assert "scripts/implementations/contract.py" in found
+    assert "scripts/implementations/pytorch/cell.py" not in found
+    assert not any("tensorflow" in path or "reporting" in path for path in found)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""About the module."""\n', ""),
+        ('"""About the module."""', "'''Other words about it.'''"),
+        ('"""About the module."""\n', '"""About the module."""\n"""And more."""\n'),
+        ("About the class,\n\n    at length.\n", "About the class.\n"),
+        ("  # why", ""),
+        ("SIZE = 4\n", "SIZE = 4  # gates\n    # of them\n"),
+        ("SIZE = 4\n", 'SIZE = 4\n    """Gates."""\n'),
+        ('"""About the method."""\n', '"""Otherwise."""\n\n\n'),
+        ('        """About the method."""\n', ""),
+        ("A body of a docstring alone.", "Nothing."),
+        ("About a function in a function.", "Inside."),
+        ("[self.SIZE, 2]", "[\n                self.SIZE, 2  # both\n            ]"),
+        ("[self.SIZE, 2]", "[self.SIZE,2]"),
+        ("import math\n\n\n", "import math\n"),
+        ("    return inner() + b\n", "    return inner() + b"),
+        ("    return inner() + b\n", "    return inner() + b\n\n# the end\n"),
+        (
+            "    def inner():\n        "
+            + '"""About a function in a function."""\n        return a',
+            "    def inner():\n            return a",
+        ),
+    ],
+)
+def test_what_changes_nothing(old: str, new: str) -> None:
+    assert old in CODE
+    assert sources.meaning(CODE.replace(old, new)) == sources.meaning(CODE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SIZE = 4", "SIZE = 5"),
+        ("import math\n", "import math\nimport os\n"),
+        ("@decorated", "@otherwise"),
+        ("@decorated  # why\n", ""),
+        ("    @property\n", ""),
+        ("class Cell(Base)", "class Cell"),
+        ('text = """no docstring"""', 'text = """another"""'),
+        ('text = """no docstring"""', 'text = """no  docstring"""'),
+        ("def nothing", "async def nothing"),
+        ("return a\n", "return b\n"),
+        ("        return a\n\n    return", "        return a\n        return"),  # its own block now
+        (
+            '    def nothing(self):\n        """A body of a docstring alone."""\n',
+            "",
+        ),
+        ('"""A body of a docstring alone."""', "pass"),
+        ('"""A body of a docstring alone."""', "return 1"),
+        ("[self.SIZE, 2]", "[self.SIZE, 2][0]"),
+        ("[self.SIZE, 2]", "['self.SIZE', 2]"),
+        ("            return math", "            math"),
+    ],
+)
+def test_any_other_token_counts(old: str, new: str) -> None:
+    assert old in CODE
+    assert sources.meaning(CODE.replace(old, new)) != sources.meaning(CODE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = 'a'\n", "x = 'b'\n"),
+        ("f('a')\n", "f('b')\n"),
+        ("f(\n    'a'\n)\n", "f(\n    'b'\n)\n"),  # alone in its line, and no docstring
+        ("x = [\n    'a',\n]\n", "x = [\n    'b',\n]\n"),
+        ("return_ = (\n    'a'\n    'b'\n)\n", "return_ = (\n    'a'\n    'c'\n)\n"),
+        ("{'a': 1}\n", "{'b': 1}\n"),
+        ("ab\n", "a b\n"),
+        ("if a:\n    b\nc\n", "if a:\n    b\n    c\n"),
+    ],
+)
+def test_strings_and_blocks_that_are_told_apart(one: str, other: str) -> None:
+    assert sources.meaning(one) != sources.meaning(other)
+
+
+def test_digest(scripts: Path) -> None:
+    """Of all files that count, by their names and by what stands in them."""
+    files = {"main.py": "import tool\n", "tool.py": "SIZE = 1\n", "other.py": "SIZE = 1\n"}
+
+    def digest(**changed: str) -> str:
+        write(scripts, files | {f"{name}.py": text for name, text in changed.items()})
+        return sources.digest("scripts/main.py")
+
+    before = digest()
+    assert len(before) == 8 and set(before) <= set("0123456789abcdef")
+    assert digest(tool='"""About."""\n\nSIZE = 1  # one\n') == before
+    assert digest(other="SIZE = 2\n") == before
+    assert digest(tool="SIZE = 2\n") != before
+    assert digest(main="import tool\nimport other\n") != before
+    assert digest(main="import other\n") != before
+    assert digest() == before
+    assert sources.digest("scripts/main.py", "scripts/other.py") != before
