@@ -1,9 +1,11 @@
 """Whether published numbers agree with each other, within what their rounding allows."""
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
+import matrix
 from reporting import published
 
 BATCHES = 50  # timed in documents 000 and 001
@@ -13,6 +15,11 @@ PLAIN = 0.01  # a deviation above this is no slip of rounding
 Interval = tuple[float, float]
 # One of the printed numbers: a row of published.numbers, with its columns as attributes.
 Cell = dict[str, object]
+
+
+def files_of(document: str) -> list[str]:
+    """The published files of a document, and of its earlier states."""
+    return matrix.published_files(f"{document}*")
 
 
 def _gap(one: Interval, other: Interval) -> float:
@@ -38,6 +45,7 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
         "plain": deviation > PLAIN,
         "because": because,
         "also": [],
+        "corrects": True,
     }
 
 
@@ -47,9 +55,10 @@ def _compared(number, expected: Interval, consistent: float, because: str) -> It
         yield _contradiction(number, consistent, deviation, because)
 
 
-def timings(cell: Cell) -> Iterator[dict]:
+def timings(cell: Cell, copied: Mapping[str, list[str]]) -> Iterator[dict]:
     """Documents 000 and 001: elapsed time = 50 x wall time, sequences per second = 128 / wall time. Of the three
-    numbers, the one that differs from the two others."""
+    numbers, the one that differs from the two others; but two whose digits both stand elsewhere (`copied`: where, by
+    quantity) are one witness, and not of this row: they do not outvote a third."""
     if not {"wall_s", "elapsed_s", "sequences_per_s"} <= cell.keys():
         return
     elapsed, rate = _interval(cell["elapsed_s"]), _interval(cell["sequences_per_s"])
@@ -63,16 +72,22 @@ def timings(cell: Cell) -> Iterator[dict]:
         for name in walls
     }
     odd = max(gaps, key=lambda name: min(gaps[name]))
-    if not (deviation := max(gaps[odd])):
+    if not max(gaps[odd]):
         return
-    wall = sum(sum(walls[name]) / 2 for name in walls if name != odd) / 2
-    printed = {"wall_s": wall, "elapsed_s": wall * BATCHES, "sequences_per_s": BATCH / wall}
+    others = [name for name in walls if name != odd]
+    wrong = others if all(copied.get(name) for name in others) else [odd]
+    right = [name for name in walls if name not in wrong]
+    wall = sum(sum(walls[name]) / 2 for name in right) / len(right)
+    consistent = {"wall_s": wall, "elapsed_s": wall * BATCHES, "sequences_per_s": BATCH / wall}
     because = {
         "wall_s": f"elapsed time / {BATCHES}, {BATCH} / sequences per second",
         "elapsed_s": f"{BATCHES} x wall time",
         "sequences_per_s": f"{BATCH} / wall time",
     }
-    yield _contradiction(cell[odd], printed[odd], deviation, because[odd])
+    for name in wrong:
+        deviation = max(_gap(walls[name], walls[other]) for other in right)
+        why = because[name] + ("; both others are copies" if len(wrong) > 1 else "")
+        yield _contradiction(cell[name], consistent[name], deviation, why)
 
 
 def summaries(cell: Cell) -> Iterator[dict]:
@@ -105,6 +120,46 @@ def parameters(shape: dict[str, float], biases: int) -> int:
     return lstm + directions * hidden * int(shape["outputs"])
 
 
+def explained(shape: dict[str, float], printed) -> str:
+    """What model has as many weights as are printed, its digits cut or rounded: an LSTM or a GRU, with one bias a gate or
+    two, whose dense layer takes one direction's outputs or two; empty where none has."""
+    unit = printed.high - printed.low
+    for name, gates in (("an LSTM", 4), ("a GRU", 3)):
+        for biases, widths in itertools.product((1, 2), (1, 2)):
+            width = widths * int(shape["directions"]) * int(shape["hidden"])
+            dense = width * int(shape["outputs"])
+            layers = parameters({**shape, "outputs": 0}, biases) * gates // 4
+            if printed.value <= layers + dense < printed.value + unit:
+                if (gates, widths) == (4, 1):
+                    return "the shape's own, its digits cut"
+                many = "a bias" if biases == 1 else "two biases"
+                return f"that of {name} with {many} a gate, whose last layer takes {width} inputs"
+    return ""
+
+
+def orders(numbers: pd.DataFrame) -> Iterator[dict]:
+    """Document 002: a layer or stack that is smaller in some sizes and larger in none takes no more time. Which of the
+    two numbers is wrong it does not tell."""
+    walls = numbers[(numbers["quantity"] == "wall_s") & (numbers["document"] == "002")]
+    shapes = matrix.document("tvm-lstm")["benchmarks"]
+    sizes = ("batch", "length", "hidden", "layers")
+    known = [row for row in walls.itertuples() if row.benchmark in shapes]
+    for small in known:
+        larger = [
+            row
+            for row in known
+            if (row.implementation, row.device) == (small.implementation, small.device)
+            and row.benchmark != small.benchmark
+            and all(shapes[row.benchmark][size] >= shapes[small.benchmark][size] for size in sizes)
+            and row.high < small.low
+        ]
+        if larger:
+            fast = min(larger, key=lambda row: row.value)
+            because = f"no more than {fast.benchmark}, a larger problem: {fast.printed} s (line {fast.line})"
+            deviation = _gap(_interval(small), _interval(fast))
+            yield _contradiction(small, fast.value, deviation, because) | {"corrects": False}
+
+
 def parameter_counts(benchmark: Cell) -> Iterator[dict]:
     """Document 003: a model's weights follow from its shape, with one bias a gate or two."""
     if not {"parameters", "layers", "directions", "hidden", "features"} <= benchmark.keys():
@@ -115,6 +170,8 @@ def parameter_counts(benchmark: Cell) -> Iterator[dict]:
     nearest = min((one, two), key=lambda count: abs(count - printed.value))
     if not any(printed.low <= count <= printed.high for count in (one, two)):
         because = f"the shape: {one:,} with one bias a gate, {two:,} with two"
+        if found := explained(shape, printed):
+            because += f"; the printed number is {found}"
         yield from _compared(printed, (nearest, nearest), nearest, because)
 
 
@@ -158,14 +215,16 @@ def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:
     return found
 
 
-def _elsewhere(cell: Cell, numbers: pd.DataFrame) -> list[str]:
-    """Where an elapsed time or a rate of a cell stands a second time: where it may have been copied from."""
-    found = []
-    for name in ("elapsed_s", "sequences_per_s"):
+def _elsewhere(cell: Cell, numbers: pd.DataFrame) -> dict[str, list[str]]:
+    """{quantity: where an elapsed time or a rate of a cell stands a second time}: where it may have been copied from."""
+    found = {}
+    for name in {"elapsed_s", "sequences_per_s"} & cell.keys():
         same = numbers[
             (numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)
         ].drop(index=cell[name].Index)
-        found += [f"{row.printed}: {row.document}, line {row.line}" for row in same.itertuples()]
+        found[name] = [
+            f"{row.printed}: {row.document}, line {row.line}" for row in same.itertuples()
+        ]
     return found
 
 
@@ -174,14 +233,17 @@ def contradictions(paths: Iterable[str]) -> list[dict]:
 
     A dict has the number's cell, `document`, `line`, `quantity` and `printed`; `consistent`: what the others
     make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `also`:
-    where the same digits stand again.
+    where the same digits stand again; `corrects`: whether `consistent` is what the number has to be, and no bound.
     """
     numbers = published.numbers(paths)
-    found = list(speedups(numbers))
+    found = [*speedups(numbers), *orders(numbers)]
     cells = _cells(numbers)
     for key, cell in cells.items():
-        for contradiction in timings(cell):
-            found.append(contradiction | {"also": _elsewhere(cell, numbers)})
+        copied = _elsewhere(cell, numbers)
+        also = [
+            place for name in ("elapsed_s", "sequences_per_s") for place in copied.get(name, [])
+        ]
+        found += [contradiction | {"also": also} for contradiction in timings(cell, copied)]
         found += summaries(cell)
         found += parameter_counts(cell)
         found += words(cell, cells.get((*key[:2], "", "", ""), {}))

@@ -115,10 +115,11 @@ def break_even(table: pd.DataFrame) -> list[dict]:
 
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
-    {"document", "machine", "benchmark", "implementation", "environment", "other", "phase", "device", "status",
-    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s"}. Verdicts: `pays` with
-    "batches", the least n; `never`: slower a batch; `inconclusive`: which one is faster is not decided
-    (estimates.ratio); `not measured`, with the "status" of what is missing.
+    {"document", "machine", "benchmark", "implementation", "environment", "other", "other_environment", "phase",
+    "device", "status", "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s",
+    "other_wall_s"}, and "batches", the least n, where its median batch is the shorter one. Verdicts: `pays`; `never`:
+    slower a batch; `inconclusive`: which one is faster is not decided (estimates.ratio); `not measured`, with the
+    "status" of what is missing.
     """
     keys = ["machine", "benchmark", "phase", "device"]
     cells = table.to_dict("records")
@@ -136,6 +137,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
         if replaced:
             names = ("document", "implementation", "environment", *keys)
             entry = {name: row[name] for name in names} | {"other": other}
+            entry["other_environment"] = replaced[0]["environment"]
             found.append(entry | _overtakes(row, replaced[0]))
     return found
 
@@ -157,8 +159,7 @@ def _overtakes(row: dict, other: dict) -> dict:
         "other_wall_s": other["wall_median_s"],
     }
     decided = estimates.ratio([row["process_medians_s"]], [other["process_medians_s"]]).verdict
-    if decided != "faster":
-        return entry | {"verdict": {"slower": "never"}.get(decided, decided)}
     gain = entry["other_wall_s"] - entry["wall_s"]
-    batches = max(1, math.ceil(1 + (start - other_start) / gain))
-    return entry | {"verdict": "pays", "batches": batches}
+    if gain > 0:  # of a row that is not decided, what it would come to
+        entry["batches"] = max(1, math.ceil(1 + (start - other_start) / gain))
+    return entry | {"verdict": {"slower": "never", "faster": "pays"}.get(decided, decided)}
