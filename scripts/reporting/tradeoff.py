@@ -120,8 +120,8 @@ def break_even(table: pd.DataFrame) -> list[dict]:
 
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
-    {"document", "machine", "benchmark", "implementation", "environment", "other", "phase", "device", "status",
-    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
+    {"document", "machine", "benchmark", "implementation", "environment", "other",
+    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
     time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
     "batches", the least n; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
@@ -142,6 +142,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
         if replaced:
             names = ("document", "implementation", "environment", *keys)
             entry = {name: row[name] for name in names} | {"other": other}
+            entry["other_environment"] = replaced[0]["environment"]
             found.append(entry | _overtakes(row, replaced[0]))
     return found
 
@@ -165,8 +166,9 @@ def _overtakes(row: dict, other: dict) -> dict:
     gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
     low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
     entry |= {"ratio": gained.ratio, "low": low, "high": high, "further": gained.further}
-    if gained.verdict != "slower":  # the other one, by the row
-        return entry | {"verdict": {"faster": "never"}.get(gained.verdict, gained.verdict)}
     gain = entry["other_wall_s"] - entry["wall_s"]
-    batches = max(1, math.ceil(1 + (start - other_start) / gain))
-    return entry | {"verdict": "pays", "batches": batches}
+    if gain > 0:  # of a row that is not decided, what it would come to
+        entry["batches"] = max(1, math.ceil(1 + (start - other_start) / gain))
+    # The other one's time over the row's: where it is slower, the row pays.
+    words = {"slower": "pays", "faster": "never"}
+    return entry | {"verdict": words.get(gained.verdict, gained.verdict)}

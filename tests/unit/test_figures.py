@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from reporting.figures.trade_off import spread
 
 from reporting import figures
-from reporting.figures.trade_off import spread
 
 
 def cells() -> pd.DataFrame:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import collect_records
 import pandas as pd
 import pytest
 
-import collect_records
 import pack_results
 from plan.matrix import Cell
 from reporting import results

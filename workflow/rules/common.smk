@@ -27,6 +27,7 @@ PLAN = Plan(**SETTINGS)
 PLAN.corpus.require_files()
 JOBS = Register(PLAN)
 DOCUMENTS = config["documents"]
+MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
 PROCESSES = "results/documents/{document}/processes.json"
 
 

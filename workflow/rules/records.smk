@@ -48,7 +48,7 @@ rule list_records:
             [PROCESSES.format(document=w.document)] if PLAN.adapts(w.document) else []
         ),
     output:
-        f"results/manifests/{{document}}-{PLAN.machine}.json",
+        MANIFEST,
     log:
         "results/logs/documents/{document}/manifest.txt",
     localrule: True
