@@ -50,6 +50,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     errors = {"output": 1e-7} if cell.phase == "forward" else {"gradient:embedding": 2e-7}
     return {
         "schema_version": SCHEMA_VERSION,
+        "parts": {"sources": "01234567"},
         "kind": "time",
         "identity": {
             **{"benchmark": cell.benchmark, "implementation": cell.implementation},
@@ -179,20 +180,20 @@ def write_manifest(
 ) -> Path:
     """What the rule of the plan writes: the document's cells, their records and why others have none."""
     results_folder = folder / "results"
+    how = matrix.protocol_of(config, document)
 
     def rows(cells: list[Cell], trained: bool) -> list[dict]:
         found = []
         for cell in cells:
             status, reason = matrix.why_not(cell, document, config, trained=trained) or (None, "")
             names = {key: getattr(cell, key) for key in results.CELL}
-            numbers = [] if status else matrix.processes(config, document)
+            numbers = [] if status else range(1, how["protocol"]["processes"] + 1)
             kept = {"records": [place(cell, number, machine) for number in numbers]}
             if trained:
                 kept = {"record": None if status else training_place(cell, machine)}
             found.append({**names, **kept, "status": status, "reason": reason})
         return found
 
-    how = matrix.protocol_of(config, document)
     path = results_folder / results.MANIFESTS / f"{document}-{machine}.json"
     write_json(
         str(path),
