@@ -53,6 +53,14 @@ def lscpu():
     return {name: value for name, value in facts.items() if value}
 
 
+def cpu_flags():
+    """What the CPU can do, as the system lists it, one text; empty where it does not."""
+    for line in (_read("/proc/cpuinfo") or "").splitlines():
+        if line.startswith(("flags", "Features")):
+            return line.partition(":")[2].strip()
+    return ""
+
+
 def memory_bytes():
     """Physical memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
