@@ -41,6 +41,7 @@ def batches(workload, reset):
 
 def fed(runner, batch, departure):
     """A batch as `step` gets it: host arrays, unless the protocol is departed from."""
+    batch = runner.laid_out(*batch)
     return runner.on_device(*batch) if departure == departures.FED_BEFORE else batch
 
 

@@ -73,6 +73,10 @@ class Recorder:
     def __init__(self) -> None:
         self.calls: list[str] = []
 
+    def laid_out(self, inputs: str, targets: str) -> tuple[str, str]:
+        self.calls.append("lay out")
+        return inputs, targets
+
     def on_device(self, inputs: str, targets: str) -> tuple[str, str]:
         self.calls.append("feed")
         return f"fed {inputs}", targets
@@ -91,10 +95,10 @@ class Recorder:
 @pytest.mark.parametrize(
     ("departure", "expected"),
     [
-        (None, ["clock", "step x", "synchronise", "clock"]),
-        ("unsynchronised", ["clock", "step x", "clock"]),
-        ("fetched", ["clock", "step x", "synchronise", "fetch handle", "clock"]),
-        ("fed-before", ["feed", "clock", "step fed x", "synchronise", "clock"]),
+        (None, ["lay out", "clock", "step x", "synchronise", "clock"]),
+        ("unsynchronised", ["lay out", "clock", "step x", "clock"]),
+        ("fetched", ["lay out", "clock", "step x", "synchronise", "fetch handle", "clock"]),
+        ("fed-before", ["lay out", "feed", "clock", "step fed x", "synchronise", "clock"]),
     ],
 )
 def test_what_stands_between_two_readings_of_the_clock(
