@@ -32,7 +32,9 @@ def flops(benchmark: dict) -> int:
 def ceilings(table: pd.DataFrame) -> pd.DataFrame:
     """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
     to in each phase. NaN where that was not measured."""
-    measured = table[(table["implementation"] == "pytorch/gemm") & (table["phase"] == "forward")]
+    measured = table[
+        (table["implementation"] == "pytorch/products-large") & (table["phase"] == "forward")
+    ]
     key = ["machine", "benchmark", "device"]
     rate = measured.groupby(key)["sequences_per_s"].max()
     found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]

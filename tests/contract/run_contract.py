@@ -20,7 +20,6 @@ from measurement.worker import module_of
 from tests import tiny
 
 BARE = ("onnxruntime/", "openvino/", "tvm/")  # on bare layers
-FORWARD_ONLY = (*BARE, "pytorch/gemm")
 
 
 def builder(implementation):
@@ -35,7 +34,7 @@ def builder(implementation):
 def verdict(implementation, phase, folder):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
     implementation, _, changes = implementation.partition(" ")
-    if implementation.startswith(FORWARD_ONLY) and phase == "training":
+    if implementation.startswith(BARE) and phase == "training":
         return {"status": "unsupported", "reason": "inference only"}
     if implementation.startswith(BARE):
         workload = tiny.bare_layers()

@@ -122,7 +122,7 @@ def test_implementations_replace_known_ones() -> None:
 def test_ceiling_of_each_phase() -> None:
     table = pd.DataFrame(
         [
-            cell("pytorch/gemm", 0.1, sequences_per_s=900.0),
+            cell("pytorch/products-large", 0.1, sequences_per_s=900.0),
             cell(EAGER, 0.5, sequences_per_s=100.0),
             cell(EAGER, 0.5, sequences_per_s=30.0, phase="training"),
             cell(EAGER, 0.5, sequences_per_s=30.0, device="gpu"),

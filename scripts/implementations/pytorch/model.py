@@ -10,6 +10,8 @@ call returned, a sequence of tensors, and None for zeros. A style may give `laye
 -> h [T, B, H], h [B, H], c [B, H]` instead, one layer from a state.
 """
 
+import os
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -163,8 +165,10 @@ class Model(Runner):
             "threads": torch.get_num_threads(),
             "inter_op_threads": torch.get_num_interop_threads(),
             "flush_to_zero": self.flush_to_zero,
+            "onednn": onednn(),
+            "mkl_debug_cpu_type": os.environ.get("MKL_DEBUG_CPU_TYPE"),
         }
-        build = {"configuration": torch.__config__.show()}
+        build = {"configuration": torch.__config__.show(), "instructions": instructions()}
         if self.training:
             settings["optimizer"] = self.optimizer_form
         if self.device.type == "cuda":
@@ -184,6 +188,21 @@ class Model(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def onednn():
+    """Whether oneDNN (MKL-DNN) is in this build and on."""
+    backend = getattr(torch.backends, "mkldnn", None)
+    found = backend.is_available() if backend else torch._C.has_mkldnn
+    return bool(found and getattr(backend, "enabled", True))
+
+
+def instructions():
+    """The instruction set that this build's own kernels use here, as it says; of one that does not, those it has."""
+    if hasattr(getattr(torch.backends, "cpu", None), "get_cpu_capability"):
+        return torch.backends.cpu.get_cpu_capability()
+    built = torch.__config__.show()
+    return " ".join(name for name in ("AVX", "AVX2", "AVX512") if "PERF_WITH_%s=1" % name in built)
 
 
 def both_ways(stack, order):
