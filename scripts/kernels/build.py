@@ -10,11 +10,11 @@ from typing import Any
 
 import tvm
 
-from . import language_model
-from .fingerprint import fingerprint
-from .kernel import build_function
-from .space import most_rows, vector_unit
+from .search.fingerprint import fingerprint
+from .search.space import most_rows, vector_unit
 from .spec import KernelSpec, Schedule
+from .template import language_model
+from .template.forward import build_function
 
 
 def compile_library(

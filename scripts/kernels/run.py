@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .spec import KernelSpec
-from .weights import pack_stack
+from .template.weights import pack_stack
 
 ALIGNMENT = 64
 """Bytes; TVM's compiled functions require it of every argument."""
@@ -84,7 +84,7 @@ class LanguageModelRunner:
         self.spec, self.metadata = self._layers.spec, self._layers.metadata
         from tvm.runtime import tensor
 
-        from .language_model import pack_projection
+        from .template.language_model import pack_projection
 
         rows = self.spec.length * self.spec.batch
         self._tokens = tensor(np.zeros(rows, np.int64))

@@ -18,13 +18,13 @@ set_threads(THREADS)
 import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
-from kernels.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
 from kernels.build import build_template, compile_library, write_metadata  # noqa: E402
-from kernels.cuda import build_cuda, step_functions  # noqa: E402
-from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
+from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
-from kernels.tuning import tune  # noqa: E402
+from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
+from kernels.variants.cuda import build_cuda, step_functions  # noqa: E402
+from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from implementations.contract import Runner, Unsupported
 from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
-from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner
+from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner
 from kernels.spec import Unsupported as KernelUnsupported
 from measurement.workload import layer_weights
 

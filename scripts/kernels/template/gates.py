@@ -9,8 +9,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..spec import Schedule
 from .cell import gated_input, new_cell, new_cell_with_input, new_hidden
-from .spec import Schedule
 from .vector import VectorUnit
 
 Expr = Any

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from .spec import KernelSpec, Schedule
-from .target import vector_registers
-from .vector import VectorUnit
+from ..spec import KernelSpec, Schedule
+from ..target import vector_registers
+from ..template.vector import VectorUnit
 
 
 def vector_unit(target: dict[str, Any]) -> VectorUnit:

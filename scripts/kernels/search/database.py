@@ -22,10 +22,10 @@ from tvm.s_tir import meta_schedule as ms
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
+from ..spec import KernelSpec, Schedule
+from ..template.forward import buffer_shapes
 from .fingerprint import fingerprint
-from .kernel import buffer_shapes
 from .space import choices, vector_unit
-from .spec import KernelSpec, Schedule
 
 FAILED_SECONDS = 1e10
 """What MetaSchedule records as the time of a candidate that did not build or run."""

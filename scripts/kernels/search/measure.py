@@ -18,11 +18,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from .build import compile_template
-from .kernel import buffer_shapes
-from .run import set_threads
+from ..build import compile_template
+from ..run import set_threads
+from ..spec import KernelSpec, Schedule
+from ..template.forward import buffer_shapes
 from .space import vector_unit
-from .spec import KernelSpec, Schedule
 
 MIN_SECONDS = 0.03
 MIN_SAMPLES = 5

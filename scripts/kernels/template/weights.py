@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .spec import KernelSpec
+from ..spec import KernelSpec
 
 Array = NDArray[np.float32]
 

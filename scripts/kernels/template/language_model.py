@@ -14,9 +14,9 @@ from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
+from ..spec import KernelSpec
+from .forward import parallel_panels
 from .gates import tile_rows
-from .kernel import parallel_panels
-from .spec import KernelSpec
 from .vector import VectorUnit
 from .weights import Array
 

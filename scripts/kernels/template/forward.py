@@ -10,8 +10,8 @@ from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
+from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
-from .spec import KernelSpec, Schedule
 from .vector import VectorUnit
 from .weights import padded_size, weight_sizes
 
