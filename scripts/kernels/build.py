@@ -10,11 +10,15 @@ from typing import Any
 
 import tvm
 
+from .cells import CELLS, Cell
 from .search.fingerprint import fingerprint
 from .search.space import most_rows, vector_unit
 from .spec import KernelSpec, Schedule
+from .target import vector_registers
 from .template import language_model
-from .template.forward import build_function
+from .template.forward import add_forward
+from .template.tiles import Functions, whole_lines
+from .template.training import TrainedLayer
 
 
 def compile_library(
@@ -62,14 +66,19 @@ def compile_template(
     target: dict[str, Any],
     library: Path,
     vocabulary: int | None = None,
+    cell: Cell | None = None,
 ) -> dict[str, float]:
-    """Compile the template; with a vocabulary, the rest of the model too. Seconds as compile_library's."""
+    """Compile the template; with a vocabulary, the rest of the model too. Seconds as compile_library's.
+
+    cell: the one to compile, where it is none of those in cells/.
+    """
     start = time.perf_counter()
-    unit = vector_unit(target)
-    functions = {"main": build_function(spec, schedule, unit)}
+    unit, functions = vector_unit(target), Functions()
+    add_forward(functions, cell or CELLS[spec.cell], spec, schedule, unit)
+    made = dict(functions.made)
     if vocabulary:
-        functions |= language_model.functions(spec, vocabulary, unit, most_rows(target, 4))
-    module = tvm.ir.IRModule(functions)
+        made |= language_model.functions(spec, vocabulary, unit, most_rows(target, 4))
+    module = tvm.ir.IRModule(made)
     return compile_library(module, tvm.target.Target(target), library, start)[1]
 
 
@@ -79,9 +88,11 @@ def build_template(
     target: dict[str, Any],
     directory: Path,
     vocabulary: int | None = None,
+    cell: Cell | None = None,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json into `directory`; returns the metadata written."""
-    seconds = compile_template(spec, schedule, target, directory / "kernel.so", vocabulary)
+    library = directory / "kernel.so"
+    seconds = compile_template(spec, schedule, target, library, vocabulary, cell)
     return write_metadata(
         directory,
         "template",
@@ -91,4 +102,40 @@ def build_template(
         schedule=asdict(schedule),
         lanes=vector_unit(target).lanes,
         template=fingerprint("template-tuned", target),
+    )
+
+
+def training_functions(
+    cell: Cell, spec: KernelSpec, schedule: Schedule, target: dict[str, Any]
+) -> Functions:
+    """The functions of training: of the first layer, `..._first`, and of each further one, `..._rest`."""
+    unit, functions = vector_unit(target), Functions()
+    _, registers = vector_registers(target)
+    first = spec.input_size, whole_lines(spec.input_size)
+    rest = spec.hidden_size, whole_lines(spec.hidden_size)
+    for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
+        TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
+    return functions
+
+
+def build_training(
+    spec: KernelSpec,
+    schedule: Schedule,
+    target: dict[str, Any],
+    directory: Path,
+    cell: Cell | None = None,
+) -> dict[str, Any]:
+    """Write kernel.so and kernel.json of the functions of training; returns the metadata written."""
+    start = time.perf_counter()
+    functions = training_functions(cell or CELLS[spec.cell], spec, schedule, target)
+    module, tvm_target = tvm.ir.IRModule(functions.made), tvm.target.Target(target)
+    _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
+    return write_metadata(
+        directory,
+        "training",
+        spec,
+        target,
+        seconds,
+        schedule=asdict(schedule),
+        functions=functions.shapes,
     )

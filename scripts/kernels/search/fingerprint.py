@@ -13,11 +13,9 @@ _KERNELS = Path(__file__).parents[1]
 
 _SCHEDULED = {
     "template-tuned": (
-        "template/forward.py",
-        "template/gates.py",
-        "template/cell.py",
-        "template/vector.py",
-        "template/weights.py",
+        *("cells/derivative.py", "cells/language.py", "cells/simplify.py"),
+        *("template/forward.py", "template/gates.py", "template/layout.py"),
+        *("template/tiles.py", "template/vector.py"),
     ),
     "default-rules": ("variants/te_lstm.py",),
 }

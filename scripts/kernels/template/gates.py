@@ -1,4 +1,4 @@
-"""The template's inner part: four gates of one vector of hidden units for a panel of rows."""
+"""The template's inner part: all weighted sums of one vector of hidden units, and the update, for a panel of rows."""
 
 from __future__ import annotations
 
@@ -9,239 +9,205 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..cells.language import Cell, Expression, computed, in_order
+from ..cells.simplify import Stage
 from ..spec import Schedule
-from .cell import gated_input, new_cell, new_cell_with_input, new_hidden
+from .tiles import Registers, accumulate, in_tiles, reduction, registers
 from .vector import VectorUnit
 
 Expr = Any
-Registers = dict[tuple[int, int], Expr]
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One factor of the gate sums: its reduction length and element(row of the panel, k)."""
+    """One factor of the sums: whether it is x (else h), its reduction length and element(row of the panel, k)."""
 
+    is_x: bool
     length: int
     element: Callable[[Expr, Expr], Expr]
 
 
-def tile_rows(rows: int, tile: int) -> list[tuple[int, int, int]]:
-    """Cut `rows` into tiles of at most `tile` rows, as equal as possible.
+def passes(cell: Cell, at_most: int) -> list[range]:
+    """The cell's sums, divided over passes."""
+    sums = len(cell.sums)
+    return [range(first, min(first + at_most, sums)) for first in range(0, sums, at_most)]
 
-    Returns (first row, tiles, rows of each) for at most two tile sizes.
-    """
-    tiles = -(-rows // tile)
-    size, larger = divmod(rows, tiles)
-    groups = []
-    if larger:
-        groups.append((0, larger, size + 1))
-    groups.append((larger * (size + 1), tiles - larger, size))
-    return groups
+
+def taking(cell: Cell, own: range, is_x: bool) -> range:
+    """The sums of a pass that have a part of x, or of h: neighbours, as Cell.sums has them."""
+    having = range(cell.x_sums) if is_x else range(len(cell.sums) - cell.h_sums, len(cell.sums))
+    first = max(own.start, having.start)
+    return range(first, max(first, min(own.stop, having.stop)))
+
+
+def block_vectors(cell: Cell, inputs: int, hidden: int) -> int:
+    """Vectors of weights of one block of units."""
+    return cell.x_sums * inputs + cell.h_sums * hidden
+
+
+class Inputs(dict):
+    """What a row's update reads, loaded where it is first asked for."""
+
+    def __init__(self, load: Callable[[str], Expr]) -> None:
+        super().__init__()
+        self._load = load
+
+    def __missing__(self, name: str) -> Expr:
+        self[name] = ir.Bind(self._load(name))
+        return self[name]
 
 
 @dataclass(frozen=True)
 class GateBlock:
-    """Emits gate sums and state update of `lanes` hidden units, for all rows of a panel.
+    """Emits the sums and the update of `lanes` hidden units, for all rows of a panel.
 
-    weights[weights_base + ((pass * length + k) * gates + gate) * lanes + lane], k running
-    through all operands (length in all), is what `weights.pack_weights` makes;
-    bias[bias_base + (pass * gates + gate) * lanes + lane] likewise. cell[row, column + lane] is
-    updated in place; `output(row, h)` stores the new hidden values. `fetch(row, rows)` may emit
-    prefetches of what the next time step reads; it is called once for every row.
+    weights[weights_base ...]: for each pass, for each operand, [k][sums of the pass that have a part of it][lanes];
+    bias[bias_base + sum * lanes + lane]. `load(row, name)` gives a state or vector, `store(row, name, value)` takes
+    what the stages name. `fetch(row, rows)` may emit prefetches of what the next time step reads; it is called
+    once for every tile. `before`: where the sums begin instead of with the bias, before(row, sum).
 
-    With 4 gates in one pass the tile is, on 32 registers, 6 rows x 4 vectors. With 2 gates it is
+    With 4 sums in one pass the tile is, on 32 registers, 6 rows x 4 vectors. In passes of 2 it is
     12 rows x 2 vectors: each weight loaded serves twice the rows, so half the weights flow from
-    the second-level cache, and a pass's panel of weights is half as large. The first pass
-    leaves sigmoid(i) * tanh(g) for the second.
+    the second-level cache, and a pass's panel of weights is half as large. The sums of all passes but the last wait
+    in scratch.
     """
 
     unit: VectorUnit
     schedule: Schedule
+    cell: Cell
+    stages: list[Stage]
     rows: int
     operands: tuple[Operand, ...]
     weights: Expr
     weights_base: Expr
     bias: Expr
     bias_base: Expr
-    cell: Expr
-    column: Expr
-    output: Callable[[Expr, Expr], None]
+    load: Callable[[Expr, str], Expr]
+    store: Callable[[Expr, str, Expr], None]
     fetch: Callable[[Expr, int], None]
+    before: Callable[[Expr, int], Expr] | None = None
 
     def emit(self) -> None:
         """Emit all passes."""
-        gates, lanes = self.schedule.gates, self.unit.lanes
-        length = sum(operand.length for operand in self.operands)
-        input_part = None
-        if gates == 2:
-            input_part = ir.alloc_buffer((self.rows, lanes), "float32", align=64)
-        for index in range(4 // gates):
-            base = self.weights_base + index * length * gates * lanes
-            emit = self._blocked if self.schedule.k_block else self._fused
-            emit(index, base, length, input_part)
+        own = passes(self.cell, self.schedule.gates)
+        waiting = None
+        if len(own) > 1:
+            size = own[-1].start * self.unit.lanes
+            waiting = ir.alloc_buffer((self.rows, size), "float32", align=64)
+        base = self.weights_base
+        for index, sums in enumerate(own):
+            last = index == len(own) - 1
+            base = self._pass(sums, base, waiting, index == 0, last)
 
-    def _fused(self, index: int, base: Expr, length: int, input_part: Expr | None) -> None:
-        """Sums stay in registers over the whole reduction; the epilogue follows in place."""
+    def _pass(self, sums: range, base: Expr, waiting: Expr | None, first: bool, last: bool) -> Expr:
+        """Sums stay in registers over the whole reduction; the update follows in place."""
+        unit, lanes = self.unit, self.unit.lanes
+        vectors = [taking(self.cell, sums, operand.is_x) for operand in self.operands]
+        pairs = list(zip(self.operands, vectors, strict=True))
+        lines = sum(operand.length * len(own) for operand, own in pairs)
+        steps = sum(operand.length for operand, own in pairs if own)
+        start = base
 
         def body(row: Expr, size: int, tile: Expr) -> None:
-            sums = self._registers(size, lambda _row, gate: self._bias(index, gate))
-            offset = 0
-            for operand in self.operands:
-                self._multiply(
-                    sums,
-                    size,
-                    operand.length,
-                    lambda r, k, operand=operand: operand.element(row + r, k),
-                    base + offset * self.schedule.gates * self.unit.lanes,
-                    lambda k, offset=offset: (base, length, offset + k, tile),
-                )
-                offset += operand.length
-            self._epilogue(
-                index, row, size, lambda r, gate: self.unit.load(sums[r, gate], 0), input_part
-            )
+            register = registers(unit, size, len(sums), lambda r, v: self._begin(row + r, sums[v]))
+            own_sums = {(r, sums[v]): one for (r, v), one in register.items()}
+            offset, done = start, 0
+            for operand, own in pairs:
+                if own:
+                    ahead = self._ahead(start, lines, steps, done, tile)
+                    self._multiply(own_sums, row, size, operand, own, offset, ahead)
+                    done += operand.length
+                offset = offset + operand.length * len(own) * lanes
+            if first:
+                self.fetch(row, size)
+            if last:
+                self._update(own_sums, row, size, waiting)
+            else:
+                for (r, v), one in own_sums.items():
+                    unit.store(waiting, unit.load(one, 0), row + r, v * lanes)
 
-        self._tiles(self.schedule.rows, body)
+        in_tiles(self.rows, self.schedule.rows, body)
+        return base + lines * lanes
 
-    def _blocked(self, index: int, base: Expr, _length: int, input_part: Expr | None) -> None:
-        """All rows pass over one block of weights, then over the next; sums wait in scratch."""
-        gates, lanes, unit = self.schedule.gates, self.unit.lanes, self.unit
-        scratch = ir.alloc_buffer((self.rows, gates * lanes), "float32", align=64)
-        with ir.serial(self.rows) as row:
-            for gate in range(gates):
-                unit.store(scratch, self._bias(index, gate), row, gate * lanes)
+    def _begin(self, row: Expr, one: int) -> Expr:
+        if self.before is not None:
+            return self.before(row, one)
+        return self.unit.load(self.bias, self.bias_base + one * self.unit.lanes)
 
-        def block(start: Expr, length: int, operand: Operand, block_base: Expr) -> None:
-            def body(row: Expr, size: int, tile: Expr) -> None:
-                sums = self._registers(
-                    size, lambda r, gate: unit.load(scratch, row + r, gate * lanes)
-                )
-                self._multiply(
-                    sums,
-                    size,
-                    length,
-                    lambda r, k: operand.element(row + r, start + k),
-                    block_base,
-                    lambda k: (block_base, length, k, tile),
-                )
-                for (r, gate), register in sums.items():
-                    unit.store(scratch, unit.load(register, 0), row + r, gate * lanes)
+    def _ahead(
+        self, start: Expr, lines: int, steps: int, done: int, tile: Expr
+    ) -> Callable[[Expr], None]:
+        """Each tile fetches a part of the next block of weights."""
+        parts = max(1, -(-lines // steps))
 
-            self._tiles(self.schedule.rows, body)
+        def fetch(k: Expr) -> None:
+            for p in range(self.schedule.prefetch):
+                part = tirx.floormod(tile * self.schedule.prefetch + p, parts)
+                line = lines + part * steps + done + k
+                # Not into the first level, which the current block's weights and rows need.
+                self.unit.prefetch(self.weights, start + line * self.unit.lanes, level=2)
 
-        offset = 0
-        for operand in self.operands:
-            size = min(self.schedule.k_block, operand.length)
-            rest = operand.length % size
-            with ir.serial(operand.length // size) as number:
-                first = base + (offset + number * size) * gates * lanes
-                block(number * size, size, operand, first)
-            if rest:
-                first = base + (offset + operand.length - rest) * gates * lanes
-                block(operand.length - rest, rest, operand, first)
-            offset += operand.length
-
-        def epilogue(row: Expr, size: int, _tile: Expr) -> None:
-            self._epilogue(
-                index,
-                row,
-                size,
-                lambda r, gate: unit.load(scratch, row + r, gate * lanes),
-                input_part,
-            )
-
-        self._tiles(self.schedule.epilogue_rows, epilogue)
-
-    def _tiles(self, tile: int, body: Callable[[Expr, int, Expr], None]) -> None:
-        """Loop over tiles: body(first row, rows, number of the tile)."""
-        for first, count, size in tile_rows(self.rows, tile):
-            with ir.serial(count) as number:
-                body(first + number * size, size, number)
-
-    def _bias(self, index: int, gate: int) -> Expr:
-        offset = (index * self.schedule.gates + gate) * self.unit.lanes
-        return self.unit.load(self.bias, self.bias_base + offset)
-
-    def _registers(self, rows: int, initial: Callable[[int, int], Expr]) -> Registers:
-        """One buffer of one vector for each (row, gate): LLVM makes registers of them."""
-        registers = {}
-        for row in range(rows):
-            for gate in range(self.schedule.gates):
-                register = ir.alloc_buffer((self.unit.lanes,), "float32")
-                self.unit.store(register, initial(row, gate), 0)
-                registers[row, gate] = register
-        return registers
+        return fetch
 
     def _multiply(
         self,
         sums: Registers,
-        rows: int,
-        length: int,
-        element: Callable[[int, Expr], Expr],
-        base: Expr,
-        ahead: Callable[[Expr], tuple[Expr, int, Expr, Expr]],
-    ) -> None:
-        """sums[row, gate] += element(row, k) * weights[base + (k * gates + gate) * lanes].
-
-        `ahead(k)` says what to prefetch: (base, length) of the current block of weights, the
-        position in it, and the number of the tile; each tile fetches a part of the next block.
-        """
-        unit, gates = self.unit, self.schedule.gates
-
-        def step(k: Expr) -> None:
-            for p in range(self.schedule.prefetch):
-                block, extent, position, tile = ahead(k)
-                part = tirx.floormod(tile * self.schedule.prefetch + p, gates)
-                line = extent * gates + part * extent + position
-                # Not into the first level, which the current block's weights and rows need.
-                unit.prefetch(self.weights, block + line * unit.lanes, level=2)
-            vectors = [
-                ir.Bind(unit.load(self.weights, base + (k * gates + gate) * unit.lanes))
-                for gate in range(gates)
-            ]
-            for row in range(rows):
-                scalar = ir.Bind(unit.splat(element(row, k)))
-                for gate in range(gates):
-                    register = sums[row, gate]
-                    unit.store(register, unit.load(register, 0) + scalar * vectors[gate], 0)
-
-        unroll = min(self.schedule.unroll, length)
-        with ir.serial(length // unroll) as group:
-            for u in range(unroll):
-                step(group * unroll + u)
-        for k in range(length - length % unroll, length):
-            step(tirx.IntImm("int32", k))
-
-    def _epilogue(
-        self,
-        index: int,
         row: Expr,
         rows: int,
-        sums: Callable[[int, int], Expr],
-        input_part: Expr | None,
+        operand: Operand,
+        own: range,
+        base: Expr,
+        ahead: Callable[[Expr], None],
     ) -> None:
-        """Update the state of `rows` rows from `row` on, or keep the first pass's part of it.
+        """sums[r, one] += element(row + r, k) * weights[base + (k * sums + one) * lanes]."""
+        lanes = self.unit.lanes
 
-        `sums(r, gate)` is the sum of row + r. All rows' c come before all rows' h, so that long
-        chains of dependent operations of several rows fit into the processor's scheduler.
+        def step(k: Expr) -> None:
+            ahead(k)
+            accumulate(
+                self.unit,
+                sums,
+                rows,
+                own,
+                lambda r: operand.element(row + r, k),
+                lambda one: self.unit.load(
+                    self.weights, base + (k * len(own) + (one - own.start)) * lanes
+                ),
+            )
+
+        reduction(operand.length, self.schedule.unroll, step)
+
+    def _update(self, sums: Registers, row: Expr, rows: int, waiting: Expr | None) -> None:
+        """Update the states of `rows` rows from `row` on.
+
+        Each stage is emitted for all rows before the next, so that long chains of dependent operations of several
+        rows fit into the processor's scheduler.
         """
         unit = self.unit
-        zero = tirx.IntImm("int32", 0)
-        if index == 0:
-            self.fetch(row, rows)
-            if input_part is not None:
-                for r in range(rows):
-                    gated = gated_input(unit, sums(r, 0), sums(r, 1))
-                    unit.store(input_part, gated, row + r, zero)
-                return
-        cells = []
-        for r in range(rows):
-            c = unit.load(self.cell, row + r, self.column)
-            if input_part is None:
-                c = new_cell(unit, sums(r, 0), sums(r, 1), sums(r, 2), c)
-            else:
-                gated = unit.load(input_part, row + r, zero)
-                c = new_cell_with_input(unit, sums(r, 0), gated, c)
-            unit.store(self.cell, c, row + r, self.column)
-            cells.append(c)
-        for r, c in enumerate(cells):
-            self.output(row + r, new_hidden(unit, sums(r, self.schedule.gates - 1), c))
+        places = {one.name: place for place, one in enumerate(self.cell.sums)}
+        known: list[dict[Expression, Expr]] = [{} for _ in range(rows)]
+
+        def loader(r: int) -> Callable[[str], Expr]:
+            def load(name: str) -> Expr:
+                if name not in places:
+                    return self.load(row + r, name)
+                if (r, places[name]) in sums:
+                    return unit.load(sums[r, places[name]], 0)
+                return unit.load(waiting, row + r, places[name] * unit.lanes)
+
+            return load
+
+        inputs = [Inputs(loader(r)) for r in range(rows)]
+        results = [one for stage in self.stages for one in stage.results.values()]
+        for one in in_order(results):  # old states, before new ones take their places
+            if one.operation == "input" and one.value in self.cell.states:
+                for own in inputs:
+                    own[one.value]
+        for stage in self.stages:
+            roots = [*([stage.division] if stage.division else []), *stage.results.values()]
+            for r in range(rows):
+                values = computed(roots, inputs[r], unit.operations, known[r])
+                if stage.results:
+                    own = values[-len(stage.results) :]
+                    for name, value in zip(stage.results, own, strict=True):
+                        self.store(row + r, name, value)

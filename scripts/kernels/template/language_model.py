@@ -15,10 +15,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
 from ..spec import KernelSpec
-from .forward import parallel_panels
-from .gates import tile_rows
+from .layout import Array
+from .tiles import parallel_panels, tile_rows
 from .vector import VectorUnit
-from .weights import Array
 
 VECTORS = 4
 """Vectors of columns in a register tile."""
