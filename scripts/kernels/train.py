@@ -12,8 +12,8 @@ import numpy as np
 
 from .cells import CELLS, Cell
 from .run import ALIGNMENT, set_threads
-from .spec import KernelSpec
-from .template.layout import Array, Layer
+from .spec import KernelSpec, Unsupported
+from .template.layout import LINE, Array, Layer, flat_shapes, flat_size, flat_views
 
 
 def allocated(shape: Sequence[int], dtype: Any = np.float32) -> Array:
@@ -62,8 +62,14 @@ class _TrainedLayer:
 class TrainingRunner:
     """A built stack of layers that can be trained."""
 
-    def __init__(self, directory: Path, cell: Cell | None = None) -> None:
-        """Load `directory`/kernel.so; cell: what was compiled, where it is none of those in cells/."""
+    def __init__(
+        self,
+        directory: Path,
+        cell: Cell | None = None,
+        buffers: Sequence[Mapping[str, Array]] | None = None,
+    ) -> None:
+        """Load `directory`/kernel.so; cell: what was compiled, where it is none of those in cells/; buffers: for
+        every layer those that are there already, by name."""
         metadata = json.loads((directory / "kernel.json").read_text())
         self.metadata: dict[str, Any] = metadata
         self.spec = spec = KernelSpec(**metadata["spec"])
@@ -78,13 +84,19 @@ class TrainingRunner:
         for number in range(spec.depth):
             suffix = "_rest" if number else "_first"
             functions = {name: metadata["functions"][name + suffix] for name in names}
-            layer = _TrainedLayer(self.module, suffix, functions, shared)
+            given = buffers[number] if buffers else {}
+            layer = _TrainedLayer(self.module, suffix, functions, {**given, **shared})
             self._layers.append(layer)
             shared = {"x": layer.buffers["states"][1:]}
             if number + 1 < spec.depth:
                 # What flows back into a layer is what the one above leaves.
                 shared["dx"] = layer.buffers["dy"]
         self._hidden = spec.hidden_size
+
+    def whole(self, name: str) -> Array:
+        """A buffer in whole lines: `x` and `dx` of the first layer, `y` and `dy` of the last one."""
+        layer = self._layers[0 if name in ("x", "dx") else -1]
+        return layer.buffers["states"][1:] if name == "y" else layer.buffers[name]
 
     @property
     def input(self) -> Array:
@@ -173,3 +185,115 @@ class TrainingRunner:
             for name in self.cell.states
         }
         return Gradients(self._layers[0].buffers["dx"][..., : spec.input_size], states, layers)
+
+
+class ModelTrainer:
+    """A built language model's training step: embedding, layers, projection, mean cross-entropy, Adam."""
+
+    def __init__(self, directory: Path, optimizer: Mapping[str, Any]) -> None:
+        """Load `directory`/kernel.so; optimizer: Adam's learning_rate, beta_1, beta_2 and epsilon."""
+        import tvm_ffi
+
+        metadata = json.loads((directory / "kernel.json").read_text())
+        if not metadata["functions"]:
+            raise Unsupported(f"an embedding or hidden size is no multiple of {LINE}")
+        spec, vocabulary = KernelSpec(**metadata["spec"]), metadata["vocabulary"]
+        cell = CELLS[spec.cell]
+        shapes = flat_shapes(cell, spec, vocabulary)
+        size = flat_size(cell, spec, vocabulary)
+        flat = {n: allocated((size,)) for n in ("weights", "gradients", "first", "second")}
+        self._weights = flat_views(flat["weights"], shapes)
+        self._gradients = flat_views(flat["gradients"], shapes)
+        layers = []
+        for number in range(spec.depth):
+            own = {}
+            for name in ("w_input", "w_recurrent", "w_bias", "w_vectors"):
+                key = f"{number}.{name}"
+                if key in shapes:
+                    own[name] = self._weights[key]
+                    # Gates, units: sizes in whole lines have no padding.
+                    split = (*shapes[key][:-1], -1, spec.hidden_size)
+                    split = shapes[key] if name == "w_vectors" else split
+                    own[name.replace("w_", "d_")] = self._gradients[key].reshape(split)
+            layers.append(own)
+        self._layers = TrainingRunner(directory, buffers=layers)
+        self.spec, self.metadata = spec, metadata
+        self._optimizer, self._steps = dict(optimizer), 0
+        functions = metadata["functions"]
+        self._rows = spec.length * spec.batch
+        chunk = functions["scores"]["targets"][0]
+        buffers = {
+            "tokens": allocated((self._rows,), np.int64),
+            "targets": allocated((self._rows,), np.int64),
+            "losses": allocated((self._rows,)),
+            "h": self._layers.whole("y").reshape(self._rows, -1),
+            "d_h": self._layers.whole("dy").reshape(self._rows, -1),
+            "x": self._layers.whole("x").reshape(self._rows, -1),
+            "dx": self._layers.whole("dx").reshape(self._rows, -1),
+            **flat,
+            **self._weights,
+            **{"d_" + name: value for name, value in self._gradients.items()},
+        }
+        for name in ("pack_output", "scores", "d_hidden", "d_output", "adam"):
+            for key, shape in functions[name].items():
+                if key not in buffers:
+                    buffers[key] = allocated(shape)
+        self._buffers = buffers
+
+        def call(name: str, part: slice | None = None) -> tuple[Any, list[Any]]:
+            arguments = []
+            for key in functions[name]:
+                value = buffers[key]
+                if part is not None and key in ("h", "d_h", "targets", "losses"):
+                    value = value[part]
+                arguments.append(tvm_ffi.from_dlpack(value))
+            return self._layers.module[name], arguments
+
+        whole = ("pack_output", "unpack_output", "embed_rows", "d_embedding", "adam")
+        self._calls = {name: call(name) for name in whole}
+        self._parts = [
+            [call(name, slice(start, start + chunk)) for name in ("scores", "d_hidden", "d_output")]
+            for start in range(0, self._rows, chunk)
+        ]
+
+    def _call(self, name: str) -> None:
+        function, arguments = self._calls[name]
+        function(*arguments)
+
+    def weights(self) -> dict[str, Array]:
+        """The weights themselves, by the names of layout.flat_shapes."""
+        return self._weights
+
+    def gradients(self) -> dict[str, Array]:
+        """The gradients of the last step, by the same names."""
+        return self._gradients
+
+    def loss(self) -> float:
+        """The mean cross-entropy of the last step."""
+        return float(self._buffers["losses"].mean(dtype=np.float64))
+
+    def step(self, tokens: Array, targets: Array) -> None:
+        """One training step on tokens and targets [T, B] (int64); complete on return."""
+        buffers = self._buffers
+        buffers["tokens"][...] = tokens.reshape(-1)
+        buffers["targets"][...] = targets.reshape(-1)
+        self._call("embed_rows")
+        self._layers.forward()
+        self._call("pack_output")
+        buffers["d_columns"][...] = 0.0
+        buffers["d_column_bias"][...] = 0.0
+        for part in self._parts:
+            for function, arguments in part:
+                function(*arguments)
+        self._call("unpack_output")
+        self._layers.backward()
+        self._call("d_embedding")
+        self._steps += 1
+        beta_1, beta_2 = self._optimizer["beta_1"], self._optimizer["beta_2"]
+        buffers["constants"][...] = (
+            *(beta_1, 1 - beta_1, beta_2, 1 - beta_2),
+            self._optimizer["learning_rate"] / (1 - beta_1**self._steps),
+            1 / (1 - beta_2**self._steps),
+            self._optimizer["epsilon"],
+        )
+        self._call("adam")

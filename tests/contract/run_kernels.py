@@ -18,6 +18,7 @@ set_threads(THREADS)
 import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
+from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import (  # noqa: E402
     build_template,
     build_training,
@@ -59,7 +60,10 @@ CELL_SHAPES = [
 ]  # odd sizes in two layers; batch 1 and length 1
 DEEP = (5, 3, 16, 33, 3)
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
-MODELS = [(83, 3, 2, 17, 24, 2), (64, 5, 3, 16, 16, 1), (3, 1, 1, 2, 8, 1)]  # V, B, T, E, H, layers
+MODELS = [  # V, B, T, E, H, layers
+    *((83, 3, 2, 17, 24, 2), (3, 1, 1, 2, 8, 1)),
+    *(TRAINED := [(64, 5, 3, 16, 16, 1), (1100, 8, 12, 16, 32, 2)]),
+]
 
 
 def workload(shape: tuple[int, ...]) -> Workload:
@@ -141,6 +145,20 @@ def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
     return checking.relative_error(runner.result(), reference.output(weights, tokens))
 
 
+def trained_model_errors(shape: tuple[int, ...], folder: Path) -> dict[str, float]:
+    """Errors of the gate's check in training: of two steps of a built language model."""
+    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
+    adam = {"name": "adam", "learning_rate": 1e-3, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
+    benchmark = dict(zip(names, shape, strict=True)) | {"optimizer": adam}
+    work = Workload(benchmark, None, seed=0, threads=THREADS, kernel=str(folder))
+    weights = work.weights()
+    runner = template_tuned.build(work, weights, "cpu", "training")
+    random = np.random.RandomState(0)
+    size = (2, work.length, work.batch)
+    batches = [random.randint(0, work.vocabulary, size) for _ in range(2)]
+    return checking.check_training(runner, work, batches, weights, None)
+
+
 def build_split_steps(spec: KernelSpec, target: dict, folder: Path) -> None:
     """The functions of build_cuda for a CPU, unscheduled: what can be tested of its path without a GPU."""
     cpu, library = tvm.target.Target(target), folder / "kernel.so"
@@ -176,6 +194,9 @@ def main() -> None:
         for number, shape in enumerate(MODELS):
             folder = Path(name, f"model-{number}")
             found[f"model {shape}"] = model_error(shape, folder, target)
+            if shape in TRAINED:
+                for quantity, value in trained_model_errors(shape, folder).items():
+                    found[f"trained {shape} {quantity}"] = value
         for cell in CELLS:
             for shape in [*CELL_SHAPES, *([DEEP] if cell in ("lstm", "gru") else [])]:
                 folder = Path(name, f"{cell}-{shape}")

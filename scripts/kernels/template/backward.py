@@ -13,11 +13,12 @@ from tvm.tirx.script import builder as ir
 
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
-from .gates import Inputs, taking
-from .tiles import LINE, Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
+from .gates import Inputs
+from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
 
 if TYPE_CHECKING:
     from .training import TrainedLayer
+from .layout import LINE, taking
 
 Expr = Any
 

@@ -11,9 +11,9 @@ from tvm.tirx.script import builder as ir
 from ..cells.language import Cell
 from ..cells.simplify import stages
 from ..spec import KernelSpec, Schedule
-from .gates import GateBlock, Operand, block_vectors
-from .layout import buffer_shapes, padded_size, weight_sizes
-from .tiles import LINE, Functions, parallel_panels
+from .gates import GateBlock, Operand
+from .layout import LINE, block_vectors, buffer_shapes, padded_size, weight_sizes
+from .tiles import Functions, parallel_panels
 from .vector import VectorUnit
 
 Expr = Any

@@ -12,6 +12,7 @@ from tvm.tirx.script import builder as ir
 from ..cells.language import Cell, Expression, computed, in_order
 from ..cells.simplify import Stage
 from ..spec import Schedule
+from .layout import passes, taking
 from .tiles import Registers, accumulate, in_tiles, reduction, registers
 from .vector import VectorUnit
 
@@ -25,24 +26,6 @@ class Operand:
     is_x: bool
     length: int
     element: Callable[[Expr, Expr], Expr]
-
-
-def passes(cell: Cell, at_most: int) -> list[range]:
-    """The cell's sums, divided over passes."""
-    sums = len(cell.sums)
-    return [range(first, min(first + at_most, sums)) for first in range(0, sums, at_most)]
-
-
-def taking(cell: Cell, own: range, is_x: bool) -> range:
-    """The sums of a pass that have a part of x, or of h: neighbours, as Cell.sums has them."""
-    having = range(cell.x_sums) if is_x else range(len(cell.sums) - cell.h_sums, len(cell.sums))
-    first = max(own.start, having.start)
-    return range(first, max(first, min(own.stop, having.stop)))
-
-
-def block_vectors(cell: Cell, inputs: int, hidden: int) -> int:
-    """Vectors of weights of one block of units."""
-    return cell.x_sums * inputs + cell.h_sums * hidden
 
 
 class Inputs(dict):

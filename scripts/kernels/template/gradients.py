@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from .gates import taking
 from .layout import declared_places
-from .tiles import LINE, accumulate, integer, parallel_panels, reduction, registers, tile_rows
+from .tiles import accumulate, integer, parallel_panels, reduction, registers, tile_rows
 from .vector import VectorUnit
 
 if TYPE_CHECKING:
     from .training import TrainedLayer
+from .layout import LINE, taking
 
 Expr = Any
 

@@ -10,11 +10,37 @@ from numpy.typing import NDArray
 from ..cells.language import Cell
 from ..cells.simplify import scales
 from ..spec import KernelSpec
-from .gates import block_vectors, passes, taking
 
 Array = NDArray[np.float32]
 Layer = Sequence[Array]
 """w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]."""
+
+
+LINE = 16
+"""float32 values in a cache line."""
+
+
+def whole_lines(values: int) -> int:
+    """Float32 values rounded up to whole cache lines, at which TVM wants an argument to begin."""
+    return -(-values // LINE) * LINE
+
+
+def passes(cell: Cell, at_most: int) -> list[range]:
+    """The cell's sums, divided over passes."""
+    sums = len(cell.sums)
+    return [range(first, min(first + at_most, sums)) for first in range(0, sums, at_most)]
+
+
+def taking(cell: Cell, own: range, is_x: bool) -> range:
+    """The sums of a pass that have a part of x, or of h: neighbours, as Cell.sums has them."""
+    having = range(cell.x_sums) if is_x else range(len(cell.sums) - cell.h_sums, len(cell.sums))
+    first = max(own.start, having.start)
+    return range(first, max(first, min(own.stop, having.stop)))
+
+
+def block_vectors(cell: Cell, inputs: int, hidden: int) -> int:
+    """Vectors of weights of one block of units."""
+    return cell.x_sums * inputs + cell.h_sums * hidden
 
 
 def padded_size(hidden_size: int, lanes: int) -> int:
@@ -102,3 +128,35 @@ def pack_stack(
     packed = [pack_weights(cell, layer, lanes, gates) for layer in layers]
     weights, biases, vectors = zip(*packed, strict=True)
     return np.concatenate(weights), np.concatenate(biases), np.concatenate(vectors)
+
+
+def flat_shapes(cell: Cell, spec: KernelSpec, vocabulary: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a language model's weights in the order in which they lie side by side.
+
+    `embedding`, then `<layer>.w_input`, ... of every layer (see TrainedLayer.shapes), `w_output`, `w_output_bias`.
+    """
+    hidden, gates = spec.hidden_size, len(cell.gates)
+    shapes: dict[str, tuple[int, ...]] = {"embedding": (vocabulary, spec.input_size)}
+    for number, inputs in enumerate(spec.input_sizes()):
+        shapes[f"{number}.w_input"] = (inputs, gates * hidden)
+        shapes[f"{number}.w_recurrent"] = (hidden, gates * hidden)
+        shapes[f"{number}.w_bias"] = (len(cell.sums) * hidden,)
+        if cell.vectors:
+            shapes[f"{number}.w_vectors"] = (len(cell.vectors), hidden)
+    return shapes | {"w_output": (hidden, vocabulary), "w_output_bias": (vocabulary,)}
+
+
+def flat_size(cell: Cell, spec: KernelSpec, vocabulary: int) -> int:
+    """Float32 values of all of them, each in whole cache lines."""
+    shapes = flat_shapes(cell, spec, vocabulary).values()
+    return sum(whole_lines(int(np.prod(shape))) for shape in shapes)
+
+
+def flat_views(flat: Array, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The parts of one flat array by name."""
+    found, start = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = flat[start : start + size].reshape(shape)
+        start += whole_lines(size)
+    return found

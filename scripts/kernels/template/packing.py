@@ -8,12 +8,12 @@ from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.simplify import scales
-from .gates import block_vectors, passes, taking
 from .layout import declared_places
 from .tiles import integer, tile_rows
 
 if TYPE_CHECKING:
     from .training import TrainedLayer
+from .layout import block_vectors, passes, taking
 
 Expr = Any
 

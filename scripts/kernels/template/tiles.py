@@ -13,9 +13,6 @@ from tvm.tirx.script import builder as ir
 
 from .vector import VectorUnit
 
-LINE = 16
-"""float32 values in a cache line."""
-
 Expr = Any
 Shapes = dict[str, tuple[int, ...]]
 Registers = dict[tuple[int, int], Expr]
@@ -47,11 +44,6 @@ class Functions:
 def integer(value: int) -> Expr:
     """A constant of TIR."""
     return tirx.IntImm("int32", value)
-
-
-def whole_lines(values: int) -> int:
-    """Float32 values rounded up to whole cache lines, at which TVM wants an argument to begin."""
-    return -(-values // LINE) * LINE
 
 
 def tile_rows(rows: int, tile: int) -> list[tuple[int, int, int]]:

@@ -25,18 +25,11 @@ from ..cells.language import Cell
 from ..cells.simplify import Stage, stages
 from ..spec import KernelSpec, Schedule
 from .backward import BackwardPanel
-from .gates import GateBlock, Operand, block_vectors
+from .gates import GateBlock, Operand
 from .gradients import emit_gradients
+from .layout import LINE, block_vectors, whole_lines
 from .packing import emit_packing
-from .tiles import (
-    LINE,
-    Functions,
-    Shapes,
-    integer,
-    panel_count,
-    parallel_panels,
-    whole_lines,
-)
+from .tiles import Functions, Shapes, integer, panel_count, parallel_panels
 from .vector import VectorUnit
 
 Expr = Any
