@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
-from .spec import KernelSpec, Schedule
-from .target import vector_registers
-from .vector import VectorUnit
+from ..cells import CELLS
+from ..spec import KernelSpec, Schedule
+from ..target import vector_registers
+from ..template.vector import VectorUnit
 
 
 def vector_unit(target: dict[str, Any]) -> VectorUnit:
@@ -21,12 +22,14 @@ def vector_unit(target: dict[str, Any]) -> VectorUnit:
 def most_rows(target: dict[str, Any], gates: int) -> int:
     """Rows of the largest register tile: `gates` sums a row, the weights, one broadcast value.
 
-    With 16 registers and 4 gates the weights are read from memory, which leaves 3 rows.
+    Where that leaves fewer than 3 rows, as with 16 registers and 4 gates, the weights are read from memory.
     """
     _, registers = vector_registers(target)
-    if registers == 32:
-        return 6 if gates == 4 else 14
-    return 3 if gates == 4 else 6
+    return (
+        max((registers - 1 - gates) // gates, (registers - 2) // gates)
+        if registers == 16
+        else (registers - 1 - gates) // gates
+    )
 
 
 def default_schedule(spec: KernelSpec, target: dict[str, Any]) -> Schedule:
@@ -35,39 +38,30 @@ def default_schedule(spec: KernelSpec, target: dict[str, Any]) -> Schedule:
     Two gates a pass where registers are few: 6 rows x 2 gates load less than 3 rows x 4.
     """
     _, registers = vector_registers(target)
-    gates = 4 if registers == 32 else 2
-    rows = most_rows(target, gates)
-    return Schedule(rows=rows, gates=gates, unroll=2, prefetch=1, panel_rows=64)
+    gates = min(4, len(CELLS[spec.cell].sums)) if registers == 32 else 2
+    return Schedule(rows=most_rows(target, gates), gates=gates, unroll=2, prefetch=1, panel_rows=64)
 
 
 def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:
     """Candidate values of every parameter, those that make no difference left out."""
     share = -(-spec.batch // spec.threads)
-    longest = max(spec.input_size, spec.hidden_size)
-    blocks = [size for size in (64, 128, 256, 512) if size <= longest]
     panels = [size for size in (16, 32, 48, 64, 96, 128, 256) if size < share] or [share]
     if share <= 256 and share not in panels:
         panels.append(share)
-    four, two = most_rows(target, 4), most_rows(target, 2)
-    rows = {size for size in (*range(four - 2, four + 1), *range(two // 2, two + 1)) if size > 0}
+    passes = sorted({2, min(4, len(CELLS[spec.cell].sums))})
+    rows = {most_rows(target, gates) - less for gates in passes for less in (0, 1, 2)}
     return {
-        "rows": sorted(rows),
-        "gates": [2, 4],
-        "k_block": [0, *blocks],
+        "rows": sorted(size for size in rows if size > 0),
+        "gates": passes,
         "unroll": [1, 2, 4, 8],
         "prefetch": [0, 1, 2],
         "panel_rows": panels,
-        "epilogue_rows": [1, 2, 4],
     }
 
 
 def canonical(schedule: Schedule, target: dict[str, Any]) -> Schedule:
-    """The schedule within the registers, parameters that have no effect at their defaults."""
-    values = asdict(schedule)
-    values["rows"] = min(schedule.rows, most_rows(target, schedule.gates))
-    if not schedule.k_block:
-        values["epilogue_rows"] = 2
-    return Schedule(**values)
+    """The schedule within the registers."""
+    return replace(schedule, rows=min(schedule.rows, most_rows(target, schedule.gates)))
 
 
 def random_schedules(spec: KernelSpec, target: dict[str, Any], seed: int = 0) -> Iterator[Schedule]:

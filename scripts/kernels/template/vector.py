@@ -6,6 +6,7 @@ where LLVM makes good code of it; the few intrinsics are those it does not find 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,11 @@ from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 EXPONENT_LIMIT = 40.0
-"""exp2 arguments are clamped here: a product of three exponentials stays finite, and
+"""Arguments of exp2 in denominators are clamped here: a product of three exponentials stays finite, and
 sigmoid and tanh have long reached their limits in float32 (2**-25)."""
+
+LARGEST_EXPONENT = 127.0
+"""Arguments of exp2 that stands for an exponential itself are clamped here: float32 holds no more."""
 
 FLOOR = 9
 """Control byte of AVX-512's `reduce`: the fraction above the next lower integer, no exceptions."""
@@ -67,9 +71,36 @@ class VectorUnit:
         """Emit a store of consecutive values of a buffer's last axis."""
         ir.buffer_store(buffer, value, [*indices[:-1], tirx.Ramp(indices[-1], 1, self.lanes)])
 
-    def exp2(self, x: Expr) -> Expr:
-        """exp2(min(x, EXPONENT_LIMIT)); bound to a variable. Underflow gives zero or tiny."""
-        x = ir.Bind(tirx.min(x, self.splat(EXPONENT_LIMIT)))
+    @property
+    def operations(self) -> dict[str, Callable[..., Expr]]:
+        """What the operations of a cell's lowered expressions are on vectors, each in a register."""
+        return {
+            "constant": self.splat,
+            "add": lambda a, b: self.held(a + b),
+            "subtract": lambda a, b: self.held(a - b),
+            "multiply": lambda a, b: self.held(a * b),
+            "divide": lambda a, b: self.held(a / b),
+            "maximum": lambda a, b: self.held(tirx.max(a, b)),
+            "at_least": lambda a, b: self.held(
+                tirx.Select(a >= b, self.splat(1.0), self.splat(0.0))
+            ),
+            "exp2": lambda x: self.held(self.exp2(x)),
+            "exponential2": lambda x: self.held(self.exp2(x, LARGEST_EXPONENT)),
+        }
+
+    def held(self, value: Expr) -> Expr:
+        """The value in a buffer of one vector, of which LLVM makes a register.
+
+        TVM's simplifier looks through bound variables: a chain of values that are each used twice takes it
+        time exponential in its length.
+        """
+        register = ir.alloc_buffer((self.lanes,), "float32")
+        self.store(register, value, 0)
+        return self.load(register, 0)
+
+    def exp2(self, x: Expr, limit: float = EXPONENT_LIMIT) -> Expr:
+        """exp2(min(x, limit)); bound to a variable. Underflow gives zero or tiny."""
+        x = ir.Bind(tirx.min(x, self.splat(limit)))
         if self.avx512:
             fraction = ir.Bind(self._avx512("reduce.ps.512", x, tirx.IntImm("int32", FLOOR)))
         else:

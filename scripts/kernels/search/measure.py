@@ -18,11 +18,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from .build import compile_template
-from .kernel import buffer_shapes
-from .run import set_threads
+from ..build import compile_template
+from ..cells import CELLS
+from ..run import set_threads
+from ..spec import KernelSpec, Schedule
+from ..template.layout import buffer_shapes
 from .space import vector_unit
-from .spec import KernelSpec, Schedule
 
 MIN_SECONDS = 0.03
 MIN_SAMPLES = 5
@@ -160,7 +161,7 @@ def _time(spec: KernelSpec, lanes: int, library: str) -> list[float]:
         _buffers.clear()
         _buffers[key] = tuple(
             tensor(rng.uniform(-0.1, 0.1, shape).astype(np.float32))
-            for shape in buffer_shapes(spec, lanes).values()
+            for shape in buffer_shapes(CELLS[spec.cell], spec, lanes).values()
         )
     function = load_module(library)["main"]
     arguments = _buffers[key]

@@ -14,11 +14,10 @@ from tvm import tirx
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
-from .gates import tile_rows
-from .kernel import parallel_panels
-from .spec import KernelSpec
+from ..spec import KernelSpec
+from .layout import Array
+from .tiles import parallel_panels, tile_rows
 from .vector import VectorUnit
-from .weights import Array
 
 VECTORS = 4
 """Vectors of columns in a register tile."""

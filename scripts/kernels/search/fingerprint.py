@@ -9,9 +9,15 @@ from typing import Any
 
 import tvm
 
+_KERNELS = Path(__file__).parents[1]
+
 _SCHEDULED = {
-    "template-tuned": ("kernel.py", "gates.py", "cell.py", "vector.py", "weights.py"),
-    "default-rules": ("te_lstm.py",),
+    "template-tuned": (
+        *("cells/derivative.py", "cells/language.py", "cells/simplify.py"),
+        *("template/forward.py", "template/gates.py", "template/layout.py"),
+        *("template/tiles.py", "template/vector.py"),
+    ),
+    "default-rules": ("variants/te_lstm.py",),
 }
 
 
@@ -35,6 +41,6 @@ def fingerprint(variant: str, target: dict[str, Any]) -> str:
     """Short digest of what a tuned variant's schedules depend on besides the shape."""
     digest = hashlib.sha256(repr((tvm.__version__, sorted(target.items()))).encode())
     for name in _SCHEDULED[variant]:
-        source = Path(__file__).with_name(name).read_text()
+        source = (_KERNELS / name).read_text()
         digest.update(ast.dump(_without_docstrings(ast.parse(source))).encode())
     return digest.hexdigest()[:16]

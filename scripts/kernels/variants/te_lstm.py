@@ -11,7 +11,7 @@ from typing import Any
 import tvm
 from tvm import te, tirx
 
-from .spec import KernelSpec
+from ..spec import KernelSpec
 
 Tensor = Any
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from measurement.workload import aligned
 
-from .run import ALIGNMENT, Array, Layer, set_threads
-from .spec import KernelSpec, Unsupported
+from ..run import ALIGNMENT, Array, Layer, set_threads
+from ..spec import KernelSpec, Unsupported
 
 
 class StepsRunner:

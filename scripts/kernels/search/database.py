@@ -22,10 +22,11 @@ from tvm.s_tir import meta_schedule as ms
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
+from ..cells import CELLS
+from ..spec import KernelSpec, Schedule
+from ..template.layout import buffer_shapes
 from .fingerprint import fingerprint
-from .kernel import buffer_shapes
 from .space import choices, vector_unit
-from .spec import KernelSpec, Schedule
 
 FAILED_SECONDS = 1e10
 """What MetaSchedule records as the time of a candidate that did not build or run."""
@@ -121,7 +122,7 @@ def _anchor(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
     with IRBuilder() as builder, ir.prim_func(s_tir=True):
         ir.func_name("main")
         ir.func_attr({"global_symbol": "main", "tirx.noalias": True})
-        shapes = buffer_shapes(spec, vector_unit(target).lanes)
+        shapes = buffer_shapes(CELLS[spec.cell], spec, vector_unit(target).lanes)
         buffers = {
             name: ir.arg(name, ir.Buffer(shape, "float32")) for name, shape in shapes.items()
         }

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..spec import KernelSpec, Schedule
 from .database import ScheduleDatabase
 from .measure import Measurer
 from .space import default_schedule, mutations, random_schedules
-from .spec import KernelSpec, Schedule
 
 BATCH = 16
 FINALISTS = 6

@@ -14,11 +14,11 @@ from typing import Any
 import tvm
 from tvm.s_tir import meta_schedule as ms
 
-from .build import compile_library, write_metadata
-from .database import open_json_database
+from ..build import compile_library, write_metadata
+from ..search.database import open_json_database
+from ..spec import KernelSpec
 from .intrinsics import import_only_x86_intrinsics
 from .pool_builder import PoolBuilder
-from .spec import KernelSpec
 from .te_lstm import in_memory_order, step_module, unrolled_module
 
 TRIALS_PER_ITERATION = 32

@@ -13,8 +13,8 @@ from typing import Any
 import tvm
 from tvm.s_tir import dlight
 
-from .build import compile_library, write_metadata
-from .spec import KernelSpec
+from ..build import compile_library, write_metadata
+from ..spec import KernelSpec
 from .te_lstm import split_step_modules
 
 
