@@ -75,6 +75,11 @@ class Model(Runner):
     def output(self, inputs):
         """inputs on the device, int64 [T, B] or float32 [T, B, D] -> logits [T, B, C], those of the last step
         [B, C], or h [T, B, H]; see contract.py."""
+        h = self.top(inputs)
+        return self.project(h) if "projection.weight" in self.weights else h
+
+    def top(self, inputs):
+        """inputs as of `output` -> h [T, B, H] of the last layer; of its last step [B, H] where no other counts."""
         x = (
             F.embedding(inputs, self.weights["embedding"])
             if "embedding" in self.weights
@@ -85,10 +90,10 @@ class Model(Runner):
             h, self.carried = self.dropped(h), tuple(each.detach() for each in state)
         else:
             h = self.stack(x, self.layers)
-        if "projection.weight" not in self.weights:
-            return h
-        if self.workload.loss == "ce-last":
-            h = h[-1]
+        return h[-1] if self.workload.loss == "ce-last" else h
+
+    def project(self, h):
+        """h [..., H] -> logits [..., C]"""
         rows = h.reshape(
             -1, h.size(-1)
         )  # matrices: bias and product in one operator in every version
@@ -117,7 +122,11 @@ class Model(Runner):
 
     def objective(self, inputs, targets):
         """The loss of a batch on the device."""
-        return self.loss(self.output(inputs), targets)
+        return self.objective_of(self.top(inputs), targets)
+
+    def objective_of(self, h, targets):
+        """h as `top` gives it -> the loss."""
+        return self.loss(self.project(h), targets)
 
     def updated(self, loss):
         """One update of the weights -> the loss and the gradients that made it."""
