@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from measurement import yardstick
 from plan import matrix
 from plan.matrix import Cell
 from reporting import estimates, relations, results, tradeoff
@@ -38,14 +39,14 @@ def page_faults(records: Sequence[dict]) -> float | None:
     return float(np.median(counted)) if counted else None
 
 
-def disturbed(records: Sequence[dict]) -> int | None:
-    """How many processes ran on a machine slower than its best, by their yardstick; None where there was none."""
-    read = [record["yardstick"]["flagged"] for record in records if "yardstick" in record]
-    return sum(map(bool, read)) if read else None
+def disturbed(records: Sequence[dict], best: dict) -> list[bool]:
+    """Which processes ran when the machine was slower than at its best (`yardstick.best` of the run), by their
+    yardstick; not those that have none."""
+    return [bool(yardstick.flagged(record.get("yardstick"), best)) for record in records]
 
 
-def row(cell: Cell, records: Sequence[dict]) -> dict:
-    """The table's row of one cell from the records of all its processes."""
+def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
+    """The table's row of one cell from the records of all its processes; `best`: as in `disturbed`."""
     good = [record for record in records if record["status"] == "ok"]
     bad = [record for record in records if record["status"] != "ok"]
     check = records[0].get("check", {})
@@ -62,8 +63,10 @@ def row(cell: Cell, records: Sequence[dict]) -> dict:
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
         found["framework_version"] = good[0]["framework"]["framework_version"]
         benchmark = good[0]["benchmark"]
-        found |= estimates.cell(good, benchmark["batch"])
-        found |= {"page_faults": page_faults(good), "disturbed_processes": disturbed(good)}
+        off = disturbed(good, best)
+        counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]
+        found |= estimates.cell(counting, benchmark["batch"])
+        found |= {"page_faults": page_faults(good), "disturbed_processes": sum(off)}
         if "vocabulary" in benchmark:
             found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
         if cell.phase == "forward":
@@ -83,13 +86,14 @@ def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
     workflow's is no number of its benchmark."""
     benchmarks = matrix.document(document)["benchmarks"]
     for part in parts:
+        best = yardstick.best(record.get("yardstick") for record in part.records)
         for each in part.cells:
             cell, found = each.cell, {"status": each.status, "reason": each.reason, "processes": 0}
             if each.records and each.records[0]["benchmark"] != benchmarks.get(cell.benchmark):
                 other = f"measured there with other parameters of `{cell.benchmark}` than this workflow's"
                 found |= {"status": "not-run", "reason": other}
             elif each.records:
-                found = row(cell, each.records) | {"records": " ".join(each.paths)}
+                found = row(cell, each.records, best) | {"records": " ".join(each.paths)}
             key = {name: getattr(cell, name) for name in results.CELL}
             yield {"document": document, "machine": part.machine, **key, **found}
 

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from kernels.workload import spec_of
-from measurement.workload import Workload
+from measurement import shapes
 from plan import matrix
 from reporting import estimates
 
@@ -24,9 +23,7 @@ TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
 def flops(benchmark: dict) -> int:
     """Floating-point operations of a forward pass's matrix products: the LSTM layers', and a language
     model's projection."""
-    workload = Workload(benchmark, None, seed=0)
-    projection = workload.hidden * (workload.vocabulary or 0)
-    return spec_of(workload).flops + 2 * workload.batch * workload.length * projection
+    return shapes.flops(shapes.products(shapes.Shapes(benchmark), "forward", shapes.HOISTED))
 
 
 def ceilings(table: pd.DataFrame) -> pd.DataFrame:
@@ -56,10 +53,10 @@ def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
     """
     if len(table) < LEAST_SHAPES:
         return {"shapes": len(table)}
-    shapes = [benchmarks[name] for name in table["benchmark"]]
-    steps = np.array([shape["length"] * shape["layers"] for shape in shapes], dtype=float)
-    width = np.array([shape["batch"] * shape["hidden"] for shape in shapes])
-    operations = np.array([flops(shape) for shape in shapes], dtype=float)
+    sizes = [benchmarks[name] for name in table["benchmark"]]
+    steps = np.array([shape["length"] * shape["layers"] for shape in sizes], dtype=float)
+    width = np.array([shape["batch"] * shape["hidden"] for shape in sizes])
+    operations = np.array([flops(shape) for shape in sizes], dtype=float)
     measured = table["wall_median_s"].to_numpy()
     calls = np.ones(len(steps))
     terms = np.column_stack([calls, steps, steps * width, operations]) / measured[:, None]
