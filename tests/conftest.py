@@ -1,8 +1,10 @@
 """What all tests share: they run at the repository's root, as the workflow does."""
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,3 +20,32 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def required(name: str, found: dict[str, metadata.Distribution]) -> None:
+    """Add a package and all that it requires here, without extras, to `found`."""
+    name = name.lower().replace("_", "-")
+    if name in found:
+        return
+    try:
+        found[name] = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return  # of another platform
+    for line in found[name].requires or []:
+        requirement = Requirement(line)
+        if not requirement.marker or requirement.marker.evaluate({"extra": ""}):
+            required(requirement.name, found)
+
+
+@pytest.fixture(scope="session")
+def snakemake_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages with Snakemake, what it requires, and nothing else: with `python -S` and this as PYTHONPATH
+    it is as after `pip install snakemake`."""
+    folder, packages = tmp_path_factory.mktemp("alone"), {}
+    required("snakemake", packages)
+    assert "snakemake" in packages and not {"numpy", "pandas", "scipy"} & packages.keys()
+    for package in packages.values():
+        for name in {file.parts[0] for file in package.files or []} - {"..", "__pycache__"}:
+            if not (folder / name).exists():
+                (folder / name).symlink_to(package.locate_file(name))
+    return folder

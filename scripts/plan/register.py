@@ -2,8 +2,18 @@
 
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
-from plan.jobs import BuildJob, CheckingJob, CheckJob, EnvironmentJob, Job, digest_of, wanted
+from plan.jobs import (
+    BuildJob,
+    CheckingJob,
+    CheckJob,
+    EnvironmentJob,
+    Job,
+    digest_of,
+    failed_last,
+    wanted,
+)
 from plan.planner import Plan
 
 
@@ -41,6 +51,10 @@ class Register:
     def awaited(self, job: Job) -> list[str]:
         """The files of those results that a job reads and that are not there."""
         found = []
+        if failed_last(job.failures):
+            # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
+            Path(job.failures).touch()
+            found.append(job.failures)
         for need in wanted(job.needs):
             if isinstance(need, CheckJob):
                 found.append(self._checking[need.digest].path)

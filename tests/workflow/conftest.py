@@ -10,18 +10,23 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 import pytest
 import yaml
 
+from measurement.record import read_json
 from tests.scale import copy_repository
 from tests.tiny import BENCHMARK
 
 ROOT = Path(__file__).resolve().parents[2]
+# Folders of results/ in which nothing is ever made again or overwritten.
+MEASURED = ("checks", "records", "convergence", "kernels", "tuning", "environments", "corpus")
 SNAKEMAKE = Path(sys.executable).parent / "snakemake"
 WORDS = [
     "the",
@@ -93,12 +98,65 @@ class Project:
         return {name.removeprefix("results/") for name in pending}
 
     def stale_cells(self, *arguments: str) -> set[str]:
-        """Implementations whose records a run would make again."""
+        """Implementations of which a run would time a cell."""
         records = {Path(name) for name in self.stale(*arguments) if name.startswith("records/")}
         return {f"{record.parts[3]}/{record.parts[4]}" for record in records}
 
+    def measured(self) -> dict[str, tuple[int, bytes]]:
+        """{file: when it was written, and what stands in it} of all that was ever measured, below results/."""
+        files = [
+            file
+            for folder in MEASURED
+            for file in self.path(f"results/{folder}").rglob("*")
+            if file.is_file()
+        ]
+        return {
+            str(file.relative_to(self.path("results"))): (
+                file.stat().st_mtime_ns,
+                file.read_bytes(),
+            )
+            for file in files
+        }
+
     def cells(self) -> pd.DataFrame:
-        return pd.read_csv(self.path("results/cells.csv"))
+        """A row for each cell of the manifests, with its records' numbers."""
+        manifests = sorted(self.path("results/manifests").glob("*.json"))
+        return pd.DataFrame([row for file in manifests for row in self.rows(read_json(str(file)))])
+
+    def rows(self, manifest: dict) -> Iterator[dict]:
+        for cell in manifest["cells"]:
+            records = [read_json(str(self.path(f"results/{name}"))) for name in cell["records"]]
+            keys = ("benchmark", "implementation", "environment", "phase", "device")
+            row = {key: cell[key] for key in keys} | {"machine": manifest["machine"]}
+            decided = [cell] if cell["status"] else [r for r in records if r["status"] != "ok"]
+            row |= {key: (decided or records)[0][key] for key in ("status", "reason")}
+            if row["status"] == "ok":
+                check, samples = records[0]["check"], [record["samples"] for record in records]
+                row |= {
+                    "processes": len(records),
+                    "batches": sum(map(len, samples)),
+                    "wall_s": fmean(map(fmean, samples)),
+                    "gradient_error": check["gradient_error"],
+                    "output_error": check["errors"].get("output"),
+                }
+            yield row
+
+    def environments(self, implementation: str) -> set[str]:
+        """Environments of the records that the manifests name for an implementation, with their fingerprints."""
+        return {
+            "{environment}-{fingerprint}".format(**read_json(str(file))["environment"])
+            for file in self.listed(implementation)
+        }
+
+    def listed(self, implementation: str) -> list[Path]:
+        """The records that the manifests name for an implementation."""
+        return [
+            self.path(f"results/{name}")
+            for file in self.path("results/manifests").glob("*.json")
+            for cell in read_json(str(file))["cells"]
+            for name in cell["records"]
+            if cell["implementation"] == implementation
+        ]
 
     def edit(self, name: str, old: str, new: str) -> None:
         text = self.path(name).read_text()

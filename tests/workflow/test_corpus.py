@@ -1,8 +1,16 @@
 """The corpus through Snakemake: what a change of it reruns, and the stand-in from end to end."""
 
+import contextlib
+import functools
 import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import yaml
+
+from measurement.record import read_json
 
 from .conftest import Project
 from .test_staleness import BOTH
@@ -29,23 +37,47 @@ def test_run_cut_short_between_fetching_and_tokenizing(project: Project) -> None
     assert project.stale_cells() == BOTH
 
 
+def test_text_by_mirror_or_from_a_folder_is_the_same(project: Project) -> None:
+    """Where it came from does not matter: not even its tokens are made again."""
+    before = project.measured()
+    with serving(project.path("corpus")) as address:
+        mirror = f"{address}/ptb.{{split}}.txt"
+        corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
+        project.configure("tiny.yaml", corpus=corpus | {"path": None, "mirrors": [mirror]})
+        project.snakemake()
+    after = project.measured()
+    assert before.items() <= after.items()
+    assert {Path(name).parts[:2] for name in after.keys() - before.keys()} == {
+        ("corpus", "sources")
+    }
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """A server of a folder's files; its address."""
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
 def test_version_bump_of_the_report_environment_reruns_no_cell(project: Project) -> None:
     """It draws the figures; what the cells computed stays true."""
     project.edit("envs/report.yaml", "jinja2==", "jinja2==9")
     assert project.stale_cells() == set()
-    assert "report/tiny.md" in project.stale()
 
 
-def test_stand_in_is_announced_on_every_page(project: Project) -> None:
-    corpus = {"path": None, "mirrors": [], "stand_in": True}
-    project.configure("tiny.yaml", corpus=corpus)
+def test_cells_of_a_stand_in_are_others(project: Project) -> None:
+    """Which text it is is known when no mirror has answered, and the plan follows."""
+    before = project.measured()
+    project.configure("tiny.yaml", corpus={"path": None, "mirrors": [], "stand_in": True})
     document = yaml.safe_load(project.path("config/documents/tiny.yaml").read_text())
     document["benchmarks"]["tiny-lm"]["vocabulary"] = 10_001
     project.path("config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
     project.snakemake()
+    assert before.items() <= project.measured().items()
     assert set(project.cells().query("device == 'cpu'")["status"]) == {"ok"}
-    for name in ("index.md", "tiny.md", "index.html", "tiny.html"):
-        page = project.path(f"results/report/{name}").read_text()
-        assert "Measured on a stand-in corpus" in page
-    assert "929,589 training" in project.path("results/report/tiny.md").read_text()
+    corpora = [read_json(str(file))["corpus"] for file in project.listed("plain/loop")]
+    assert [(c["stand_in"], c["tokens"]["train"]) for c in corpora] == [(True, 929_589)] * 2
     assert project.stale() == set()

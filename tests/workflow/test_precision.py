@@ -1,11 +1,10 @@
 """A cell whose interval is too wide gets further processes; no other one does, and none twice."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
 from .conftest import Project, implementation, make_project
+from .test_statuses import FAILING
 
 # Wider by far than the steady cell's interval could get on a busy machine, narrower than the noisy one's.
 PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5}
@@ -17,8 +16,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},
+        implementation("failing", "plain") | {"phases": ["forward"]},
     ]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    project.path("scripts/implementations/plain/failing.py").write_text(FAILING)
     project.path("config/claims.yaml").write_text("[]")  # those of the project name other styles
     protocol = yaml.safe_load(project.path("tiny.yaml").read_text())["protocol"]
     project.configure("tiny.yaml", protocol=protocol | PROTOCOL)
@@ -37,43 +38,57 @@ def builds(project: Project) -> int:
     return project.path("noisy-processes.txt").stat().st_size
 
 
+def attempts(project: Project) -> dict[str, int]:
+    """{process of the failing style: how often it was timed in vain}"""
+    files = project.path("results/failures/time").rglob("plain/failing/*.jsonl")
+    return {file.name.split(".")[0]: len(file.read_text().splitlines()) for file in files}
+
+
 def test_noisy_cell_gets_more_processes_up_to_the_limit(project: Project) -> None:
-    assert "judge_precision" in project.snakemake("-n")
     project.snakemake()
-    assert processes(project) == {"steady": 3, "noisy": 5}
-    table = project.cells().query("device == 'cpu'")
+    assert processes(project) == {"steady": 3, "noisy": 5, "failing": 3}
+    table = project.cells().query("device == 'cpu' and status == 'ok'")
     assert table.groupby("implementation")["processes"].unique().map(list).to_dict() == {
         "plain/steady": [3],
         "plain/noisy": [5],
     }
-    assert set(table["status"]) == {"ok"}
     assert builds(project) == 1 + 5
-    page = project.path("results/report/tiny.md").read_text()
-    assert "3 fresh processes a cell, up to 5 where its 95 % interval is wider than 400 %" in page
+
+
+def test_failing_cell_is_tried_once_a_run(project: Project) -> None:
+    """Also where the plan is made anew on the way, when it is known how many processes there are."""
+    assert attempts(project) == {f"forward-cpu-{process}": 1 for process in (1, 2, 3)}
+    project.snakemake()
+    assert attempts(project) == {f"forward-cpu-{process}": 2 for process in (1, 2, 3)}
+    assert builds(project) == 1 + 5
 
 
 def test_second_run_does_nothing(project: Project) -> None:
+    """Once nothing fails."""
+    failing = project.path("scripts/implementations/plain/failing.py")
+    failing.write_text(project.path("scripts/implementations/plain/steady.py").read_text())
+    project.snakemake()
     assert project.stale() == set()
     assert "Nothing to be done" in project.snakemake()
     assert builds(project) == 1 + 5
 
 
 def test_higher_limit_adds_processes_to_the_noisy_cell_only(project: Project) -> None:
+    before = project.measured()
     project.edit("tiny.yaml", "most_processes: 5", "most_processes: 6")
-    assert not any(name.startswith("records/") for name in project.stale())
     project.snakemake()
-    assert processes(project) == {"steady": 3, "noisy": 6}
+    (new,) = project.measured().keys() - before.keys()
+    assert "/noisy/forward-cpu-6." in new and before.items() < project.measured().items()
     assert builds(project) == 1 + 6
     assert project.stale() == set()
 
 
-def test_without_a_target_the_plan_shows_everything(project: Project) -> None:
-    project.edit("tiny.yaml", "target_interval: 4", "target_interval: null")
-    assert "processes.json" not in project.stale()
-    planned = project.snakemake("-n")
-    assert "collect_records" in planned and "judge_precision" not in planned
-    records = {Path(name).parent.name for name in project.stale() if name.startswith("records/")}
-    assert records == set()
-    project.snakemake()
-    table = project.cells().query("device == 'cpu'")
-    assert set(table["processes"]) == {3}
+def test_preliminary_and_without_a_target_the_plan_shows_everything(project: Project) -> None:
+    """There is nothing to judge, and nothing to measure here."""
+    before = project.measured()
+    for setting, processes in (("preliminary=true", 1), ("protocol={target_interval: null}", 3)):
+        printed = project.snakemake("--config", setting)
+        assert "judge_precision" not in printed and "time_cell" not in printed
+        table = project.cells().query("device == 'cpu' and phase == 'forward'")
+        assert set(table["processes"]) == {processes}
+    assert project.measured() == before

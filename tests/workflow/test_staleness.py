@@ -1,26 +1,45 @@
-"""What a change makes stale: exactly the cells that it concerns."""
+"""Nothing that was measured is lost or measured twice; what is missing is measured, and nothing else."""
 
-import yaml
+import re
+import shutil
+from pathlib import Path
+
+import pytest
 
 from .conftest import Project
 
 BOTH = {"plain/loop", "plain/other"}
-AFTER = {
-    *("cells.csv", "cells.parquet", "context.json", "records.zip"),
-    *("report/index.md", "report/index.html", "report/tiny.md", "report/tiny.html"),
-    "report/cells.html",
-    *(
-        f"report/figures/tiny-{figure}-cpu.{kind}"
-        for figure in ("trade_off", "wall_time")
-        for kind in ("png", "svg")
-    ),
-}
+PHASES = ("forward", "training")
+LONGER = ("--config", "protocol={timed_batches: 3}")
 
 
-def append(project: Project, name: str) -> None:
-    """A change to a Python file that changes nothing it computes."""
+def manifests(project: Project) -> list[Path]:
+    return sorted(project.path("results/manifests").glob("*.json"))
+
+
+def append(project: Project, name: str, line: str = "EDITED = True") -> None:
+    """Add a line to a Python file: by default one that changes nothing it computes, but is code."""
     path = project.path(name)
-    path.write_text(path.read_text() + "\nEDITED = True\n")
+    path.write_text(f"{path.read_text()}\n{line}\n")
+
+
+def without_digest(names: set[str]) -> set[str]:
+    return {re.sub(r"\.[0-9a-f]{12}(?=\.)", "", name) for name in names}
+
+
+def made(before: dict, after: dict) -> set[str]:
+    """What was measured between two looks at a project, without digests. Nothing of before has changed."""
+    assert before.items() <= after.items()
+    return without_digest(after.keys() - before.keys())
+
+
+def records(environment: str, implementation: str, process: int = 1) -> set[str]:
+    folder = f"records/{environment}/tiny-lm/{implementation}"
+    return {f"{folder}/{phase}-cpu-{process}.json" for phase in PHASES}
+
+
+def checks(environment: str, implementation: str) -> set[str]:
+    return {f"checks/{environment}/tiny-lm/{implementation}/{phase}-cpu.json" for phase in PHASES}
 
 
 def test_second_run_has_nothing_to_do(finished: Project) -> None:
@@ -33,74 +52,147 @@ def test_the_profile_is_found(finished: Project) -> None:
     assert "Using workflow specific profile profiles/default" in finished.snakemake("-n")
 
 
-def test_touching_every_source_reruns_no_cell(project: Project) -> None:
+def test_what_is_not_computed_makes_nothing_stale(project: Project) -> None:
+    """A look at every file, comments, docstrings, and a memory of Snakemake that is gone."""
     for folder in ("scripts", "config", "envs", "workflow", "report", "corpus"):
         for file in project.path(folder).rglob("*"):
             if file.is_file():
                 file.touch()
-    assert project.stale() == set()
-
-
-def test_comment_in_an_environment_file_reruns_nothing(project: Project) -> None:
     project.edit("envs/plain.yaml", "# as installed", "# as it was installed here")
+    append(project, "scripts/implementations/plain/model.py", "# Edited.")
+    append(project, "scripts/measurement/worker.py", '"""Edited."""')
+    timing = project.path("scripts/measurement/timing.py")
+    timing.write_text(timing.read_text().replace('"""', '"""Edited. ', 1))
+    assert project.stale() == set()
+    shutil.rmtree(project.path(".snakemake"))
+    assert "Nothing to be done" in project.snakemake()
+
+
+def test_protocols_keep_their_results(project: Project) -> None:
+    """Quick, another protocol, quick, the other, a slip of the pen, quick: nothing is measured twice."""
+    quick = project.measured()
+    project.snakemake(*LONGER)
+    both = project.measured()
+    assert made(quick, both) == records("plain", "plain/loop") | records("second", "plain/other")
+    for settings, batches in (((), 2), (LONGER, 3)):
+        project.snakemake(*settings)
+        assert project.measured() == both
+        assert set(project.cells().query("device == 'cpu'")["batches"]) == {batches}
+    printed = project.snakemake("--config", "corpus={path: /nonexistent}", ok=False)
+    said = "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder that holds "
+    assert said in printed
+    assert "Traceback" not in printed and "Building DAG" not in printed
+    printed = project.snakemake()
+    assert "time_cell" not in printed and "check_implementation" not in printed
+    assert project.measured() == both
+    assert set(project.cells().query("device == 'cpu'")["batches"]) == {2}
     assert project.stale() == set()
 
 
-def test_version_bump_reruns_the_environments_cells_and_no_others(project: Project) -> None:
-    before = project.path("envs/plain.yaml").read_text()
-    project.edit("envs/plain.yaml", "numpy==", "numpy==9")
-    assert project.stale_cells() == {"plain/loop"}
-    others = {name for name in project.stale() if "/plain/loop/" not in name}
-    environments = {name for name in others if name.startswith("environments/plain-")}
-    assert len(environments) == 1
-    assert others - environments == AFTER
-    project.path("envs/plain.yaml").write_text(before)
+def test_pin_bumped_and_put_back(project: Project) -> None:
+    pins = project.path("envs/plain.yaml")
+    before, text = project.measured(), pins.read_text()
+    (old,) = project.path("results/environments").glob("plain-*.json")
+    bumped = text.replace("- numpy==", f"- pytest=={pytest.__version__}\n      - numpy==")
+    pins.write_text(bumped)
+    planned = project.snakemake("-n")
+    (new,) = set(re.findall(rf"new: environment \({old.stem} -> (plain-\w+)\)", planned))
+    project.snakemake()
+    after = project.measured()
+    expected = checks("plain", "plain/loop") | records("plain", "plain/loop")
+    assert made(before, after) == {f"environments/{new}.json", *expected}
+    assert project.environments("plain/loop") == {new}
+    for content, environment in ((text, old.stem), (bumped, new)):
+        pins.write_text(content)
+        project.snakemake()
+        assert project.measured() == after
+        assert project.environments("plain/loop") == {environment}
     assert project.stale() == set()
 
 
-def test_one_more_process_reruns_none_of_the_others(project: Project) -> None:
-    stale = project.stale("--config", "protocol={processes: 2}")
-    assert {name for name in stale if name.startswith(("checks/", "records/"))} == {
-        f"records/{environment}/tiny-lm/{implementation}/{phase}-cpu-2.json"
-        for environment, implementation in (("plain", "plain/loop"), ("second", "plain/other"))
-        for phase in ("forward", "training")
+def test_edit_of_code_and_back(project: Project) -> None:
+    """Exactly the cells that run it, and what they were stays."""
+    name = "scripts/implementations/plain/other.py"
+    before, text = project.measured(), project.path(name).read_text()
+    append(project, name)
+    planned = project.snakemake("-n")
+    assert (
+        len(re.findall(r"(?:check|time) second/\S+: new: sources \(\w{8} -> \w{8}\)", planned)) == 3
+    )
+    assert "plain/loop" not in planned
+    assert without_digest(project.stale()) == {
+        "checked/second/plain/other/tiny-protocol-cpu.json",
+        *records("second", "plain/other"),
+        str(manifests(project)[0].relative_to(project.path("results"))),
     }
-
-
-def test_editing_an_implementation_reruns_its_cells(project: Project) -> None:
-    append(project, "scripts/implementations/plain/other.py")
-    measured = project.stale() - AFTER
-    cell = "second/tiny-lm/plain/other"
-    assert measured == {
-        "sources/plain/other.txt",
-        *(f"checks/{cell}/{phase}-cpu.json" for phase in ("forward", "training")),
-        *(f"records/{cell}/{phase}-cpu-1.json" for phase in ("forward", "training")),
-    }
-
-
-def test_editing_what_implementations_share_reruns_both(project: Project) -> None:
+    project.snakemake()
+    after = project.measured()
+    assert made(before, after) == checks("second", "plain/other") | records("second", "plain/other")
+    assert project.stale() == set()
+    project.path(name).write_text(text)
+    project.snakemake()
+    assert project.measured() == after
     append(project, "scripts/implementations/plain/model.py")
     assert project.stale_cells() == BOTH
 
 
-def test_benchmark_parameter_reruns_its_cells(project: Project) -> None:
-    document = project.path("config/documents/tiny.yaml")
-    content = yaml.safe_load(document.read_text())
-    content["benchmarks"]["tiny-lm"]["hidden"] = 6
-    document.write_text(yaml.safe_dump(content))
-    assert project.stale_cells() == BOTH
+def test_tolerance_checks_and_times_again(project: Project) -> None:
+    planned = project.snakemake("-n", "--config", "check={tolerance: 0.01}")
+    assert len(re.findall(r"(?:check|time) \S+: new: check \(", planned)) == 2 + 4
 
 
-def test_stride_of_the_corpus_reruns_all(project: Project) -> None:
-    assert project.stale_cells("--config", "corpus={stride: 2}") == BOTH
+def test_one_more_process_reruns_none_of_the_others(project: Project) -> None:
+    before = project.measured()
+    project.snakemake("--config", "protocol={processes: 2}")
+    expected = records("plain", "plain/loop", 2) | records("second", "plain/other", 2)
+    assert made(before, project.measured()) == expected
+    assert set(project.cells().query("device == 'cpu'")["processes"]) == {2}
 
 
-def test_editing_a_template_reruns_no_cell(project: Project) -> None:
-    project.edit("report/tiny.md.j2", "# Test results", "# Results of the test")
-    assert project.stale() == {name for name in AFTER if name.startswith("report/")}
+def test_machines_in_one_folder_are_two(project: Project) -> None:
+    """Neither touches what the other measured."""
+    before, (manifest,) = project.measured(), manifests(project)
+    written = manifest.stat().st_mtime_ns
+    there = ("--config", "machine=other")
+    planned = project.snakemake("-n", *there)
+    assert re.search(r"time plain/\S+: new: machine \(\S+ -> other\)", planned)
+    project.snakemake(*there)
+    after = project.measured()
+    assert made(before, after) == {
+        *(checks("plain", "plain/loop") | checks("second", "plain/other")),
+        *(records("plain", "plain/loop") | records("second", "plain/other")),
+    }
+    assert {file.name for file in manifests(project)} == {manifest.name, "tiny-other.json"}
+    assert "Nothing to be done" in project.snakemake()
+    assert "Nothing to be done" in project.snakemake(*there)
+    assert manifest.stat().st_mtime_ns == written
+    counts = project.cells().query("status == 'ok'")["machine"].value_counts()
+    assert len(counts) == 2 and set(counts) == {4}
 
 
-def test_run_after_a_change_settles(project: Project) -> None:
-    append(project, "scripts/implementations/plain/other.py")
+def test_a_record_that_was_deleted_is_made_again(project: Project) -> None:
+    """And a check, with nothing beside it. Snakemake misses no file before it is needed."""
+    (record,) = project.path("results/records/plain").rglob("forward-*.json")
+    (check,) = project.path("results/checks/plain").rglob("forward-*.json")
+    (manifest,) = manifests(project)
+    name = str(record.relative_to(project.path("results")))
+    before = project.measured()
+    manifest.unlink()
+    record.unlink()
+    assert project.stale() == {name, f"manifests/{manifest.name}"}
+    check.unlink()
     project.snakemake()
-    assert project.stale() == set()
+    after = project.measured()
+    changed = {file for file in before if before[file] != after[file]}
+    assert before.keys() == after.keys()
+    assert changed == {name, str(check.relative_to(project.path("results")))}
+
+
+def test_all_checks_are_made_again_where_they_are_wanted(project: Project) -> None:
+    """Nothing else says that they were made."""
+    for folder in ("checks", "manifests"):
+        shutil.rmtree(project.path(f"results/{folder}"))
+    assert not any(name.startswith("check") for name in project.stale())
+    shutil.rmtree(project.path("results/records"))
+    project.snakemake()
+    assert set(project.cells().query("device == 'cpu'")["status"]) == {"ok"}

@@ -1,12 +1,13 @@
 # The gate: every implementation against the float64 reference before anything is timed.
 
 
-# Of one implementation and document in one process. Each check leaves a record of its own in results/checks/.
+# Of one implementation and document in one process. Each check leaves a record of its own in results/checks/, which
+# tells whether it was made; the output is gone when the run ends.
 rule check_implementation:
     input:
         inputs,
     output:
-        "results/checked/{implementation}.{digest}.json",
+        temp("results/checked/{implementation}.{digest}.json"),
     log:
         "results/logs/checks/{implementation}.{digest}.txt",
     conda:
