@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import subprocess
+from pathlib import Path
 
 from kernels.cells import CELLS
 from tests.contract.test_implementations import interpreter
@@ -48,3 +49,19 @@ def test_tuning_goes_on_from_its_database() -> None:
         "again": [0, 6],
         "damaged": [2, 2],
     }
+
+
+def test_compiled_cells_on_arrays_and_on_tensors() -> None:
+    """The README's example, a cell saved and loaded, and gradients through PyTorch's autograd."""
+    torch = Path(interpreter("pytorch")).parents[1]
+    (packages,) = torch.glob("lib/python3.*/site-packages")
+    done = subprocess.run(
+        [interpreter("tvm"), "tests/contract/run_compiled_cell.py", str(packages)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "scripts:."},
+    )
+    assert done.returncode == 0, done.stderr
+    errors = json.loads(done.stdout.splitlines()[-1])
+    assert set(errors) == {"example", "torch gru", "torch peephole", "torch nn.GRU"}
+    assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from ..cells import CELLS
+from ..cells import CELLS, Cell
 from ..spec import KernelSpec, Schedule
 from ..target import vector_registers
 from ..template.vector import VectorUnit
@@ -32,13 +32,15 @@ def most_rows(target: dict[str, Any], gates: int) -> int:
     )
 
 
-def default_schedule(spec: KernelSpec, target: dict[str, Any]) -> Schedule:
-    """A good schedule without tuning.
+def default_schedule(
+    spec: KernelSpec, target: dict[str, Any], cell: Cell | None = None
+) -> Schedule:
+    """A good schedule without tuning; cell: the kernel's, where it is none of those in cells/.
 
     Two gates a pass where registers are few: 6 rows x 2 gates load less than 3 rows x 4.
     """
     _, registers = vector_registers(target)
-    gates = min(4, len(CELLS[spec.cell].sums)) if registers == 32 else 2
+    gates = min(4, len((cell or CELLS[spec.cell]).sums)) if registers == 32 else 2
     return Schedule(rows=most_rows(target, gates), gates=gates, unroll=2, prefetch=1, panel_rows=64)
 
 
