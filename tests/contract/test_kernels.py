@@ -32,7 +32,7 @@ def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     others = [name for name in errors if name.split()[0] not in CELLS]
     # Of a language model the loss, and of each of its weights the first value, the gradient and the update.
     assert sum(name.startswith("trained") for name in others) == (1 + 3 * 6) + (1 + 3 * 9)
-    assert len(others) == 6 * 4 + 1 + 4 + (1 + 3 * 6) + (1 + 3 * 9) + 4
+    assert len(others) == 6 * 5 + 1 + 4 + (1 + 3 * 6) + (1 + 3 * 9) + 4
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
 
 
