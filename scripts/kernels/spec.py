@@ -79,6 +79,8 @@ class Schedule:
     unroll: reduction steps per loop iteration.
     prefetch: cache lines of the next weights fetched ahead per reduction step, 0 for none.
     panel_rows: rows of the batch that walk through all time steps together (at most).
+    units: whether hidden units, and not rows of the batch, are divided among the cores (1 or 0); it takes all sums in
+        one pass and has no panels.
     """
 
     rows: int
@@ -86,3 +88,4 @@ class Schedule:
     unroll: int = 1
     prefetch: int = 0
     panel_rows: int = 64
+    units: int = 0

@@ -27,7 +27,7 @@ from kernels.build import (  # noqa: E402
 )
 from kernels.cells import CELLS  # noqa: E402
 from kernels.cells import reference as cell_reference  # noqa: E402
-from kernels.search.space import default_schedule  # noqa: E402
+from kernels.search.space import default_schedule, training_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
@@ -52,6 +52,7 @@ SCHEDULES = [
     Schedule(rows=4, unroll=4, prefetch=1, panel_rows=5),
     Schedule(rows=12, gates=2, unroll=2, prefetch=1, panel_rows=4),
     Schedule(rows=1, prefetch=2, panel_rows=1),
+    Schedule(rows=4, unroll=4, units=1),
 ]
 TUNED = (4, 3, 16, 16, 1)
 CELL_SHAPES = [
@@ -110,7 +111,7 @@ def cell_errors(name: str, shape: tuple[int, ...], folder: Path, target: dict) -
     expected, _, _ = cell_reference.forward(cell, x.astype(np.float64), exact, zero)
     errors = {"inference": checking.relative_error(inference.result(), expected)}
     # In a folder of its own: a library that is loaded stays the one of its path.
-    build_training(spec, default_schedule(spec, target), target, folder / "training")
+    build_training(spec, training_schedule(spec, target), target, folder / "training")
     runner = TrainingRunner(folder / "training")
     runner.set_weights(layers)
     for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .coupled import coupled
 from .gru import gru
-from .language import Cell, cell
+from .language import Cell, cell, exp, maximum, sigmoid, tanh
 from .lstm import lstm
 from .mgu import mgu
 from .peephole import peephole
@@ -14,4 +14,4 @@ from .slstm import slstm
 CELLS: dict[str, Cell] = {one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm)}
 """The cells of this folder by name."""
 
-__all__ = ["CELLS", "Cell", "cell"]
+__all__ = ["CELLS", "Cell", "cell", "exp", "maximum", "sigmoid", "tanh"]

@@ -15,7 +15,7 @@ _SCHEDULED = {
     "template-tuned": (
         *("cells/derivative.py", "cells/language.py", "cells/simplify.py"),
         *("template/forward.py", "template/gates.py", "template/layout.py"),
-        *("template/tiles.py", "template/vector.py"),
+        *("template/tiles.py", "template/units.py", "template/vector.py"),
     ),
     "default-rules": ("variants/te_lstm.py",),
 }

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from ..cells import CELLS
+from ..cells import CELLS, Cell
 from ..spec import KernelSpec, Schedule
 from ..target import vector_registers
 from ..template.vector import VectorUnit
+
+FEW_ROWS = 6
+"""Rows a core below which units are divided by default: they fill no register tile."""
 
 
 def vector_unit(target: dict[str, Any]) -> VectorUnit:
@@ -32,14 +35,26 @@ def most_rows(target: dict[str, Any], gates: int) -> int:
     )
 
 
-def default_schedule(spec: KernelSpec, target: dict[str, Any]) -> Schedule:
-    """A good schedule without tuning.
+def default_schedule(
+    spec: KernelSpec, target: dict[str, Any], cell: Cell | None = None
+) -> Schedule:
+    """A good schedule without tuning; cell: the kernel's, where it is none of those in cells/.
 
     Two gates a pass where registers are few: 6 rows x 2 gates load less than 3 rows x 4.
     """
     _, registers = vector_registers(target)
-    gates = min(4, len(CELLS[spec.cell].sums)) if registers == 32 else 2
-    return Schedule(rows=most_rows(target, gates), gates=gates, unroll=2, prefetch=1, panel_rows=64)
+    gates = min(4, len((cell or CELLS[spec.cell]).sums)) if registers == 32 else 2
+    schedule = Schedule(rows=most_rows(target, gates), gates=gates, unroll=2, prefetch=1)
+    if spec.threads > 1 and spec.batch < FEW_ROWS * spec.threads:
+        return canonical(replace(schedule, unroll=4, units=1), spec, target, cell)
+    return schedule
+
+
+def training_schedule(
+    spec: KernelSpec, target: dict[str, Any], cell: Cell | None = None
+) -> Schedule:
+    """A good schedule of training, in which rows are divided always."""
+    return default_schedule(replace(spec, batch=FEW_ROWS * spec.threads), target, cell)
 
 
 def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:
@@ -56,11 +71,17 @@ def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:
         "unroll": [1, 2, 4, 8],
         "prefetch": [0, 1, 2],
         "panel_rows": panels,
+        "units": [0, 1] if spec.threads > 1 else [0],
     }
 
 
-def canonical(schedule: Schedule, target: dict[str, Any]) -> Schedule:
-    """The schedule within the registers."""
+def canonical(
+    schedule: Schedule, spec: KernelSpec, target: dict[str, Any], cell: Cell | None = None
+) -> Schedule:
+    """The schedule within the registers, parameters that have no effect at their defaults."""
+    if schedule.units:
+        sums = len((cell or CELLS[spec.cell]).sums)
+        schedule = replace(schedule, gates=sums, prefetch=0, panel_rows=64)
     return replace(schedule, rows=min(schedule.rows, most_rows(target, schedule.gates)))
 
 
@@ -70,7 +91,7 @@ def random_schedules(spec: KernelSpec, target: dict[str, Any], seed: int = 0) ->
     options = choices(spec, target)
     while True:
         values = {name: rng.choice(candidates) for name, candidates in options.items()}
-        yield canonical(Schedule(**values), target)
+        yield canonical(Schedule(**values), spec, target)
 
 
 def mutations(schedule: Schedule, spec: KernelSpec, target: dict[str, Any]) -> Iterator[Schedule]:
@@ -78,4 +99,4 @@ def mutations(schedule: Schedule, spec: KernelSpec, target: dict[str, Any]) -> I
     for name, values in choices(spec, target).items():
         for value in values:
             if value != getattr(schedule, name):
-                yield canonical(Schedule(**(asdict(schedule) | {name: value})), target)
+                yield canonical(Schedule(**(asdict(schedule) | {name: value})), spec, target)

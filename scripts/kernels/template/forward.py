@@ -14,6 +14,7 @@ from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .layout import LINE, block_vectors, buffer_shapes, padded_size, weight_sizes
 from .tiles import Functions, parallel_panels
+from .units import DividedUnits
 from .vector import VectorUnit
 
 Expr = Any
@@ -24,7 +25,10 @@ def add_forward(
 ) -> None:
     """Add the function `main`, which computes the kernel."""
     with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
-        _Template(cell, spec, schedule, unit, arguments).emit()
+        # A parallel loop of one iteration is no loop for TVM: every core would do it.
+        divided = schedule.units and spec.hidden_size > unit.lanes
+        way = DividedUnits if divided else _Template
+        way(cell, spec, schedule, unit, arguments).emit()
 
 
 class _Template:
