@@ -44,10 +44,7 @@ def time(value: float | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share, rounded; with digits where it is small."""
-    if none(value):
-        return DASH
-    return f"{100 * value:,.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"
+    return DASH if none(value) else f"{100 * value:.0f} %"
 
 
 def deviation(value: float | None) -> str:
@@ -77,7 +74,7 @@ def ratio(
     found = f"{value:.{decimals}f}"
     if none(low):
         return found
-    undecided = " undecided" if low <= 1 <= high else ""
+    undecided = " undecided" if low <= 1 <= high and value != 1 else ""
     return f"{found} {interval(low, high, decimals)}{undecided}"
 
 

@@ -34,17 +34,19 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
     context: dict[str, Any] = {"machines": about["machine_names"], "about": about}
 
     def rendered(part: Mapping) -> str:
+        """A section; its figure stands where its template has it, or else before its text."""
         template = templates.get_template(f"{part['section']}.md.j2")
-        text = template.render(context | {"title": part["title"], "data": part["data"]})
-        return re.sub(r"\n{3,}", "\n\n", text).strip()
+        figure = ""
+        if part["figure"]:
+            folder = part.get("folder") or figures
+            figure = f"![{part['figure']['text']}]({folder}/{part['figure']['file']})"
+        own = {"title": part["title"], "data": part["data"], "figure": figure}
+        text = template.render(context | own)
+        return text if figure in text else f"{figure}\n\n{text}"
 
-    shown = [{**part, "text": rendered(part), "file": _figure(part, figures)} for part in parts]
+    shown = [{**part, "text": rendered(part)} for part in parts]
     page = templates.get_template("page.md.j2").render(context | {"title": title, "parts": shown})
     return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
-
-
-def _figure(part: Mapping, figures: str) -> str:
-    return f"{part.get('folder') or figures}/{part['figure']['file']}" if part["figure"] else ""
 
 
 def _inlined(number: int, path: Path, text: str) -> str:

@@ -2,7 +2,7 @@
 
 `<section>.py` has `analyse(tables, about, **options)`, pure: JSON for its template, or None where there is nothing to
 say; and, if it has a figure, `draw(data, tables, about, **options)`, which returns the figure and its alternative text.
-`<section>.md.j2` beside it is a page's part from that JSON, as `data`. A page is a list of sections with options
+`<section>.md.j2` beside it is a page's part from that JSON, as `data`, with the figure where it has `figure`. A page is a list of sections with options
 (config/documents, config/pages.yaml); `title` is the heading of one, unless its module has a `TITLE`.
 
 `tables`: what was measured and what was published, of one document. `about`: about.json (reporting/tabulate.py) and

@@ -19,14 +19,14 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         heads = []
         for each in entry["rates"]:
             heads.append(f"{labels[each['implementation']]}, {each['words_per_s']:,.0f} words/s")
-            row[f"c{len(heads)}"] = f"{1e3 * each['wall_s']:.3f} ms ({100 * each['share']:.2g} %)"
+            row[f"c{len(heads)}"] = f"{1e3 * each['wall_s']:.3f} ms ({100 * each['share']:.0f} %)"
         published = tables.published.set_index(["quantity", "implementation"])["value"]
         for each in entry["walls"]:
             wall = published["wall_s", each["implementation"]]
             wall = wall if isinstance(wall, float) else wall.iloc[0]
             heads.append(f"{labels[each['implementation']]}, {1e3 * wall:.0f} ms")
             row[f"c{len(heads)}"] = (
-                f"{each['words_per_s']:,.0f} words/s ({100 * each['share']:.2g} %)"
+                f"{each['words_per_s']:,.0f} words/s ({100 * each['share']:.0f} %)"
             )
         table.append(row)
     held = [

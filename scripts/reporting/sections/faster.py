@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from reporting.sections import Tables, departures
 
-TITLE = ""
+MATTERS, SHOWN = 0.05, 6  # settings that change no row by more are on the document's page
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
@@ -27,7 +27,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
                 f"{side}_{edge}": end[f"ratio_to_baseline_{edge}"] for edge in ("low", "high")
             }
         rows.append(entry)
-    return {"rows": sorted(rows, key=lambda row: -row["size"])}
+    rows.sort(key=lambda row: -row["size"])
+    return {"rows": rows, "shown": [row for row in rows if row["size"] >= MATTERS][:SHOWN]}
 
 
 def _ratio(row: Mapping) -> float:

@@ -3,31 +3,33 @@
 from collections.abc import Iterable, Mapping
 
 from plan import matrix
+from reporting.layout import interval
 from reporting.sections import Tables, break_even
 
 NOW = "now"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"machine", "name", "other_name", "phase", "device", "shapes", "pays", "gain", "low", "high"}]}"""
+    """{"rows": [{"machine", "name", "other_name", "device", "shapes", and of each phase its name: "0.62x: 5"}]}"""
     found = break_even.analyse(tables, about)
-    groups: dict[tuple, list[dict]] = {}
+    groups: dict[tuple, dict[str, list[dict]]] = {}
     for row in (found or {"rows": []})["rows"]:
         if matrix.generation(row["environment"]) == NOW:
-            key = ("machine", "name", "other_name", "phase", "device")
-            groups.setdefault(tuple(row[name] for name in key), []).append(row)
+            key = tuple(row[name] for name in ("machine", "name", "other_name", "device"))
+            groups.setdefault(key, {}).setdefault(row["phase"], []).append(row)
     rows = []
-    for (machine, name, other, phase, device), own in groups.items():
-        row = {"machine": machine, "name": name, "other_name": other, "phase": phase}
-        row |= {"device": device, "shapes": len(own), "pays": _words(own)}
-        first = own[0] if len(own) == 1 else {}
-        rows.append(row | {key: first.get(key) for key in ("gain", "low", "high")})
-        if len(own) > 1:
-            rows[-1]["range"] = (
-                f"{min(r['gain'] for r in own):.2f} to {max(r['gain'] for r in own):.2f}"
-            )
-        rows[-1]["document"] = about["name"]
+    for (machine, name, other, device), phases in groups.items():
+        row = {"machine": machine, "name": name, "other_name": other, "device": device}
+        row["document"] = about["name"]
+        rows.append(row | {phase: f"{_gain(own)}: {_words(own)}" for phase, own in phases.items()})
     return {"rows": rows} if rows else None
+
+
+def _gain(own: list[dict]) -> str:
+    """Time over that of the row replaced, with its interval; of several shapes from where to where."""
+    if len(own) > 1:
+        return f"{min(row['gain'] for row in own):.2f}x to {max(row['gain'] for row in own):.2f}x"
+    return f"{own[0]['gain']:.2f}x {interval(own[0]['low'], own[0]['high'])}".strip()
 
 
 def _words(own: list[dict]) -> str:

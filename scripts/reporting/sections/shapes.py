@@ -37,12 +37,10 @@ def analyse(
         shape, mine, then = shapes[name], rows.get(kernel, {}), printed.get(name, {})
         tuned = then.get("tvm/template-tuned", {})
         row = {key: mine.get(key) for key in KEPT} | {"machine": machine, "benchmark": name}
-        row |= {
-            "m": shape["batch"],
-            "n": shape["length"],
-            "k": shape["features"],
-            "depth": shape["layers"],
-        }
+        deep = f" ({shape['layers']})" if shape["layers"] > 1 else ""  # as the document has it
+        row |= {"m": f"{shape['batch']}{deep}", "n": shape["length"], "k": shape["features"]}
+        row["mnk"] = f"{shape['batch']}, {shape['length']}, {shape['features']}{deep}"
+        row["untuned_s"] = ok.get("tvm/untuned", {}).get("wall_median_s")
         row |= {
             f"other_{i}": ok.get(other, {}).get("wall_median_s") for i, other in enumerate(others)
         }
