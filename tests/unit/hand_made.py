@@ -66,6 +66,8 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
         "warmup": [3.0],
         "samples": [seconds] * BATCHES,
         "faults": [0] * BATCHES,
+        "verification": {"errors": {"loss": 1e-7}, "finished": True, "seconds": 0.5},
+        "faults": [0] * BATCHES,
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},
@@ -122,7 +124,17 @@ def bad(status: str, reason: str) -> Callable[[dict], None]:
     """Turns an `ok` record into one of another status, which has no samples."""
 
     def change(found: dict) -> None:
-        for key in ("samples", "warmup", "interference", "setup", "memory", "framework", "windows"):
+        for key in (
+            "samples",
+            "faults",
+            "verification",
+            "warmup",
+            "interference",
+            "setup",
+            "memory",
+            "framework",
+            "windows",
+        ):
             del found[key]
         found.update(status=status, reason=reason)
 
