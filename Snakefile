@@ -23,9 +23,7 @@ include: "workflow/rules/records.smk"
 rule all:
     default_target: True
     input:
-        expand(
-            f"results/manifests/{{document}}-{PLAN.machine}.json", document=DOCUMENTS
-        ),
+        expand(MANIFEST, document=DOCUMENTS),
 
 
 onstart:
