@@ -152,7 +152,9 @@ class TestElsewhere:
         assert message.endswith("nothing is lost.") and "\n" not in message
 
 
-def test_record_of_an_environment_that_was_deleted(tmp_path: Path) -> None:
+def test_record_of_an_environment_that_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is in the way of another one, as Snakemake makes no file that is there."""
     asked = plan()
     environment = asked.environment("pytorch")
@@ -161,7 +163,8 @@ def test_record_of_an_environment_that_was_deleted(tmp_path: Path) -> None:
     register = Register(asked)
     register.wanted(LM)
     assert environment.path not in register.awaited(job) and Path(environment.path).exists()
-    environment.order.update({"builder": "venv", "folder": str(tmp_path / "deleted")})
+    monkeypatch.setitem(environment.order, "builder", "venv")
+    monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
     assert environment.path in register.awaited(job) and not Path(environment.path).exists()
 
 
