@@ -55,14 +55,19 @@ class Register:
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
             Path(job.failures).touch()
             found.append(job.failures)
-        for need in wanted(job.needs):
-            if isinstance(need, CheckJob):
-                found.append(self._checking[need.digest].path)
-            elif isinstance(need, BuildJob):
-                found += [need.path, need.library]
-            else:
-                found.append(need.path)
-        return found
+        return found + [path for need in job.needs for path in self.missing(need)]
+
+    def missing(self, need: Job) -> list[str]:
+        """The files of a result that some job reads, if they are to be made first."""
+        if need.done():
+            return []
+        if isinstance(need, CheckJob):
+            return [self._checking[need.digest].path]
+        if isinstance(need, BuildJob):
+            return [need.path, need.library]
+        if isinstance(need, EnvironmentJob) and not need.built():
+            Path(need.path).unlink(missing_ok=True)  # it says what is not there any more
+        return [need.path]
 
     def summary(self, document: str) -> str:
         """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""

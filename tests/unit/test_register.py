@@ -152,6 +152,22 @@ class TestElsewhere:
         assert message.endswith("nothing is lost.") and "\n" not in message
 
 
+def test_record_of_an_environment_that_was_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the way of another one, as Snakemake makes no file that is there."""
+    asked = plan()
+    environment = asked.environment("pytorch")
+    job = asked.timings(LM)[0]
+    leave(environment)
+    register = Register(asked)
+    register.wanted(LM)
+    assert environment.path not in register.awaited(job) and Path(environment.path).exists()
+    monkeypatch.setitem(environment.order, "builder", "venv")
+    monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
+    assert environment.path in register.awaited(job) and not Path(environment.path).exists()
+
+
 def test_summary_tells_one_request_from_another() -> None:
     before = Register(plan()).summary(LM)
     assert Register(plan()).summary(LM) == before != Register(plan()).summary(LAYERS)

@@ -1,6 +1,5 @@
 """A real SLURM cluster on this machine: nothing runs beside a clock, and a node may fail."""
 
-import json
 import re
 import subprocess
 import tempfile
@@ -12,13 +11,32 @@ from pathlib import Path
 import pytest
 import yaml
 
+from measurement.record import read_json
+
 from . import slurm
 from .conftest import SNAKEMAKE, Project, implementation, make_project, span
+from .test_statuses import FAILING
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
 if reason := slurm.why_not():
     pytest.skip(reason, allow_module_level=True)
 
+UNEVEN = """\
+import os
+import time
+
+from .model import Model
+
+
+class Uneven(Model):
+    def step(self, inputs, targets):
+        time.sleep(0.03 + os.getpid() % 7 * 0.003)
+        return Model.step(self, inputs, targets)
+
+
+def build(workload, weights, device, phase):
+    return Uneven(workload, weights, device, phase)
+"""
 COMMAND = [
     *(SNAKEMAKE, "--configfile", "tiny.yaml", "--workflow-profile", "profiles/slurm"),
     *("--cores", "2", "--slurm-init-seconds-before-status-checks", "1"),
@@ -37,19 +55,24 @@ class Run:
 
 
 def small_matrix(project: Project) -> None:
-    """A cell of some seconds on the CPU and one on the GPU, two processes each."""
+    """A cell of some seconds on the CPU with three processes, more if its interval asks for them; one on the GPU; and
+    one whose check fails."""
     entries = [
-        implementation("steady", "plain") | {"devices": ["cpu"]},
+        implementation("uneven", "plain") | {"devices": ["cpu"]},
         implementation("loop", "plain") | {"devices": ["gpu"]},
+        implementation("failing", "plain") | {"devices": ["cpu"]},
     ]
+    styles = project.path("scripts/implementations/plain")
+    (styles / "uneven.py").write_text(UNEVEN)
+    (styles / "failing.py").write_text(FAILING)
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     project.path("config/claims.yaml").write_text("[]")
     project.configure("config/documents/tiny.yaml", phases=["forward"])
-    protocol = {"processes": 2, "warmup_batches": 1, "timed_batches": 60, "timeout_s": 60}
+    protocol = {"processes": 3, "target_interval": 1e-6, "most_processes": 4}
+    protocol |= {"warmup_batches": 1, "timed_batches": 60, "timeout_s": 60}
     project.configure("tiny.yaml", protocol=protocol)
-    project.configure(
-        "profiles/slurm/config.yaml", config={"devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
-    )
+    settings = {"machine": "node", "devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
+    project.configure("profiles/slurm/config.yaml", config=settings)
 
 
 def written(cluster_log: str) -> dict[int, str]:
@@ -60,12 +83,9 @@ def written(cluster_log: str) -> dict[int, str]:
     }
 
 
-def name_of(record: dict) -> str:
-    """A record's wildcards, joined likewise."""
-    who = record["identity"]
-    parts = [who[key] for key in ("environment", "benchmark", "implementation", "phase", "device")]
-    parts += [str(who["process"])] if "process" in who else []
-    return "_".join(parts).replace("/", "_")
+def name_of(path: Path) -> str:
+    """The wildcards, joined likewise, of the job whose result has this path below its folder."""
+    return str(path.with_suffix("")).replace("/", "_").replace(".", "_")
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +111,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             cluster.wait_until(
                 lambda: cluster.node_states()[slurm.NODES[0]] == "down*", "lost node"
             )
-            assert lost not in {name_of(record) for record in records(project)}
+            assert lost not in below(project, "records")
             cluster.start_node(slurm.NODES[0])
             assert snakemake.wait(timeout=180) == 0, log.read_text()
         finally:
@@ -107,52 +127,75 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         )
 
 
-def records(project: Project) -> list[dict]:
-    """What all checks and timings left."""
-    files = [*project.path("results").glob("checks/**/*.json")]
-    files += project.path("results").glob("records/**/*.json")
-    return [json.loads(file.read_text()) for file in files]
+def below(project: Project, folder: str, kind: str = "json") -> dict[str, Path]:
+    """{wildcards of the job: its file} of all that jobs left in a folder of results/."""
+    root = project.path(f"results/{folder}")
+    return {name_of(file.relative_to(root)): file for file in root.rglob(f"*.{kind}")}
 
 
 def timing(cluster: slurm.Cluster, project: Project, node: str) -> str | None:
     """The timing job on a node whose framework has been started, if there is one."""
     names = written(project.path("printed.txt").read_text())
-    logs = project.path("results/logs/records").glob("**/*-cpu-*.txt")
-    started = {log.relative_to(project.path("results/logs/records")) for log in logs}
-    clocks = {
-        str(path.with_suffix("")).replace("/", "_").replace("-cpu-", "_cpu_") for path in started
-    }
+    started = {name for name in below(project, "logs/records", "txt") if "uneven" in name}
     here = {names.get(job) for job, where in cluster.running() if where == node}
-    return next(iter(here & clocks), None)
+    return next(iter(here & started), None)
 
 
 def test_run_finishes_although_a_node_failed(run: Run) -> None:
-    cells = run.project.cells().set_index("device")
-    assert set(cells.loc[["cpu"], "status"]) == {"ok"}
-    assert set(cells.loc[["cpu"], "processes"]) == {2}
+    cells = run.project.cells().set_index("implementation")
+    assert cells.loc["plain/uneven", "status"] == "ok"
     assert run.restarts == {name: int(name == run.lost) for name in run.restarts}
-    assert not run.project.path("results/failures").exists()
-    assert "Nothing to be done" in run.again
+    assert run.lost in below(run.project, "records")
+
+
+def test_noisy_cell_has_a_further_process(run: Run) -> None:
+    """It is planned after the others, and a node knows of it too."""
+    assert run.project.cells().set_index("implementation").loc["plain/uneven", "processes"] == 4
+
+
+def test_failed_check_ends_no_run(run: Run) -> None:
+    """Its timings take over what it found, where they run; and the next run tries them again, and no other."""
+    cells = run.project.cells().set_index("implementation")
+    assert cells.loc["plain/failing", "status"] == "failed"
+    assert "the kernel is missing" in cells.loc["plain/failing", "reason"]
+    again = set(re.findall(r"(?:check|time) plain/(?:tiny-lm/)?(plain/\w+)", run.again))
+    assert again == {"plain/failing"}
+
+
+def test_records_are_of_the_type_of_node(run: Run) -> None:
+    (manifest,) = run.project.path("results/manifests").iterdir()
+    assert manifest.name == "tiny-node.json"
+    parts = [read_json(str(f))["parts"] for f in below(run.project, "records").values()]
+    assert {each["machine"] for each in parts} == {"node"}
+
+
+def checking(node_of: dict[str, str], check: dict) -> str:
+    """The job that made a check: there is one of each implementation and device here, and of one phase."""
+    who = check["identity"]
+    name = f"{who['environment']}_{who['implementation']}_tiny-protocol-{who['device']}_"
+    (job,) = (job for job in node_of if job.startswith(name.replace("/", "_")))
+    return job
 
 
 def test_clock_has_its_node_for_itself(run: Run) -> None:
-    found = records(run.project)
-    assert len(found) == len(run.node_of) == 6
-    timed = [record for record in found if record["kind"] == "time"]
-    assert len(timed) == 4
+    timed = {name: read_json(str(file)) for name, file in below(run.project, "records").items()}
+    checks = [read_json(str(file)) for file in below(run.project, "checks").values()]
+    assert (len(timed), len(checks)) == (4 + 3 + 3, 3)
+    jobs = timed | {checking(run.node_of, check): check for check in checks}
+    assert jobs.keys() == run.node_of.keys()
     assert set(run.node_of.values()) == set(slurm.NODES)
-    for clock in timed:
-        start, end = span(clock)
-        beside = [
+    for name in timed:
+        start, end = span(jobs[name])
+        beside = {
             other
-            for other in found
-            if run.node_of[name_of(other)] == run.node_of[name_of(clock)]
-            and span(other)[0] < end
-            and start < span(other)[1]
-        ]
-        assert beside == [clock]
+            for other, record in jobs.items()
+            if run.node_of[other] == run.node_of[name]
+            and span(record)[0] < end
+            and start < span(record)[1]
+        }
+        assert beside == {name}
 
 
 def test_gpu_cells_get_a_gpu(run: Run) -> None:
-    nodes = {node for name, node in run.node_of.items() if "_gpu" in name}
+    nodes = {node for name, node in run.node_of.items() if "gpu" in name}
     assert nodes == {slurm.GPU_NODE}

@@ -1,7 +1,7 @@
 """Training runs: gated, compared, and none the worse for having been killed."""
 
-import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from measurement.record import read_json
 from tests.tiny import BENCHMARK, CARRIED
 
 from .conftest import SNAKEMAKE, Project, implementation, make_project
 
-FOLDER = "results/training/plain/tiny-lm/plain"
 BATCHES = 60
 SLOW = """\
 import time
@@ -43,13 +43,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
     entries = [implementation(style, "plain") for style in styles]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     project.path("config/claims.yaml").write_text("[]")
-    with project.path("report/tiny.md.j2").open("a") as page:
-        page.write("{{ macros.training_runs(trainings, several) }}")
     project.configure(
         "config/documents/tiny.yaml",
         phases=["training"],
         benchmarks={"tiny-lm": BENCHMARK | CARRIED},
-        figures=[{"draws": "wall_time"}, {"draws": "perplexity"}],
         training={
             "benchmark": "tiny-lm",
             "points": [{"batch": 20, "within": 1e-9}],
@@ -61,8 +58,16 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+def output(project: Project, style: str) -> Path:
+    """The record of a style's run, whether it is there or not: the manifest names it."""
+    (manifest,) = project.path("results/manifests").glob("*.json")
+    runs = read_json(str(manifest))["training"]
+    (run,) = (run for run in runs if run["implementation"] == f"plain/{style}" and run["record"])
+    return project.path(f"results/{run['record']}")
+
+
 def record(project: Project, style: str) -> dict:
-    return json.loads(project.path(f"{FOLDER}/{style}/training-cpu.json").read_text())
+    return read_json(str(output(project, style)))
 
 
 def untimed(found: dict) -> tuple:
@@ -70,22 +75,29 @@ def untimed(found: dict) -> tuple:
     return points, found["weights_sha256"], found["status"], found["benchmark"], found["protocol"]
 
 
-def test_page_has_the_runs_and_the_verdict(trained: Project) -> None:
-    page = trained.path("results/report/tiny.md").read_text()
-    found = record(trained, "loop")
-    assert [point["batch"] for point in found["curve"]] == [20, BATCHES]
-    assert f"{found['curve'][-1]['valid_perplexity']:.3f}" in page
-    assert "The implementations train the same model: **holds**; nearest to its bound" in page
-    assert trained.path("results/report/figures/tiny-perplexity-cpu.svg").exists()
-    assert not list(trained.path("results/training").rglob("*.npz"))
-    runs = {name for name in trained.stale() if name.startswith("training/")}
-    assert runs == {"training/plain/tiny-lm/plain/wrong-gradient/training-cpu.json"}  # tried again
+def test_runs_train_the_same_model(trained: Project) -> None:
+    curves = [record(trained, style)["curve"] for style in ("loop", "slow")]
+    for curve in curves:
+        assert [point["batch"] for point in curve] == [20, BATCHES]
+    perplexities = [[point["valid_perplexity"] for point in curve] for curve in curves]
+    assert perplexities[0] == pytest.approx(perplexities[1], rel=1e-9)
+    assert not list(trained.path("results").rglob("*.npz"))
 
 
 def test_check_gates_training(trained: Project) -> None:
     found = record(trained, "wrong-gradient")
     assert found["status"] == "incorrect" and "curve" not in found
-    assert "| *incorrect* | gradient:" in trained.path("results/report/tiny.md").read_text()
+    assert found["reason"].startswith("gradient:")
+    runs = {name for name in trained.stale() if name.startswith("convergence/")}
+    tried_again = output(trained, "wrong-gradient").relative_to(trained.path("results"))
+    assert runs == {str(tried_again)}
+
+
+def test_more_batches_are_another_run(trained: Project) -> None:
+    """Nothing else is: neither checks nor timings."""
+    planned = trained.snakemake("-n", "--config", f"training={{batches: {2 * BATCHES}}}")
+    assert len(re.findall(r"train plain/tiny-lm/plain/\S+: new: protocol \(", planned)) == 3
+    assert not re.search(r"(?:check|time) plain/(?:tiny-lm/)?plain/(?:loop|slow)", planned)
 
 
 def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
@@ -94,9 +106,9 @@ def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
     whole = record(trained, "slow")
     shutil.copytree(trained.root, tmp_path / "copy")
     project = Project(tmp_path / "copy")
-    target = f"{FOLDER}/slow/training-cpu.json"
-    project.path(target).unlink()
-    checkpoint = project.path(target).with_suffix(".npz")
+    path = output(project, "slow")
+    target, checkpoint = str(path.relative_to(project.root)), path.with_suffix(".npz")
+    path.unlink()
     options = ["--cores", "2", "--configfile", "tiny.yaml", "--", target]
     with subprocess.Popen(
         [SNAKEMAKE, *options],
@@ -109,7 +121,7 @@ def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
             assert running.poll() is None
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGKILL)
-    assert not project.path(target).exists()
+    assert not path.exists()
     project.snakemake("--unlock")
     project.snakemake("--", target)
     found = record(project, "slow")

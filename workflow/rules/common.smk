@@ -27,8 +27,9 @@ PLAN = Plan(**SETTINGS)
 PLAN.corpus.require_files()
 JOBS = Register(PLAN)
 DOCUMENTS = config["documents"]
-MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
+FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
+MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
 
 
 def counts_of(document):
@@ -42,6 +43,9 @@ def require_text(document):
     """Which text a document is measured on decides what its records are: it is fetched first. A dry run takes it for
     the one that is wanted."""
     if PLAN.reads_corpus(document) and not PLAN.corpus.known and not workflow.dryrun:
+        # Of what waits for a checkpoint, Snakemake (9.27) sees only whether it is there.
+        for listed in (FIRST, MANIFEST):
+            Path(listed.format(document=document)).unlink(missing_ok=True)
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
 
 
@@ -62,8 +66,9 @@ def job(wildcards):
 
 
 def inputs(wildcards):
-    """What has to be made before a job: of the results that it reads, those that are not there."""
-    return JOBS.awaited(job(wildcards))
+    """What has to be made before a job: of the results that it reads, those that are not there. A node of a cluster gets
+    its job when they are."""
+    return JOBS.awaited(job(wildcards)) if workflow.is_main_process else []
 
 
 def told(wildcards):
@@ -92,7 +97,7 @@ def tool(name, which):
     """Of an environment that no cell runs in: its `record` as input where it is missing, `conda` file or `python`."""
     has = PLAN.environment(name)
     if which == "record":
-        return [] if has.done() else [has.path]
+        return JOBS.missing(has)
     return (environments.conda_file if which == "conda" else environments.python)(
         has.order
     )

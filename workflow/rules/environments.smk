@@ -1,8 +1,10 @@
-# One environment: built by conda or as a virtual environment from the same file, or the user's own. It has no
-# input: its fingerprint, part of its name, tells one from another.
+# One environment: built by conda or as a virtual environment from the same file, or the user's own. Its fingerprint,
+# part of its name, tells one from another; its input is nothing but the failed attempts of one that is tried again.
 
 
 rule build_environment:
+    input:
+        lambda w: JOBS.awaited(PLAN.environment(w.environment)),
     output:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
@@ -13,7 +15,6 @@ rule build_environment:
         lambda w: tool(w.environment, "conda")
     params:
         job=lambda w: json.dumps(PLAN.environment(w.environment).told()),
-        built=lambda w: PLAN.environment(w.environment).built(),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.
         python=sys.executable,
     shell:

@@ -5,7 +5,7 @@ rule list_first_records:
     input:
         first_records,
     output:
-        "results/documents/{document}/first.json",
+        FIRST,
     log:
         "results/logs/documents/{document}/first.txt",
     localrule: True
@@ -25,7 +25,7 @@ rule list_first_records:
 
 checkpoint judge_precision:
     input:
-        first="results/documents/{document}/first.json",
+        first=FIRST,
         environment=tool("report", "record"),
     output:
         PROCESSES,
