@@ -12,6 +12,7 @@ from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, l
 
 NOW = "now"
 FLEXIBLE = ("fine-grained", "loop")  # what the title asks about
+APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named
 
 
 def compared(tables: Tables, benchmark: str) -> pd.DataFrame:
@@ -89,22 +90,27 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
 
 
 def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
-    """Where machines disagree: about the best row, and about rows whose cost differs by more than both intervals."""
-    found = []
+    """Where machines disagree: about the best row, and about rows whose cost differs beyond both intervals and by half,
+    the most different first."""
+    best, rows = [], []
     for (device, phase), own in cells.groupby(["device", "phase"], sort=False):
-        best = own[own["best"]]
-        if best["implementation"].nunique() > 1:
-            each = [f"{row['name']} on {names[row['machine']]}" for _, row in best.iterrows()]
-            found.append(f"{phase}, {device.upper()}: the best row is {' and '.join(each)}")
+        where = f"{phase}, {device.upper()}"
+        winners = own[own["best"]]
+        if winners["implementation"].nunique() > 1:
+            each = [f"{row['name']} on {names[row['machine']]}" for _, row in winners.iterrows()]
+            best.append(f"{where}: the best row is {', '.join(each)}")
         for name, those in own.groupby("name", sort=False):
             ordered = those.sort_values("over")
             low, high = ordered.iloc[0], ordered.iloc[-1]
-            if high["low"] > low["high"] and high["over"] > 1.5 * low["over"]:
-                found.append(
-                    f"{phase}, {device.upper()}: {name} takes {low['over']:.2f}x on {names[low['machine']]} and "
-                    f"{high['over']:.2f}x on {names[high['machine']]}"
+            apart = high["over"] / low["over"]
+            if high["low"] > low["high"] and apart > APART:
+                low_words, high_words = (
+                    f"{each['over']:.2f}x on {names[each['machine']]}" for each in (low, high)
                 )
-    return found
+                rows.append((apart, f"{where}: {name} takes {low_words} and {high_words}"))
+    shown = [text for _, text in sorted(rows, reverse=True)]
+    more = [f"and {len(shown) - SHOWN} more rows, in the table"] if len(shown) > SHOWN else []
+    return [*best, *shown[:SHOWN], *more]
 
 
 def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple[plt.Figure, str]:
