@@ -67,7 +67,6 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
         "samples": [seconds] * BATCHES,
         "faults": [0] * BATCHES,
         "verification": {"errors": {"loss": 1e-7}, "finished": True, "seconds": 0.5},
-        "faults": [0] * BATCHES,
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},

@@ -1,6 +1,6 @@
 """The filter that makes all tables, and the words rows and machines are called by."""
 
-import matrix
+from plan import matrix
 from reporting import page, words
 
 ROWS = [
