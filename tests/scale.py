@@ -1,10 +1,10 @@
-"""How planning and reporting grow with the matrix: a table for generated matrices.
+"""How planning grows with the matrix: a table for generated matrices.
 
     python -m tests.scale [--cells 1000 3000 10000] [--processes 1 3]
 
-A cell is one number of a table: benchmark x implementation x environment x phase x device. It has a check and,
-for each process, a timing. The matrix is that of the repository's documents, the one about layers with as many more
-of them as it takes. Nothing is measured: outputs are made up, and Snakemake is told that its jobs made them.
+A cell is one number of a table: benchmark x implementation x environment x phase x device. The matrix is that of two
+of the repository's documents, the one about layers with as many more of them as it takes. Nothing is measured: results
+are made up. `quick` measures the matrix of config/quick.yaml as it is.
 """
 
 import argparse
@@ -22,10 +22,16 @@ from pathlib import Path
 
 import yaml
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+from measurement import machine
+from measurement.record import SCHEMA_VERSION, write_json
+from plan import configuration, matrix
+from plan.jobs import Job
+from plan.planner import Plan
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = "config/documents/tvm-lstm.yaml"
-CELLS_OF_LAYER = 9  # implementations of a layer on a CPU, forward
-CELLS_OF_MODEL = 114  # the other document
+LAYER = "layer-128x128x128"
 SAMPLES = 100
 
 
@@ -43,21 +49,25 @@ def copy_repository(folder: Path) -> None:
 def make_project(folder: Path, cells: int, processes: int) -> Path:
     """A copy of the repository whose documents have about `cells` cells, all on the CPU."""
     copy_repository(folder)
+    documents = ["stacked-lm", "tvm-lstm"]
+    have = [cell for name in documents for cell in matrix.cells_of(name) if cell.device == "cpu"]
+    a_layer = sum(cell.benchmark == LAYER for cell in have)
     document = yaml.safe_load((folder / DOCUMENT).read_text())
-    benchmarks = document["benchmarks"]
-    for number in range(1000, 1000 + (cells - CELLS_OF_MODEL) // CELLS_OF_LAYER - len(benchmarks)):
+    for number in range(1000, 1000 + max(0, cells - len(have)) // a_layer):
         width = (32, 64, 128, 256)[number % 4]
         shape = {"features": width, "hidden": width, "layers": 1, "length": number, "batch": 64}
-        benchmarks[f"layer-64x{number}x{width}"] = shape
+        document["benchmarks"][f"layer-64x{number}x{width}"] = shape
     (folder / DOCUMENT).write_text(yaml.safe_dump(document, sort_keys=False))
-    config = {
-        "documents": ["stacked-lm", "tvm-lstm"],
-        "devices": ["cpu"],
-        "protocol": {"processes": processes},
-        "interpreters": {file.stem: sys.executable for file in (folder / "envs").glob("*.yaml")},
-    }
-    (folder / "scale.yaml").write_text(yaml.safe_dump(config))
+    protocol = {"processes": processes, "most_processes": processes}
+    write_config(folder, {"documents": documents, "protocol": protocol})
     return folder
+
+
+def write_config(folder: Path, config: dict) -> None:
+    """scale.yaml, for cells of the CPU; environments are this interpreter."""
+    here = {file.stem: sys.executable for file in (folder / "envs").glob("*.yaml")}
+    settings = config | {"devices": ["cpu"], "interpreters": here}
+    (folder / "scale.yaml").write_text(yaml.safe_dump(settings))
 
 
 @dataclass
@@ -94,10 +104,10 @@ def snakemake(folder: Path, *arguments: str) -> Run:
 
 
 def pretend(folder: Path, config: str = "scale.yaml") -> None:
-    """Make up all outputs, and let Snakemake remember that its jobs made them."""
+    """Make up the results of all jobs, then let Snakemake judge and list them."""
+    run(folder, "-m", "tests.scale", "--pretend", config)
     options = ["--cores", "2", "--configfile", config, "--quiet", "all"]
-    for _ in range(2):  # what a checkpoint decides comes second
-        run(folder, "-m", "tests.scale", "--pretend", *options)
+    run(folder, "-m", "snakemake", *options)
 
 
 def jobs(printed: str) -> dict[str, int]:
@@ -106,14 +116,16 @@ def jobs(printed: str) -> dict[str, int]:
 
 
 def record(job: dict, machine: dict, packages: dict) -> dict:
-    """A record of status `ok` of a timing."""
+    """A record of status `ok` of a timing, a check or a training run."""
     wall = random.uniform(1e-3, 1e-2)
     identity = job["identity"]
     return {
-        **{"schema_version": 1, "kind": "time", "identity": identity, "status": "ok", "reason": ""},
-        **{"benchmark": job["benchmark"], "protocol": job["protocol"], "threads": 2, "seed": 0},
+        **{"schema_version": SCHEMA_VERSION, "kind": job["kind"], "status": "ok", "reason": ""},
+        **{"identity": identity, "parts": job["parts"], "benchmark": job["benchmark"]},
+        **{"protocol": job.get("protocol"), "threads": 2, "seed": 0},
         "warmup": [wall] * 10,
         "samples": [wall * random.uniform(1, 1.01) for _ in range(SAMPLES)],
+        "faults": [0] * SAMPLES,
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},
@@ -137,47 +149,31 @@ def record(job: dict, machine: dict, packages: dict) -> dict:
     }
 
 
-def pretend_here(arguments: list[str]) -> None:
-    """Snakemake, which makes up the outputs of all jobs instead of scheduling them, and remembers that it ran them.
-
-    Those after a checkpoint are left: they are known when it has run.
-    """
-    from snakemake import cli
-    from snakemake.scheduling.job_scheduler import JobScheduler
-
-    sys.path.insert(0, str(ROOT / "scripts"))
-    from measurement import machine
-
+def pretend_here(config: str) -> None:
+    """Make up the results of this folder's jobs, of as many processes as there may be."""
+    settings = configuration.validated(yaml.safe_load(Path(config).read_text()))
+    plan = Plan(settings, cores=2)
+    fetched = {"source": "made up", "stand_in": False, "sha256": settings["corpus"]["sha256"]}
+    write_json(plan.corpus.source, fetched)
     facts = machine.facts()
     packages = {found.name: found.version for found in metadata.distributions()}
+    made = set()
 
-    def make_up(job) -> None:
-        for output in job.output:
-            made = {}
-            if job.rule.name == "time_cell":
-                made = record(json.loads(job.params.job), facts, packages)
-            Path(output).parent.mkdir(parents=True, exist_ok=True)
-            Path(output).write_text(json.dumps(made, indent=1))
+    def make_up(job: Job) -> None:
+        if job.digest in made:
+            return
+        made.add(job.digest)
+        for need in job.needs:
+            make_up(need)
+        told = job.told()
+        result = {"status": "ok", "reason": "", "parts": job.parts}
+        if "identity" in told:
+            result = record(told, facts, packages)
+        write_json(job.path, result)
 
-    def schedule(scheduler: JobScheduler) -> bool:
-        workflow, dag = scheduler.workflow, scheduler.workflow.dag
-        workflow.iocache.deactivate()  # as before any job runs
-        workflow.onsuccess(lambda log: None)  # its closing message reads what is made up
-
-        async def finish() -> None:
-            wanted = set(dag.needrun_jobs())
-            checkpoints = [job for job in wanted if job.is_checkpoint]
-            later = set(dag.bfs(dag.depending, *checkpoints)) - set(checkpoints)
-            for job in (job for level in dag.toposorted() for job in level):
-                if job in wanted - later:
-                    make_up(job)
-                    await workflow.persistence.finished(job)
-
-        workflow.async_run(finish())
-        return True
-
-    JobScheduler.schedule = schedule
-    cli.main(arguments)
+    for name in settings["documents"]:
+        for job in [*plan.timings(name, plan.most(name)), *plan.convergences(name)]:
+            make_up(job)
 
 
 def count_here(arguments: list[str]) -> None:
@@ -207,58 +203,53 @@ def count_here(arguments: list[str]) -> None:
         Path("work.json").write_text(json.dumps({"calls": calls, "steps": steps}))
 
 
-def report_commands(folder: Path) -> tuple[list[str], list[str]]:
-    """What the rules collect_records and render_report run."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    from plan import configuration
-
-    here = Path.cwd()
-    os.chdir(folder)
-    config = configuration.validated(yaml.safe_load(Path("scale.yaml").read_text()))
-    os.chdir(here)
-    table, context = "results/cells.parquet", "results/context.json"
-    collect = ["scripts/collect_records.py", "--config", json.dumps(config), "--parquet", table]
-    collect += ["--context", context, "--csv", "results/cells.csv"]
-    collect += ["--records", "results/records.zip"]
-    render = ["scripts/render_report.py", "--cells", table, "--context", context]
-    return collect, [*render, "--folder", "results/report"]
-
-
-def figures(folder: Path, cells: int, processes: int) -> list[str]:
-    """A row of the table."""
-    make_project(folder, cells, processes)
+def figures(folder: Path) -> list[str]:
+    """A row of the table, after its first columns."""
     planned = snakemake(folder, "-n")
     count = jobs(planned.printed)
     pretend(folder)
-    nothing = snakemake(folder, "-n")
-    if "Nothing to be done" not in nothing.printed:
-        sys.exit(nothing.printed[-3000:])
-    collected, rendered = (run(folder, *command) for command in report_commands(folder))
+    plan_again, nothing = snakemake(folder, "-n"), snakemake(folder)
+    for each in (plan_again, nothing):
+        if "Nothing to be done" not in each.printed:
+            sys.exit(each.printed[-3000:])
     return [
-        *(f"{number:,}" for number in (count["check_implementation"], processes, count["total"])),
+        *(f"{count[rule]:,}" for rule in ("check_implementation", "time_cell", "total")),
         *(
-            f"{done.wall_s:.0f} ({done.cpu_s:.0f}), {done.peak_mib:.0f}"
-            for done in (planned, nothing, collected, rendered)
+            f"{done.wall_s:.1f} ({done.cpu_s:.1f}), {done.peak_mib:.0f}"
+            for done in (planned, plan_again, nothing)
         ),
     ]
 
 
 def main() -> None:
     if sys.argv[1:2] == ["--pretend"]:
-        return pretend_here(sys.argv[2:])
+        return pretend_here(sys.argv[2])
     if sys.argv[1:2] == ["--count"]:
         return count_here(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cells", type=int, nargs="+", default=[1000, 3000, 10_000])
+    parser.add_argument("--cells", type=int, nargs="*", default=[1000, 3000, 10_000])
     parser.add_argument("--processes", type=int, nargs="+", default=[1, 3])
     arguments = parser.parse_args()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; wall s (processor s), peak MiB")
-    print("| cells | processes | jobs | plan | no-op | collect | render |")
-    print("|--:|--:|--:|--:|--:|--:|--:|", flush=True)
-    for cells in arguments.cells:
-        for processes in arguments.processes:
-            with tempfile.TemporaryDirectory(prefix="scale-") as folder:
-                print(f"| {' | '.join(figures(Path(folder), cells, processes))} |", flush=True)
+    print("| cells | processes | checking | timings | jobs | plan | plan again | no-op run |")
+    print("|--:|--:|--:|--:|--:|--:|--:|--:|", flush=True)
+    for cells in ["quick", *arguments.cells]:
+        for processes in arguments.processes if cells != "quick" else ["quick"]:
+            with tempfile.TemporaryDirectory(prefix="scale-") as name:
+                folder = Path(name)
+                if cells == "quick":
+                    copy_repository(folder)
+                    quick = yaml.safe_load((folder / "config/quick.yaml").read_text())
+                    # Which text it is is known from the first run on.
+                    write_config(folder, quick | {"corpus": {"path": None}})
+                else:
+                    make_project(folder, cells, processes)
+                row = [
+                    f"{cells:,}" if cells != "quick" else cells,
+                    str(processes),
+                    *figures(folder),
+                ]
+                print(f"| {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from plan.planner import CHECKS
 from tests import scale
 
 from .conftest import make_project
 
 CELLS_OF_BENCHMARK = 4  # two implementations, two phases
 FEW, MANY = 10, 30  # benchmarks
-PROCESSES = 3  # with fewer there is no checkpoint
+PROCESSES = 3  # with fewer nothing is judged
 TOLERANCE = 1.1
 
 
@@ -39,11 +40,11 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[dict, dic
             entry["benchmarks"] = ["tiny-lm*"]
         (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
         config = yaml.safe_load((folder / "tiny.yaml").read_text())
-        config["protocol"]["processes"] = PROCESSES
+        config["protocol"] |= {"processes": PROCESSES, "most_processes": PROCESSES}
         (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
         printed, first = plan(folder)
         cells = count * CELLS_OF_BENCHMARK
-        assert scale.jobs(printed)["check_implementation"] == cells
+        assert scale.jobs(printed)["check_implementation"] == 2 * -(-2 * count // CHECKS)
         assert scale.jobs(printed)["time_cell"] == cells * PROCESSES
         scale.pretend(folder, "tiny.yaml")
         printed, second = plan(folder)
