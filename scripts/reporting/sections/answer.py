@@ -1,9 +1,11 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
+import itertools
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.lines import Line2D
 
 from reporting import estimates, words
 from reporting.layout import interval, time
@@ -160,7 +162,19 @@ def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple
             for axis in axes.flat:
                 axis.axhline(min(own) - 0.5, color="#bbbbbb", lw=0.6)
         figure.suptitle("What flexibility costs: more can be changed above, less below")
-        framework_legend(figure, cells)
+        looks = [
+            Line2D(
+                [],
+                [],
+                ls="",
+                marker="o",
+                color="#666666",
+                mfc=fill,
+                label=about["machine_names"][name],
+            )
+            for name, fill in zip(machines, itertools.cycle(["#666666", "white"]), strict=False)
+        ]
+        framework_legend(figure, cells, *(looks if len(machines) > 1 else []))
     several = "; filled and hollow markers: " + " and ".join(
         about["machine_names"][m] for m in machines
     )
