@@ -14,6 +14,9 @@ CHAINS = 24
 """Independent sums: enough to hide the latency of 4 cycles at 2 a cycle, and few enough to stay
 in 32 registers; 12 with 16 registers."""
 
+BLOCK = 64
+"""Steps of the inner loop. A single loop of more than some 90 million hangs in one of TVM's passes (0.27)."""
+
 
 class FmaPeak:
     """Call it to run once: at least `flops` floating-point operations on all threads."""
@@ -27,9 +30,9 @@ class FmaPeak:
             raise Unsupported(f"set TVM_NUM_THREADS={threads} before TVM is imported")
         unit = vector_unit(target)
         chains = CHAINS if unit.lanes != 8 else CHAINS // 2
-        iterations = -(-flops // (2 * threads * chains * unit.lanes))
+        blocks = -(-flops // (2 * threads * chains * unit.lanes * BLOCK))
         self._function = tvm.compile(
-            _module(unit, threads, chains, iterations), target=tvm.target.Target(target)
+            _module(unit, threads, chains, blocks), target=tvm.target.Target(target)
         ).jit()["main"]
         sums = np.ones(threads * chains * unit.lanes, np.float32)
         factors = np.full(2 * unit.lanes, 0.5, np.float32)
@@ -45,8 +48,8 @@ class FmaPeak:
         return np.array([sums.min(), sums.max()])
 
 
-def _module(unit: Any, threads: int, chains: int, iterations: int) -> Any:
-    """sum = sum * factor + addend, `iterations` times for every chain of every thread."""
+def _module(unit: Any, threads: int, chains: int, blocks: int) -> Any:
+    """sum = sum * factor + addend, `blocks` x BLOCK times for every chain of every thread."""
     import tvm
     from tvm.script.ir_builder import IRBuilder
     from tvm.tirx.script import builder as ir
@@ -65,7 +68,7 @@ def _module(unit: Any, threads: int, chains: int, iterations: int) -> Any:
                 register = ir.alloc_buffer((lanes,), "float32")
                 unit.store(register, unit.load(sums, (thread * chains + chain) * lanes), 0)
                 registers.append(register)
-            with ir.serial(iterations):
+            with ir.serial(blocks), ir.serial(BLOCK):
                 for register in registers:
                     unit.store(register, unit.load(register, 0) * factor + addend, 0)
             for chain, register in enumerate(registers):
