@@ -18,12 +18,16 @@ include: "workflow/rules/check.smk"
 include: "workflow/rules/timing.smk"
 include: "workflow/rules/convergence.smk"
 include: "workflow/rules/records.smk"
+include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        expand(MANIFEST, document=DOCUMENTS),
+        "results/cells.csv",
+        "results/records.zip",
+        "results/report/index.md",
+        expand("results/report/{document}.md", document=DOCUMENTS),
 
 
 onstart:

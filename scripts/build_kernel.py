@@ -19,11 +19,11 @@ from tune_kernel import database_folder, tell_the_terminal, tune
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`."""
     set_threads(threads)
-    from kernels.automatic import build_steps, build_unrolled
     from kernels.build import build_template
-    from kernels.cuda import build_cuda
-    from kernels.database import ScheduleDatabase
+    from kernels.search.database import ScheduleDatabase
     from kernels.target import cpu_target, cuda_target
+    from kernels.variants.automatic import build_steps, build_unrolled
+    from kernels.variants.cuda import build_cuda
     from kernels.workload import spec_of
 
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)

@@ -12,22 +12,24 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from measurement.record import RETRIED, read_json
-from plan.matrix import Cell
-from reporting import estimates, results, templates
+from measurement.record import RETRIED
+from reporting import estimates, page, results
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "report"
-KEY = ["environment", "benchmark", "implementation", "phase", "device"]
 
 
 @dataclass
 class Run:
-    """One results folder: its table, its context, and the records of the cells that have a number."""
+    """One results folder: its rows by the cell's name, and the records of the cells that have a number."""
 
     folder: Path
-    context: dict
-    cells: pd.DataFrame  # a row a cell, by its name
+    parts: list[results.Part]
+    cells: pd.DataFrame  # status and reason of a cell, by its name
     records: dict[str, list[dict]]  # by the cell's name
+
+    @property
+    def machines(self) -> list[str]:
+        return list(dict.fromkeys(part.machine for part in self.parts))
 
     def dates(self) -> str:
         days = sorted(record["started"][:10] for group in self.records.values() for record in group)
@@ -39,36 +41,23 @@ class Run:
         return sorted({s["commit"][:10] + "+" * s["dirty"] for s in states if s})
 
 
-def cell_of(row: pd.Series) -> Cell:
-    return Cell(**{key: row[key] for key in KEY})
-
-
-def read_table(folder: Path) -> pd.DataFrame:
-    """cells.parquet, or cells.csv where it is not there."""
-    if (folder / "cells.parquet").exists():
-        return pd.read_parquet(folder / "cells.parquet")
-    if (folder / "cells.csv").exists():
-        return pd.read_csv(folder / "cells.csv")
-    sys.exit(f"{folder} is no results folder: it has neither cells.parquet nor cells.csv.")
-
-
 def load(folder: Path) -> Run:
-    """A results folder, or a stop with one line. Other machines that its run also reported are left out."""
-    found: dict[str, list[dict]] = {}
-    for record in results.records(folder):
-        found.setdefault(results.cell_of(record).name, []).append(record)
-    context, cells = read_json(str(folder / results.CONTEXT)), read_table(folder)
-    others = [each["machine"] for each in context.get("also_reported", [])]
-    cells = cells[~cells["machine"].isin(others)]
-    cells.index = [cell_of(row).name for _, row in cells.iterrows()]
-    measured = cells[cells["status"] == "ok"]
-    for name, count in measured["processes"].items():
-        if len(found.get(name, [])) != count:
-            sys.exit(
-                f"{folder} is incomplete: {results.ARCHIVE} has {len(found.get(name, []))} of the {count} records "
-                f"of {name} in its table."
-            )
-    return Run(folder, context, cells, {name: found[name] for name in measured.index})
+    """A results folder, or a stop with one line. It must be of one machine: a cell is compared with itself."""
+    parts = [results.read(path) for path in results.manifests_in(folder)]
+    if len({part.machine for part in parts}) > 1:
+        names = ", ".join(dict.fromkeys(part.machine for part in parts))
+        sys.exit(
+            f"{folder} has results of several machines ({names}); compare folders of one each."
+        )
+    found, records = {}, {}
+    for row in (row for part in parts for row in part.cells):
+        bad = next((each for each in row.records if each["status"] != "ok"), None)
+        status, reason = (bad["status"], bad["reason"]) if bad else (row.status or "ok", row.reason)
+        found[row.cell.name] = {"status": status, "reason": reason}
+        if status == "ok":
+            records[row.cell.name] = list(row.records)
+    table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])
+    return Run(folder, parts, table, records)
 
 
 def statuses(a: Run, b: Run) -> pd.DataFrame:
@@ -91,34 +80,45 @@ def on_one_side(a: Run, b: Run) -> Iterator[dict]:
 def versions(run: Run) -> dict[tuple[str, str], str]:
     """{(environment, package): version}, Python and all packages."""
     return {
-        (name, package): version
-        for name, environment in run.context["environments"].items()
+        (record["identity"]["environment"], package): version
+        for group in run.records.values()
+        for record in group[:1]
         for package, version in (
-            {"python": environment["python"]} | environment["packages"]
+            {"python": record["environment"]["python"]} | record["environment"]["packages"]
         ).items()
     }
 
 
 def conditions(run: Run) -> dict[str, str]:
     """What besides packages decides how fast a run is, in words."""
-    config = run.context["config"]
-    return {
-        "machine": ", ".join(sorted(run.context["machines"])),
-        "threads": ", ".join(map(str, run.context["threads"])),
-        "corpus": run.context["corpus"].get("source", "none"),
-        **{f"protocol.{key}": str(value) for key, value in sorted(config["protocol"].items())},
-        **{
-            f"overrides.{document}.{key}": str(value)
-            for document, override in sorted(config["overrides"].items())
-            for key, value in sorted(override.get("protocol", {}).items())
-        },
+    records = [record for group in run.records.values() for record in group]
+    corpora = [record["corpus"]["source"] for record in records if record["corpus"]]
+    found = {
+        "machine": ", ".join(run.machines),
+        "threads": ", ".join(map(str, sorted({record["threads"] for record in records}))),
+        "corpus": ", ".join(sorted(set(corpora))) or "none",
     }
+    for part in run.parts:
+        for key, value in sorted(part.manifest["protocol"].items()):
+            found[f"{part.manifest['document']}: protocol.{key}"] = str(value)
+    return found
 
 
 def differing(a: dict, b: dict) -> list[tuple]:
     """(key, value in a, value in b) of all that differs; None where one has none."""
     keys = dict.fromkeys([*a, *b])
     return [(key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)]
+
+
+def _verdict(found: pd.DataFrame, regressions: list[str]) -> str:
+    """What became of the second run, in a few words."""
+    if regressions:
+        return f"B is worse in {len(regressions)} cell{'s' if len(regressions) > 1 else ''}"
+    if found.empty:
+        return "nothing to compare"
+    better, same = ((found["verdict"] == verdict).sum() for verdict in ("improvement", "same"))
+    words = f"B is better in {better} cells" if better else "no cell is established to differ"
+    return f"{words}; {same} of {len(found)} are the same, {len(found) - same - better} undecided"
 
 
 def comparison(a: Run, b: Run, relevant: float) -> dict:
@@ -136,7 +136,12 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
     changed = statuses(a, b)
+    regressions = [
+        *found.loc[found["verdict"] == "regression", "cell"],
+        *changed.index[changed["regression"]],
+    ]
     return {
+        "verdict": _verdict(found, regressions),
         "a": a,
         "b": b,
         "relevant": relevant,
@@ -148,10 +153,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "redefined": [name for name in both if name not in alike],
         "conditions": differing(conditions(a), conditions(b)),
         "packages": differing(versions(a), versions(b)),
-        "regressions": [
-            *found.loc[found["verdict"] == "regression", "cell"],
-            *changed.index[changed["regression"]],
-        ],
+        "regressions": regressions,
     }
 
 
@@ -175,7 +177,7 @@ def main() -> None:
         print(problem, file=sys.stderr)
         sys.exit(2)
     found = comparison(*runs, arguments.relevant / 100)
-    text = templates.environment(TEMPLATES).get_template("comparison.md.j2").render(found)
+    text = page.environment(TEMPLATES).get_template("comparison.md.j2").render(found)
     if arguments.output:
         arguments.output.write_text(text)
     else:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from measurement import yardstick
 from measurement.record import read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
@@ -75,9 +76,13 @@ def main() -> None:
         for entry in manifest["cells"]
         if entry["records"]
     }
+    best = yardstick.best(r.get("yardstick") for records in cells.values() for r in records)
     own = [claim for claim in matrix.claims() if claim["document"] == manifest["document"]]
     counts = of_document(cells, own, manifest["protocol"])
-    found = {cell.name: count for cell, count in counts.items()}
+    found = {}
+    for cell, count in counts.items():
+        off = [bool(yardstick.flagged(r.get("yardstick"), best)) for r in cells[cell]]
+        found[cell.name] = max(count, replaced(off, manifest["protocol"]))
     write_json(arguments.output, found)
 
 

@@ -1,31 +1,35 @@
 """A results folder as one archive to send: what others need to report it beside theirs, or to compare it.
 
-python scripts/pack_results.py [FOLDER]
+python scripts/pack_results.py [FOLDER] [--output ARCHIVE]
 """
 
-import sys
+import argparse
 import zipfile
 from pathlib import Path
 
 from reporting import results
 
-FILES = (results.ARCHIVE, results.CONTEXT, "cells.parquet", "cells.csv")
+DATED = (1980, 1, 1, 0, 0, 0)  # equal records give equal files
 
 
 def main() -> None:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results")
-    machines = results.by_machine(results.records(folder))
-    if not machines:
-        sys.exit(f"{folder} has no records to pack.")
-    name = "results-" + "-".join(machines)
-    archive, temporary = folder / f"{name}.zip", folder / f"{name}.zip.tmp"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", default="results", type=Path)
+    parser.add_argument("--output", type=Path, help="unless named after the machines")
+    arguments = parser.parse_args()
+    members = results.members(arguments.folder)
+    name = "results-" + "-".join(results.machines_in(arguments.folder))
+    archive = arguments.output or arguments.folder / f"{name}.zip"
+    temporary = archive.with_name(archive.name + ".tmp")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in FILES:
-            packed.write(folder / file, f"{name}/{file}")
+        for member, file in members.items():
+            about = zipfile.ZipInfo(f"{archive.stem}/{member}", DATED)
+            about.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(about, file.read_bytes())
     temporary.replace(archive)
     print(
-        f"{archive}: {sum(map(len, machines.values()))} cells. Where it goes to: unzip it, and\n"
-        f"snakemake ... --config also_report='[{name}]'"
+        f"{archive}: {len(members)} files. Where it goes to: unzip it, and\n"
+        f"snakemake ... --config also_report='[{archive.stem}]'"
     )
 
 

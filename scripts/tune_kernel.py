@@ -15,7 +15,7 @@ from measurement.record import append_line, read_lines, write_json
 
 def database_folder(variant: str, target: dict, tuning: str) -> Path:
     """Where the schedules lie: beside tuning.json, apart for each version of TVM and of the code tuned."""
-    from kernels.fingerprint import fingerprint
+    from kernels.search.fingerprint import fingerprint
 
     return Path(tuning).with_name("database") / fingerprint(variant, target)
 
@@ -29,9 +29,9 @@ def tune(kernel: dict, tuning: str) -> dict:
     start = time.perf_counter()
     spec = KernelSpec(**kernel["shape"])
     set_threads(spec.threads)
-    from kernels import automatic
-    from kernels import tuning as template
+    from kernels.search import tuning as template
     from kernels.target import cpu_target
+    from kernels.variants import automatic
 
     imported = time.perf_counter() - start
     target = cpu_target(spec.threads)

@@ -26,6 +26,11 @@ class Unsupported(Exception):
 class Runner(object):
     """One implementation, built and ready to run batches."""
 
+    def laid_out(self, inputs, targets):
+        """A batch of `Workload.batches` as its framework's users have it in memory, [B, T, ...] for one: what `step` then
+        takes. Done before the clock starts."""
+        return inputs, targets
+
     def step(self, inputs, targets):
         """Run one batch and return a handle to its results, without waiting for the device.
 
@@ -33,7 +38,7 @@ class Runner(object):
         workload carries a state (`workload.carried`), it starts from the one that the last call left, kept on
         the device, into which no gradient flows.
 
-        inputs, targets: host arrays as `Workload.batches` yields them (forward ignores `targets`).
+        inputs, targets: host arrays as `laid_out` gives them (forward ignores `targets`).
         """
         raise NotImplementedError
 

@@ -1,5 +1,5 @@
-"""LSTM kernels by TVM: a schedule template, its tuning, and what the automatic ways give.
+"""Kernels of recurrent layers by TVM: a schedule template, its search, and what the automatic ways give.
 
-spec -> kernel (template) -> tuning -> build -> run; automatic, te_lstm and run_steps are the ways without
-a template.
+`template` what is computed and how, `search` finds its parameters, `build` makes libraries that `run` runs;
+`variants` are the ways without a template.
 """

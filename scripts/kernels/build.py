@@ -10,11 +10,17 @@ from typing import Any
 
 import tvm
 
-from . import language_model
-from .fingerprint import fingerprint
-from .kernel import build_function
-from .space import most_rows, vector_unit
+from .cells import CELLS, Cell
+from .search.fingerprint import fingerprint
+from .search.space import most_rows, training_schedule, vector_unit
 from .spec import KernelSpec, Schedule
+from .target import vector_registers
+from .template import language_model
+from .template.forward import add_forward
+from .template.language_model_training import Surroundings
+from .template.layout import LINE, flat_size, whole_lines
+from .template.tiles import Functions
+from .template.training import TrainedLayer
 
 
 def compile_library(
@@ -56,20 +62,21 @@ def write_metadata(
     return metadata
 
 
+def template_functions(
+    spec: KernelSpec, schedule: Schedule, target: dict[str, Any], cell: Cell | None = None
+) -> Functions:
+    """The template's `main`. cell: the one to compile, where it is none of those in cells/."""
+    functions = Functions()
+    add_forward(functions, cell or CELLS[spec.cell], spec, schedule, vector_unit(target))
+    return functions
+
+
 def compile_template(
-    spec: KernelSpec,
-    schedule: Schedule,
-    target: dict[str, Any],
-    library: Path,
-    vocabulary: int | None = None,
+    spec: KernelSpec, schedule: Schedule, target: dict[str, Any], library: Path
 ) -> dict[str, float]:
-    """Compile the template; with a vocabulary, the rest of the model too. Seconds as compile_library's."""
+    """Compile the template. Seconds as compile_library's."""
     start = time.perf_counter()
-    unit = vector_unit(target)
-    functions = {"main": build_function(spec, schedule, unit)}
-    if vocabulary:
-        functions |= language_model.functions(spec, vocabulary, unit, most_rows(target, 4))
-    module = tvm.ir.IRModule(functions)
+    module = tvm.ir.IRModule(template_functions(spec, schedule, target).made)
     return compile_library(module, tvm.target.Target(target), library, start)[1]
 
 
@@ -79,9 +86,27 @@ def build_template(
     target: dict[str, Any],
     directory: Path,
     vocabulary: int | None = None,
+    cell: Cell | None = None,
 ) -> dict[str, Any]:
-    """Write kernel.so and kernel.json into `directory`; returns the metadata written."""
-    seconds = compile_template(spec, schedule, target, directory / "kernel.so", vocabulary)
+    """Write kernel.so and kernel.json into `directory`; returns the metadata written.
+
+    With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow.
+    """
+    start = time.perf_counter()
+    unit, tile = vector_unit(target), most_rows(target, 4)
+    made = dict(template_functions(spec, schedule, target, cell).made)
+    training = Functions()
+    if vocabulary:
+        made |= language_model.functions(spec, vocabulary, unit, tile)
+        if spec.input_size % LINE == spec.hidden_size % LINE == 0:
+            own = cell or CELLS[spec.cell]
+            # Tuned is the schedule of inference.
+            training = training_functions(own, spec, training_schedule(spec, target), target)
+            weights = flat_size(own, spec, vocabulary)
+            Surroundings(spec, vocabulary, unit, tile, weights).add(training)
+            made |= training.made
+    module, tvm_target = tvm.ir.IRModule(made), tvm.target.Target(target)
+    _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(
         directory,
         "template",
@@ -89,6 +114,44 @@ def build_template(
         target,
         seconds,
         schedule=asdict(schedule),
-        lanes=vector_unit(target).lanes,
+        lanes=unit.lanes,
         template=fingerprint("template-tuned", target),
+        vocabulary=vocabulary,
+        functions=training.shapes,
+    )
+
+
+def training_functions(
+    cell: Cell, spec: KernelSpec, schedule: Schedule, target: dict[str, Any]
+) -> Functions:
+    """The functions of training: of the first layer, `..._first`, and of each further one, `..._rest`."""
+    unit, functions = vector_unit(target), Functions()
+    _, registers = vector_registers(target)
+    first = spec.input_size, whole_lines(spec.input_size)
+    rest = spec.hidden_size, whole_lines(spec.hidden_size)
+    for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
+        TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
+    return functions
+
+
+def build_training(
+    spec: KernelSpec,
+    schedule: Schedule,
+    target: dict[str, Any],
+    directory: Path,
+    cell: Cell | None = None,
+) -> dict[str, Any]:
+    """Write kernel.so and kernel.json of the functions of training; returns the metadata written."""
+    start = time.perf_counter()
+    functions = training_functions(cell or CELLS[spec.cell], spec, schedule, target)
+    module, tvm_target = tvm.ir.IRModule(functions.made), tvm.target.Target(target)
+    _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
+    return write_metadata(
+        directory,
+        "training",
+        spec,
+        target,
+        seconds,
+        schedule=asdict(schedule),
+        functions=functions.shapes,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .space import vector_unit
+from .search.space import vector_unit
 from .spec import Unsupported
 
 CHAINS = 24

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .cells import CELLS, Cell
 from .spec import KernelSpec
-from .weights import pack_stack
+from .template.layout import Array, Layer, pack_stack
 
 ALIGNMENT = 64
 """Bytes; TVM's compiled functions require it of every argument."""
-
-Array = NDArray[np.float32]
-Layer = tuple[Array, Array, Array]
 
 
 def set_threads(threads: int) -> None:
@@ -29,8 +26,8 @@ def set_threads(threads: int) -> None:
 class TemplateRunner:
     """A built template with its packed weights and buffers."""
 
-    def __init__(self, directory: Path, layers: Sequence[Layer]) -> None:
-        """Load `directory`/kernel.so; layers of (w_input, w_recurrent, bias) are packed here."""
+    def __init__(self, directory: Path, layers: Sequence[Layer], cell: Cell | None = None) -> None:
+        """Load `directory`/kernel.so; layers of (w_input, w_recurrent, bias, vectors...) are packed here."""
         metadata = json.loads((directory / "kernel.json").read_text())
         spec = KernelSpec(**metadata["spec"])
         set_threads(spec.threads)
@@ -39,17 +36,16 @@ class TemplateRunner:
 
         self.spec = spec
         self.metadata: dict[str, Any] = metadata
-        weights, bias = pack_stack(layers, metadata["lanes"], metadata["schedule"]["gates"])
+        cell = cell or CELLS[spec.cell]
+        packed = pack_stack(cell, layers, metadata["lanes"], metadata["schedule"]["gates"])
         state = (spec.depth, spec.batch, spec.hidden_size)
         sequence = (spec.length, spec.batch)
-        zeros = np.zeros(state, np.float32)
         self.input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
-        self.outputs = tuple(
-            tensor(np.zeros(shape, np.float32))
-            for shape in ((*sequence, spec.hidden_size), state, state)
-        )
-        given = (tensor(value) for value in (weights, bias, zeros, zeros))  # h0 and c0
-        self._arguments = (self.input, *given, *self.outputs)
+        self.initial = {name: tensor(np.zeros(state, np.float32)) for name in cell.states}
+        outputs = [(*sequence, spec.hidden_size), *(state for _ in cell.states)]
+        self.outputs = tuple(tensor(np.zeros(shape, np.float32)) for shape in outputs)
+        given = [tensor(value) for value in packed if value.size]
+        self._arguments = (self.input, *given, *self.initial.values(), *self.outputs)
         self.module = load_module(str(directory / "kernel.so"))
         self._function: tvm_ffi.Function = self.module["main"]
 
@@ -84,7 +80,7 @@ class LanguageModelRunner:
         self.spec, self.metadata = self._layers.spec, self._layers.metadata
         from tvm.runtime import tensor
 
-        from .language_model import pack_projection
+        from .template.language_model import pack_projection
 
         rows = self.spec.length * self.spec.batch
         self._tokens = tensor(np.zeros(rows, np.int64))

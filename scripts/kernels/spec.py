@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
+from .cells import CELLS
+
 TUNED_LENGTH = 32
 
 
@@ -14,11 +16,12 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class KernelSpec:
-    """Shape of one LSTM layer (depth 1) or of a stack of layers.
+    """Shape of one recurrent layer (depth 1) or of a stack of layers.
 
     All layers have the same hidden size. The first reads x [length, batch, input_size], each
     further layer reads the previous one's output. `threads` is the number of cores the kernel
-    is divided over; it is part of the kernel, as the division is fixed when it is built.
+    is divided over; it is part of the kernel, as the division is fixed when it is built. `cell` is the name
+    of the recurrent cell, of those in cells/ or of one's own.
     """
 
     batch: int
@@ -27,18 +30,19 @@ class KernelSpec:
     hidden_size: int
     depth: int = 1
     threads: int = 1
+    cell: str = "lstm"
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not isinstance(value, int) or value < 1:
+            if name != "cell" and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
 
     @property
     def flops(self) -> int:
-        """Floating-point operations of the matrix products (activations not counted)."""
-        first = self.input_size + self.hidden_size
-        rest = (self.depth - 1) * 2 * self.hidden_size
-        return 8 * self.batch * self.length * self.hidden_size * (first + rest)
+        """Floating-point operations of the matrix products of forward (activations not counted)."""
+        gates = len(CELLS[self.cell].gates)
+        inputs = sum(self.input_sizes()) + self.depth * self.hidden_size
+        return 2 * gates * self.batch * self.length * self.hidden_size * inputs
 
     def input_sizes(self) -> Iterator[int]:
         """Yield the input size of every layer, first to last."""
@@ -63,7 +67,7 @@ class KernelSpec:
     def name(self) -> str:
         """Name for files and tasks, e.g. `lstm-128x32x32x32-d1-t2` (batch x length x K x H)."""
         shape = f"{self.batch}x{self.length}x{self.input_size}x{self.hidden_size}"
-        return f"lstm-{shape}-d{self.depth}-t{self.threads}"
+        return f"{self.cell}-{shape}-d{self.depth}-t{self.threads}"
 
 
 @dataclass(frozen=True)
@@ -71,21 +75,17 @@ class Schedule:
     """Parameters of the template that tuning chooses; each changes speed only.
 
     rows: rows of the register tile (rows x gates x 1 vector are held in registers).
-    gates: gates computed in one pass over the rows, 4 or 2.
-    k_block: reduction steps per pass over the rows, so that one block of the packed weights
-        (k_block x gates x 1 vector) stays in the first-level cache for all row tiles; the
-        partial sums wait in a scratch buffer. 0: no blocking, sums stay in registers and the
-        gate epilogue follows in place.
+    gates: weighted sums computed in one pass over the rows, at most.
     unroll: reduction steps per loop iteration.
     prefetch: cache lines of the next weights fetched ahead per reduction step, 0 for none.
     panel_rows: rows of the batch that walk through all time steps together (at most).
-    epilogue_rows: rows the gate epilogue handles per loop iteration.
+    units: whether hidden units, and not rows of the batch, are divided among the cores (1 or 0); it takes all sums in
+        one pass and has no panels.
     """
 
     rows: int
     gates: int = 4
-    k_block: int = 0
     unroll: int = 1
     prefetch: int = 0
     panel_rows: int = 64
-    epilogue_rows: int = 2
+    units: int = 0

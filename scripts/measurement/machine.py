@@ -53,6 +53,24 @@ def lscpu():
     return {name: value for name, value in facts.items() if value}
 
 
+def _cpuinfo(*names):
+    """The first value of a field of /proc/cpuinfo; empty where there is none."""
+    for line in (_read("/proc/cpuinfo") or "").splitlines():
+        if line.partition(":")[0].strip() in names:
+            return line.partition(":")[2].strip()
+    return ""
+
+
+def cpu_flags():
+    """What the CPU can do, as the system lists it, one text; empty where it does not."""
+    return _cpuinfo("flags", "Features")
+
+
+def vendor():
+    """The CPU's, `GenuineIntel` or `AuthenticAMD` for most; empty where the system does not say."""
+    return _cpuinfo("vendor_id")
+
+
 def memory_bytes():
     """Physical memory in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -42,7 +42,11 @@ def faults(helpers=()):
     return own + sum(map(machine.process_faults, helpers))
 
 
-def process_peak_bytes():
-    """This process's own peak resident memory."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if os.uname().sysname == "Darwin" else peak * 1024
+def peaks(runner):
+    """{"process_peak_bytes": of resident memory, of this process and its helpers, "device_peak_bytes"} so far."""
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    own *= 1 if os.uname().sysname == "Darwin" else 1024
+    return {
+        "process_peak_bytes": own + sum(map(machine.process_peak_bytes, runner.helpers())),
+        "device_peak_bytes": runner.device_peak_bytes(),
+    }

@@ -214,6 +214,21 @@ def ctc(scores, targets, lengths):
     return -log_likelihood.mean(), np.where(inside, np.exp(log_p) - expected, 0.0) / batch
 
 
+def _loss(scores, targets, loss, lengths, steps):
+    """The loss (see Workload.batches) of scores, and its gradient."""
+    if loss == "ctc":
+        return ctc(scores, targets, lengths)
+    value, d_scores = cross_entropy(scores, targets)
+    return (value * steps, d_scores * steps) if loss == "ce-sum" else (value, d_scores)
+
+
+def loss(weights, inputs, targets, loss="ce", lengths=None, state=None):
+    """The loss alone; arguments as of `loss_and_gradients`."""
+    return _loss(
+        output(weights, inputs, loss, lengths, state), targets, loss, lengths, len(inputs)
+    )[0]
+
+
 def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None, state=None, masks=None):
     """The loss (see Workload.batches), and its gradient for every weight.
 
@@ -225,12 +240,7 @@ def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None, state=
     h, layers = _forward(weights, inputs, lengths, state, masks)
     top = h[-1:] if loss == "ce-last" else h
     scores = _project(weights, top)
-    if loss == "ctc":
-        value, d_scores = ctc(scores, targets, lengths)
-    else:
-        value, d_scores = cross_entropy(scores, targets)
-    if loss == "ce-sum":
-        value, d_scores = value * len(inputs), d_scores * len(inputs)
+    value, d_scores = _loss(scores, targets, loss, lengths, len(inputs))
     flat = d_scores.reshape(-1, d_scores.shape[-1])
     d_output = np.zeros_like(h)
     d_output[-len(top) :] = product(d_scores, weights["projection.weight"].T)

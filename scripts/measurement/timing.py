@@ -4,6 +4,7 @@ import os
 import time
 
 from measurement import departures, machine, memory
+from measurement.yardstick import Yardstick
 
 
 class Meter(object):
@@ -40,6 +41,7 @@ def batches(workload, reset):
 
 def fed(runner, batch, departure):
     """A batch as `step` gets it: host arrays, unless the protocol is departed from."""
+    batch = runner.laid_out(*batch)
     return runner.on_device(*batch) if departure == departures.FED_BEFORE else batch
 
 
@@ -80,13 +82,19 @@ def _samples(runner, stream, departure, count, least, least_s, most_s, report):
 def time_batches(runner, workload, protocol, progress, gpu=None):
     """Time warm-up and timed batches as the protocol says; `gpu`: the one that takes part, as nvidia-smi names it.
 
-    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading over the timed
-    batches, "frequency": the CPU's before and after them, "gpu": the GPU's state before and after them, where one
-    takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
+    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
+    over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
+    and after them, "gpu": the GPU's state before and after them, where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, batches(workload, runner.reset), workload.departure)
-    warmup, _ = _samples(*given, protocol["warmup_batches"], 1, *limits, report=progress)
+    yardstick, warmup = Yardstick(workload.threads), []
+    if protocol["warmup_batches"] > 1:
+        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *limits, report=progress)
+    rate_before = yardstick.read()
+    if protocol["most_s"] is None or sum(warmup) <= protocol["most_s"]:
+        # The last one brings back to the caches what the yardstick has driven out of them.
+        warmup += _samples(*given, 1, 1, 0, None, report=progress)[0]
     before = machine.frequency()
     gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter(runner.helpers())
@@ -98,6 +106,7 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
         "faults": faults,
         "interference": meter.read(),
         "frequency": {"before": before, "after": machine.frequency()},
+        "yardstick": {"before": rate_before, "after": yardstick.read()},
     }
     if gpu:
         found["gpu"] = {"before": gpu_before, "after": machine.gpu_state(gpu)}

@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, machine, memory, timing, training
+from measurement import checking, memory, timing, training, verifying
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -71,13 +71,10 @@ def run(job, progress):
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
-        found.update(status="ok", reason="", windows=workload.window_count())
-    peaks = {
-        "process_peak_bytes": memory.process_peak_bytes()
-        + sum(map(machine.process_peak_bytes, runner.helpers())),
-        "device_peak_bytes": runner.device_peak_bytes(),
-    }
-    return dict(found, setup=setup, memory=peaks, framework=runner.describe())
+        found.update(windows=workload.window_count(), memory=memory.peaks(runner))
+        found.update(verifying.verify(runner, workload, weights, identity["phase"]))
+    found.setdefault("memory", memory.peaks(runner))
+    return dict(found, setup=setup, framework=runner.describe())
 
 
 def attempt(job, progress):

@@ -7,6 +7,7 @@ of sequences or of their steps (dense input -> LSTM layers -> projection to logi
 
 import copy
 import json
+import math
 import os
 from collections import OrderedDict
 
@@ -16,6 +17,8 @@ from measurement.shapes import Shapes
 
 WEIGHT_RANGE = 0.1  # unless given; at 0.5, rounding alone separates correct implementations by 4e-3
 BLANK = 0  # the output that CTC takes for "no label"
+BOUNDARY = 64  # bytes that dense inputs are aligned to
+FRESH = 16  # dense batches that lie in memory side by side
 
 
 class Workload(Shapes):
@@ -88,7 +91,9 @@ class Workload(Shapes):
         stream in an order shuffled by the seed; or where a state is carried, `split` of the corpus is cut into B
         streams of equal length, which batches go through side by side, T tokens at a time, again and again. The
         state is zero where an epoch begins, every `epoch_batches` (see Runner.reset). Otherwise inputs are float32
-        [T, B, D], uniform in +-1, one batch again and again, and targets are, for
+        [T, B, D], uniform in +-1, windows of a stream without end, each a step or a few on from the one before it: no
+        batch comes twice, so that remembering one is of no use. An array is overwritten after FRESH batches. Targets
+        are, for
         - `ce-last`, mean cross-entropy of the outputs at step T - 1 (document 003 takes that step of both
           directions, so the reverse one has seen one step there): classes, int64 [B];
         - `ctc`, mean over sequences of the connectionist temporal classification loss: int64 [B, labels],
@@ -97,15 +102,8 @@ class Workload(Shapes):
         """
         if not self.vocabulary:
             random = np.random.RandomState(self._seed)
-            inputs = aligned(random.uniform(-1, 1, (self.length, self.batch, self.features)))
-            targets = None
-            if self.loss == "ce-last":
-                targets = random.randint(0, self.outputs, self.batch).astype(np.int64)
-            elif self.loss == "ctc":
-                shape = (self.batch, self._labels)
-                targets = random.randint(BLANK + 1, self.outputs, shape).astype(np.int64)
-            while True:
-                yield inputs, targets
+            for inputs in self._dense_windows(random):
+                yield inputs, self.dense_targets(random)
         if self.carried:
             streams = self.streams(split)
             while True:
@@ -123,15 +121,47 @@ class Workload(Shapes):
                 window = tokens[index].astype(np.int64)
                 yield (np.ascontiguousarray(window[:-1]), np.ascontiguousarray(window[1:]))
 
+    def _dense_windows(self, random):
+        """Yield float32 [T, B, D] for ever: windows of one buffer, which a step is added to for each."""
+        step = self.batch * self.features
+        apart = BOUNDARY // math.gcd(
+            4 * step, BOUNDARY
+        )  # steps from one aligned window to the next
+        buffer = aligned_zeros((self.length + FRESH * apart, self.batch, self.features))
+        filled = 0
+        while True:
+            for first in range(0, FRESH * apart, apart):
+                end = first + self.length
+                buffer[filled:end] = random.uniform(-1, 1, (end - filled,) + buffer.shape[1:])
+                filled = end
+                yield buffer[first:end]
+            filled = max(0, self.length - apart)
+            buffer[:filled] = buffer[end - filled : end].copy()
 
-def aligned(array, boundary=64):
-    """A float32 copy whose memory starts at a multiple of `boundary` bytes: compiled kernels take it as it
-    is, without a copy of their own."""
-    memory = np.empty(array.size * 4 + boundary, dtype=np.uint8)
-    start = -memory.ctypes.data % boundary
-    copy = memory[start : start + array.size * 4].view(np.float32).reshape(array.shape)
+    def dense_targets(self, random):
+        """Targets for dense input, drawn anew; None where there is no loss."""
+        if self.loss == "ce-last":
+            return random.randint(0, self.outputs, self.batch).astype(np.int64)
+        if self.loss == "ctc":
+            shape = (self.batch, self._labels)
+            return random.randint(BLANK + 1, self.outputs, shape).astype(np.int64)
+        return None
+
+
+def aligned(array):
+    """A float32 copy whose memory starts at a multiple of BOUNDARY bytes: compiled kernels take it as it is,
+    without a copy of their own."""
+    copy = aligned_zeros(array.shape)
     copy[...] = array
     return copy
+
+
+def aligned_zeros(shape):
+    """float32 zeros whose memory starts at a multiple of BOUNDARY bytes."""
+    size = int(np.prod(shape))
+    memory = np.zeros(size * 4 + BOUNDARY, dtype=np.uint8)
+    start = -memory.ctypes.data % BOUNDARY
+    return memory[start : start + size * 4].view(np.float32).reshape(shape)
 
 
 def layer_prefixes(weights):

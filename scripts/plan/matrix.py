@@ -84,11 +84,6 @@ def benchmarks(documents: list[str]) -> dict[str, dict]:
     }
 
 
-def figure_file(name: str, figure: dict, device: str) -> str:
-    """The file of one of a document's figures below results/report/figures, without its suffix."""
-    return f"{name}-{figure.get('name', figure['draws'])}-{device}"
-
-
 def takes_part(patterns: list[str], name: str) -> bool:
     """Whether a name is one of `patterns` (names, with * as in file names)."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -114,25 +109,25 @@ def generation(environment: str) -> str:
     return environment.removeprefix(today(environment))[1:] or "now"
 
 
-def shows(table: dict, family: str, device: str, benchmark: str) -> bool:
-    """Whether one of a document's tables has rows of a family, on a device, for a benchmark."""
+def asks(row: dict, family: str, device: str, benchmark: str) -> bool:
+    """Whether one of a document's `rows` asks for a family, on a device, for a benchmark."""
     return (
-        family in table["families"]
-        and device == table["device"]
-        and takes_part(table.get("benchmarks", ["*"]), benchmark)
+        family in row["families"]
+        and device in row.get("devices", DEVICES)
+        and takes_part(row.get("benchmarks", ["*"]), benchmark)
     )
 
 
 def cells_of(name: str) -> Iterator[Cell]:
-    """Every cell that one document's tables show, on every device there could be."""
-    tables = document(name)["tables"]
+    """Every cell that one document's rows ask for, on every device there could be."""
+    rows = document(name)["rows"]
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():
             if not takes_part(entry["benchmarks"], benchmark):
                 continue
             if device not in entry.get("devices", DEVICES):
                 continue
-            if not any(shows(table, entry["family"], device, benchmark) for table in tables):
+            if not any(asks(row, entry["family"], device, benchmark) for row in rows):
                 continue
             asked = document(name)["benchmarks"][benchmark].get("phases", document(name)["phases"])
             phases = [phase for phase in asked if phase in entry.get("phases", PHASES)]

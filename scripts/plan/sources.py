@@ -50,6 +50,8 @@ def files(*entries: str) -> list[str]:
             )
         if path not in found:
             found.add(path)
+            # What a module compiles has its name.
+            found.update(filter(Path.exists, [path.with_suffix(".c")]))
             queue.extend(_imports(path))
     return sorted(map(str, found))
 
@@ -77,7 +79,10 @@ def meaning(text: str) -> str:
 
 @functools.cache
 def _file_digest(path: str) -> bytes:
-    return hashlib.sha256(f"{path}\n{meaning(Path(path).read_text())}".encode()).digest()
+    text = Path(path).read_text()
+    if path.endswith(".py"):
+        text = meaning(text)
+    return hashlib.sha256(f"{path}\n{text}".encode()).digest()
 
 
 @functools.cache

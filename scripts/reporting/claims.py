@@ -516,6 +516,16 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
     return found
 
 
+def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
+    """A document's numbers, also by the names that a claim's benchmarks have here (`published_as`)."""
+    place, found = KEYS.index("benchmark"), dict(numbers)
+    for here, there in claim.get("published_as", {}).items():
+        for key, number in numbers.items():
+            if key[place] == there:
+                found[*key[:place], here, *key[place + 1 :]] = number
+    return found
+
+
 NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
 
 
@@ -526,9 +536,9 @@ def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list
     if claim.get("ours"):
         return NOT_SAID
     own = of_document(numbers)
-    found = decide(claim, own)
+    found = decide(claim, _renamed(own, claim))
     document = next(iter(numbers["document"]), "")
-    then = decide(claim, _corrected(own, document, contradictions))
+    then = decide(claim, _renamed(_corrected(own, document, contradictions), claim))
     for case, other in zip(found["cases"], then["cases"], strict=True):
         if case["verdict"] != other["verdict"]:
             case["corrected"] = other
@@ -556,7 +566,10 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
             for entry, claim in itertools.product(own, claims):
                 if claim["document"] == name and entry["quantity"] == "wall_s":
                     corrected = _corrected(numbers, entry["document"], [entry])
-                    before, after = (decide(claim, n)["verdict"] for n in (numbers, corrected))
+                    before, after = (
+                        decide(claim, _renamed(each, claim))["verdict"]
+                        for each in (numbers, corrected)
+                    )
                     if before != after:
                         change = {"claim": claim["name"], "verdict": before, "corrected": after}
                         changes[id(entry)].append(change)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pandas as pd
 
+from plan import matrix
 from reporting import published
 
 BATCHES = 50  # timed in documents 000 and 001
@@ -15,6 +16,11 @@ PLAIN = 0.01  # a deviation above this is no slip of rounding
 Interval = tuple[float, float]
 # One of the printed numbers: a row of published.numbers, with its columns as attributes.
 Cell = dict[str, object]
+
+
+def files_of(document: str) -> list[str]:
+    """The published files of a document, and of its earlier states."""
+    return matrix.published_files(f"{document}*")
 
 
 def _gap(one: Interval, other: Interval) -> float:

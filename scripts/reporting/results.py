@@ -1,13 +1,13 @@
-"""Results folders: this run's own records, and folders of other runs (`results/` itself, or what `make pack` made).
+"""Results folders: manifests say which cells a document has on a machine, and which records their numbers come from.
 
-A folder has records.zip, which holds the records that a run's numbers come from and no others, context.json, and
-cells.parquet or cells.csv.
+A results folder is any folder with `manifests/` and the records that they name: `results/` itself, or what `make pack`
+made, unzipped. Manifests of several machines may lie in one; each is a part of the report.
 """
 
 import json
 import sys
-import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -15,12 +15,47 @@ import fastjsonschema
 
 from measurement.record import SCHEMA_VERSION, read_json
 from plan import configuration
-from plan.matrix import DEVICES, Cell
+from plan.matrix import Cell
 
-ARCHIVE, CONTEXT = "records.zip", "context.json"
-# In the archive: what the run measured, and trained; others' records lie elsewhere.
-OWN, TRAINED = "records/", "training/"
-Cells = dict[Cell, list[dict]]  # the records of a cell's processes, in order
+MANIFESTS = "manifests"
+MANIFEST_VERSION = 2
+ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
+CELL = ("benchmark", "implementation", "environment", "phase", "device")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a manifest: a cell, and its records, or the status and the reason for which it has none."""
+
+    cell: Cell
+    records: tuple[dict, ...] = ()
+    paths: tuple[str, ...] = ()
+    status: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one machine has of one document."""
+
+    path: Path  # of its manifest
+    manifest: dict
+    cells: list[Row]
+    training: list[Row]
+
+    @property
+    def machine(self) -> str:
+        return self.manifest["machine"]
+
+    @property
+    def records(self) -> Iterator[dict]:
+        for row in (*self.cells, *self.training):
+            yield from row.records
+
+
+def cell_of(found: dict) -> Cell:
+    """The cell that a record's identity or a manifest's row names."""
+    return Cell(**{key: found[key] for key in CELL})
 
 
 @cache
@@ -29,79 +64,116 @@ def _validate() -> Callable[[dict], dict]:
     return fastjsonschema.compile(configuration.schema("record"))
 
 
-def cell_of(record: dict) -> Cell:
-    identity = record["identity"]
-    return Cell(**{key: value for key, value in identity.items() if key != "process"})
-
-
-def _require_version(record: dict, where: str, advice: str) -> None:
+def read_record(path: Path) -> dict:
+    """One record, held against its schema; a stop with one line if it is not what this workflow writes."""
+    if not path.exists():
+        sys.exit(f"{path} is missing, which a manifest beside it names; fetch the folder again.")
+    record = read_json(str(path))
     version = record.get("schema_version")
     if version != SCHEMA_VERSION:
         sys.exit(
-            f"{where} has record schema {version}, this workflow reads {SCHEMA_VERSION}; {advice}."
+            f"{path} has record schema {version}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
         )
-
-
-def _accepted(record: dict, where: str, advice: str) -> dict:
-    """A record, if it is what this workflow writes."""
-    _require_version(record, where, advice)
     try:
         return _validate()(record)
     except fastjsonschema.JsonSchemaValueException:
         mistake = configuration.problems(record, "record")[0]
-        sys.exit(f"{where} is not a valid record: {mistake}; {advice}.")
+        sys.exit(f"{path} is not a valid record: {mistake}; delete it and run again.")
 
 
-def read_record(path: str) -> dict:
-    """One record of this run, held against its schema."""
-    return _accepted(read_json(path), path, "delete it and run again")
+def read_manifest(path: Path) -> dict:
+    """One manifest; a stop with one line if it is of another version."""
+    manifest = read_json(str(path))
+    if not isinstance(manifest, dict) or manifest.get("schema_version") != MANIFEST_VERSION:
+        version = manifest.get("schema_version") if isinstance(manifest, dict) else None
+        sys.exit(
+            f"{path} has manifest schema {version}, this workflow reads {MANIFEST_VERSION}; {ELSEWHERE}."
+        )
+    return manifest
 
 
-def by_machine(records: Iterable[dict]) -> dict[str, Cells]:
-    """{machine: {cell: records}}. What two machines measured is never one cell."""
-    found: dict[str, Cells] = {}
-    for record in records:
-        cells = found.setdefault(record["machine"]["machine"], {})
-        cells.setdefault(cell_of(record), []).append(record)
+def read(path: Path) -> Part:
+    """A manifest with the records that it names, which lie beside the folder it is in."""
+    manifest, folder = read_manifest(path), path.parent.parent
+
+    def row(found: dict, paths: Sequence[str]) -> Row:
+        records = tuple(read_record(folder / each) for each in paths)
+        for record in records:  # a cluster's nodes go by the name that the configuration gives them
+            record["machine"]["machine"] = manifest["machine"]
+        status, reason = found.get("status") or "", found.get("reason") or ""
+        return Row(cell_of(found), records, tuple(paths), status, reason)
+
+    return Part(
+        path,
+        manifest,
+        [row(found, found["records"]) for found in manifest["cells"]],
+        [
+            row(found, [found["record"]] if found.get("record") else [])
+            for found in manifest["training"]
+        ],
+    )
+
+
+def manifests_in(folder: Path, document: str = "*") -> list[Path]:
+    """The manifests of a results folder, of one document or of all; a stop with one line if it has none at all."""
+    if not any((folder / MANIFESTS).glob("*.json")):
+        sys.exit(
+            f"{folder} is no results folder: it has no {MANIFESTS}/*.json (`make report` leaves some)."
+        )
+    return sorted(
+        path
+        for path in (folder / MANIFESTS).glob(f"{document}-*.json")
+        if document == "*" or read_manifest(path)["document"] == document
+    )
+
+
+def of_document(document: str, own: Iterable[Path], folders: Iterable[Path]) -> list[Path]:
+    """The manifests that a document's report is made of: `own` first, then all others of the document that lie beside
+    them or in `folders`. A machine takes part once: a second time is refused with one line."""
+    own = list(own)
+    beside = [
+        path
+        for folder in {each.parent.parent for each in own}
+        for path in manifests_in(folder, document)
+    ]
+    others = [path for folder in folders for path in manifests_in(folder, document)]
+    found: dict[str, Path] = {}
+    for path in dict.fromkeys([*own, *beside, *others]):
+        machine = read_manifest(path)["machine"]
+        if machine in found:
+            sys.exit(
+                f"also_report: {path.parent.parent} has records of the machine {machine}, as has "
+                f"{found[machine].parent.parent}; leave one out, and use `make compare` for two runs of one machine."
+            )
+        found[machine] = path
+    return list(found.values())
+
+
+def require_readable(folders: Iterable[str]) -> None:
+    """Stop with one line, before anything is measured, if a folder to be reported is none or of another version."""
+    for folder in map(Path, folders):
+        for path in manifests_in(folder):
+            manifest = read_manifest(path)
+            first = next((each for row in manifest["cells"] for each in row["records"]), None)
+            if first:
+                read_record(folder / first)
+
+
+def members(folder: Path) -> dict[str, Path]:
+    """{name below a results folder: file} of its manifests and the records they name: what has to be sent."""
+    found = {}
+    for path in manifests_in(folder):
+        manifest = read_manifest(path)
+        named = [each for row in manifest["cells"] for each in row["records"]]
+        named += [row["record"] for row in manifest["training"] if row.get("record")]
+        found |= {f"{MANIFESTS}/{path.name}": path} | {name: folder / name for name in named}
     return found
 
 
-def _others(folder: Path, part: str = OWN) -> Iterator[tuple[str, dict]]:
-    """(where, record) of what the run of a folder measured (`part`), unchecked; a stop with one line if that cannot be read."""
-    archive = folder / ARCHIVE
-    for file in (archive, folder / CONTEXT):
-        if not file.exists():
-            sys.exit(
-                f"{folder} is no results folder: it has no {file.name} (`make report` leaves one)."
-            )
-    try:
-        with zipfile.ZipFile(archive) as packed:
-            for name in packed.namelist():
-                if name.startswith(part):
-                    yield f"{archive}: {name}", json.loads(packed.read(name))
-    except (zipfile.BadZipFile, ValueError) as error:
-        sys.exit(f"{archive} is damaged ({error}); fetch it again.")
+def machines_in(folder: Path) -> list[str]:
+    return list(dict.fromkeys(read_manifest(path)["machine"] for path in manifests_in(folder)))
 
 
-ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
-
-
-def records(folder: Path, part: str = OWN) -> list[dict]:
-    """The records of a results folder, each held against its schema."""
-    return [_accepted(record, where, ELSEWHERE) for where, record in _others(folder, part)]
-
-
-def require_readable(folders: list[str]) -> None:
-    """Stop with one line, before anything is measured, if a folder is none or of another version."""
-    for folder in map(Path, folders):
-        if first := next(_others(folder), None):
-            _require_version(first[1], first[0], ELSEWHERE)
-
-
-def devices(config: dict) -> list[str]:
-    """The devices that took part in this run or in one that is also reported."""
-    contexts = [read_json(str(Path(folder) / CONTEXT)) for folder in config["also_report"]]
-    took_part = {
-        device for each in (config, *(c["config"] for c in contexts)) for device in each["devices"]
-    }
-    return [device for device in DEVICES if device in took_part]
+def dump(content: object) -> str:
+    """JSON that is the same for the same content."""
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"

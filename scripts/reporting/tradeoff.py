@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from kernels.workload import spec_of
-from measurement.workload import Workload
+from measurement import shapes
 from plan import matrix
 from reporting import estimates
 
@@ -24,15 +23,15 @@ TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
 def flops(benchmark: dict) -> int:
     """Floating-point operations of a forward pass's matrix products: the LSTM layers', and a language
     model's projection."""
-    workload = Workload(benchmark, None, seed=0)
-    projection = workload.hidden * (workload.vocabulary or 0)
-    return spec_of(workload).flops + 2 * workload.batch * workload.length * projection
+    return shapes.flops(shapes.products(shapes.Shapes(benchmark), "forward", shapes.HOISTED))
 
 
 def ceilings(table: pd.DataFrame) -> pd.DataFrame:
     """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
     to in each phase. NaN where that was not measured."""
-    measured = table[(table["implementation"] == "pytorch/gemm") & (table["phase"] == "forward")]
+    measured = table[
+        (table["implementation"] == "pytorch/products-large") & (table["phase"] == "forward")
+    ]
     key = ["machine", "benchmark", "device"]
     rate = measured.groupby(key)["sequences_per_s"].max()
     found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]
@@ -54,10 +53,10 @@ def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
     """
     if len(table) < LEAST_SHAPES:
         return {"shapes": len(table)}
-    shapes = [benchmarks[name] for name in table["benchmark"]]
-    steps = np.array([shape["length"] * shape["layers"] for shape in shapes], dtype=float)
-    width = np.array([shape["batch"] * shape["hidden"] for shape in shapes])
-    operations = np.array([flops(shape) for shape in shapes], dtype=float)
+    sizes = [benchmarks[name] for name in table["benchmark"]]
+    steps = np.array([shape["length"] * shape["layers"] for shape in sizes], dtype=float)
+    width = np.array([shape["batch"] * shape["hidden"] for shape in sizes])
+    operations = np.array([flops(shape) for shape in sizes], dtype=float)
     measured = table["wall_median_s"].to_numpy()
     calls = np.ones(len(steps))
     terms = np.column_stack([calls, steps, steps * width, operations]) / measured[:, None]
@@ -120,8 +119,8 @@ def break_even(table: pd.DataFrame) -> list[dict]:
 
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
-    {"document", "machine", "benchmark", "implementation", "environment", "other", "phase", "device", "status",
-    "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
+    {"document", "machine", "benchmark", "implementation", "environment", "other",
+    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
     time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
     "batches", the least n; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
@@ -142,6 +141,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
         if replaced:
             names = ("document", "implementation", "environment", *keys)
             entry = {name: row[name] for name in names} | {"other": other}
+            entry["other_environment"] = replaced[0]["environment"]
             found.append(entry | _overtakes(row, replaced[0]))
     return found
 
@@ -165,8 +165,9 @@ def _overtakes(row: dict, other: dict) -> dict:
     gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
     low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
     entry |= {"ratio": gained.ratio, "low": low, "high": high, "further": gained.further}
-    if gained.verdict != "slower":  # the other one, by the row
-        return entry | {"verdict": {"faster": "never"}.get(gained.verdict, gained.verdict)}
     gain = entry["other_wall_s"] - entry["wall_s"]
-    batches = max(1, math.ceil(1 + (start - other_start) / gain))
-    return entry | {"verdict": "pays", "batches": batches}
+    if gain > 0:  # of a row that is not decided, what it would come to
+        entry["batches"] = max(1, math.ceil(1 + (start - other_start) / gain))
+    # The other one's time over the row's: where it is slower, the row pays.
+    words = {"slower": "pays", "faster": "never"}
+    return entry | {"verdict": words.get(gained.verdict, gained.verdict)}

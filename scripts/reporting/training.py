@@ -3,21 +3,7 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from plan import matrix
 from reporting.claims import FAILS, HOLDS, MISSING
-from reporting.results import Cells
-
-FOUND = ("curve", "epoch_batches", "resumed_at", "weights_sha256")
-
-
-def row(cell: matrix.Cell, record: dict | None, status: str = "", reason: str = "") -> dict:
-    """A row of the table: who, status and reason, and what its record has; `curve` is empty without one."""
-    names = ("benchmark", "implementation", "environment", "device")
-    found = {name: getattr(cell, name) for name in names} | dict.fromkeys(FOUND, None)
-    found |= {"status": status, "reason": reason, "curve": []}
-    if record:
-        found |= {key: record[key] for key in (*FOUND, "status", "reason") if key in record}
-    return found
 
 
 def bound_at(batch: int, points: Sequence[Mapping]) -> float:
@@ -66,36 +52,4 @@ def reached(rows: list[dict], known: Mapping | None) -> dict | None:
         found["verdict"] = HOLDS if near else FAILS
         for key in ("valid_perplexity", "train_perplexity"):
             found[key] = statistics.median(point[key] for point in ends)
-    return found
-
-
-def runs(config: dict, machines: Mapping[str, Cells]) -> list[dict]:
-    """The training runs of each document and machine, `machines` with this run's first (its name is "" if it has
-    none): [{"document", "machine", "benchmark", "batches", "rows", "agreement", "reached"}].
-
-    This run's machine has a row of every implementation that the document names; others have those that they trained
-    the same benchmark with.
-    """
-    found = []
-    for name in config["documents"]:
-        if not (run := matrix.document(name).get("training")):
-            continue
-        how = matrix.protocol_of(config, name)["training"]
-        benchmark = matrix.document(name)["benchmarks"][run["benchmark"]]
-        for number, (machine, those) in enumerate((machines or {"": {}}).items()):
-            own = {cell: each for cell, (each,) in those.items() if each["benchmark"] == benchmark}
-            # Nothing is known of a stand-in for the corpus.
-            real = not any(each["corpus"]["stand_in"] for each in own.values())
-            rows = []
-            for cell in matrix.trained_cells_of(name):
-                why = matrix.why_not(cell, name, config, trained=True) if not number else None
-                if cell in own or (why and not number):
-                    rows.append(row(cell, own.get(cell), *(why or ())))
-            if rows:
-                found.append(
-                    {"document": name, "machine": machine, "benchmark": run["benchmark"]}
-                    | {"batches": how["batches"], "rows": rows}
-                    | {"agreement": agreement(rows, run["points"])}
-                    | {"reached": reached(rows, run.get("known") if real else None)}
-                )
     return found

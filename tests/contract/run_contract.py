@@ -2,8 +2,8 @@
 
     python run_contract.py IMPLEMENTATION ...
 
-An implementation is one of config/implementations.yaml, or a module of this folder with an error planted;
-after a space there may be changes to the benchmark, as JSON, or one of tiny.CLASSIFIERS instead of it.
+An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
+have several (`module:builder`); after a space there may be changes to the benchmark, as JSON, or one of tiny.CLASSIFIERS instead of it.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
@@ -20,20 +20,21 @@ from measurement.worker import module_of
 from tests import tiny
 
 BARE = ("onnxruntime/", "openvino/", "tvm/")  # on bare layers
-FORWARD_ONLY = (*BARE, "pytorch/gemm")
 
 
 def builder(implementation):
-    """The `build` of `pytorch/cell`, or of `tests.contract.planted_pytorch`."""
+    """The `build` of `pytorch/cell`, or of `tests.contract.planted_pytorch`; `skipped` of
+    `tests.contract.lost_steps_pytorch:skipped`."""
     if "/" in implementation:
         return module_of(implementation).build
-    return importlib.import_module(implementation).build
+    module, _, name = implementation.partition(":")
+    return getattr(importlib.import_module(module), name or "build")
 
 
 def verdict(implementation, phase, folder):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
     implementation, _, changes = implementation.partition(" ")
-    if implementation.startswith(FORWARD_ONLY) and phase == "training":
+    if implementation.startswith(BARE) and phase == "training":
         return {"status": "unsupported", "reason": "inference only"}
     if implementation.startswith(BARE):
         workload = tiny.bare_layers()
@@ -45,7 +46,7 @@ def verdict(implementation, phase, folder):
     try:
         build = builder(implementation)
         runner, found = checking.check_implementation(
-            lambda workload: build(workload, weights, "cpu", phase),
+            lambda workload, weights: build(workload, weights, "cpu", phase),
             *(workload, weights, phase),
             tolerance=1e-4,
             steps=4,

@@ -18,13 +18,23 @@ set_threads(THREADS)
 import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
-from kernels.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
-from kernels.build import build_template, compile_library, write_metadata  # noqa: E402
-from kernels.cuda import build_cuda, step_functions  # noqa: E402
-from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
+from implementations.tvm import template_tuned  # noqa: E402
+from kernels.build import (  # noqa: E402
+    build_template,
+    build_training,
+    compile_library,
+    write_metadata,
+)
+from kernels.cells import CELLS  # noqa: E402
+from kernels.cells import reference as cell_reference  # noqa: E402
+from kernels.search.space import default_schedule, training_schedule  # noqa: E402
+from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
-from kernels.tuning import tune  # noqa: E402
+from kernels.train import TrainingRunner  # noqa: E402
+from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
+from kernels.variants.cuda import build_cuda, step_functions  # noqa: E402
+from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
@@ -39,13 +49,22 @@ SHAPES = [
 ]
 SCHEDULES = [
     Schedule(rows=6, unroll=2),
-    Schedule(rows=4, k_block=16, unroll=4, prefetch=1, panel_rows=5, epilogue_rows=3),
+    Schedule(rows=4, unroll=4, prefetch=1, panel_rows=5),
     Schedule(rows=12, gates=2, unroll=2, prefetch=1, panel_rows=4),
-    Schedule(rows=1, k_block=64, prefetch=2, panel_rows=1, epilogue_rows=1),
+    Schedule(rows=1, prefetch=2, panel_rows=1),
+    Schedule(rows=4, unroll=4, units=1),
 ]
 TUNED = (4, 3, 16, 16, 1)
+CELL_SHAPES = [
+    (13, 4, 17, 24, 2),
+    (1, 1, 3, 16, 1),
+]  # odd sizes in two layers; batch 1 and length 1
+DEEP = (5, 3, 16, 33, 3)
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
-MODELS = [(83, 3, 2, 17, 24, 2), (64, 5, 3, 16, 16, 1), (3, 1, 1, 2, 8, 1)]  # V, B, T, E, H, layers
+MODELS = [  # V, B, T, E, H, layers
+    *((83, 3, 2, 17, 24, 2), (3, 1, 1, 2, 8, 1)),
+    *(TRAINED := [(64, 5, 3, 16, 16, 1), (1100, 8, 12, 16, 32, 2)]),
+]
 
 
 def workload(shape: tuple[int, ...]) -> Workload:
@@ -68,6 +87,51 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
     return max(found)
 
 
+def cell_errors(name: str, shape: tuple[int, ...], folder: Path, target: dict) -> dict[str, float]:
+    """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
+    cell, spec = CELLS[name], KernelSpec(*shape, threads=THREADS, cell=name)
+    random = np.random.default_rng(0)
+    layers = [
+        cell_reference.random_layer(cell, k, spec.hidden_size, random) for k in spec.input_sizes()
+    ]
+
+    def drawn(*shape: int) -> np.ndarray:
+        return random.uniform(0.1, 1, shape).astype(np.float32)
+
+    state = (spec.depth, spec.batch, spec.hidden_size)
+    x = drawn(spec.length, spec.batch, spec.input_size)
+    d_y = drawn(spec.length, spec.batch, spec.hidden_size)
+    zero = {each: np.zeros(state) for each in cell.states}
+    initial, d_final = ({each: drawn(*state) for each in cell.states} for _ in range(2))
+    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
+    build_template(spec, default_schedule(spec, target), target, folder)
+    inference = TemplateRunner(folder, layers)
+    inference.set_input(x)
+    inference()
+    expected, _, _ = cell_reference.forward(cell, x.astype(np.float64), exact, zero)
+    errors = {"inference": checking.relative_error(inference.result(), expected)}
+    # In a folder of its own: a library that is loaded stays the one of its path.
+    build_training(spec, training_schedule(spec, target), target, folder / "training")
+    runner = TrainingRunner(folder / "training")
+    runner.set_weights(layers)
+    for _ in range(2):
+        runner.input[...] = x
+        runner.forward(initial)
+        runner.output_gradient[...] = d_y
+        runner.backward(d_final)
+    y, final, tape = cell_reference.forward(cell, x.astype(np.float64), exact, initial)
+    d_x, d_initial, d_layers = cell_reference.gradients(cell, exact, tape, d_y, d_final)
+    found = runner.gradients()
+    pairs = {"output": (runner.output, y), "d x": (found.x, d_x)}
+    for each in cell.states:
+        pairs[f"final {each}"] = runner.final()[each], final[each]
+        pairs[f"d initial {each}"] = found.initial[each], d_initial[each]
+    for number, (own, wanted) in enumerate(zip(found.layers, d_layers, strict=True)):
+        for place, pair in enumerate(zip(own, wanted, strict=True)):
+            pairs[f"d weights {number} {place}"] = pair
+    return errors | {key: checking.relative_error(*pair) for key, pair in pairs.items()}
+
+
 def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
     """Error of the logits of a language model."""
     names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
@@ -80,6 +144,20 @@ def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
     tokens = np.random.RandomState(0).randint(0, work.vocabulary, (work.length, work.batch))
     runner(tokens)
     return checking.relative_error(runner.result(), reference.output(weights, tokens))
+
+
+def trained_model_errors(shape: tuple[int, ...], folder: Path) -> dict[str, float]:
+    """Errors of the gate's check in training: of two steps of a built language model."""
+    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
+    adam = {"name": "adam", "learning_rate": 1e-3, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
+    benchmark = dict(zip(names, shape, strict=True)) | {"optimizer": adam}
+    work = Workload(benchmark, None, seed=0, threads=THREADS, kernel=str(folder))
+    weights = work.weights()
+    runner = template_tuned.build(work, weights, "cpu", "training")
+    random = np.random.RandomState(0)
+    size = (2, work.length, work.batch)
+    batches = [random.randint(0, work.vocabulary, size) for _ in range(2)]
+    return checking.check_training(runner, work, batches, weights, None)
 
 
 def build_split_steps(spec: KernelSpec, target: dict, folder: Path) -> None:
@@ -117,6 +195,14 @@ def main() -> None:
         for number, shape in enumerate(MODELS):
             folder = Path(name, f"model-{number}")
             found[f"model {shape}"] = model_error(shape, folder, target)
+            if shape in TRAINED:
+                for quantity, value in trained_model_errors(shape, folder).items():
+                    found[f"trained {shape} {quantity}"] = value
+        for cell in CELLS:
+            for shape in [*CELL_SHAPES, *([DEEP] if cell in ("lstm", "gru") else [])]:
+                folder = Path(name, f"{cell}-{shape}")
+                for quantity, value in cell_errors(cell, shape, folder, target).items():
+                    found[f"{cell} {shape} {quantity}"] = value
         steps = spec_of(workload(STEPS))
         build_steps(steps, target, Path(name, "steps"))
         found["steps"] = error(STEPS, Path(name, "steps"), StepsRunner)

@@ -4,7 +4,9 @@ import functools
 import json
 import os
 import subprocess
+from pathlib import Path
 
+from kernels.cells import CELLS
 from tests.contract.test_implementations import interpreter
 
 
@@ -22,7 +24,15 @@ def found() -> dict:
 
 def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     errors = {name: e for name, e in found().items() if name not in ("tuning", "cuda")}
-    assert len(errors) == 6 * 4 + 1 + 3 + 4
+    # Of a cell, shape and phase: output, d x, states and their gradients, and every layer's weights.
+    trained = {name for name in errors if " d weights " in name}
+    layers = {name: 6 if name in ("lstm", "gru") else 3 for name in CELLS}
+    assert len(trained) == sum((3 + len(CELLS[name].vectors)) * n for name, n in layers.items())
+    assert len({name.split()[0] for name in errors} & set(CELLS)) == len(CELLS)
+    others = [name for name in errors if name.split()[0] not in CELLS]
+    # Of a language model the loss, and of each of its weights the first value, the gradient and the update.
+    assert sum(name.startswith("trained") for name in others) == (1 + 3 * 6) + (1 + 3 * 9)
+    assert len(others) == 6 * 5 + 1 + 4 + (1 + 3 * 6) + (1 + 3 * 9) + 4
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
 
 
@@ -39,3 +49,19 @@ def test_tuning_goes_on_from_its_database() -> None:
         "again": [0, 6],
         "damaged": [2, 2],
     }
+
+
+def test_compiled_cells_on_arrays_and_on_tensors() -> None:
+    """The README's example, a cell saved and loaded, and gradients through PyTorch's autograd."""
+    torch = Path(interpreter("pytorch")).parents[1]
+    (packages,) = torch.glob("lib/python3.*/site-packages")
+    done = subprocess.run(
+        [interpreter("tvm"), "tests/contract/run_compiled_cell.py", str(packages)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "scripts:."},
+    )
+    assert done.returncode == 0, done.stderr
+    errors = json.loads(done.stdout.splitlines()[-1])
+    assert set(errors) == {"example", "torch gru", "torch peephole", "torch nn.GRU"}
+    assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

@@ -1,16 +1,20 @@
-"""A project folder whose records are made by hand, to collect and render."""
+"""A project folder whose records and manifests are made by hand, to tabulate, analyse and render."""
 
-import json
-import zipfile
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-import collect_records
-import render_report
-from measurement.record import SCHEMA_VERSION, write_json
-from plan import configuration, matrix
+import analyse_document
+import join_tables
+import render_first_page
+import render_page
+import tabulate_records
+from measurement.record import SCHEMA_VERSION, read_json, write_json
+from plan import matrix
+from plan.configuration import validated
 from plan.matrix import Cell
 from reporting import results
 from tests.conftest import ROOT
@@ -46,6 +50,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     errors = {"output": 1e-7} if cell.phase == "forward" else {"gradient:embedding": 2e-7}
     return {
         "schema_version": SCHEMA_VERSION,
+        "parts": {"sources": "01234567"},
         "kind": "time",
         "identity": {
             **{"benchmark": cell.benchmark, "implementation": cell.implementation},
@@ -61,6 +66,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
         "warmup": [3.0],
         "samples": [seconds] * BATCHES,
         "faults": [0] * BATCHES,
+        "verification": {"errors": {"loss": 1e-7}, "finished": True, "seconds": 0.5},
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},
@@ -117,11 +123,30 @@ def bad(status: str, reason: str) -> Callable[[dict], None]:
     """Turns an `ok` record into one of another status, which has no samples."""
 
     def change(found: dict) -> None:
-        for key in ("samples", "warmup", "interference", "setup", "memory", "framework", "windows"):
+        for key in (
+            "samples",
+            "faults",
+            "verification",
+            "warmup",
+            "interference",
+            "setup",
+            "memory",
+            "framework",
+            "windows",
+        ):
             del found[key]
         found.update(status=status, reason=reason)
 
     return change
+
+
+def place(cell: Cell, process: int, machine: str = MACHINE["machine"]) -> str:
+    """Where a record lies below a results folder; what reads it knows the name from the manifest only."""
+    return f"records/{machine}/{cell.name}-{process}.json"
+
+
+def training_place(cell: Cell, machine: str = MACHINE["machine"]) -> str:
+    return f"training/{machine}/{cell.name}.json"
 
 
 def project(
@@ -130,61 +155,131 @@ def project(
     processes: int = 1,
     stand_in: bool = False,
     document: str = "stacked-lm",
+    machine: str = MACHINE["machine"],
 ) -> Path:
     """A project with the repository's config and templates, and a record a process of every CPU cell."""
     for name in ("config", "report", "workflow"):
-        (folder / name).symlink_to(ROOT / name)
+        if not (folder / name).exists():
+            (folder / name).symlink_to(ROOT / name)
     for cell in cells(document):
         for process in range(1, processes + 1):
             found = record(cell, process, stand_in, document)
+            found["machine"] = found["machine"] | {"machine": machine}
             if change:
                 change(cell, process, found)
-            write_json(str(folder / cell.record(process)), found)
+            write_json(str(folder / "results" / place(cell, process, machine)), found)
     for cell in matrix.trained_cells_of(document):
         if cell.device == "cpu":
             found = training_record(cell, stand_in, document)
-            write_json(str(folder / cell.training_record), found)
+            found["machine"] = found["machine"] | {"machine": machine}
+            write_json(str(folder / "results" / training_place(cell, machine)), found)
     return folder
 
 
-def collect(
+def configuration(
+    document: str, processes: int = 1, devices: tuple[str, ...] = ("cpu",), **overrides: object
+) -> dict:
+    protocol = {"processes": processes, "timed_batches": BATCHES}
+    return validated(
+        {"documents": [document], "devices": list(devices), "protocol": protocol}
+        | {"overrides": {document: overrides}}
+    )
+
+
+def write_manifest(
+    folder: Path, document: str, config: dict, machine: str = MACHINE["machine"]
+) -> Path:
+    """What the rule of the plan writes: the document's cells, their records and why others have none."""
+    results_folder = folder / "results"
+    how = matrix.protocol_of(config, document)
+
+    def rows(cells: list[Cell], trained: bool) -> list[dict]:
+        found = []
+        for cell in cells:
+            status, reason = matrix.why_not(cell, document, config, trained=trained) or (None, "")
+            names = {key: getattr(cell, key) for key in results.CELL}
+            numbers = [] if status else range(1, how["protocol"]["processes"] + 1)
+            kept = {"records": [place(cell, number, machine) for number in numbers]}
+            if trained:
+                kept = {"record": None if status else training_place(cell, machine)}
+            found.append({**names, **kept, "status": status, "reason": reason})
+        return found
+
+    path = results_folder / results.MANIFESTS / f"{document}-{machine}.json"
+    write_json(
+        str(path),
+        {
+            "schema_version": results.MANIFEST_VERSION,
+            "document": document,
+            "machine": machine,
+            "preliminary": how["protocol"]["processes"] == 1,
+            "config": config,
+            "protocol": how["protocol"],
+            "check": how["check"],
+            "cells": rows(list(matrix.cells_of(document)), False),
+            "training": rows(list(matrix.trained_cells_of(document)), True),
+        },
+    )
+    return path
+
+
+def _run(module: object, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
+    monkeypatch.setattr(sys, "argv", ["script", *map(str, arguments)])
+    module.main()
+
+
+def tabulate(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     processes: int = 1,
     document: str = "stacked-lm",
     also_report: tuple[Path, ...] = (),
+    machine: str = MACHINE["machine"],
     **overrides: object,
-) -> None:
-    """What the rule collect_records does, in this process."""
+) -> Path:
+    """What the rule tabulate does, in this process; the folder of the document's results."""
     monkeypatch.chdir(folder)
-    protocol = {"processes": processes, "timed_batches": BATCHES}
-    config = configuration.validated(
-        {"documents": [document], "devices": ["cpu"], "protocol": protocol}
-        | {"overrides": {document: overrides}, "also_report": list(map(str, also_report))}
-    )
-    arguments = ["--config", json.dumps(config), "--csv", "results/cells.csv"]
-    arguments += ["--parquet", "results/cells.parquet", "--context", "results/context.json"]
-    arguments += ["--records", "results/records.zip"]
-    monkeypatch.setattr("sys.argv", ["collect_records.py", *arguments])
-    collect_records.main()
+    config = configuration(document, processes, **overrides)
+    manifest = write_manifest(folder, document, config, machine)
+    own = folder / "results" / "documents" / document
+    arguments = ["--cells", own / "cells.parquet", "--about", own / "about.json"]
+    also = ["--also", *also_report] if also_report else []
+    more = ["--document", document, "--manifest", manifest, *also]
+    _run(tabulate_records, monkeypatch, *arguments, *more)
+    return own
 
 
-def repack(folder: Path, change: Callable[[Cell, dict], bool | None]) -> Path:
-    """Change the records of a results folder where it is read, in records.zip; those for which False is returned go."""
-    archive = folder / results.ARCHIVE
-    with zipfile.ZipFile(archive) as packed:
-        records = {name: json.loads(packed.read(name)) for name in packed.namelist()}
-    with zipfile.ZipFile(archive, "w") as packed:
-        for name, found in records.items():
-            if change(results.cell_of(found), found) is not False:
-                packed.writestr(name, json.dumps(found))
-    return folder
+def analyse(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments, **options) -> Path:
+    """What the rules tabulate and analyse do."""
+    own = tabulate(folder, monkeypatch, *arguments, **options)
+    read = ["--cells", own / "cells.parquet", "--about", own / "about.json"]
+    made = ["--sections", own / "sections.json", "--summary", own / "summary.json"]
+    figures = folder / "results" / "report" / "figures" / own.name
+    _run(analyse_document, monkeypatch, *read, *made, "--figures", figures)
+    return own
 
 
 def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the rule render_report does, in this process."""
+    """What the rules of the pages do, in this process, for the documents that were analysed."""
     monkeypatch.chdir(folder)
-    arguments = ["--cells", "results/cells.parquet", "--context", "results/context.json"]
-    arguments += ["--folder", "results/report"]
-    monkeypatch.setattr("sys.argv", ["render_report.py", *arguments])
-    render_report.main()
+    results_folder = folder / "results"
+    owns = sorted((results_folder / "documents").iterdir())
+    for own in owns:
+        page = results_folder / "report" / f"{own.name}.md"
+        _run(render_page, monkeypatch, "--sections", own / "sections.json", "--output", page)
+    summaries = [own / "summary.json" for own in owns]
+    report = results_folder / "report"
+    _run(render_first_page, monkeypatch, "--summaries", *summaries, "--folder", report)
+    tables = [own / "cells.parquet" for own in owns]
+    outputs = ["--csv", results_folder / "cells.csv", "--html", report / "cells.html"]
+    _run(join_tables, monkeypatch, "--cells", *tables, *outputs)
+
+
+def table(folder: Path, document: str = "stacked-lm") -> pd.DataFrame:
+    return pd.read_parquet(folder / "results" / "documents" / document / "cells.parquet")
+
+
+def part(folder: Path, document: str, section: str) -> dict:
+    """The data of one section of a document's page."""
+    found = read_json(str(folder / "results" / "documents" / document / "sections.json"))
+    return next(each["data"] for each in found["parts"] if each["section"] == section)

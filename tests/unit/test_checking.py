@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement import checking
+from measurement import checking, reference
 from measurement.workload import Workload
 from tests import tiny
 from tests.plain import skipped_bias, wrong_gradient
@@ -252,8 +252,8 @@ def test_dropout(tmp_path: Path, change: dict, reason: str) -> None:
     wide = {"hidden": 100, "embedding": 100, "dropout": 0.5}
     work = tiny.workload(tmp_path, **tiny.CARRIED, **wide)
 
-    def build(workload: Workload) -> Model:
-        runner = Dropping(workload, work.weights(), "cpu", "training")
+    def build(workload: Workload, weights: dict) -> Model:
+        runner = Dropping(workload, weights, "cpu", "training")
         for name, value in change.items():
             setattr(runner, name, value)
         return runner
@@ -285,6 +285,61 @@ def test_planted_skipped_bias_module(work: Workload) -> None:
     found = verdict(runner, work, "training")
     assert found["status"] == "incorrect"
     assert found["reason"].startswith("update:lstm.0.bias is off by 1 ")
+
+
+class Truncated(Model):
+    """Back-propagates through the last steps of a sequence only."""
+
+    def step(self, inputs: np.ndarray, targets: np.ndarray) -> dict:
+        def last_steps(x, w_input, w_recurrent, tape, d_output):
+            kept = slice(len(x) - tiny.KEPT_STEPS, None)
+            d_x, *others = whole(x[kept], w_input, w_recurrent, tape[kept], d_output[kept])
+            return np.concatenate([np.zeros_like(x[: -tiny.KEPT_STEPS]), d_x]), *others
+
+        whole = reference.lstm_layer_gradient
+        reference.lstm_layer_gradient = last_steps
+        try:
+            return super().step(inputs, targets)
+        finally:
+            reference.lstm_layer_gradient = whole
+
+
+def test_weights_that_are_checked_show_what_those_that_are_timed_do_not() -> None:
+    work = tiny.classifier("long")
+    given = (work, work.weights(), "training", TOLERANCE, STEPS)
+    as_timed = verdict(Truncated(work, work.weights(), "cpu", "training"), work, "training")
+    assert as_timed["status"] == "ok" and as_timed["gradient_error"] < 1e-6
+    for kind, status in ((Model, "ok"), (Truncated, "incorrect")):
+        _, found = checking.check_implementation(
+            lambda workload, weights, kind=kind: kind(workload, weights, "cpu", "training"), *given
+        )
+        assert found["status"] == status, found["reason"]
+
+
+@pytest.mark.parametrize("missing", [0, 499, 999])
+def test_one_step_of_a_thousand_counts(missing: int) -> None:
+    """The first, one in the middle, and the last: an input of zeros instead."""
+    shape = {"features": 5, "layers": 1, "hidden": 8, "length": 1000, "batch": 3}
+    work = Workload(shape | {"outputs": 6, "loss": "ce-last"}, None, seed=0)
+    weights = checking.remembering(work.weights(), work.length)
+    inputs, targets = next(work.batches())
+    other = inputs.copy()
+    other[missing] = 0
+    (_, expected), (_, found) = (
+        reference.loss_and_gradients(weights, x, targets, "ce-last") for x in (inputs, other)
+    )
+    errors = {n: checking.gradient_error(n, found[n], expected[n]) for n in expected}
+    assert max(errors.values()) > 1e-3
+
+
+@pytest.mark.parametrize("unit", [0, 1])
+def test_both_kinds_of_units_are_held_to_their_own_gradients(unit: int) -> None:
+    expected = np.ones((5, 32))
+    expected[:, 1::2] = 100.0
+    value = expected.copy()
+    value[3, 8 + unit] *= 1.01
+    assert checking.gradient_error("lstm.0.input", value, expected) == pytest.approx(0.01)
+    assert checking.gradient_error("lstm.0.input", value.T, expected) == float("inf")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 from plan import matrix
 from reporting import claims, consistency, estimates
 from reporting.claims import FAILS, HOLDS, MISSING, OPEN, SAME, Number
+from reporting.published import numbers as published_numbers
 from tests.unit import simulated
 
 HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}
@@ -428,6 +429,23 @@ def test_claims_on_marked_numbers_carry_the_mark(published) -> None:
     assert training["name"] == "training"
     assert not published["operators-cost-against-cudnn"]["001"]["marks"]
     assert "may have" in published["loop-costs-on-gpu"]["000"]["marks"][0]
+
+
+def test_a_benchmark_by_the_name_that_a_document_has_for_it() -> None:
+    """Weak scaling: document 004 counts a full batch for each GPU, which is another benchmark here."""
+    (claim,) = [c for c in matrix.claims() if c["name"] == "second-gpu-pays"]
+    sides = {
+        "of": {"implementation": "tensorflow/data-parallel", "benchmark": "twice"},
+        "to": {"implementation": "tensorflow/graph-unrolled", "benchmark": "ptb-small"},
+    }
+    claim = claim | {"ratios": {"two GPUs to one": sides}}
+    (path,) = matrix.published_files("cudnn-lstm-ptb")
+    printed = published_numbers([path])
+    assert claims.decide_published(claim, printed, [])["verdict"] == MISSING
+    claim |= {"published_as": {"twice": "ptb-tutorial", "ptb-small": "ptb-tutorial"}}
+    found = claims.decide_published(claim, printed, [])
+    assert found["verdict"] == HOLDS
+    assert found["cases"][0]["figures"].startswith("25000 (line 50) / 15000 (line 40) = 1.67")
 
 
 def test_what_follows_from_a_contradiction() -> None:

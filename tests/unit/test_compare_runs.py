@@ -1,5 +1,6 @@
 """Two results folders side by side: what is named, and with which exit status."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 import compare_runs
 from plan.matrix import Cell
+from reporting import results as results_module
 
 from . import hand_made
 
@@ -32,11 +34,11 @@ def noisy(seed: int, also: hand_made.Change = lambda *_: None) -> hand_made.Chan
 def results(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Makes results folders, with three processes a cell."""
 
-    def make(change: hand_made.Change) -> Path:
+    def make(change: hand_made.Change, machine: str = hand_made.MACHINE["machine"]) -> Path:
         folder = tmp_path_factory.mktemp("project")
-        with pytest.MonkeyPatch.context() as patch:
-            hand_made.project(folder, change, processes=3)
-            hand_made.collect(folder, patch, processes=3)
+        hand_made.project(folder, change, processes=3, machine=machine)
+        config = hand_made.configuration("stacked-lm", processes=3)
+        hand_made.write_manifest(folder, "stacked-lm", config, machine)
         return folder / "results"
 
     return make
@@ -84,6 +86,7 @@ def test_planted_regression_is_named(results: Callable[..., Path], before: Path,
     after = results(noisy(2, slower))
     status, page, errors = run(before, after)
     assert (status, errors) == (0, f"Regressions:\n  {SLOWER.name}\n")
+    assert page.startswith(f"# Comparison of two runs: B is worse in 1 cell\n\n- `{SLOWER.name}`\n")
     assert "**regression**" in line(page, SLOWER)
     assert page.count("**regression**") == 1
     assert "regressions: 1, improvements: 0" in page
@@ -115,13 +118,12 @@ def test_number_lost_by_a_failure_is_a_regression(
 
 def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
     def elsewhere(cell: Cell, process: int, record: dict) -> None:
-        record["machine"] = hand_made.MACHINE | {"machine": "other-8c-def456"}
         packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
         record["environment"] = record["environment"] | {"packages": packages}
         if cell == SLOWER:
             record["benchmark"] = record["benchmark"] | {"hidden": 7}
 
-    status, page, _ = run("--fail", before, results(noisy(5, elsewhere)))
+    status, page, _ = run("--fail", before, results(noisy(5, elsewhere), "other-8c-def456"))
     assert status == 0
     assert "The machines differ" in page
     assert "| machine | test-2c-abc123 | other-8c-def456 |" in page
@@ -130,12 +132,21 @@ def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path,
     assert f"- `{SLOWER.name}`: the benchmark's parameters differ." in page
 
 
+def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
+    (path,) = (folder / "manifests").glob("*.json")
+    manifest = json.loads(path.read_text())
+    change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
 def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
     other = shutil.copytree(before, tmp_path / "results")
-    (other / "cells.parquet").unlink()  # the table in its other form
-    table = (other / "cells.csv").read_text().splitlines(keepends=True)
-    rows = [row for row in table if f",{SLOWER.implementation},{SLOWER.environment}," not in row]
-    (other / "cells.csv").write_text("".join(rows))
+    change_manifest(
+        other,
+        lambda found: found.update(
+            cells=[row for row in found["cells"] if results_module.cell_of(row) != SLOWER]
+        ),
+    )
     status, page, _ = run("--fail", before, other)
     assert status == 0
     assert f"- `{SLOWER.name}` is in A only: the other has no such row." in page
@@ -148,34 +159,39 @@ def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:
     assert output.read_text() == run(before, before)[1]
 
 
-def another_version(cell: Cell, record: dict) -> None:
-    record["schema_version"] = 1
+RECORD = hand_made.place(SLOWER, 2)
+
+
+def another_version(folder: Path) -> None:
+    record = json.loads((folder / RECORD).read_text())
+    (folder / RECORD).write_text(json.dumps(record | {"schema_version": 99}))
 
 
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no records.zip"),
+        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no manifests/"),
         (
-            lambda folder: (folder / "context.json").unlink(),
-            "is no results folder: it has no context.json",
+            lambda folder: change_manifest(folder, lambda found: found.update(schema_version=1)),
+            "has manifest schema 1, this workflow reads 2",
         ),
+        (lambda folder: (folder / RECORD).unlink(), f"{RECORD} is missing"),
+        (another_version, "has record schema 99, this workflow reads 1; use the version"),
+        (lambda folder: (folder / RECORD).write_text("{"), "is damaged"),
         (
-            lambda folder: [(folder / f"cells.{kind}").unlink() for kind in ("csv", "parquet")],
-            "is no results folder: it has neither cells.parquet nor cells.csv",
-        ),
-        (
-            lambda folder: hand_made.repack(
-                folder, lambda cell, record: (cell, record["identity"]["process"]) != (SLOWER, 2)
+            lambda folder: (
+                shutil.copy(
+                    next((folder / "manifests").glob("*")),
+                    folder / "manifests" / "stacked-lm-b.json",
+                )
+                and (folder / "manifests" / "stacked-lm-b.json").write_text(
+                    (folder / "manifests" / "stacked-lm-b.json")
+                    .read_text()
+                    .replace('"machine": "test-2c-abc123"', '"machine": "b"')
+                )
             ),
-            f"is incomplete: records.zip has 2 of the 3 records of {SLOWER.name}",
+            "is of the machine test-2c-abc123",
         ),
-        (
-            lambda folder: hand_made.repack(folder, another_version),
-            "has record schema 1, this workflow reads 2; use the version of the workflow that",
-        ),
-        (lambda folder: (folder / "records.zip").write_text("{"), "is damaged"),
-        (lambda folder: (folder / "context.json").write_text("{"), "is damaged"),
     ],
 )
 def test_folder_that_cannot_be_compared(

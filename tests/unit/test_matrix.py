@@ -67,12 +67,16 @@ def test_overrides_of_a_document() -> None:
         overrides={
             "tvm-lstm": {
                 **{"protocol": {"processes": 3}, "benchmarks": ["cell-*"]},
-                "implementations": ["tvm/*", "pytorch/gemm"],
+                "implementations": ["tvm/*", "pytorch/products-large"],
             }
         },
     )
     found = {cell.implementation for cell in matrix.cells(config)}
-    assert "pytorch/gemm" in found and "tvm/untuned" in found and "pytorch/fused" not in found
+    assert (
+        "pytorch/products-large" in found
+        and "tvm/untuned" in found
+        and "pytorch/fused" not in found
+    )
     assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
     assert matrix.protocol_of(config, "tvm-lstm")["protocol"]["processes"] == 3
     assert matrix.protocol_of(config, "stacked-lm")["protocol"]["processes"] == 1

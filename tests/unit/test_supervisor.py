@@ -30,6 +30,7 @@ STYLES = {
     "def build(*a): raise Unsupported('this needs a GPU')",
     "wrong": "from implementations.plain.wrong_gradient import build",
     "broken": "import no_such_module",
+    "caching": "from implementations.plain.caching import build",
     "pausing": "import time\nfrom implementations.plain.loop import build as right\n"
     "def build(*a): time.sleep(2); return right(*a)",
     "dawdling": "import time\nfrom implementations.plain.model import Model\n"
@@ -245,15 +246,30 @@ def test_unsupported_is_no_failure(folder: Path) -> None:
 def test_right_check_then_samples(folder: Path) -> None:
     check, _ = run("right")
     assert (check["status"], check["reason"]) == ("ok", "")
-    record, printed = run("right", kind="time")
+    record, _ = run("right", kind="time")
     assert record["status"] == "ok"
     assert (len(record["warmup"]), len(record["samples"])) == (1, 4)
     assert record["check"]["gradient_error"] == check["gradient_error"]
+    assert len(record["faults"]) == 4
+    assert record["verification"]["finished"]
     assert record["setup"]["first_step_s"] == record["warmup"][0]
     assert record["memory"]["process_peak_bytes"] > 10_000_000
     assert record["framework"]["framework"] == "NumPy"
-    assert "time tiny fake/right training cpu in lab" in printed  # it can be seen to live
+    assert (
+        "time tiny fake/right training cpu in lab" in (folder / "log.txt").read_text()
+    )  # it can be seen to live
     assert not (folder / "failures" / "right.jsonl").exists()
+
+
+def test_what_is_wrong_under_the_clock_only_is_incorrect(folder: Path) -> None:
+    """A record of it has samples, and a status that no table takes them with."""
+    told = job("caching")
+    told["check"]["steps"] = 1
+    assert carry_out(told, "check-caching.json")[0]["status"] == "ok"
+    record, _ = run("caching", kind="time")
+    assert record["status"] == "incorrect"
+    assert record["reason"].startswith("after the last timed batch, ")
+    assert len(record["samples"]) == 4
 
 
 def test_a_closed_gate_is_not_passed(folder: Path) -> None:

@@ -30,7 +30,7 @@ class Runner(contract.Runner):
 
 
 class Endless:
-    departure, carried = None, False
+    departure, carried, threads = None, False, 1
 
     def batches(self):
         return itertools.repeat((None, None))
@@ -40,7 +40,7 @@ class Endless:
     ("seconds", "least_s", "most_s", "least", "expected"),
     [
         (0.125, 0, None, 1, (2, 5)),  # as many as the protocol says
-        (0.125, 1.0, None, 1, (8, 8)),  # a fast kernel: more, for a second each
+        (0.125, 1.0, None, 1, (9, 8)),  # a fast kernel: more, for a second each, and a last one
         (0.125, 0, 0.5, 1, (2, 5)),  # the limit is passed by the fifth
         (0.25, 0, 0.5, 1, (2, 3)),  # the third batch passes the limit
         (2.0, 0, 0.5, 1, (1, 1)),  # a slow one: one batch at least
@@ -63,7 +63,8 @@ def test_number_of_batches(
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == expected
     assert set(found["warmup"] + found["samples"]) == {seconds}
-    assert set(found["frequency"]) == {"before", "after"}
+    assert set(found["frequency"]) == set(found["yardstick"]) == {"before", "after"}
+    assert len(found["faults"]) == len(found["samples"])
 
 
 class Recorder:
@@ -71,6 +72,10 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[str] = []
+
+    def laid_out(self, inputs: str, targets: str) -> tuple[str, str]:
+        self.calls.append("lay out")
+        return inputs, targets
 
     def on_device(self, inputs: str, targets: str) -> tuple[str, str]:
         self.calls.append("feed")
@@ -90,10 +95,10 @@ class Recorder:
 @pytest.mark.parametrize(
     ("departure", "expected"),
     [
-        (None, ["clock", "step x", "synchronise", "clock"]),
-        ("unsynchronised", ["clock", "step x", "clock"]),
-        ("fetched", ["clock", "step x", "synchronise", "fetch handle", "clock"]),
-        ("fed-before", ["feed", "clock", "step fed x", "synchronise", "clock"]),
+        (None, ["lay out", "clock", "step x", "synchronise", "clock"]),
+        ("unsynchronised", ["lay out", "clock", "step x", "clock"]),
+        ("fetched", ["lay out", "clock", "step x", "synchronise", "fetch handle", "clock"]),
+        ("fed-before", ["lay out", "feed", "clock", "step fed x", "synchronise", "clock"]),
     ],
 )
 def test_what_stands_between_two_readings_of_the_clock(

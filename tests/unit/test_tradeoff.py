@@ -79,13 +79,13 @@ COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"
         (cell(COMPILED, 0.25, 1.0, tuning_s=4.0), cell(EAGER, 0.5, 1.0), "pays", 17),
         (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), "pays", 1),
         (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), "never", None),
-        (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "inconclusive", None),
+        (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "inconclusive", 801),
         (
             cell(COMPILED, 0.495, 5.0, process_medians_s=[0.495, 0.496, 0.497]),
             cell(EAGER, 0.5, 1.0, process_medians_s=[0.5, 0.5, 0.5]),
-            *("same", None),
+            *("same", 801),
         ),
-        (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), "inconclusive", None),
+        (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), "inconclusive", 1),
         (cell(COMPILED, 0.25, status="timeout"), cell(EAGER, 0.5), "not measured", None),
         (cell(COMPILED, 0.25), cell(EAGER, 0.5, status="failed"), "not measured", None),
     ],
@@ -122,7 +122,7 @@ def test_implementations_replace_known_ones() -> None:
 def test_ceiling_of_each_phase() -> None:
     table = pd.DataFrame(
         [
-            cell("pytorch/gemm", 0.1, sequences_per_s=900.0),
+            cell("pytorch/products-large", 0.1, sequences_per_s=900.0),
             cell(EAGER, 0.5, sequences_per_s=100.0),
             cell(EAGER, 0.5, sequences_per_s=30.0, phase="training"),
             cell(EAGER, 0.5, sequences_per_s=30.0, device="gpu"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement.workload import BLANK, WEIGHT_RANGE, Workload, layer_weights, reversal
+from measurement.workload import BLANK, FRESH, WEIGHT_RANGE, Workload, layer_weights, reversal
 from tests import tiny
 
 
@@ -128,7 +128,29 @@ def test_batches_of_a_classifier() -> None:
     assert (inputs.shape, inputs.dtype) == ((9, 3, 5), np.float32)
     assert (targets.shape, targets.dtype) == ((3,), np.int64)
     assert targets.min() >= 0 and targets.max() < 6
-    assert again[0] is inputs and work.lengths is None
+    assert not np.array_equal(again[0], inputs) and work.lengths is None
+
+
+@pytest.mark.parametrize("shape", [(9, 3, 5), (4, 16, 8), (1, 4, 16)])
+def test_dense_inputs_never_come_again(shape: tuple[int, int, int]) -> None:
+    """And lie where compiled kernels take them as they are."""
+    length, batch, features = shape
+    bare = {"features": features, "layers": 1, "hidden": 4, "length": length, "batch": batch}
+    seen = set()
+    for inputs, targets in itertools.islice(Workload(bare, None, 0).batches(), 3 * FRESH):
+        assert (inputs.shape, inputs.dtype, targets) == (shape, np.float32, None)
+        assert inputs.flags["C_CONTIGUOUS"] and inputs.ctypes.data % 64 == 0
+        assert np.abs(inputs).max() <= 1 and (inputs != 0).all()
+        seen.add(inputs.tobytes())
+    assert len(seen) == 3 * FRESH
+
+
+def test_dense_inputs_are_windows_of_one_stream() -> None:
+    """Over the end of the buffer, too."""
+    work = tiny.classifier("one-way").changed(batch=16, features=4)  # 64 floats a step: aligned
+    windows = [inputs.copy() for inputs, _ in itertools.islice(work.batches(), 40)]
+    for before, after in itertools.pairwise(windows):
+        assert np.array_equal(before[1:], after[:-1])
 
 
 def test_batches_for_ctc() -> None:

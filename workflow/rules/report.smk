@@ -1,48 +1,186 @@
-# Records into one table, the table into documents and figures.
-SETTINGS = json.dumps(config, sort_keys=True)
-DOCUMENTS = config["documents"]
-FIGURES = [
-    (matrix.figure_file(document, figure, device), document, figure["draws"], device)
-    for document in DOCUMENTS
-    for figure in matrix.document(document)["figures"]
-    for device in results.devices(config)
-]
+# Records become a document's table, the table its sections, sections its page: each step by document. The first page
+# is made of summaries only; nothing of one document is read for another.
+import shlex
+
+from reporting import pages
+
+OF_DOCUMENT = "results/documents/{document}/"
+SECTIONS = "scripts/reporting/sections/"
 
 
-checkpoint judge_precision:
+def analyses(wildcards):
+    """The files that decide what a document's sections are."""
+    own, added = pages.sections_of(matrix.document(wildcards.document))
+    modules = [f"{SECTIONS}{name}.py" for name in {*own, *added}]
+    return sources.files("scripts/analyse_document.py", *modules)
+
+
+def templates(names):
+    return [f"{SECTIONS}{name}.md.j2" for name in names] + [
+        "report/page.md.j2",
+        "report/page.html.j2",
+    ]
+
+
+def others(wildcards):
+    """The manifests of the document that folders of other machines have."""
+    return [
+        path
+        for folder in config["also_report"]
+        for path in map(
+            str, Path(folder, "manifests").glob(f"{wildcards.document}-*.json")
+        )
+    ]
+
+
+rule tabulate:
     input:
-        matrix.sources("scripts/judge_precision.py"),
+        sources.files("scripts/tabulate_records.py"),
         "config/implementations.yaml",
-        expand("config/documents/{document}.yaml", document=DOCUMENTS),
-        records=FIRST_RECORDS,
-        environment=environment_record("report"),
+        "config/documents/{document}.yaml",
+        others,
+        published=lambda w: matrix.published_files(w.document),
+        manifest=MANIFEST,
+        environment=tool("report", "record"),
     output:
-        "results/processes.json",
+        cells=OF_DOCUMENT + "cells.parquet",
+        about=OF_DOCUMENT + "about.json",
     log:
-        "results/logs/judge_precision.txt",
+        "results/logs/tabulate/{document}.txt",
     localrule: True
     conda:
-        lambda w: environment("report")["conda"]
+        lambda w: tool("report", "conda")
     params:
-        settings=lambda w: SETTINGS,
-        python=lambda w, input: python("report"),
+        also=lambda w: (
+            f"--also {shlex.join(config['also_report'])}"
+            if config["also_report"]
+            else ""
+        ),
+        python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/judge_precision.py --config {params.settings:q}"
-        " --output {output} 2>&1 | tee {log}"
+        "{params.python} scripts/tabulate_records.py --document {wildcards.document}"
+        " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
+        " {params.also} 2>&1 | tee {log}"
 
 
-rule collect_records:
+rule analyse:
     input:
-        matrix.sources("scripts/collect_records.py"),
+        analyses,
         "config/claims.yaml",
         "config/implementations.yaml",
-        expand("config/documents/{document}.yaml", document=DOCUMENTS),
-        published=matrix.published_files("*"),
-        records=all_records,
-        training=[cell.training_record for cell in TRAINED],
-        processes=PROCESSES,
-        also_report=[f"{folder}/{results.ARCHIVE}" for folder in config["also_report"]],
-        environment=environment_record("report"),
+        "config/pages.yaml",
+        "config/documents/{document}.yaml",
+        published=lambda w: matrix.published_files(f"{w.document}*"),
+        cells=rules.tabulate.output.cells,
+        about=rules.tabulate.output.about,
+        environment=tool("report", "record"),
+    output:
+        sections=OF_DOCUMENT + "sections.json",
+        summary=OF_DOCUMENT + "summary.json",
+        figures=report(
+            directory("results/report/figures/{document}"),
+            patterns=["{figure}.svg"],
+            caption="../../report/captions/figure.rst",
+            category="{document}",
+            labels={"shows": "figure {figure}"},
+        ),
+    log:
+        "results/logs/analyse/{document}.txt",
+    localrule: True
+    conda:
+        lambda w: tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/analyse_document.py --cells {input.cells}"
+        " --about {input.about} --sections {output.sections}"
+        " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
+
+
+rule render_page:
+    input:
+        sources.files("scripts/render_page.py"),
+        lambda w: templates(pages.sections_of(matrix.document(w.document))[0]),
+        sections=rules.analyse.output.sections,
+        figures=rules.analyse.output.figures,
+        environment=tool("report", "record"),
+    output:
+        markdown="results/report/{document}.md",
+        html=report(
+            "results/report/{document}.html",
+            caption="../../report/captions/document.rst",
+            category="{document}",
+            labels={"shows": "page with all tables"},
+        ),
+    log:
+        "results/logs/render_page/{document}.txt",
+    wildcard_constraints:
+        document="|".join(DOCUMENTS),
+    localrule: True
+    conda:
+        lambda w: tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/render_page.py --sections {input.sections}"
+        " --output {output.markdown} 2>&1 | tee {log}"
+
+
+rule first_page:
+    input:
+        sources.files("scripts/render_first_page.py", f"{SECTIONS}machines.py"),
+        templates(
+            [
+                "machines",
+                *(
+                    name
+                    for each in DOCUMENTS
+                    for name in pages.sections_of(matrix.document(each))[1]
+                ),
+            ]
+        ),
+        "config/pages.yaml",
+        summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
+        figures=expand(rules.analyse.output.figures, document=DOCUMENTS),
+        environment=tool("report", "record"),
+    output:
+        expand(
+            "results/report/{page}.md",
+            page=["index", "claims", "contradictions", "machines"],
+        ),
+        report(
+            "results/report/index.html",
+            caption="../../report/captions/index.rst",
+            category="Overview",
+            labels={"shows": "first page"},
+        ),
+        *(
+            report(
+                f"results/report/{page}.html",
+                caption="../../report/captions/index.rst",
+                category="Overview",
+                labels={"shows": page},
+            )
+            for page in ("claims", "contradictions", "machines")
+        ),
+    log:
+        "results/logs/first_page.txt",
+    localrule: True
+    conda:
+        lambda w: tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/render_first_page.py --summaries {input.summaries}"
+        " --folder results/report 2>&1 | tee {log}"
+
+
+rule join_tables:
+    input:
+        sources.files("scripts/join_tables.py"),
+        "report/cells.html.j2",
+        cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
+        environment=tool("report", "record"),
     output:
         csv=report(
             "results/cells.csv",
@@ -50,86 +188,42 @@ rule collect_records:
             category="Data",
             labels={"shows": "all cells as CSV"},
         ),
-        records=report(
-            "results/records.zip",
-            caption="../../report/captions/records.rst",
-            category="Data",
-            labels={"shows": "all records with their raw samples"},
-        ),
-        parquet="results/cells.parquet",
-        context="results/context.json",
-    log:
-        "results/logs/collect_records.txt",
-    localrule: True
-    conda:
-        lambda w: environment("report")["conda"]
-    params:
-        settings=lambda w: SETTINGS,
-        processes=lambda w, input: option("processes", input.processes),
-        python=lambda w, input: python("report"),
-    shell:
-        "{params.python} scripts/collect_records.py --config {params.settings:q}"
-        " {params.processes} --csv {output.csv} --parquet {output.parquet} --context {output.context}"
-        " --records {output.records} 2>&1 | tee {log}"
-
-
-rule render_report:
-    input:
-        matrix.sources("scripts/render_report.py"),
-        "report/macros.md.j2",
-        "report/index.md.j2",
-        "report/page.html.j2",
-        "report/cells.html.j2",
-        "config/implementations.yaml",
-        expand("config/documents/{document}.yaml", document=DOCUMENTS),
-        expand("report/{document}.md.j2", document=DOCUMENTS),
-        cells="results/cells.parquet",
-        context="results/context.json",
-        environment=environment_record("report"),
-    output:
-        "results/report/index.md",
-        expand("results/report/{document}.md", document=DOCUMENTS),
-        report(
-            "results/report/index.html",
-            caption="../../report/captions/index.rst",
-            category="Overview",
-            labels={"shows": "first page"},
-        ),
-        report(
+        html=report(
             "results/report/cells.html",
             caption="../../report/captions/cells.rst",
             category="Data",
             labels={"shows": "all cells, to search and sort"},
         ),
-        *(
-            report(
-                f"results/report/{document}.html",
-                caption="../../report/captions/document.rst",
-                category=short_title(document),
-                labels={"shows": "page with all tables"},
-            )
-            for document in DOCUMENTS
-        ),
-        *(
-            report(
-                f"results/report/figures/{file}.svg",
-                caption=f"../../report/captions/{draws}.rst",
-                category=short_title(document),
-                labels={
-                    "shows": f"figure, {file.removeprefix(document + '-').rsplit('-', 1)[0].replace('_', ' ')}, {device.upper()}"
-                },
-            )
-            for file, document, draws, device in FIGURES
-        ),
-        *(f"results/report/figures/{file}.png" for file, *_ in FIGURES),
     log:
-        "results/logs/render_report.txt",
+        "results/logs/join_tables.txt",
     localrule: True
     conda:
-        lambda w: environment("report")["conda"]
+        lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: python("report"),
+        python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/render_report.py --cells {input.cells}"
-        " --context {input.context} --folder results/report"
-        " 2>&1 | tee {log}"
+        "{params.python} scripts/join_tables.py --cells {input.cells}"
+        " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
+
+
+rule pack_records:
+    input:
+        sources.files("scripts/pack_results.py"),
+        manifests=expand(MANIFEST, document=DOCUMENTS),
+        environment=tool("report", "record"),
+    output:
+        report(
+            "results/records.zip",
+            caption="../../report/captions/records.rst",
+            category="Data",
+            labels={"shows": "all records with their raw samples"},
+        ),
+    log:
+        "results/logs/pack_records.txt",
+    localrule: True
+    conda:
+        lambda w: tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/pack_results.py results --output {output} 2>&1 | tee {log}"

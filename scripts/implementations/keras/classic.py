@@ -54,7 +54,6 @@ class Classic(Model):
         return K.sparse_categorical_crossentropy(targets, logits, from_logits=True)
 
     def step(self, inputs, targets):
-        inputs, targets = self.turned(inputs, targets)
         if self._phase == "forward":
             return self._model.predict_on_batch(inputs)
         loss = self._model.train_on_batch(inputs, targets[..., None])

@@ -56,7 +56,6 @@ class OnJax(Model):
         return [trainable, others, moments], (loss, gradients)
 
     def step(self, inputs, targets):
-        inputs, targets = self.turned(inputs, targets)
         if self._phase == "forward":
             self._last = self._run(self._state, inputs)
             return self._last

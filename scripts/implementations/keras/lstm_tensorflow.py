@@ -43,7 +43,6 @@ class OnTensorFlow(Model):
         return loss, gradients
 
     def step(self, inputs, targets):
-        inputs, targets = self.turned(inputs, targets)
         if self._phase == "forward":
             return self._run(tf.convert_to_tensor(inputs))
         return self._run(tf.convert_to_tensor(inputs), tf.convert_to_tensor(targets))

@@ -30,7 +30,6 @@ class OnTorch(Model):
             self._optimizer.build(self._model.trainable_variables)
 
     def step(self, inputs, targets):
-        inputs, targets = self.turned(inputs, targets)
         inputs = torch.as_tensor(inputs, device=self._device)
         if self._phase == "forward":
             with torch.no_grad():

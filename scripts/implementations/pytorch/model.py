@@ -10,6 +10,8 @@ call returned, a sequence of tensors, and None for zeros. A style may give `laye
 -> h [T, B, H], h [B, H], c [B, H]` instead, one layer from a state.
 """
 
+import os
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -73,6 +75,11 @@ class Model(Runner):
     def output(self, inputs):
         """inputs on the device, int64 [T, B] or float32 [T, B, D] -> logits [T, B, C], those of the last step
         [B, C], or h [T, B, H]; see contract.py."""
+        h = self.top(inputs)
+        return self.project(h) if "projection.weight" in self.weights else h
+
+    def top(self, inputs):
+        """inputs as of `output` -> h [T, B, H] of the last layer; of its last step [B, H] where no other counts."""
         x = (
             F.embedding(inputs, self.weights["embedding"])
             if "embedding" in self.weights
@@ -83,10 +90,10 @@ class Model(Runner):
             h, self.carried = self.dropped(h), tuple(each.detach() for each in state)
         else:
             h = self.stack(x, self.layers)
-        if "projection.weight" not in self.weights:
-            return h
-        if self.workload.loss == "ce-last":
-            h = h[-1]
+        return h[-1] if self.workload.loss == "ce-last" else h
+
+    def project(self, h):
+        """h [..., H] -> logits [..., C]"""
         rows = h.reshape(
             -1, h.size(-1)
         )  # matrices: bias and product in one operator in every version
@@ -115,7 +122,11 @@ class Model(Runner):
 
     def objective(self, inputs, targets):
         """The loss of a batch on the device."""
-        return self.loss(self.output(inputs), targets)
+        return self.objective_of(self.top(inputs), targets)
+
+    def objective_of(self, h, targets):
+        """h as `top` gives it -> the loss."""
+        return self.loss(self.project(h), targets)
 
     def updated(self, loss):
         """One update of the weights -> the loss and the gradients that made it."""
@@ -163,8 +174,10 @@ class Model(Runner):
             "threads": torch.get_num_threads(),
             "inter_op_threads": torch.get_num_interop_threads(),
             "flush_to_zero": self.flush_to_zero,
+            "onednn": onednn(),
+            "mkl_debug_cpu_type": os.environ.get("MKL_DEBUG_CPU_TYPE"),
         }
-        build = {"configuration": torch.__config__.show()}
+        build = {"configuration": torch.__config__.show(), "instructions": instructions()}
         if self.training:
             settings["optimizer"] = self.optimizer_form
         if self.device.type == "cuda":
@@ -184,6 +197,21 @@ class Model(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def onednn():
+    """Whether oneDNN (MKL-DNN) is in this build and on."""
+    backend = getattr(torch.backends, "mkldnn", None)
+    found = backend.is_available() if backend else torch._C.has_mkldnn
+    return bool(found and getattr(backend, "enabled", True))
+
+
+def instructions():
+    """The instruction set that this build's own kernels use here, as it says; of one that does not, those it has."""
+    if hasattr(getattr(torch.backends, "cpu", None), "get_cpu_capability"):
+        return torch.backends.cpu.get_cpu_capability()
+    built = torch.__config__.show()
+    return " ".join(name for name in ("AVX", "AVX2", "AVX512") if "PERF_WITH_%s=1" % name in built)
 
 
 def both_ways(stack, order):

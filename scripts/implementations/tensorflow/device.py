@@ -43,7 +43,17 @@ def configure(device, threads, count=1):
         "tf32": tf32,
         "cudnn_autotune": os.environ["TF_CUDNN_USE_AUTOTUNE"] != "0",
         "onednn_opts": os.environ.get("TF_ENABLE_ONEDNN_OPTS", "default"),
+        "onednn": onednn(),
     }
+
+
+def onednn():
+    """Whether oneDNN (MKL-DNN) is in this build and on; None where TensorFlow does not tell."""
+    try:
+        from tensorflow.python.util import _pywrap_util_port as port
+    except ImportError:  # before 2.3
+        from tensorflow.python import pywrap_tensorflow as port
+    return bool(port.IsMklEnabled()) if hasattr(port, "IsMklEnabled") else None
 
 
 def compiled(python_function, signature, session, function):

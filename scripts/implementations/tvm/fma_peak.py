@@ -6,15 +6,16 @@ from implementations.contract import Runner, Unsupported
 from kernels.fma_peak import FmaPeak
 from kernels.run import set_threads
 from kernels.target import cpu_target
-from kernels.workload import spec_of
+from measurement.shapes import HOISTED, flops, products
 
 
 class Peak(Runner):
-    def __init__(self, workload, device):
+    def __init__(self, workload, device, phase):
         if device == "gpu":
             raise Unsupported("the register loop is written for CPUs")
         set_threads(workload.threads)
-        self.peak = FmaPeak(cpu_target(workload.threads), workload.threads, spec_of(workload).flops)
+        operations = flops(products(workload, phase, HOISTED))
+        self.peak = FmaPeak(cpu_target(workload.threads), workload.threads, operations)
 
     def step(self, inputs, targets):
         self.peak()
@@ -40,4 +41,4 @@ class Peak(Runner):
 
 
 def build(workload, weights, device, phase):
-    return Peak(workload, device)
+    return Peak(workload, device, phase)

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from implementations.contract import Runner, Unsupported
 from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
-from kernels.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner
 from kernels.spec import Unsupported as KernelUnsupported
-from measurement.workload import layer_weights
+from kernels.train import ModelTrainer
+from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner
+from measurement.workload import layer_prefixes, layer_weights
 
 KINDS = {"template": TemplateRunner, "steps": StepsRunner, "unrolled": UnrolledRunner}
 
@@ -87,3 +88,39 @@ class LanguageModel(Built):
 
     def results(self, handle):
         return {"output": self.kernel.result()}
+
+
+class TrainedLanguageModel(Built):
+    """A language model's training step by one built library. inputs, targets [T, B]; Adam."""
+
+    def __init__(self, workload, weights):
+        set_threads(workload.threads)
+        if workload.optimizer["name"] != "adam" or workload.loss != "ce" or workload.carried:
+            raise Unsupported("its training step is mean cross-entropy, Adam and a state of zero")
+        if workload.dropout or "clip_norm" in workload.optimizer:
+            raise Unsupported("its training step has no dropout and no clipping")
+        try:
+            self.kernel = ModelTrainer(Path(workload.kernel), workload.optimizer)
+        except KernelUnsupported as reason:
+            raise Unsupported(str(reason)) from None
+        self.names = {"embedding": "embedding", "projection.weight": "w_output"}
+        self.names["projection.bias"] = "w_output_bias"
+        for number, prefix in enumerate(layer_prefixes(weights)):
+            for part in ("input", "recurrent", "bias"):
+                self.names[prefix + part] = "%d.w_%s" % (number, part)
+        for name, own in self.names.items():
+            self.kernel.weights()[own][...] = weights[name]
+
+    def step(self, inputs, targets):
+        self.kernel.step(inputs, targets)
+
+    def results(self, handle):
+        found = self.kernel.gradients()
+        gradients = {name: found[own].copy() for name, own in self.names.items()}
+        return {"loss": self.kernel.loss(), "gradients": gradients}
+
+    def loss_of(self, handle):
+        return self.kernel.loss()
+
+    def parameters(self):
+        return {name: self.kernel.weights()[own].copy() for name, own in self.names.items()}

@@ -1,0 +1,1 @@
+"""What Theano multiplies with, without an LSTM."""

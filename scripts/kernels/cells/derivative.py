@@ -1,0 +1,145 @@
+"""The derivative of a cell's update, as few products as can be found, from its graph.
+
+The gradient of a loss flows from the new states back to the sums, old states and vectors. In the graph of
+that flow an edge multiplies by a partial derivative, which forward knows. Eliminating a vertex between (Griewank &
+Walther 2008, chapter 9) multiplies each edge into it with each edge out of it, where that leaves fewer edges. The
+edges that remain, and are no numbers, are what forward keeps for backward: for an LSTM the six values by which
+a careful hand would do it, and backward has no exponentials and no divisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from .language import Cell, Expression, constant, in_order, is_constant, named
+
+Edges = dict[Expression, dict[Expression, Expression]]
+
+
+@dataclass(frozen=True)
+class Backward:
+    """The gradient of one step.
+
+    kept: {name: expression of forward's inputs}, what forward keeps; gradients: {name of a sum, old state or
+    vector: expression} of what is kept and of `d_<state>`, the gradients of the new states.
+    """
+
+    kept: dict[str, Expression]
+    gradients: dict[str, Expression]
+
+
+def gradient_name(state: str) -> str:
+    """The input of a backward expression that stands for the gradient of a new state."""
+    return f"d_{state}"
+
+
+def backward(cell: Cell) -> Backward:
+    """What forward keeps and backward computes."""
+    edges = _eliminate(_edges(cell), cell.vectors)
+    different = {edge for above in edges.values() for edge in above.values()}
+    names: dict[Expression, str] = {}
+
+    def factor(edge: Expression) -> Expression:
+        if _known(edge, cell.vectors, different):
+            return edge if edge.operation != "subtract" else 1.0 - factor(edge.arguments[1])
+        return named(names.setdefault(edge, f"kept_{len(names)}"))
+
+    adjoints: dict[Expression, Expression] = {}
+
+    def adjoint(one: Expression) -> Expression:
+        if one.operation == "output":
+            return named(gradient_name(one.value))
+        if one not in adjoints:
+            total = constant(0.0)
+            for above, edge in edges.get(one, {}).items():
+                total = total + adjoint(above) * factor(edge)
+            adjoints[one] = total
+        return adjoints[one]
+
+    inputs = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
+    gradients = {name: adjoint(named(name)) for name in inputs}
+    return Backward({name: edge for edge, name in names.items()}, gradients)
+
+
+def _edges(cell: Cell) -> Edges:
+    """{argument: {what is computed of it: partial derivative}}; new states end in vertices of their own."""
+    edges: Edges = {}
+
+    def add(below: Expression, above: Expression, partial: Expression) -> None:
+        own = edges.setdefault(below, {})
+        own[above] = own.get(above, constant(0.0)) + partial
+
+    for one in in_order(cell.outputs.values()):
+        for argument, partial in _partials(one):
+            if not is_constant(argument):
+                add(argument, one, partial)
+    for state, new in cell.outputs.items():
+        add(new, Expression.of("output", value=state), constant(1.0))
+    return edges
+
+
+def _partials(one: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """(argument, partial derivative) of an operation."""
+    if one.operation in ("input", "constant"):
+        return
+    first, second = (*one.arguments, None)[:2]
+    if one.operation == "add":
+        yield from ((first, constant(1.0)), (second, constant(1.0)))
+    elif one.operation == "subtract":
+        yield from ((first, constant(1.0)), (second, constant(-1.0)))
+    elif one.operation == "multiply":
+        yield from ((first, second), (second, first))
+    elif one.operation == "divide":
+        yield from ((first, 1.0 / second), (second, -(one / second)))
+    elif one.operation == "sigmoid":
+        yield first, one - one * one
+    elif one.operation == "tanh":
+        yield first, 1.0 - one * one
+    elif one.operation == "exp":
+        yield first, one
+    elif one.operation == "maximum":
+        larger = Expression.of("at_least", first, second)
+        yield from ((first, larger), (second, 1.0 - larger))
+    else:
+        raise ValueError(f"no derivative of {one.operation!r} is known")
+
+
+def _eliminate(edges: Edges, vectors: tuple[str, ...]) -> Edges:
+    """Eliminate inner vertices, the most profitable first, while none makes more work."""
+    least = _cost(edges, vectors)
+    while True:
+        inner = [one for one in edges if one.operation not in ("input", "output")]
+        tries = [_without(edges, one) for one in inner]
+        costs = [_cost(one, vectors) for one in tries]
+        if not costs or min(costs) > least:
+            return edges
+        least = min(costs)
+        edges = tries[costs.index(least)]
+
+
+def _without(edges: Edges, vertex: Expression) -> Edges:
+    """The graph after a vertex is eliminated."""
+    new = {one: dict(own) for one, own in edges.items() if one is not vertex}
+    for own in new.values():
+        edge = own.pop(vertex, None)
+        if edge is not None:
+            for target, partial in edges[vertex].items():
+                own[target] = own.get(target, constant(0.0)) + edge * partial
+    return new
+
+
+def _cost(edges: Edges, vectors: tuple[str, ...]) -> tuple[int, int]:
+    """Different values to keep, and products."""
+    own = [edge for above in edges.values() for edge in above.values()]
+    different = set(own)
+    kept = [one for one in different if not _known(one, vectors, different)]
+    return len(kept), sum(not is_constant(edge) for edge in own)
+
+
+def _known(edge: Expression, vectors: tuple[str, ...], others: Collection[Expression]) -> bool:
+    """Whether backward has it without its being kept: a number, a vector, or 1 - another one."""
+    if edge.operation == "input":
+        return edge.value in vectors
+    rest = edge.arguments[-1:] if edge.operation == "subtract" else ()
+    return is_constant(edge) or (bool(rest) and edge is 1.0 - rest[0] and rest[0] in others)

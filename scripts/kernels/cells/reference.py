@@ -1,0 +1,120 @@
+"""Any cell in NumPy, as its expressions say: what its kernels are held against.
+
+In float64, and for derivatives also in complex128: a step of 1e-30 along the imaginary axis gives a derivative without
+any difference being taken (Squire & Trapp 1998), and so without `derivative`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .derivative import Backward, backward, gradient_name
+from .language import Cell, computed
+
+Values = Any
+
+OPERATIONS = {
+    "constant": lambda value: value,
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "maximum": lambda a, b: np.where(np.real(a) >= np.real(b), a, b),
+    "at_least": lambda a, b: np.where(np.real(a) >= np.real(b), 1.0, 0.0),
+    "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "exponential2": np.exp2,
+}
+
+
+def _sums(cell: Cell, x: Values, h: Values, layer: Sequence[Values]) -> dict[str, Values]:
+    """The weighted sums by name. x [B, K], h [B, H]."""
+    of_x = dict(zip(cell.gates, np.split(x @ layer[0], len(cell.gates), -1), strict=True))
+    of_h = dict(zip(cell.gates, np.split(h @ layer[1], len(cell.gates), -1), strict=True))
+    biases = np.split(layer[2], len(cell.sums))
+    bias = dict(zip(cell.declared_sums, biases, strict=True))
+    found = {}
+    for one in cell.sums:
+        gate = one.name.split(".")[0]
+        parts = [part[gate] for part, has in ((of_x, one.x), (of_h, one.h)) if has]
+        found[one.name] = sum(parts) + bias[one.name]
+    return found
+
+
+def forward(
+    cell: Cell, x: Values, layers: Sequence[Sequence[Values]], initial: Mapping[str, Values]
+) -> tuple[Values, dict[str, Values], list[Any]]:
+    """y [T, B, H], the final states {name: [depth, B, H]}, and what `gradients` needs, of x [T, B, K]."""
+    tape, final = [], []
+    for number, layer in enumerate(layers):
+        states = {name: initial[name][number] for name in cell.states}
+        vectors = dict(zip(cell.vectors, layer[3:], strict=True))
+        outputs, own = [], []
+        for step in x:
+            given = {**_sums(cell, step, states[cell.states[0]], layer), **states, **vectors}
+            new = computed(cell.outputs.values(), given, OPERATIONS)
+            own.append((step, given))
+            states = dict(zip(cell.states, new, strict=True))
+            outputs.append(states[cell.states[0]])
+        tape.append(own)
+        final.append(states)
+        x = np.array(outputs)
+    return x, {name: np.array([each[name] for each in final]) for name in cell.states}, tape
+
+
+def gradients(
+    cell: Cell,
+    layers: Sequence[Sequence[Values]],
+    tape: list[Any],
+    d_y: Values,
+    d_final: Mapping[str, Values],
+) -> tuple[Values, dict[str, Values], list[list[Values]]]:
+    """Gradients of x, of the initial states and of every layer, by back-propagation through time."""
+    rules: Backward = backward(cell)
+    found, initial = [], []
+    for number, layer in reversed(list(enumerate(layers))):
+        states = {name: d_final[name][number] for name in cell.states}
+        total = [np.zeros_like(value) for value in layer]
+        d_x = []
+        for (x, given), d_output in zip(reversed(tape[number]), d_y[::-1], strict=True):
+            states[cell.states[0]] = states[cell.states[0]] + d_output
+            kept = dict(
+                zip(rules.kept, computed(rules.kept.values(), given, OPERATIONS), strict=True)
+            )
+            inputs = {**given, **kept, **{gradient_name(name): states[name] for name in states}}
+            values = computed(rules.gradients.values(), inputs, OPERATIONS)
+            zeros = np.zeros_like(d_output)
+            own = {name: value + zeros for name, value in zip(rules.gradients, values, strict=True)}
+
+            def gates(part: str, own: dict[str, Values] = own) -> Values:
+                """Gradients of the gates' sums of x or of h, side by side."""
+                return np.concatenate(
+                    [own[f"{g}.{part}" if g in cell.apart else g] for g in cell.gates], -1
+                )
+
+            total[0] += x.T @ gates("x")
+            total[1] += given[cell.states[0]].T @ gates("h")
+            total[2] += np.concatenate([own[name] for name in cell.declared_sums], -1).sum(0)
+            for place, name in enumerate(cell.vectors):
+                total[3 + place] += own[name].sum(0)
+            d_x.append(gates("x") @ layer[0].T)
+            states = {name: own[name] for name in cell.states}
+            states[cell.states[0]] = states[cell.states[0]] + gates("h") @ layer[1].T
+        d_y = np.array(d_x[::-1])
+        found.append(total)
+        initial.append(states)
+    states = {name: np.array([each[name] for each in initial[::-1]]) for name in cell.states}
+    return d_y, states, found[::-1]
+
+
+def random_layer(cell: Cell, inputs: int, hidden: int, random: np.random.Generator) -> list[Values]:
+    """Float32 weights of one layer (see template.layout.Layer), uniform in +-1 / sqrt(H)."""
+    gates = len(cell.gates) * hidden
+    shapes = [(inputs, gates), (hidden, gates), (len(cell.sums) * hidden,)]
+    shapes += [(hidden,)] * len(cell.vectors)
+    return [(random.uniform(-1, 1, shape) / hidden**0.5).astype(np.float32) for shape in shapes]

@@ -1,0 +1,168 @@
+"""Build and time candidate schedules in processes of their own.
+
+The workers live through the whole tuning. MetaSchedule's own builder restarts its workers for
+every batch of trials, and each imports tensor intrinsics (22 s) that no float32 CPU kernel uses.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ..build import compile_template
+from ..cells import CELLS
+from ..run import set_threads
+from ..spec import KernelSpec, Schedule
+from ..template.layout import buffer_shapes
+from .space import vector_unit
+
+MIN_SECONDS = 0.03
+MIN_SAMPLES = 5
+TIMEOUT_SECONDS = 120.0
+
+
+class Measurer:
+    """Two pools: builders (one a thread of the kernel) and one process that runs candidates."""
+
+    def __init__(self, spec: KernelSpec, target: dict[str, Any]) -> None:
+        self.spec, self.target = spec, target
+        self.build_seconds = 0.0
+        self.run_seconds = 0.0
+        self._builders: ProcessPoolExecutor | None = None
+        self._runner: ProcessPoolExecutor | None = None
+        self._directory = tempfile.TemporaryDirectory(prefix="tvm-lstm-")
+
+    def __enter__(self) -> Self:
+        """Start the workers; returns when they have imported TVM."""
+        self._builders = self._pool(self.spec.threads)
+        self._runner = self._pool(1)
+        ready = [self._builders.submit(_ready) for _ in range(self.spec.threads)]
+        for future in [*ready, self._runner.submit(_ready)]:
+            future.result()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for pool in (self._builders, self._runner):
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
+        self._directory.cleanup()
+
+    def measure(self, schedules: Sequence[Schedule], rounds: int = 1) -> list[list[float]]:
+        """Seconds of each schedule's runs, empty for one that failed to build or run.
+
+        All are built first, so that nothing else runs while they are timed; more rounds time
+        them in turn, again and again.
+        """
+        start = time.perf_counter()
+        libraries = self._build(schedules)
+        self.build_seconds += time.perf_counter() - start
+        start = time.perf_counter()
+        seconds: list[list[float]] = [[] for _ in schedules]
+        for _ in range(rounds):
+            for index, library in enumerate(libraries):
+                if library is not None:
+                    values = self._run(library)
+                    seconds[index].extend(values)
+        self.run_seconds += time.perf_counter() - start
+        for library in libraries:
+            if library is not None:
+                library.unlink(missing_ok=True)
+        return seconds
+
+    def _build(self, schedules: Sequence[Schedule]) -> list[Path | None]:
+        directory = Path(self._directory.name)
+        paths = [directory / f"{time.time_ns()}-{i}.so" for i in range(len(schedules))]
+        assert self._builders is not None
+        futures: list[Future[Any]] = [
+            self._builders.submit(compile_template, self.spec, schedule, self.target, path)
+            for schedule, path in zip(schedules, paths, strict=True)
+        ]
+        done = [self._outcome(future) is not None for future in futures]
+        if not all(done):
+            self._builders = self._renewed(self._builders, self.spec.threads)
+        return [path if ok else None for path, ok in zip(paths, done, strict=True)]
+
+    def _run(self, library: Path) -> list[float]:
+        assert self._runner is not None
+        lanes = vector_unit(self.target).lanes
+        values = self._outcome(self._runner.submit(_time, self.spec, lanes, str(library)))
+        if values is None:
+            self._runner = self._renewed(self._runner, 1)
+            return []
+        return values
+
+    def _pool(self, workers: int) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            workers, get_context("spawn"), initializer=set_threads, initargs=(self.spec.threads,)
+        )
+
+    def _renewed(self, pool: ProcessPoolExecutor, workers: int) -> ProcessPoolExecutor:
+        """A fresh pool in place of one whose worker may have died or hung."""
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)
+        return self._pool(workers)
+
+    @staticmethod
+    def _outcome(future: Future[Any]) -> Any:
+        """A worker's result, None if it raised, died or took too long."""
+        try:
+            return future.result(timeout=TIMEOUT_SECONDS)
+        except (Exception, BrokenProcessPool):
+            return None
+
+
+def _ready() -> bool:
+    """Import what the jobs need."""
+    import tvm.runtime  # noqa: F401
+
+    return True
+
+
+def sample(call: Callable[[], object], min_seconds: float, min_samples: int) -> list[float]:
+    """Seconds of single calls, after two to warm up, until both minima are reached."""
+    call()
+    call()
+    seconds: list[float] = []
+    begin = time.perf_counter()
+    while len(seconds) < min_samples or time.perf_counter() - begin < min_seconds:
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+        if len(seconds) >= 500:
+            break
+    return seconds
+
+
+_buffers: dict[tuple[KernelSpec, int], tuple[Any, ...]] = {}
+
+
+def _time(spec: KernelSpec, lanes: int, library: str) -> list[float]:
+    """In a worker: run a library on random buffers, which are kept for the next one."""
+    from tvm.runtime import load_module, tensor
+
+    key = (spec, lanes)
+    if key not in _buffers:
+        rng = np.random.default_rng(0)
+        _buffers.clear()
+        _buffers[key] = tuple(
+            tensor(rng.uniform(-0.1, 0.1, shape).astype(np.float32))
+            for shape in buffer_shapes(CELLS[spec.cell], spec, lanes).values()
+        )
+    function = load_module(library)["main"]
+    arguments = _buffers[key]
+    return sample(lambda: function(*arguments), MIN_SECONDS, MIN_SAMPLES)

@@ -1,0 +1,259 @@
+"""Backward through time: the gradients of the sums, of x and of the initial states, for a panel of rows."""
+
+# ruff: noqa: B023 (functions are called where they are made: they emit code)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as ir
+
+from ..cells.derivative import gradient_name
+from ..cells.language import computed, is_constant
+from .gates import Inputs
+from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
+
+if TYPE_CHECKING:
+    from .training import TrainedLayer
+from .layout import LINE, taking
+
+Expr = Any
+
+
+@dataclass(frozen=True)
+class BackwardPanel:
+    """Emits the backward pass of some rows: all steps, last to first."""
+
+    layer: TrainedLayer
+    a: dict[str, Expr]
+    start: Expr
+    rows: int
+
+    def emit(self) -> None:
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell, spec = layer.cell, layer.spec
+        output, *inner = cell.states
+        direct = not is_constant(layer.backward.gradients[output])
+        names = [*inner, *([output] if direct else [])]
+        own = {
+            name: ir.alloc_buffer((self.rows, layer.hidden), "float32", align=64) for name in names
+        }
+        for name in names:
+            given = a[gradient_name(name)]
+            layer.copy(
+                self.rows,
+                # Of the last h, the gradient comes with the first sums.
+                lambda r, c, name=name, given=given: (
+                    unit.splat(0.0) if name == output else unit.load(given, self.start + r, c)
+                ),
+                lambda r, c, v, name=name: unit.store(own[name], v, r, c),
+            )
+        vectors = None
+        if cell.vectors:
+            vectors = ir.alloc_buffer((len(cell.vectors), layer.hidden), "float32", align=64)
+            for one in range(len(cell.vectors)):
+                with ir.serial(layer.blocks) as block:
+                    unit.store(vectors, unit.splat(0.0), one, block * layer.lanes)
+        with ir.serial(spec.length) as reverse:
+            step = spec.length - 1 - reverse
+            # A loop of no steps at the sequence's end saves a second copy of the tile's code.
+            extent = tirx.Select(reverse == 0, integer(0), integer(layer.blocks))
+            first = reverse == 0
+            self._updates(step, extent, first, own, vectors)
+            self._plain(
+                "input", True, layer.width, step, lambda r, c, s: unit.store(a["dx"], s, step, r, c)
+            )
+        d_h = a[gradient_name(output)]
+
+        def initial(row: Expr, column: Expr, value: Expr) -> None:
+            if direct:
+                value = value + unit.load(own[output], row - self.start, column)
+            unit.store(d_h, value, row, column)
+
+        self._plain("recurrent", False, layer.hidden, integer(0), initial)
+        for name in inner:
+            layer.copy(
+                self.rows,
+                lambda r, c, name=name: unit.load(own[name], r, c),
+                lambda r, c, v, name=name: unit.store(a[gradient_name(name)], v, self.start + r, c),
+            )
+        if cell.vectors:
+            panel = self._panel_number()
+            for one in range(len(cell.vectors)):
+                with ir.serial(layer.blocks) as block:
+                    value = unit.load(vectors, one, block * layer.lanes)
+                    unit.store(a["part_vectors"], value, panel, one, block * layer.lanes)
+
+    def _panel_number(self) -> Expr:
+        """The panel that begins at `start`: larger ones come first (see parallel_panels)."""
+        size, extra = divmod(self.layer.spec.batch, self.layer.panels)
+        if not extra:
+            return tirx.floordiv(self.start, size)
+        if self.rows == size + 1:
+            return tirx.floordiv(self.start, size + 1)
+        return tirx.floordiv(self.start - extra, size)
+
+    def _product(
+        self,
+        row: Expr,
+        size: int,
+        wide: int,
+        part: Expr,
+        name: str,
+        is_x: bool,
+        step: Expr,
+        extent: Expr,
+        begin: Callable[[int, int], Expr],
+        during: Callable[[Expr], None] | None = None,
+    ) -> Registers:
+        """Sums over all gates of a step: their gradients times transposed weights, from vector `part` on.
+
+        during(block) may emit prefetches for what follows the product.
+        """
+        layer, unit, lanes = self.layer, self.layer.unit, self.layer.lanes
+        own = taking(layer.cell, range(len(layer.cell.sums)), is_x)
+        base = part * (lanes * layer.blocks * len(own) * lanes)
+        sums = registers(unit, size, wide, begin)
+        with ir.serial(extent) as block:
+            if during:
+                during(block)
+            reduction(
+                len(own) * lanes,
+                layer.schedule.unroll,
+                lambda k: accumulate(
+                    unit,
+                    sums,
+                    size,
+                    range(wide),
+                    lambda r: self.a["gates"][
+                        step, block, self.start + row + r, own.start * lanes + k
+                    ],
+                    lambda v: unit.load(
+                        self.a[name],
+                        base + (block * (len(own) * lanes) + k) * (wide * lanes) + v * lanes,
+                    ),
+                ),
+            )
+        return sums
+
+    def _plain(
+        self,
+        name: str,
+        is_x: bool,
+        size: int,
+        step: Expr,
+        store: Callable[[Expr, Expr, Expr], None],
+    ) -> None:
+        """store(row, column, sums) of the product for all columns."""
+        layer, unit = self.layer, self.layer.unit
+        for first, count, wide in tile_rows(size // layer.lanes, layer.columns):
+            with ir.serial(count) as number:
+                part = first + number * wide
+
+                def body(row: Expr, high: int, _tile: Expr) -> None:
+                    sums = self._product(
+                        row,
+                        high,
+                        wide,
+                        part,
+                        name,
+                        is_x,
+                        step,
+                        integer(layer.blocks),
+                        lambda r, v: unit.splat(0.0),
+                    )
+                    for (r, v), register in sums.items():
+                        store(
+                            self.start + row + r, (part + v) * layer.lanes, unit.load(register, 0)
+                        )
+
+                in_tiles(self.rows, layer.tall(wide), body)
+
+    def _updates(
+        self, step: Expr, extent: Expr, at_end: Expr, own: dict[str, Expr], vectors: Expr | None
+    ) -> None:
+        """Gradients of all sums and old states of a step."""
+        layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
+        d_output = a[gradient_name(layer.cell.states[0])]
+        for first, count, wide in tile_rows(layer.blocks, layer.columns):
+            with ir.serial(count) as number:
+                part = first + number * wide
+
+                def body(row: Expr, high: int, _tile: Expr) -> None:
+                    def begin(r: int, v: int) -> Expr:
+                        given = unit.load(d_output, self.start + row + r, (part + v) * lanes)
+                        return tirx.Select(at_end, given, unit.splat(0.0))
+
+                    sums = self._product(
+                        row,
+                        high,
+                        wide,
+                        part,
+                        "recurrent",
+                        False,
+                        step + 1,
+                        extent,
+                        begin,
+                        lambda block: self._fetch(block, step, row, high, part, wide),
+                    )
+                    for v in range(wide):
+                        for r in range(high):
+                            self._update(sums[r, v], step, part + v, row + r, own, vectors)
+
+                in_tiles(self.rows, layer.tall(wide), body)
+
+    def _fetch(self, block: Expr, step: Expr, row: Expr, high: int, part: Expr, wide: int) -> None:
+        """A share of the values that this tile's update reads: they lie in memory."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        share = -(-high // layer.blocks)
+        saved = [a["gates"], *([a["kept"]] if "kept" in a else [])]
+        # A loop over rows with constant lines inside: one over both is unrolled, and its addresses spill vectors.
+        with ir.If(block * share < high), ir.Then(), ir.serial(share) as p:
+            at = self.start + row + block * share + p
+            for v in range(wide):
+                for buffer in saved:
+                    for line in range(0, int(buffer.shape[-1]), LINE):
+                        unit.prefetch(buffer, step, part + v, at, integer(line), level=1)
+                unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
+
+    def _update(
+        self,
+        register: Expr,
+        step: Expr,
+        block: Expr,
+        row: Expr,
+        own: dict[str, Expr],
+        vectors: Expr | None,
+    ) -> None:
+        """One vector of one row: from the gradients of the new states to those of sums and old states."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell, column = layer.cell, block * layer.lanes
+        output = cell.states[0]
+
+        def load(name: str) -> Expr:
+            if name == gradient_name(output):
+                value = unit.load(register, 0) + unit.load(a["dy"], step, self.start + row, column)
+                return value + unit.load(own[output], row, column) if output in own else value
+            if name in cell.vectors:
+                return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
+            for state in cell.states[1:]:
+                if name == gradient_name(state):
+                    return unit.load(own[state], row, column)
+            buffer, place = layer.place(a, name)
+            return unit.load(buffer, step, block, self.start + row, integer(place))
+
+        gradients = layer.backward.gradients
+        wanted = [*(one.name for one in cell.sums), *own, *cell.vectors]
+        values = computed([gradients[name] for name in wanted], Inputs(load), unit.operations)
+        for name, value in zip(wanted, values, strict=True):
+            if name in own:
+                unit.store(own[name], value, row, column)
+            elif name in cell.vectors:
+                place = cell.vectors.index(name)
+                unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
+            else:
+                place = [one.name for one in cell.sums].index(name) * layer.lanes
+                unit.store(a["gates"], value, step, block, self.start + row, integer(place))

@@ -1,0 +1,200 @@
+"""The forward template: one TIR function for a whole layer or stack, in real loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as ir
+
+from ..cells.language import Cell
+from ..cells.simplify import stages
+from ..spec import KernelSpec, Schedule
+from .gates import GateBlock, Operand
+from .layout import LINE, block_vectors, buffer_shapes, padded_size, weight_sizes
+from .tiles import Functions, parallel_panels
+from .units import DividedUnits
+from .vector import VectorUnit
+
+Expr = Any
+
+
+def add_forward(
+    functions: Functions, cell: Cell, spec: KernelSpec, schedule: Schedule, unit: VectorUnit
+) -> None:
+    """Add the function `main`, which computes the kernel."""
+    with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
+        # A parallel loop of one iteration is no loop for TVM: every core would do it.
+        divided = schedule.units and spec.hidden_size > unit.lanes
+        way = DividedUnits if divided else _Template
+        way(cell, spec, schedule, unit, arguments).emit()
+
+
+class _Template:
+    """Emits the function body.
+
+    The batch is cut into panels of rows; a core takes a panel through all layers and all time
+    steps, so cores never wait for each other. A panel keeps its own states, padded to whole vectors: the output
+    h twice (the step before and this one), the others once.
+    """
+
+    def __init__(
+        self,
+        cell: Cell,
+        spec: KernelSpec,
+        schedule: Schedule,
+        unit: VectorUnit,
+        arguments: dict[str, Expr],
+    ) -> None:
+        self.cell, self.spec, self.schedule, self.unit = cell, spec, schedule, unit
+        self.arguments = arguments
+        self.stages = stages(cell, {})
+        self.padded = padded_size(spec.hidden_size, unit.lanes)
+        self.sizes = weight_sizes(cell, spec, unit.lanes)
+
+    def emit(self) -> None:
+        parallel_panels(self.spec.batch, self.schedule.panel_rows, self.spec.threads, self._panel)
+
+    def _panel(self, start: Expr, rows: int) -> None:
+        """All layers of the `rows` batch rows from `start` on."""
+        state = ir.alloc_buffer((2, rows, self.padded), "float32", align=64)
+        memory = {
+            name: ir.alloc_buffer((rows, self.padded), "float32", align=64)
+            for name in self.cell.states[1:]
+        }
+        x, y = self.arguments["x"], self.arguments["y"]
+        self._layer(start, rows, state, memory, tirx.IntImm("int32", 0), x)
+        if self.spec.depth > 1:
+            # y serves as the sequence between layers too: step t of it is read for the last
+            # time before it is written, as a step's output is copied there when it is complete.
+            with ir.serial(self.spec.depth - 1) as lower:
+                self._layer(start, rows, state, memory, lower + 1, y)
+
+    def _layer(
+        self,
+        start: Expr,
+        rows: int,
+        state: Expr,
+        memory: dict[str, Expr],
+        layer: Expr,
+        source: Expr,
+    ) -> None:
+        """One layer for a panel: initial states in, all steps, final states out."""
+        cell, spec, unit = self.cell, self.spec, self.unit
+        arguments = self.arguments
+        first = source.same_as(arguments["x"])
+        inputs = spec.input_size if first else spec.hidden_size
+        base = 0 if first else self.sizes[0] + (layer - 1) * self.sizes[-1]
+        zero = tirx.IntImm("int32", 0)
+        self._copy_rows(
+            rows,
+            lambda row, col: arguments[f"{cell.states[0]}0"][layer, start + row, col],
+            lambda row, col, value: ir.buffer_store(state, value, [zero, row, col]),
+            pad=True,
+        )
+        for name, buffer in memory.items():
+            self._copy_rows(
+                rows,
+                lambda row, col, name=name: arguments[f"{name}0"][layer, start + row, col],
+                lambda row, col, value, buffer=buffer: ir.buffer_store(buffer, value, [row, col]),
+                pad=True,
+            )
+        blocks = self.padded // unit.lanes
+        # Other layers read y while they compute, and odd sizes have no whole vectors.
+        direct = first and spec.hidden_size == self.padded
+        lines = -(-inputs // (LINE * blocks))
+        with ir.serial(spec.length) as step:
+            now = tirx.floormod(step, 2)
+            with ir.serial(blocks) as block:
+
+                def load(row: Expr, name: str, now=now, block=block) -> Expr:
+                    column = block * unit.lanes
+                    if name == cell.states[0]:
+                        return unit.load(state, now, row, column)
+                    if name in memory:
+                        return unit.load(memory[name], row, column)
+                    place = layer * len(cell.vectors) + cell.vectors.index(name)
+                    return unit.load(arguments["vectors"], place * self.padded + column)
+
+                def store(
+                    row: Expr, name: str, value: Expr, step=step, now=now, block=block
+                ) -> None:
+                    column = block * unit.lanes
+                    if name in memory:
+                        unit.store(memory[name], value, row, column)
+                        return
+                    unit.store(state, value, 1 - now, row, column)
+                    if direct:
+                        unit.store(arguments["y"], value, step, start + row, column)
+
+                def fetch(row: Expr, count: int, step=step, block=block) -> None:
+                    """Every block fetches its share of the next step's rows."""
+                    with ir.serial(lines) as line:
+                        column = (block * lines + line) * LINE
+                        for r in range(count):
+                            unit.prefetch(source, step + 1, start + row + r, column, level=2)
+
+                GateBlock(
+                    unit=unit,
+                    schedule=self.schedule,
+                    cell=cell,
+                    stages=self.stages,
+                    rows=rows,
+                    operands=(
+                        Operand(True, inputs, lambda row, k: source[step, start + row, k]),
+                        Operand(False, spec.hidden_size, lambda row, k: state[now, row, k]),
+                    ),
+                    weights=arguments["weights"],
+                    weights_base=base
+                    + block * (block_vectors(cell, inputs, spec.hidden_size) * unit.lanes),
+                    bias=arguments["bias"],
+                    bias_base=(layer * blocks + block) * (len(cell.sums) * unit.lanes),
+                    load=load,
+                    store=store,
+                    fetch=fetch,
+                ).emit()
+            if not direct:
+                self._copy_rows(
+                    rows,
+                    lambda row, col: state[1 - now, row, col],
+                    lambda row, col, value: ir.buffer_store(
+                        arguments["y"], value, [step, start + row, col]
+                    ),
+                )
+        self._copy_rows(
+            rows,
+            lambda row, col: state[spec.length % 2, row, col],
+            lambda row, col, value: ir.buffer_store(
+                arguments[cell.states[0]], value, [layer, start + row, col]
+            ),
+        )
+        for name, buffer in memory.items():
+            self._copy_rows(
+                rows,
+                lambda row, col, buffer=buffer: buffer[row, col],
+                lambda row, col, value, name=name: ir.buffer_store(
+                    arguments[name], value, [layer, start + row, col]
+                ),
+            )
+
+    def _copy_rows(
+        self,
+        rows: int,
+        load: Callable[[Expr, Expr], Expr],
+        store: Callable[[Expr, Expr, Expr], None],
+        pad: bool = False,
+    ) -> None:
+        """Copy rows of `hidden_size` values; with `pad`, fill up to whole vectors by zeros."""
+        lanes, hidden = self.unit.lanes, self.spec.hidden_size
+        whole = hidden // lanes
+        with ir.serial(rows) as row:
+            if whole:
+                with ir.serial(whole) as block:
+                    column = tirx.Ramp(block * lanes, 1, lanes)
+                    store(row, column, load(row, column))
+            for column in range(whole * lanes, hidden):
+                store(row, tirx.IntImm("int32", column), load(row, tirx.IntImm("int32", column)))
+            if pad:
+                for column in range(hidden, self.padded):
+                    store(row, tirx.IntImm("int32", column), tirx.FloatImm("float32", 0.0))

@@ -1,0 +1,178 @@
+"""Gradients of weights, bias and vectors: one product over all rows of all steps."""
+
+# ruff: noqa: B023 (functions are called where they are made: they emit code)
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as ir
+
+from .layout import declared_places
+from .tiles import accumulate, integer, parallel_panels, reduction, registers, tile_rows
+from .vector import VectorUnit
+
+if TYPE_CHECKING:
+    from .training import TrainedLayer
+from .layout import LINE, taking
+
+Expr = Any
+
+MOST_ROWS = 128
+"""Rows of a reduction block: its gradients of one unit block stay in the first-level cache."""
+
+
+def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
+    """A core takes a share of the unit blocks; x and h are read from memory once for all of them."""
+    cell, spec, unit, lanes = layer.cell, layer.spec, layer.unit, layer.lanes
+    height = min(spec.batch, MOST_ROWS)
+    deep = min(spec.length, max(1, MOST_ROWS // 2 // spec.batch))
+    sums, places = len(cell.sums), declared_places(cell)
+    # Where results of a tile go, the reduction's rows come from, and which sums take part.
+    products = [
+        ("x", "d_input", layer.inputs, taking(cell, range(sums), True)),
+        ("states", "d_recurrent", spec.hidden_size, taking(cell, range(sums), False)),
+    ]
+
+    def tall(vectors: int) -> int:
+        return (5 if vectors == 4 else 7) if layer.registers == 32 else 3
+
+    tiles = sum(-(-size // tall(len(own))) for _, _, size, own in products)
+
+    def over(first_step: Expr, steps: int, first_row: Expr, rows: int, one: Any) -> None:
+        with ir.serial(steps) as s:
+            reduction(rows, 2, lambda r: one(first_step + s, first_row + r))
+
+    def share(first_block: Expr, count: int) -> None:
+        def rows_block(
+            first_step: Expr, steps: int, first_row: Expr, rows: int, fresh: Expr
+        ) -> None:
+            def begin(buffer: Expr, *at: Expr) -> Expr:
+                return tirx.Select(fresh, unit.splat(0.0), unit.load(buffer, *at))
+
+            with ir.serial(count) as member:
+                block = first_block + member
+                column = block * lanes
+
+                def fetch(number: Expr) -> None:
+                    """Lines that the next block of units, and a share of those that the next steps read.
+
+                    Each tile fetches some: a reduction block is too short for the hardware to see its stride,
+                    and the first tile would wait for every row.
+                    """
+                    last = member == count - 1
+                    ahead = first_step + tirx.Select(last, integer(steps), integer(0))
+                    next_block = first_block + (member + 1) % count
+                    _lines(
+                        unit,
+                        number,
+                        tiles,
+                        steps * rows,
+                        sums,
+                        lambda r, line: (
+                            a["gates"],
+                            ahead + r // rows,
+                            next_block,
+                            first_row + r % rows,
+                            line * lanes,
+                        ),
+                    )
+                    for source, size in (("x", layer.inputs), ("states", spec.hidden_size)):
+                        own = -(-size // LINE // count) or 1
+                        _lines(
+                            unit,
+                            number,
+                            tiles,
+                            steps * rows,
+                            own,
+                            lambda r, line, source=source, own=own: (
+                                a[source],
+                                first_step + steps + r // rows,
+                                first_row + r % rows,
+                                (member * own + line) * LINE,
+                            ),
+                        )
+
+                done = 0
+                for source, result, size, own in products:
+                    for first, number_of, high in tile_rows(size, tall(len(own))):
+                        with ir.serial(number_of) as number:
+                            k = first + number * high
+                            fetch(number + done)
+
+                            def at(r: int, v: int) -> tuple[Expr, ...]:
+                                return k + r, integer(places[own[v]]), column
+
+                            found = registers(
+                                unit, high, len(own), lambda r, v: begin(a[result], *at(r, v))
+                            )
+                            over(
+                                first_step,
+                                steps,
+                                first_row,
+                                rows,
+                                lambda step, row: accumulate(
+                                    unit,
+                                    found,
+                                    high,
+                                    range(len(own)),
+                                    lambda r: a[source][step, row, k + r],
+                                    lambda v: unit.load(
+                                        a["gates"], step, block, row, integer(own[v] * lanes)
+                                    ),
+                                ),
+                            )
+                            for (r, v), register in found.items():
+                                unit.store(a[result], unit.load(register, 0), *at(r, v))
+                        done += number_of
+
+                def bias_at(v: int) -> tuple[Expr, Expr]:
+                    return integer(cell.declared_sums.index(cell.sums[v].name)), column
+
+                found = registers(unit, 1, sums, lambda r, v: begin(a["d_bias"], *bias_at(v)))
+
+                def add(step: Expr, row: Expr) -> None:
+                    for v in range(sums):
+                        value = unit.load(a["gates"], step, block, row, integer(v * lanes))
+                        unit.store(found[0, v], unit.load(found[0, v], 0) + value, 0)
+
+                over(first_step, steps, first_row, rows, add)
+                for v in range(sums):
+                    unit.store(a["d_bias"], unit.load(found[0, v], 0), *bias_at(v))
+
+        for first_step, step_blocks, steps in tile_rows(spec.length, deep):
+            with ir.serial(step_blocks) as number:
+                step = first_step + number * steps
+                for first_row, row_blocks, rows in tile_rows(spec.batch, height):
+                    with ir.serial(row_blocks) as panel:
+                        row = first_row + panel * rows
+                        fresh = tirx.And(step == 0, row == 0)
+                        rows_block(step, steps, row, rows, fresh)
+        for one in range(len(cell.vectors)):
+            with ir.serial(count) as member:
+                column = (first_block + member) * lanes
+                register = registers(unit, 1, 1, lambda r, v: unit.splat(0.0))[0, 0]
+                with ir.serial(layer.panels) as panel:
+                    part = unit.load(a["part_vectors"], panel, integer(one), column)
+                    unit.store(register, unit.load(register, 0) + part, 0)
+                unit.store(a["d_vectors"], unit.load(register, 0), integer(one), column)
+
+    threads = min(spec.threads, layer.blocks)
+    parallel_panels(layer.blocks, -(-layer.blocks // threads), threads, share)
+
+
+def _lines(
+    unit: VectorUnit,
+    number: Expr,
+    tiles: int,
+    rows: int,
+    each: int,
+    place: Callable[[Expr, Expr], tuple[Any, ...]],
+) -> None:
+    """Prefetch this tile's share of `each` lines of `rows` rows."""
+    share = -(-rows * each // tiles)
+    with ir.serial(share) as p:
+        index = number * share + p
+        unit.prefetch(*place(index // each, index % each), level=2)

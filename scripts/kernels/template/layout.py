@@ -1,0 +1,162 @@
+"""Where weights and states lie: shapes of the functions' arguments, and NumPy's packing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cells.language import Cell
+from ..cells.simplify import scales
+from ..spec import KernelSpec
+
+Array = NDArray[np.float32]
+Layer = Sequence[Array]
+"""w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]."""
+
+
+LINE = 16
+"""float32 values in a cache line."""
+
+
+def whole_lines(values: int) -> int:
+    """Float32 values rounded up to whole cache lines, at which TVM wants an argument to begin."""
+    return -(-values // LINE) * LINE
+
+
+def passes(cell: Cell, at_most: int) -> list[range]:
+    """The cell's sums, divided over passes."""
+    sums = len(cell.sums)
+    return [range(first, min(first + at_most, sums)) for first in range(0, sums, at_most)]
+
+
+def taking(cell: Cell, own: range, is_x: bool) -> range:
+    """The sums of a pass that have a part of x, or of h: neighbours, as Cell.sums has them."""
+    having = range(cell.x_sums) if is_x else range(len(cell.sums) - cell.h_sums, len(cell.sums))
+    first = max(own.start, having.start)
+    return range(first, max(first, min(own.stop, having.stop)))
+
+
+def block_vectors(cell: Cell, inputs: int, hidden: int) -> int:
+    """Vectors of weights of one block of units."""
+    return cell.x_sums * inputs + cell.h_sums * hidden
+
+
+def padded_size(hidden_size: int, lanes: int) -> int:
+    """Hidden size rounded up to whole vectors."""
+    return -(-hidden_size // lanes) * lanes
+
+
+def weight_sizes(cell: Cell, spec: KernelSpec, lanes: int) -> list[int]:
+    """Packed float32 values of every layer's weights."""
+    columns = padded_size(spec.hidden_size, lanes)
+    return [columns * block_vectors(cell, size, spec.hidden_size) for size in spec.input_sizes()]
+
+
+def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the arguments of `main`, in their order; all are float32.
+
+    x [T, B, K] input; weights, bias and vectors as `pack_stack` gives them; h0, c0, ... [D, B, H] initial states;
+    y [T, B, H] the last layer's output; h, c, ... [D, B, H] final states.
+    """
+    state = (spec.depth, spec.batch, spec.hidden_size)
+    padded = padded_size(spec.hidden_size, lanes)
+    shapes: dict[str, tuple[int, ...]] = {
+        "x": (spec.length, spec.batch, spec.input_size),
+        "weights": (sum(weight_sizes(cell, spec, lanes)),),
+        "bias": (spec.depth * len(cell.sums) * padded,),
+    }
+    if cell.vectors:
+        shapes["vectors"] = (spec.depth * len(cell.vectors) * padded,)
+    shapes |= {f"{name}0": state for name in cell.states}
+    shapes["y"] = (spec.length, spec.batch, spec.hidden_size)
+    return shapes | {name: state for name in cell.states}
+
+
+def declared_places(cell: Cell) -> list[int]:
+    """For each sum in the kernels' order, its gate's place among the gates as declared."""
+    return [cell.gates.index(one.name.split(".")[0]) for one in cell.sums]
+
+
+def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Array, Array, Array]:
+    """Pack one layer; `gates`: how many sums the kernel computes in one pass.
+
+    Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes] and vectors [vectors, H], all flat, sums in
+    the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
+    Padded units keep states of zero.
+    """
+    w_input, w_recurrent, bias, *vectors = layer
+    hidden = w_recurrent.shape[0]
+    padded = padded_size(hidden, lanes)
+    factors = [scales(cell)[one.name] for one in cell.sums]
+    places = declared_places(cell)
+
+    def blocks(rows: Array, own: range) -> np.ndarray:
+        """[rows, gates * H] to [H/lanes, rows, sums of a pass, lanes]."""
+        given = rows.astype(np.float64).reshape(len(rows), -1, hidden)
+        full = np.zeros((len(rows), len(own), padded))
+        for to, one in enumerate(own):
+            full[:, to, :hidden] = given[:, places[one]] * factors[one]
+        return full.reshape(len(rows), len(own), padded // lanes, lanes).transpose(2, 0, 1, 3)
+
+    count = padded // lanes
+    parts = [
+        blocks(rows, taking(cell, own, is_x)).reshape(count, -1)
+        for own in passes(cell, gates)
+        for rows, is_x in ((w_input, True), (w_recurrent, False))
+    ]
+    ordered = bias.reshape(-1, hidden).astype(np.float64)
+    full = np.zeros((len(cell.sums), padded))
+    for to, one in enumerate(cell.sums):
+        full[to, :hidden] = ordered[cell.declared_sums.index(one.name)] * factors[to]
+    packed_bias = full.reshape(-1, count, lanes).transpose(1, 0, 2)
+    packed_vectors = np.zeros((len(vectors), padded))
+    for to, vector in enumerate(vectors):
+        packed_vectors[to, :hidden] = vector
+    return (
+        np.concatenate(parts, axis=1).astype(np.float32).ravel(),
+        packed_bias.astype(np.float32).ravel(),
+        packed_vectors.astype(np.float32).ravel(),
+    )
+
+
+def pack_stack(
+    cell: Cell, layers: Sequence[Layer], lanes: int, gates: int
+) -> tuple[Array, Array, Array]:
+    """Pack all layers of a stack into flat arrays: weights, bias, vectors."""
+    packed = [pack_weights(cell, layer, lanes, gates) for layer in layers]
+    weights, biases, vectors = zip(*packed, strict=True)
+    return np.concatenate(weights), np.concatenate(biases), np.concatenate(vectors)
+
+
+def flat_shapes(cell: Cell, spec: KernelSpec, vocabulary: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of a language model's weights in the order in which they lie side by side.
+
+    `embedding`, then `<layer>.w_input`, ... of every layer (see TrainedLayer.shapes), `w_output`, `w_output_bias`.
+    """
+    hidden, gates = spec.hidden_size, len(cell.gates)
+    shapes: dict[str, tuple[int, ...]] = {"embedding": (vocabulary, spec.input_size)}
+    for number, inputs in enumerate(spec.input_sizes()):
+        shapes[f"{number}.w_input"] = (inputs, gates * hidden)
+        shapes[f"{number}.w_recurrent"] = (hidden, gates * hidden)
+        shapes[f"{number}.w_bias"] = (len(cell.sums) * hidden,)
+        if cell.vectors:
+            shapes[f"{number}.w_vectors"] = (len(cell.vectors), hidden)
+    return shapes | {"w_output": (hidden, vocabulary), "w_output_bias": (vocabulary,)}
+
+
+def flat_size(cell: Cell, spec: KernelSpec, vocabulary: int) -> int:
+    """Float32 values of all of them, each in whole cache lines."""
+    shapes = flat_shapes(cell, spec, vocabulary).values()
+    return sum(whole_lines(int(np.prod(shape))) for shape in shapes)
+
+
+def flat_views(flat: Array, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:
+    """The parts of one flat array by name."""
+    found, start = {}, 0
+    for name, shape in shapes.items():
+        size = int(np.prod(shape))
+        found[name] = flat[start : start + size].reshape(shape)
+        start += whole_lines(size)
+    return found

@@ -1,0 +1,96 @@
+"""Packing in training: weights as they are trained to the orders of the other functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as ir
+
+from ..cells.simplify import scales
+from .layout import declared_places
+from .tiles import integer, tile_rows
+
+if TYPE_CHECKING:
+    from .training import TrainedLayer
+from .layout import block_vectors, passes, taking
+
+Expr = Any
+
+
+def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
+    """All orders from w_input [K, gates * H], w_recurrent [H, gates * H], w_bias [sums * H]."""
+    cell, hidden, lanes, unit = layer.cell, layer.spec.hidden_size, layer.lanes, layer.unit
+    factors, places = scales(cell), declared_places(cell)
+    sizes = {True: layer.inputs, False: hidden}
+    whole = hidden == layer.hidden
+
+    def units(source: Expr, *row: Expr, first: Expr, block: Expr) -> Expr:
+        """Units of a block from `first` on, zeros for those that pad."""
+        if whole:
+            return unit.load(source, *row, first + block * lanes)
+        values = [source[(*row, first + _below(block * lanes + n, hidden))] for n in range(lanes)]
+        inside = [block * lanes + n < hidden for n in range(lanes)]
+        zero = tirx.FloatImm("float32", 0.0)
+        return tirx.Shuffle(
+            [tirx.Select(i, v, zero) for i, v in zip(inside, values, strict=True)],
+            [integer(n) for n in range(lanes)],
+        )
+
+    total = block_vectors(cell, layer.inputs, hidden) * lanes
+    with ir.parallel(layer.blocks) as block:
+        base = 0
+        for own in passes(cell, layer.schedule.gates):
+            for name, is_x in (("w_input", True), ("w_recurrent", False)):
+                taken = taking(cell, own, is_x)
+                if not taken:
+                    continue
+                with ir.serial(sizes[is_x]) as k:
+                    for to, one in enumerate(taken):
+                        value = units(a[name], k, first=integer(places[one] * hidden), block=block)
+                        scale = unit.splat(factors[cell.sums[one].name])
+                        place = block * total + base + (k * len(taken) + to) * lanes
+                        unit.store(a["weights"], value * scale, place)
+                base += sizes[is_x] * len(taken) * lanes
+        for one, own in enumerate(cell.sums):
+            first = integer(cell.declared_sums.index(own.name) * hidden)
+            value = units(a["w_bias"], first=first, block=block) * unit.splat(factors[own.name])
+            unit.store(a["bias"], value, (block * len(cell.sums) + one) * lanes)
+        for one in range(len(cell.vectors)):
+            value = units(a["w_vectors"], integer(one), first=integer(0), block=block)
+            unit.store(a["vectors"], value, one * layer.hidden + block * lanes)
+    for name, result, is_x, size in (
+        ("w_input", "input", True, layer.width),
+        ("w_recurrent", "recurrent", False, layer.hidden),
+    ):
+        own = taking(cell, range(len(cell.sums)), is_x)
+        for first, count, wide in tile_rows(size // lanes, layer.columns):
+            with ir.parallel(count * wide) as strip, ir.serial(layer.blocks) as block:
+                row = (first + strip) * lanes
+                part = first + strip // wide * wide
+                base = part * lanes * (layer.blocks * len(own) * lanes)
+                for to, one in enumerate(own):
+                    with ir.serial(lanes) as lane:
+                        column = (strip % wide) * lanes
+                        at = (block * len(own) + to) * lanes + lane
+                        source = block * lanes + lane
+                        for n in range(lanes):
+                            inside = tirx.And(row + n < sizes[is_x], source < hidden)
+                            found = a[name][
+                                _below(row + n, sizes[is_x]),
+                                places[one] * hidden + _below(source, hidden),
+                            ]
+                            exact = size == sizes[is_x] and whole
+                            value = (
+                                found
+                                if exact
+                                else tirx.Select(inside, found, tirx.FloatImm("float32", 0.0))
+                            )
+                            ir.buffer_store(
+                                a[result], value, [base + at * wide * lanes + column + n]
+                            )
+
+
+def _below(index: Expr, limit: int) -> Expr:
+    """An index kept inside an array; what it then gives is not used."""
+    return tirx.min(index, integer(limit - 1))

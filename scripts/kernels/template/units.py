@@ -1,0 +1,206 @@
+"""Forward for small batches: hidden units, not rows, are divided among the cores, which wait for each other once a step.
+
+One parallel region holds all layers and steps. In it a parallel loop is divided among tasks that run already, and ends with the
+run time's barrier, in which cores spin. The products with x have no such order: all steps' are made at once before a
+layer begins, so that a step reads the recurrent weights alone, each core its own units' from its own cache. (With one row, what is done row by row is done by every core, to the same end.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tvm import tirx
+from tvm.tirx.script import builder as ir
+
+from ..cells.language import Cell
+from ..cells.simplify import stages
+from ..spec import KernelSpec, Schedule
+from .gates import GateBlock, Operand
+from .layout import block_vectors, padded_size, weight_sizes
+from .tiles import accumulate, in_tiles, integer, reduction, registers
+from .vector import VectorUnit
+
+Expr = Any
+
+
+STACK = 1024
+"""Bytes up to which TVM puts a buffer on the stack, where each core has its own."""
+
+
+def _shared(first: int, *rest: int) -> Expr:
+    """A buffer that all cores see: longer than it need be where it is very small."""
+    one = 4 * math.prod(rest)
+    return ir.alloc_buffer((max(first, STACK // one + 1), *rest), "float32", align=64)
+
+
+class DividedUnits:
+    """Emits the body of `main` (see layout.buffer_shapes)."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        spec: KernelSpec,
+        schedule: Schedule,
+        unit: VectorUnit,
+        arguments: dict[str, Expr],
+    ) -> None:
+        self.cell, self.spec, self.schedule, self.unit = cell, spec, schedule, unit
+        self.arguments = arguments
+        self.padded = padded_size(spec.hidden_size, unit.lanes)
+        self.blocks = self.padded // unit.lanes
+        self.sizes = weight_sizes(cell, spec, unit.lanes)
+        self.stages = stages(cell, {})
+
+    def emit(self) -> None:
+        """All layers, then y from the last one's sequence."""
+        spec, lanes = self.spec, self.unit.lanes
+        rows = spec.length * spec.batch
+        width = self.cell.x_sums * lanes
+        self.sums = _shared(self.blocks, rows, width)
+        self.sequence = _shared(spec.length + 1, spec.batch, self.padded)
+        self.memory = {name: _shared(spec.batch, self.padded) for name in self.cell.states[1:]}
+        x = self.arguments["x"]
+        with ir.attr(integer(0), "pragma_parallel_launch_point", integer(1)):
+            self._layer(integer(0), lambda t, r, k: x[t, r, k], spec.input_size, integer(0))
+            if spec.depth > 1:
+                with ir.serial(spec.depth - 1) as lower:
+                    self._layer(
+                        lower + 1,
+                        lambda t, r, k: self.sequence[t + 1, r, k],
+                        spec.hidden_size,
+                        self.sizes[0] + lower * self.sizes[-1],
+                    )
+
+            def copy(step: Expr) -> None:
+                with ir.serial(spec.batch) as r, ir.serial(spec.hidden_size) as k:
+                    value = self.sequence[step + 1, r, k]
+                    ir.buffer_store(self.arguments["y"], value, [step, r, k])
+
+            self._phase(spec.length, copy)
+
+    def _phase(self, extent: int, body: Callable[[Expr], None]) -> None:
+        """A loop that the cores share, and wait for each other at its end."""
+        with (
+            ir.attr(integer(0), "pragma_parallel_barrier_when_finish", integer(1)),
+            ir.parallel(extent) as index,
+        ):
+            body(index)
+
+    def _layer(
+        self, layer: Expr, source: Callable[[Expr, Expr, Expr], Expr], inputs: int, base: Expr
+    ) -> None:
+        spec, cell, unit, lanes = self.spec, self.cell, self.unit, self.unit.lanes
+        total = block_vectors(cell, inputs, spec.hidden_size) * lanes
+        self._phase(self.blocks, lambda block: self._from_input(block, layer, source, inputs, base))
+        self._phase(spec.batch, lambda row: self._begin(row, layer))
+
+        def step(t: Expr, block: Expr) -> None:
+            column = block * lanes
+
+            def load(row: Expr, name: str) -> Expr:
+                if name == cell.states[0]:
+                    return unit.load(self.sequence, t, row, column)
+                if name in self.memory:
+                    return unit.load(self.memory[name], row, column)
+                place = layer * len(cell.vectors) + cell.vectors.index(name)
+                return unit.load(self.arguments["vectors"], place * self.padded + column)
+
+            def store(row: Expr, name: str, value: Expr) -> None:
+                if name in self.memory:
+                    unit.store(self.memory[name], value, row, column)
+                else:
+                    unit.store(self.sequence, value, t + 1, row, column)
+
+            def before(row: Expr, one: int) -> Expr:
+                if cell.sums[one].x:
+                    return unit.load(self.sums, block, t * spec.batch + row, integer(one * lanes))
+                return self._bias(layer, block, one)
+
+            GateBlock(
+                unit=unit,
+                schedule=self.schedule,
+                cell=cell,
+                stages=self.stages,
+                rows=spec.batch,
+                operands=(Operand(False, spec.hidden_size, lambda r, k: self.sequence[t, r, k]),),
+                weights=self.arguments["weights"],
+                weights_base=base + block * total + inputs * cell.x_sums * lanes,
+                bias=self.arguments["bias"],
+                bias_base=integer(0),
+                load=load,
+                store=store,
+                fetch=lambda row, rows: None,
+                before=before,
+            ).emit()
+
+        with ir.serial(spec.length) as t:
+            self._phase(self.blocks, lambda block: step(t, block))
+        self._phase(spec.batch, lambda row: self._end(row, layer))
+
+    def _bias(self, layer: Expr, block: Expr, one: int) -> Expr:
+        place = ((layer * self.blocks + block) * len(self.cell.sums) + one) * self.unit.lanes
+        return self.unit.load(self.arguments["bias"], place)
+
+    def _from_input(
+        self,
+        block: Expr,
+        layer: Expr,
+        source: Callable[[Expr, Expr, Expr], Expr],
+        inputs: int,
+        base: Expr,
+    ) -> None:
+        """The sums' parts of x, with their bias, of all steps for one block of units."""
+        spec, unit, lanes = self.spec, self.unit, self.unit.lanes
+        own = range(self.cell.x_sums)
+        first = base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes)
+
+        def body(row: Expr, high: int, _tile: Expr) -> None:
+            sums = registers(unit, high, len(own), lambda r, v: self._bias(layer, block, v))
+
+            def element(r: int, k: Expr) -> Expr:
+                at = row + r
+                return source(tirx.floordiv(at, spec.batch), tirx.floormod(at, spec.batch), k)
+
+            reduction(
+                inputs,
+                self.schedule.unroll,
+                lambda k: accumulate(
+                    unit,
+                    sums,
+                    high,
+                    own,
+                    lambda r: element(r, k),
+                    lambda v: unit.load(
+                        self.arguments["weights"], first + (k * len(own) + v) * lanes
+                    ),
+                ),
+            )
+            for (r, v), register in sums.items():
+                unit.store(self.sums, unit.load(register, 0), block, row + r, integer(v * lanes))
+
+        in_tiles(spec.length * spec.batch, self.schedule.rows, body)
+
+    def _begin(self, row: Expr, layer: Expr) -> None:
+        """Initial states of a row, zeros where units pad."""
+        hidden = self.spec.hidden_size
+        zero = tirx.FloatImm("float32", 0.0)
+        for name in self.cell.states:
+            first = name == self.cell.states[0]
+            place = [integer(0), row] if first else [row]
+            to = self.sequence if first else self.memory[name]
+            with ir.serial(hidden) as k:
+                ir.buffer_store(to, self.arguments[f"{name}0"][layer, row, k], [*place, k])
+            with ir.serial(self.padded - hidden) as k:
+                ir.buffer_store(to, zero, [*place, hidden + k])
+
+    def _end(self, row: Expr, layer: Expr) -> None:
+        """Final states of a row."""
+        for name in self.cell.states:
+            with ir.serial(self.spec.hidden_size) as k:
+                if name == self.cell.states[0]:
+                    value = self.sequence[self.spec.length, row, k]
+                else:
+                    value = self.memory[name][row, k]
+                ir.buffer_store(self.arguments[name], value, [layer, row, k])

@@ -1,0 +1,141 @@
+"""What was timed is verified: one more batch after the last sample, in the same process and at the timed shape.
+
+A check runs in another process and at a small batch. Here the very runner that was timed gets a batch made of a few
+sequences, each many times over, in random order. A mean over its sequences, and the gradient of one, are those of the
+few: so the float64 reference takes a second instead of a minute at any shape, and no float32 evaluation has to
+stand in for it. Every column of the output is compared, and every one's share of the gradients counts.
+
+And an implementation has to have finished when it says so. If its results, fetched at once, take longer than the same
+results fetched again, by more than fetching varies, and at each of TRIES, the clock was read too early.
+"""
+
+import itertools
+import time
+
+import numpy as np
+
+from measurement import checking, reference, timing
+from measurement.workload import aligned
+
+SEQUENCES = 4  # of a batch that differ
+TOLERANCE = 1e-4  # of an output or a loss
+GRADIENT_TOLERANCE = 1e-3  # sums of float32 over a batch, of weights trained meanwhile
+DROPOUT_TOLERANCE = 0.1  # of a loss whose masks are not known
+TRIES = 3
+
+
+def few(batch):
+    """How many sequences of a batch differ: the largest divisor of its size up to SEQUENCES."""
+    return max(count for count in range(1, SEQUENCES + 1) if batch % count == 0)
+
+
+def repeated(workload, seed):
+    """A few sequences and a batch of them: ((inputs, targets), (inputs, targets), order); sequence order[b] is at
+    place b of the batch. Where each place has a length of its own (`workload.lengths`), all sequences differ."""
+    count = workload.batch if workload.lengths is not None else few(workload.batch)
+    order = np.arange(workload.batch) % count
+    if workload.lengths is None:
+        np.random.RandomState(seed).shuffle(order)
+    own = workload.changed(batch=count, _seed=seed)
+    first = own.epoch_batches() // 2 if workload.carried else 0  # none that has been timed
+    small = inputs, targets = next(itertools.islice(own.batches(), first, None))
+    if workload.vocabulary:
+        large = [np.ascontiguousarray(each[:, order]) for each in small]
+    else:
+        large = aligned(inputs[:, order]), None if targets is None else targets[order]
+    return small, tuple(large), order
+
+
+def finished(runner, batch, departure):
+    """Whether a step's results are there once it was waited for, and the results of the first step."""
+    first = None
+    for _ in range(TRIES):
+        given = timing.fed(runner, batch, departure)
+        start = time.perf_counter()
+        handle = runner.step(*given)
+        runner.synchronise()
+        stepped = time.perf_counter()
+        found = runner.results(handle)
+        fetched = time.perf_counter()
+        runner.results(handle)
+        again = time.perf_counter() - fetched
+        first = first or found
+        if fetched - stepped < 1.5 * again + 0.25 * (stepped - start) + 1e-3:
+            return True, first
+    return False, first
+
+
+def output_error(found, expected, order):
+    """As checking.relative_error of an output [..., B, C] and that of the few sequences, a step at a time."""
+    if found.shape != expected.shape[:-2] + (len(order), expected.shape[-1]):
+        return float("inf")
+    scale, worst = np.abs(expected).max(), 0.0
+    found = found.reshape((-1,) + found.shape[-2:])
+    expected = expected.reshape((-1,) + expected.shape[-2:]).astype(np.float32)
+    for one, right in zip(found, expected):
+        worst = max(worst, float(np.abs(one - right[order]).max()), key=_nan_last)
+    return worst / scale if np.isfinite(worst) else float("inf")
+
+
+def _nan_last(value):
+    return (value != value, value)
+
+
+def errors_of(runner, workload, before, phase, found, batches):
+    """Errors by name, as a check's. before: the weights of the step; batches: `repeated`."""
+    (inputs, targets), (large, _), order = batches
+    state, loss = {} if workload.carried else None, workload.loss
+    ceiling = runner.expected(large)
+    if ceiling is not None:
+        return {"output": checking.relative_error(found["output"], ceiling)}
+    if phase == "forward":
+        expected = reference.output(before, inputs, loss, workload.lengths, state)
+        return {"output": output_error(found["output"], expected, order)}
+    given = (before, inputs, targets, loss, workload.lengths, state)
+    if workload.dropout or workload.lengths is not None:
+        name = "dropout:loss" if workload.dropout else "loss"
+        errors = {name: checking.relative_error(found["loss"], reference.loss(*given))}
+        if "embedding" in before:  # which tokens there were, masks or none
+            rows = np.zeros(len(before["embedding"]), dtype=bool)
+            rows[inputs] = True
+            errors["tokens"] = float((found["gradients"]["embedding"].any(axis=1) != rows).mean())
+        return errors
+    expected, gradients = reference.loss_and_gradients(*given)
+    errors = {"loss": checking.relative_error(found["loss"], expected)}
+    gradients = checking.clipped(errors, "clip", gradients, found["gradients"], workload)
+    for name, gradient in gradients.items():
+        error = checking.relative_error(found["gradients"][name], gradient)
+        errors["gradient:" + name] = error
+    return errors
+
+
+def tolerance(name):
+    """What an error of that name is held to."""
+    kinds = (("gradient:", GRADIENT_TOLERANCE), ("dropout:", DROPOUT_TOLERANCE))
+    return next((limit for prefix, limit in kinds if name.startswith(prefix)), TOLERANCE)
+
+
+def verify(runner, workload, weights, phase, seed=1):
+    """{"status", "reason", "verification": {"errors", "finished", "seconds"}} of a runner that was timed; weights: the
+    initial ones, which a forward step still has."""
+    start = time.perf_counter()
+    batches = repeated(workload, seed)
+    if workload.carried:
+        runner.reset()
+    ceiling = runner.expected(None) is not None
+    before = runner.parameters() if phase == "training" and not ceiling else weights
+    in_time, found = finished(runner, batches[1], workload.departure)
+    errors = errors_of(runner, workload, before, phase, found, batches)
+    result = checking.verdict(errors, tolerance)
+    reason = result["reason"] and "after the last timed batch, " + result["reason"]
+    if not in_time:
+        reason = "results were not there yet when the clock was read: a step returns before it has finished"
+    return {
+        "status": "incorrect" if reason else "ok",
+        "reason": reason,
+        "verification": {
+            "errors": errors,
+            "finished": in_time,
+            "seconds": time.perf_counter() - start,
+        },
+    }

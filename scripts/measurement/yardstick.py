@@ -1,0 +1,227 @@
+"""A yardstick in every process: known work before and after the timed batches, to tell a slow process from a slow row.
+
+On virtual machines about one process in ten takes twice as long in every batch, with nothing to see. What it would do
+fast elsewhere it does slowly too: some milliseconds of multiply-adds, and of reading memory, on all threads. The work
+is C, compiled once for this machine by whatever compiler there is: NumPy's matrix product is another library in every
+environment, takes generic code for CPUs that are younger than itself, and has threads which stay behind. Without
+a compiler it is NumPy's element-wise arithmetic; `by` says so, and only like is compared with like.
+
+What judges it, `best` and `flagged`, is pure and needs nothing but the values.
+"""
+
+import ctypes
+import hashlib
+import os
+import platform
+import subprocess
+import tempfile
+import threading
+import time
+
+from measurement import machine
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "yardstick.c")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC")
+COMPILERS = ("cc", "gcc", "clang")
+REPETITIONS = 5  # of which the best counts: a process that is slow is slow in all
+ITERATIONS = 1000000  # of 12 multiply-adds on vectors: 2 ms at 6 a nanosecond
+BYTES = 64 << 20  # read by all threads together: more than caches hold
+SETTLED = 0.2  # of a core, used by threads that still wait for work
+PATIENCE_S = 0.4  # OpenMP's threads wait 0.2 s before they sleep
+
+# Of the run's best, what a rate may be below it. Memory is shared with other machines of a host: read alone, it varied
+# between 28 and 35 GB/s within a minute, and multiply-adds by 2 %, but for the halves that are looked for.
+OFF = {"gflops": 0.1, "gbytes_per_s": 0.3}
+RATES = ("gflops", "gbytes_per_s")
+
+
+def best(yardsticks):
+    """{by: {rate: the highest}} of many processes of a run on one machine. yardsticks: their records' `yardstick`,
+    None for those that have none."""
+    found = {}
+    for each in yardsticks:
+        for one in (each or {}).values():
+            own = found.setdefault(one["by"], {})
+            for rate in RATES:
+                own[rate] = max(own.get(rate, 0.0), one[rate])
+    return found
+
+
+def flagged(yardstick, of_run, off=OFF):
+    """Why a process does not count as undisturbed, [str, ...]: [] where each rate is within `off` of the run's best
+    (`best`); or where there is nothing to compare."""
+    reasons = []
+    for moment in ("before", "after"):
+        one = (yardstick or {}).get(moment)
+        for rate, words in zip(RATES, ("multiply-adds", "memory")):
+            highest = one and of_run.get(one["by"], {}).get(rate)
+            if highest and one[rate] < (1.0 - off[rate]) * highest:
+                share = (words, moment, one[rate] / highest)
+                reasons.append("%s %s the timed batches at %.2f of the run's best" % share)
+    return reasons
+
+
+def settle():
+    """Return when this process's other threads have gone to sleep, or PATIENCE_S have passed."""
+    end = time.perf_counter() + PATIENCE_S
+    while time.perf_counter() < end:
+        used, start = time.process_time(), time.perf_counter()
+        time.sleep(0.01)
+        if time.process_time() - used < SETTLED * (time.perf_counter() - start):
+            return
+
+
+def compiled():
+    """The library of yardstick.c for this machine, compiled if it is not there yet; None without a compiler."""
+    with open(SOURCE) as stream:
+        source = stream.read()
+    about = (source, FLAGS, platform.platform(), machine.cpu_flags())
+    name = "yardstick-%s.so" % hashlib.sha256(repr(about).encode()).hexdigest()[:12]
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    with tempfile.TemporaryDirectory() as folder:
+        for place in (os.path.join(cache, "what-flexibility-costs"), folder):
+            path = os.path.join(place, name)
+            try:
+                os.makedirs(place, exist_ok=True)
+                if os.path.exists(path) or _compile(path):
+                    return _library(path)
+            except OSError:  # no place to write, or none to run from
+                continue
+    return None
+
+
+def _compile(path):
+    """Whether some compiler has made `path`, whole."""
+    made = "%s.%d.tmp" % (path, os.getpid())
+    for compiler in COMPILERS:
+        try:
+            command = (compiler,) + FLAGS + (SOURCE, "-o", made)
+            subprocess.check_output(command, stderr=subprocess.STDOUT, timeout=60)
+            os.rename(made, path)
+            return True
+        except (OSError, subprocess.SubprocessError):
+            continue
+    return False
+
+
+def _library(path):
+    library = ctypes.CDLL(path)
+    times, size = ctypes.POINTER(ctypes.c_double), ctypes.c_size_t
+    for function, result, arguments in (
+        ("multiply_adds", ctypes.c_double, [ctypes.c_long, times]),
+        ("take", ctypes.c_void_p, [size]),
+        ("give_back", None, [ctypes.c_void_p, size]),
+        ("read_memory", ctypes.c_double, [ctypes.c_void_p, size, times]),
+    ):
+        getattr(library, function).restype = result
+        getattr(library, function).argtypes = arguments
+    return library
+
+
+def _rate(work, threads):
+    """Units a second of `work(number, times) -> units`, by all threads at once; the best of several times."""
+    rates = []
+    for _ in range(REPETITIONS):
+        times, units = [(ctypes.c_double * 3)() for _ in range(threads)], [0.0] * threads
+
+        def run(number, times=times, units=units):
+            units[number] = work(number, times[number])
+
+        others = [threading.Thread(target=run, args=(number,)) for number in range(1, threads)]
+        for each in others:
+            each.start()
+        run(0)
+        for each in others:
+            each.join()
+        rates.append(sum(units) / (max(t[1] for t in times) - min(t[0] for t in times)))
+    return max(rates)
+
+
+class InC(object):
+    """The work in C."""
+
+    by = "c"
+
+    def __init__(self, library):
+        self._library = library
+
+    def multiply_adds(self, number, times):
+        return self._library.multiply_adds(ITERATIONS, times)
+
+    def memory(self, threads):
+        """Memory for each thread, as a context, and the function that reads it."""
+        return _Memory(self._library, threads)
+
+
+class _Memory(object):
+    def __init__(self, library, threads):
+        self._library, self._bytes = library, BYTES // threads
+        self._threads = threads
+
+    def __enter__(self):
+        self._taken = [self._library.take(self._bytes) for _ in range(self._threads)]
+        return lambda number, times: self._library.read_memory(
+            self._taken[number], self._bytes, times
+        )
+
+    def __exit__(self, *_):
+        for each in self._taken:
+            self._library.give_back(each, self._bytes)
+
+
+class InNumpy(object):
+    """The work in NumPy, one operation on small arrays after the other, which other threads need not wait for."""
+
+    by = "numpy"
+
+    def __init__(self):
+        import numpy
+
+        self._np = numpy
+
+    def _timed(self, function, count, times):
+        times[0] = time.perf_counter()
+        for _ in range(count):
+            function()
+        times[1] = time.perf_counter()
+
+    def multiply_adds(self, number, times):
+        np, count, size = self._np, 200, 1 << 14
+        x = np.ones(size, np.float32)
+        self._timed(lambda: np.multiply(x, x, out=x), count, times)
+        return float(count * size)
+
+    def memory(self, threads):
+        return self
+
+    def __enter__(self):
+        np = self._np
+        arrays = threading.local()
+
+        def read(number, times):
+            arrays.source = np.ones(BYTES // 8, np.float32)
+            arrays.target = np.ones_like(arrays.source)
+            self._timed(lambda: np.copyto(arrays.target, arrays.source), 1, times)
+            return 2.0 * arrays.source.nbytes
+
+        return read
+
+    def __exit__(self, *_):
+        pass
+
+
+class Yardstick(object):
+    """Made before the batches are run, read before and after those that are timed."""
+
+    def __init__(self, threads):
+        library = compiled()
+        self._work = InC(library) if library else InNumpy()
+        self._threads = threads
+
+    def read(self):
+        """{"gflops", "gbytes_per_s", "by"}: rates of this process now, on all its threads."""
+        settle()
+        gflops = _rate(self._work.multiply_adds, self._threads) / 1e9
+        with self._work.memory(self._threads) as reading:
+            gbytes = _rate(reading, self._threads) / 1e9
+        return {"gflops": gflops, "gbytes_per_s": gbytes, "by": self._work.by}

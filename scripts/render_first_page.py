@@ -1,0 +1,68 @@
+"""The pages that are about all documents, from their summaries: the first page, claims, contradictions, machines."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from measurement.record import read_json
+from reporting import page, pages, sections, summary
+
+
+def merged(parts: Sequence[Mapping]) -> Iterator[dict]:
+    """Parts of several documents under one heading; those of a section that can `merge` become one, at its place."""
+    groups: dict[object, list[Mapping]] = {}
+    for number, part in enumerate(parts):
+        merges = hasattr(sections.load(part["section"]), "merge")
+        groups.setdefault(part["section"] if merges else number, []).append(part)
+    for those in groups.values():
+        first = dict(those[0])
+        if hasattr(sections.load(first["section"]), "merge"):
+            first["data"] = sections.load(first["section"]).merge([part["data"] for part in those])
+        yield first
+
+
+def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
+    """The parts of a page of all documents, in their order, with the folders of their figures."""
+    return [
+        part | {"folder": f"figures/{each['name']}"}
+        for each in summaries
+        for part in each["pages"].get(name, [])
+    ]
+
+
+def first_page(summaries: Sequence[Mapping]) -> list[dict]:
+    """The parts of the first page, the first under each heading with it."""
+    parts, found = placed(summaries, "first_page"), []
+    for heading in pages.settings()["first_page"]:
+        own = list(merged([part for part in parts if part["under"] == heading["name"]]))
+        for number, part in enumerate(own):
+            found.append(part | {"title": "" if number else heading["heading"]})
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--summaries", required=True, nargs="+", help="summary.json of documents")
+    parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
+    arguments = parser.parse_args()
+    summaries = [read_json(path) for path in arguments.summaries]
+    about = {
+        "machine_names": summary.machine_names(summaries),
+        "preliminary": any(each["preliminary"] for each in summaries),
+        "stand_in": any(each["stand_in"] for each in summaries),
+        "introduction": [],
+        "documents": summaries,
+    }
+    machines = sections.load("machines").of_summaries(summaries)
+    found = {
+        "index": first_page(summaries),
+        "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
+        **{name: list(merged(placed(summaries, name))) for name in ("claims", "contradictions")},
+    }
+    for name, parts in found.items():
+        text = page.markdown(pages.settings()["titles"][name], about, parts)
+        page.write(arguments.folder / f"{name}.md", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""One document's page from its sections."""
+
+import argparse
+from pathlib import Path
+
+from measurement.record import read_json
+from reporting import page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sections", required=True, help="sections.json")
+    parser.add_argument("--output", required=True, type=Path, help="the page; HTML beside it")
+    arguments = parser.parse_args()
+    found = read_json(arguments.sections)
+    figures = f"figures/{found['name']}"
+    page.write(arguments.output, page.markdown(found["title"], found, found["parts"], figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Sections: what pages are made of. A section is one analysis.
+
+`<section>.py` has `analyse(tables, about, **options)`, pure: JSON for its template, or None where there is nothing to
+say; and, if it has a figure, `draw(data, tables, about, **options)`, which returns the figure and its alternative text.
+`<section>.md.j2` beside it is a page's part from that JSON, as `data`, with the figure where it has `figure`. A page is a list of sections with options
+(config/documents, config/pages.yaml); `title` is the heading of one, unless its module has a `TITLE`.
+
+`tables`: what was measured and what was published, of one document. `about`: about.json (reporting/tabulate.py) and
+the document's own file, `document`; `claims`, config/claims.yaml's of the document; `names` and `labels`, what rows are
+called in general and in the document, by implementation; `machine_names`; `entries`, config/implementations.yaml
+of the rows.
+"""
+
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plan import matrix
+from reporting import published, words
+
+FOLDER = Path(__file__).parent
+OK = "ok"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `level`, `family`, `flexibility` and
+    `generation`. trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
+
+    cells: pd.DataFrame
+    trainings: pd.DataFrame
+    published: pd.DataFrame
+
+    def measured(self, **equal: object) -> pd.DataFrame:
+        """The cells with a number, of those whose columns are equal to these."""
+        found = self.cells[self.cells["status"] == OK]
+        for column, value in equal.items():
+            found = found[found[column] == value]
+        return found
+
+    def following(self, about: Mapping) -> pd.DataFrame:
+        """The cells that follow the protocol: those of benchmarks that depart from no other."""
+        benchmarks = about["document"]["benchmarks"]
+        departing = [name for name, shape in benchmarks.items() if "baseline" in shape]
+        return self.cells[~self.cells["benchmark"].isin(departing)]
+
+
+def on(cells: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame:
+    """The cells on benchmarks of these names, * as in file names."""
+    return cells[
+        cells["benchmark"].map(lambda name: matrix.takes_part(benchmarks, name)).astype(bool)
+    ]
+
+
+TRAINED = ("machine", "benchmark", "implementation", "environment", "phase", "device", "status")
+
+
+def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
+    """(tables, about) of a document, from its tables and what stands beside them, with what config/ says of it."""
+    name = about["name"]
+    document = matrix.document(name)
+    entries = matrix.implementations()
+    names = words.names(entries)
+    labels = {entry["implementation"]: entry["label"] for entry in entries}
+    labels |= document.get("labels", {})
+
+    def described(table: pd.DataFrame) -> pd.DataFrame:
+        columns = ["implementation", "family", "flexibility"]
+        known = pd.DataFrame(entries).reindex(columns=columns)
+        found = table.merge(known, on="implementation", how="left")
+        return found.assign(
+            label=found["implementation"].map(labels),
+            name=found["implementation"].map(names),
+            level=found["flexibility"].map(words.LEVELS),
+            generation=found["environment"].map(matrix.generation),
+        )
+
+    trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
+    tables = Tables(
+        described(cells), described(trainings), published.numbers(matrix.published_files(name))
+    )
+    shown = set(tables.cells["implementation"])
+    more = {
+        "document": document,
+        "claims": [claim for claim in matrix.claims() if claim["document"] == name],
+        "names": names,
+        "labels": labels,
+        "machine_names": words.machines((m["machine"], m["facts"]) for m in about["machines"]),
+        "entries": [entry for entry in entries if entry["implementation"] in shown],
+    }
+    return tables, {**about, **more}
+
+
+def _more(rows: Sequence[Mapping]) -> list[str]:
+    return [key for key in dict.fromkeys(key for row in rows for key in row) if key not in TRAINED]
+
+
+def load(section: str) -> ModuleType:
+    return importlib.import_module(f"reporting.sections.{section}")
+
+
+def plain(value: Any) -> Any:
+    """JSON of what an analysis returns: no number is None, NumPy's are Python's, tuples are lists."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, np.ndarray)):
+        return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is pd.NA or value is pd.NaT or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    return value
+
+
+def rows(table: pd.DataFrame, *columns: str) -> list[dict]:
+    """A table as JSON, of these columns or of all."""
+    return plain(table[list(columns) if columns else list(table)].to_dict("records"))
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).strip().replace(" ", "-")
+
+
+def analysed(
+    entries: Sequence[Mapping],
+    tables: Tables,
+    about: Mapping,
+    save: Callable[[str, Any], None],
+) -> Iterator[dict]:
+    """Every section of a list that has something to say: {"section", "title", "data", "figure": {"file", "text"}}.
+    `save` writes a figure below a file's name."""
+    for entry in entries:
+        options = {
+            key: value for key, value in entry.items() if key not in ("section", "title", "under")
+        }
+        module = load(entry["section"])
+        if (data := module.analyse(tables, about, **options)) is None:
+            continue
+        title = entry.get("title", getattr(module, "TITLE", ""))
+        found = {"section": entry["section"], "title": title, "under": entry.get("under", "")}
+        found |= {"data": plain(data), "figure": None}
+        drawn = module.draw(data, tables, about, **options) if hasattr(module, "draw") else None
+        if drawn:
+            figure, text = drawn
+            name = "-".join(filter(None, [entry["section"], slug(entry.get("title", ""))])) + ".svg"
+            save(name, figure)
+            found["figure"] = {"file": name, "text": text}
+        yield found

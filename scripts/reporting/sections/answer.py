@@ -1,0 +1,188 @@
+"""The title's question answered: what styles take over the best row's time, by machine and phase."""
+
+import itertools
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.lines import Line2D
+
+from reporting import estimates, words
+from reporting.layout import interval, time
+from reporting.sections import Tables
+from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look
+
+NOW = "now"
+FLEXIBLE = ("fine-grained", "loop")  # what the title asks about
+APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named
+
+
+def compared(tables: Tables, benchmark: str) -> pd.DataFrame:
+    """Today's LSTMs on a benchmark, each with its time over the best row's of the same machine, device and phase:
+    `over`, `low`, `high`, and `best`, whether it is that row."""
+    cells = tables.measured(benchmark=benchmark, generation=NOW)
+    cells = cells[cells["flexibility"].notna()]
+    found = []
+    for _, own in cells.groupby(["machine", "device", "phase"], sort=False):
+        best = own.loc[own["wall_median_s"].idxmin()]
+        for name, row in own.iterrows():
+            ratio = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
+            mine = name == best.name
+            low, high = (1.0, 1.0) if mine else (ratio.low, ratio.high)
+            found.append({"best": mine, "over": ratio.ratio, "low": low, "high": high})
+    return cells.assign(**pd.DataFrame(found, index=_order(cells))) if found else cells.head(0)
+
+
+def _order(cells: pd.DataFrame) -> list:
+    groups = cells.groupby(["machine", "device", "phase"], sort=False).groups.values()
+    return [name for names in groups for name in names]
+
+
+def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
+    """{"columns": [{"key", "machine", "device", "phase", "best", "wall_s"}], "rows": [{"name", "level", key: text}],
+    "flexible": [{"device", "phase", "least", "most"}], "disagree": [...], "processes"}"""
+    cells = compared(tables, benchmark)
+    if cells.empty:
+        return None
+    columns, table = [], {}
+    groups = cells.groupby(["machine", "device", "phase"], sort=False)
+    for number, ((machine, device, phase), own) in enumerate(groups):
+        best = own[own["best"]].iloc[0]
+        columns.append(
+            {"key": f"c{number}", "machine": machine, "device": device, "phase": phase}
+            | {"best": best["name"], "wall_s": best["wall_median_s"]}
+        )
+        for row in own.itertuples():
+            text = f"{row.over:.2f}x {interval(row.low, row.high)}".strip()
+            table.setdefault(row.implementation, {})[f"c{number}"] = (
+                "**best**" if row.best else text
+            )
+    known = cells.drop_duplicates("implementation").set_index("implementation")
+    levels = list(words.LEVELS)
+    first = cells.drop_duplicates("implementation").set_index("implementation")["over"]
+    order = sorted(table, key=lambda n: (levels.index(known.loc[n, "flexibility"]), first[n]))
+    rows = [
+        {"name": known.loc[name, "name"], "level": known.loc[name, "level"], **table[name]}
+        for name in order
+    ]
+    return {
+        "columns": columns,
+        "rows": rows,
+        "flexible": _flexible(cells),
+        "disagree": _disagree(cells, about["machine_names"]),
+        "processes": int(cells["processes"].min()),
+        "benchmark": benchmark,
+        "batch": about["document"]["benchmarks"][benchmark]["batch"],
+    }
+
+
+def _flexible(cells: pd.DataFrame) -> list[dict]:
+    """By device and phase: the least and the most that rows of operators take over the best, on any machine."""
+    found = []
+    for (device, phase), own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby(
+        ["device", "phase"], sort=False
+    ):
+        ordered = own.sort_values("over")
+        ends = [
+            {key: row[key] for key in ("name", "machine", "over", "low", "high")}
+            for _, row in ordered.iloc[[0, -1]].iterrows()
+        ]
+        found.append({"device": device, "phase": phase, "least": ends[0], "most": ends[1]})
+    return found
+
+
+def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
+    """Where machines disagree: about the best row, and about rows whose cost differs beyond both intervals and by half,
+    the most different first."""
+    best, rows = [], []
+    for (device, phase), own in cells.groupby(["device", "phase"], sort=False):
+        where = f"{phase}, {device.upper()}"
+        winners = own[own["best"]]
+        if winners["implementation"].nunique() > 1:
+            each = [f"{row['name']} on {names[row['machine']]}" for _, row in winners.iterrows()]
+            best.append(f"{where}: the best row is {', '.join(each)}")
+        for name, those in own.groupby("name", sort=False):
+            ordered = those.sort_values("over")
+            low, high = ordered.iloc[0], ordered.iloc[-1]
+            apart = high["over"] / low["over"]
+            if high["low"] > low["high"] and apart > APART:
+                low_words, high_words = (
+                    f"{each['over']:.2f}x on {names[each['machine']]}" for each in (low, high)
+                )
+                rows.append((apart, f"{where}: {name} takes {low_words} and {high_words}"))
+    shown = [text for _, text in sorted(rows, reverse=True)]
+    more = [f"and {len(shown) - SHOWN} more rows, in the table"] if len(shown) > SHOWN else []
+    return [*best, *shown[:SHOWN], *more]
+
+
+def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple[plt.Figure, str]:
+    """Time over the best row's, rows by level, the most flexible above; a panel a phase and device; machines side by
+    side, filled and hollow."""
+    cells = compared(tables, benchmark)
+    names = [row["name"] for row in data["rows"]]
+    machines = list(dict.fromkeys(cells["machine"]))
+    panels = list(cells.groupby(["device", "phase"], sort=False))
+    places = {name: len(names) - place for place, name in enumerate(names)}
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            1, len(panels), figsize=(9.5, 1.6 + 0.27 * len(names)), sharey=True, squeeze=False
+        )
+        for axis, ((device, phase), own) in zip(axes.flat, panels, strict=True):
+            for row in own.itertuples():
+                shift = 0.16 * (machines.index(row.machine) - (len(machines) - 1) / 2)
+                y, each = places[row.name] - shift, look(row.implementation)
+                if row.low == row.low:
+                    axis.plot([row.low, row.high], [y, y], color=each.color, lw=3, alpha=0.4)
+                hollow = {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.5}
+                drawn = {**EDGE, **(hollow if machines.index(row.machine) % 2 else {})}
+                (point,) = axis.plot(row.over, y, each.marker, color=each.color, ms=7, **drawn)
+                where = f" on {about['machine_names'][row.machine]}" if len(machines) > 1 else ""
+                text = f"{row.name}, {phase}{where}: {time(row.wall_median_s)} a batch, {row.over:.2f} times the best"
+                hover(point, f"{text} {interval(row.low, row.high)}".strip())
+            axis.set(
+                title=f"{phase}, {device.upper()}", xlabel="time of a batch over the best row's"
+            )
+            axis.axvline(1, color="black", lw=0.8)
+            logarithmic(axis)
+            axis.tick_params(axis="y", length=0)
+        axes[0, 0].set_yticks([places[name] for name in names], names)
+        axes[0, 0].set_ylim(0.3, len(names) + 0.7)
+        level_of = {row["name"]: row["level"] for row in data["rows"]}
+        last = axes.flat[-1]
+        for level in dict.fromkeys(level_of[name] for name in names):
+            own = [places[name] for name in names if level_of[name] == level]
+            last.annotate(
+                level,
+                (1.02, sum(own) / len(own)),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8,
+                color="#444444",
+            )
+            for axis in axes.flat:
+                axis.axhline(min(own) - 0.5, color="#bbbbbb", lw=0.6)
+        figure.suptitle("What flexibility costs: more can be changed above, less below")
+        looks = [
+            Line2D(
+                [],
+                [],
+                ls="",
+                marker="o",
+                color="#666666",
+                mfc=fill,
+                label=about["machine_names"][name],
+            )
+            for name, fill in zip(machines, itertools.cycle(["#666666", "white"]), strict=False)
+        ]
+        framework_legend(figure, cells, *(looks if len(machines) > 1 else []))
+    several = "; filled and hollow markers: " + " and ".join(
+        about["machine_names"][m] for m in machines
+    )
+    text = f"Time of a batch of {benchmark} over the best row's, by what can be changed" + (
+        several if len(machines) > 1 else ""
+    )
+    slow = cells.loc[cells["over"].idxmax()]
+    return (
+        figure,
+        f"{text}. The slowest of {len(names)} rows is {slow['name']}, {slow['phase']}: {slow['over']:.2f} times the best.",
+    )

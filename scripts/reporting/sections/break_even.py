@@ -1,0 +1,49 @@
+"""After how many batches a row that compiles or tunes has overtaken the row whose place it takes."""
+
+from collections.abc import Mapping
+
+from reporting import estimates, tradeoff
+from reporting.sections import Tables
+
+TITLE = "When a compile pays off"
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"rows": [tradeoff.break_even's of rows that were measured, with "name", "other_name", "pays" in words, "gain"]}"""
+    cells = tables.following(about)
+    times = {_key(row): row["process_medians_s"] for row in cells.to_dict("records")}
+    found = []
+    for entry in tradeoff.break_even(cells):
+        if entry["status"] != "ok":
+            continue
+        names = {side: about["names"][entry[side]] for side in ("implementation", "other")}
+        other = entry | {
+            "implementation": entry["other"],
+            "environment": entry["other_environment"],
+        }
+        gain = estimates.ratio([times[_key(entry)]], [times[_key(other)]])
+        found.append(
+            entry
+            | {"name": names["implementation"], "other_name": names["other"], "gain": gain.ratio}
+            | {"low": gain.low, "high": gain.high, "pays": words(entry)}
+        )
+    return (
+        {"rows": found, "several": len({row["benchmark"] for row in found}) > 1} if found else None
+    )
+
+
+def _key(row):
+    names = ("machine", "benchmark", "implementation", "environment", "phase", "device")
+    return tuple(row[name] for name in names)
+
+
+def words(entry):
+    """When, if it is decided; where it is not, what it would come to if the times are right."""
+    if entry["verdict"] == "pays":
+        return f"{entry['batches']:,}"
+    if entry["verdict"] == "never":
+        return "never"
+    gain = entry["other_wall_s"] - entry["wall_s"]
+    if gain <= 0:
+        return "undecided"
+    return f"undecided; about {entry['batches']:,}"

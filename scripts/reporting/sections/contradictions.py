@@ -1,0 +1,55 @@
+"""Published numbers that cannot be right if others are, by consequence."""
+
+from collections.abc import Iterable, Mapping
+
+from reporting import claims, consistency, published
+from reporting.sections import Tables
+
+QUANTITIES = {
+    "wall_s": "wall time (s)",
+    "elapsed_s": "elapsed time (s)",
+    "sequences_per_s": "sequences per second",
+    "words_per_s": "words per second",
+    "parameters": "parameters",
+    "speedup": "speed-up",
+    "median_s": "median (s)",
+    "std_s": "standard deviation (s)",
+}
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"rows": claims.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
+    paths = consistency.files_of(about["name"])
+    found = claims.consequences(about["claims"], consistency.contradictions(paths))
+    slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
+    if not found and not slower:
+        return None
+    return {
+        "rows": [_described(entry) for entry in found],
+        "slower": [
+            entry
+            | {"row": _row(entry), "than": "{benchmark} (line {line})".format(**entry["than"])}
+            for entry in slower
+        ],
+    }
+
+
+def _row(entry: Mapping) -> str:
+    names = ("benchmark", "implementation", "phase", "device")
+    return " ".join(entry[name] for name in names if entry[name])
+
+
+def _described(entry: Mapping) -> dict:
+    explained = f"; {entry['explained']}" if entry["explained"] else ""
+    return {
+        **entry,
+        "row": _row(entry),
+        "what": QUANTITIES[entry["quantity"]],
+        "because": entry["because"] + explained,
+        "elsewhere": "; ".join(entry["also"]),
+    }
+
+
+def merge(parts: Iterable[Mapping]) -> dict:
+    parts = list(parts)
+    return {key: [row for part in parts for row in part[key]] for key in ("rows", "slower")}

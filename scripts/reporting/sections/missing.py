@@ -1,0 +1,42 @@
+"""All rows without a number, by reason: nothing is dropped, but what has no number stands in no table."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from reporting.sections import Tables
+
+TITLE = "Rows without a number"
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"total", "devices": [{"machine", "device", "count"}] that took no part, "rows": [{"machine", "status",
+    "reason", "count", "cells"}]}"""
+    cells = tables.cells[tables.cells["status"] != "ok"]
+    if cells.empty:
+        return None
+    devices = {m["machine"]: m["devices"] for m in about["machines"]}
+    took = pd.Series(
+        [row.device in devices.get(row.machine, ()) for row in cells.itertuples()],
+        cells.index,
+        dtype=bool,
+    )
+    absent = cells[~took]
+    groups = cells[took].groupby(["machine", "status", "reason"], sort=False)
+    found = []
+    for (machine, status, reason), own in groups:
+        names = [
+            f"{row.name} in {row.environment} ({row.benchmark}, {row.phase}, {row.device.upper()})"
+            for row in own.itertuples()
+        ]
+        key = {"machine": machine, "state": status, "reason": reason}
+        found.append(key | {"count": len(own), "cells": names})
+    found.sort(key=lambda row: (row["state"] == "not-run", -row["count"]))
+    return {
+        "total": len(cells),
+        "devices": [
+            {"machine": machine, "device": device, "count": len(own)}
+            for (machine, device), own in absent.groupby(["machine", "device"], sort=False)
+        ],
+        "rows": found,
+    }

@@ -1,0 +1,53 @@
+"""A table of a document: its rows as measured here, beside its own numbers."""
+
+from collections.abc import Mapping, Sequence
+
+from reporting.sections import Tables, on, rows
+
+COLUMNS = (
+    *("machine", "label", "environment", "framework_version", "phase", "status", "flags"),
+    *("wall_s", "wall_low_s", "wall_high_s", "interval", "wall_median_s", "wall_std_s"),
+    *("elapsed_s", "sequences_per_s", "words_per_s", "processes", "batches", "utilisation"),
+    *("speedup", "speedup_low", "speedup_high", "output_error", "gradient_error"),
+    "published_wall_s",
+)
+PHASES = {"forward": "forward-only", "training": "entire-training"}
+
+
+def analyse(
+    tables: Tables,
+    about: Mapping,
+    families: Sequence[str],
+    device: str,
+    layout: str,
+    benchmarks: Sequence[str] = ("*",),
+) -> dict | None:
+    """{"rows", "layout", "folded"}. Rows without a number are left to the list at the page's end, but for those that
+    the document has a number of. Where nothing was measured, its numbers stand folded; where it has none, nothing."""
+    cells = on(tables.cells, benchmarks)
+    own = cells[cells["family"].isin(families) & (cells["device"] == device)]
+    measured = own["status"] == "ok"
+    printed = own["published_wall_s"].notna() & (own["generation"] == "now")
+    if not measured.any():
+        printed &= own["machine"] == next(iter(own["machine"]), "")  # once is enough
+    shown = own[measured | printed]
+    if shown.empty:
+        return None
+    found = rows(shown, *COLUMNS)
+    for row in found:
+        phase = PHASES[row["phase"]] if len(about["document"]["phases"]) > 1 else None
+        row["label"] += (f" ({phase})" if phase else "") + (
+            f" `{row['flags']}`" if row["flags"] else ""
+        )
+        row["environment"] += f" {row['framework_version']}" if row["framework_version"] else ""
+        row["error"] = row["output_error" if row["phase"] == "forward" else "gradient_error"]
+    intervals = set(shown.loc[measured, "interval"])
+    return {
+        "rows": found,
+        "layout": layout,
+        "device": device,
+        "folded": not measured.any(),
+        "interval": "95 % interval" if "confidence" in intervals else "Quartiles",
+        "lost": int((~measured & printed).sum()) if measured.any() else 0,
+        "left_out": int((~measured & ~printed).sum()),
+    }

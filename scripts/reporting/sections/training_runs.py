@@ -1,0 +1,100 @@
+"""Whether implementations that train from the same weights come to the same perplexity."""
+
+import itertools
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib import ticker
+
+from plan import matrix
+from reporting import training
+from reporting.sections import Tables, rows
+from reporting.style import OTHER, STYLE, hover, look
+
+TITLE = "The implementations train the same model"
+DASHES = ("-", "--", ":", "-.")  # of a framework's rows, in turn
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"runs": [{"machine", "rows", "agreement", "reached"}], "benchmark", "batches"}"""
+    asked, table = about["document"]["training"], tables.trainings
+    found = []
+    for machine, own in table.groupby("machine", sort=False):
+        those = rows(own)
+        if not any(row["curve"] for row in those):
+            continue
+        known = None if any(row["stand_in"] for row in those) else asked.get("known")
+        for row in those:
+            row["end"] = row["curve"][-1] if row["curve"] else {}
+            row |= {f"end_{key}": value for key, value in row["end"].items()}
+            row["weights"] = (row["weights_sha256"] or "")[:12]
+        agreement = training.agreement(those, asked["points"])
+        found.append({"machine": machine, "rows": [row for row in those if row["status"] == "ok"]})
+        found[-1] |= {"agreement": agreement, "reached": training.reached(those, known)}
+        left_out = [row for row in those if row["status"] != "ok"]
+        found[-1]["left_out"] = [
+            f"{row['name']} in {row['environment']}: *{row['status']}*, {row['reason']}"
+            for row in left_out
+        ]
+    batches = matrix.protocol_of(about["config"], about["name"])["training"]["batches"]
+    return {"runs": found, "benchmark": asked["benchmark"], "batches": batches} if found else None
+
+
+def draw(data: Mapping, tables: Tables, about: Mapping) -> tuple[plt.Figure, str]:
+    """Validation perplexity by batches trained, a line a row, and below each row's difference from the median of all.
+    A column a machine."""
+    table = tables.trainings
+    trained = table[table["status"] == "ok"]
+    machines = list(trained.groupby("machine", sort=False))
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            2,
+            len(machines),
+            figsize=(9.5, 5.5),
+            sharex="col",
+            sharey="row",
+            squeeze=False,
+            height_ratios=(3, 2),
+        )
+        for (upper, lower), (machine, own) in zip(axes.T, machines, strict=True):
+            _machine(upper, lower, own)
+            if len(machines) > 1:
+                upper.set_title(about["machine_names"][machine], loc="left")
+            lower.set_xlabel("batches trained")
+        axes[0, 0].set_ylabel("validation perplexity")
+        axes[1, 0].set_ylabel("from the median (%)")
+        handles = {
+            label: handle
+            for axis in axes[0]
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+    ends = trained["curve"].map(lambda curve: curve[-1]["valid_perplexity"])
+    batches = trained["curve"].map(lambda curve: curve[-1]["batch"]).max()
+    return figure, (
+        f"Validation perplexity of {len(trained)} implementations trained from the same weights; after "
+        f"{batches} batches it is {ends.min():.1f} to {ends.max():.1f}."
+    )
+
+
+def _machine(upper: plt.Axes, lower: plt.Axes, rows: pd.DataFrame) -> None:
+    """The two panels of one machine."""
+    curves = {}
+    for row in rows.itertuples():
+        points = {point["batch"]: point["valid_perplexity"] for point in row.curve}
+        curves[row.implementation, f"{row.label}, {row.environment}"] = pd.Series(points)
+    median = pd.DataFrame(curves).median(axis=1)
+    dashes: dict = {}
+    for (implementation, name), curve in curves.items():
+        each = look(implementation)
+        dash = next(dashes.setdefault(each, itertools.cycle(DASHES)))
+        drawn = {"color": each.color, "ls": dash, "marker": each.marker, "ms": 4, "lw": 1.2}
+        (line,) = upper.plot(curve.index, curve, label=name, **drawn)
+        hover(line, f"{name}: {curve.iloc[-1]:.1f} after {curve.index[-1]} batches")
+        lower.plot(curve.index, 100 * (curve / median[curve.index] - 1), **drawn)
+    upper.set_yscale("log")
+    upper.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    upper.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    upper.yaxis.set_minor_formatter(ticker.NullFormatter())
+    lower.axhline(0, color=OTHER.color, lw=0.5)

@@ -1,0 +1,18 @@
+"""Published numbers that are wrong and matter, for the first page."""
+
+from collections.abc import Iterable, Mapping
+
+from reporting.sections import Tables, contradictions
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    found = contradictions.analyse(tables, about)
+    return found and {"rows": found["rows"]}
+
+
+def merge(parts: Iterable[Mapping]) -> dict:
+    """{"total", "matter": rows that are wrong by more than rounding, those that change a verdict first}"""
+    rows = [row for part in parts for row in part["rows"]]
+    matter = [row for row in rows if row["consequence"] != "rounding"]
+    matter.sort(key=lambda row: (row["consequence"] != "verdict", -row["deviation"]))
+    return {"total": len(rows), "matter": matter}

@@ -1,0 +1,106 @@
+"""What all figures share: colours and markers, type, files, axes, legends, and what a point says of itself."""
+
+import io
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib import ticker
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+
+class Look(NamedTuple):
+    """How a framework is drawn: by colour and by marker, as either alone may be lost."""
+
+    name: str
+    color: str
+    marker: str
+
+
+# Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
+LOOKS = {
+    "tensorflow": Look("TensorFlow", "#E69F00", "s"),
+    "pytorch": Look("PyTorch", "#0072B2", "o"),
+    "tvm": Look("TVM", "#009E73", "^"),
+    "onnxruntime": Look("ONNX Runtime", "#56B4E9", "P"),
+    "openvino": Look("OpenVINO", "#D55E00", "X"),
+    "keras": Look("Keras", "#CC79A7", "v"),
+    "lasagne": Look("Lasagne", "#F0E442", "p"),
+}
+OTHER = Look("other", "#666666", "h")
+EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
+PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
+NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "figure.titlesize": 11,
+    "figure.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.12,  # a font may be wider than the one it is laid out with
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.3,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "svg.hashsalt": "flexibility",  # the same figure gives the same file
+    "svg.fonttype": "none",  # text stays text: searchable, and readable aloud
+}
+
+
+def hover(artist: Artist, text: str) -> None:
+    """Let a point say what it is where the mouse rests on it, and to a screen reader."""
+    texts = artist.get_figure(root=True).__dict__.setdefault("hovers", [])
+    artist.set_gid(f"hover-{len(texts)}")
+    texts.append(text)
+
+
+def svg(figure: plt.Figure) -> str:
+    """A figure as SVG, without a date, so that equal figures are equal files."""
+    stream = io.StringIO()
+    with plt.rc_context(STYLE):
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    plt.close(figure)
+    found = stream.getvalue()
+    for number, text in enumerate(figure.__dict__.get("hovers", [])):
+        group = f'<g id="hover-{number}">'
+        found = found.replace(group, f"{group}<title>{escape(text)}</title>", 1)
+    return found
+
+
+def look(implementation: str) -> Look:
+    return LOOKS.get(implementation.split("/")[0], OTHER)
+
+
+def three_digits(value: float) -> str:
+    return f"{value:#.3g}".removesuffix(".")
+
+
+def framework_legend(figure: plt.Figure, cells: pd.DataFrame, *others: Line2D) -> None:
+    """Below the axes: the marker of every framework that has a number, then `others`."""
+    measured = cells[cells["status"] == "ok"]["implementation"]
+    looks = dict.fromkeys(map(look, measured))
+    handles = [
+        Line2D([], [], ls="", color=each.color, marker=each.marker, label=each.name, **EDGE)
+        for each in looks
+    ]
+    if handles or others:
+        figure.legend(handles=[*handles, *others], loc="outside lower center", ncols=6)
+
+
+def logarithmic(axis: Axes) -> None:
+    """A logarithmic x axis with plain numbers at 1, 2 and 5."""
+    axis.set_xscale("log")
+    axis.xaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.tick_params(axis="x", which="both", length=3)

@@ -1,0 +1,77 @@
+"""What pages say of a document besides its sections: its head, and what the first page reads of it."""
+
+from collections.abc import Mapping, Sequence
+
+from reporting import words
+from reporting.sections import Tables, plain
+
+
+def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
+    """How a document's cells are timed, in a sentence."""
+    many = protocol["processes"] > 1
+    found = f"{protocol['processes']} fresh process{'es' if many else ''} a cell"
+    if protocol["target_interval"] is not None and protocol["processes"] >= 3:
+        found += f", up to {protocol['most_processes']} where its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
+    found += (
+        f"; in each, {protocol['warmup_batches']} warm-up batches (the first one traces and compiles), then "
+        f"{protocol['timed_batches']} timed ones"
+    )
+    if protocol.get("most_s") is not None:
+        found += (
+            f", or as many as fit into {protocol['most_s']} s, at least {protocol['least_batches']}"
+        )
+    return found + f"; {', '.join(map(str, threads))} CPU threads; seed {protocol['seed']}"
+
+
+def origin_words(origin: Mapping) -> str:
+    """Where a document comes from, as far as it tells."""
+    title = f"[{origin['title']}]({origin['link']})" if "link" in origin else origin["title"]
+    numbers = " and ".join(origin["numbers"])
+    found = f"Reproduces document {numbers}: *{title}*"
+    found += f" by {origin['authors']}" if "authors" in origin else ""
+    found += f" ({origin['year']}), measured on {origin['hardware']}."
+    return found + (f" {origin['about']}" if "about" in origin else "")
+
+
+def head(tables: Tables, about: Mapping) -> dict:
+    """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in", "counts":
+    {machine: {status: rows}}, "threads", "origin"}"""
+    document, machines = about["document"], about["machines"]
+    threads = sorted({count for machine in machines for count in machine["threads"]})
+    how = protocol_words(about["protocol"], threads or ["?"])
+    cells = tables.cells
+    counts = {
+        machine: own["status"].value_counts().to_dict()
+        for machine, own in cells.groupby("machine", sort=False)
+    }
+    measured = (
+        f"{sum(count.get('ok', 0) for count in counts.values())} of {len(cells)} rows have a number"
+    )
+    on = "; ".join(about["machine_names"].values())
+    return plain(
+        {
+            "name": about["name"],
+            "title": document["title"],
+            "introduction": [
+                origin_words(document["origin"]),
+                f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. [Machines and environments](machines.md), "
+                "[all documents](index.md).",
+            ],
+            "machine_names": about["machine_names"],
+            "machines": machines,
+            "preliminary": any(machine["preliminary"] for machine in machines),
+            "stand_in": any(machine["corpus"].get("stand_in") for machine in machines),
+            "counts": counts,
+            "protocol": about["protocol"],
+            "how": how,
+            "origin": document["origin"],
+        }
+    )
+
+
+def machine_names(summaries: Sequence[Mapping]) -> dict[str, str]:
+    """Of the machines of all documents."""
+    facts = {
+        machine["machine"]: machine["facts"] for each in summaries for machine in each["machines"]
+    }
+    return words.machines(facts.items())

@@ -1,0 +1,202 @@
+"""The records of one document become a tidy table, a row a cell, and what is to be said beside it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from measurement import yardstick
+from plan import matrix
+from plan.matrix import Cell
+from reporting import estimates, relations, results, tradeoff
+from reporting.published import KEY as PUBLISHED_KEY
+from reporting.published import by_cell
+
+COLUMNS = [
+    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
+    *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
+    *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
+    *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "words_per_s", "import_s"),
+    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
+    *("output_error", "clip_error", "dropout_shares"),
+    *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
+    *relations.SPEEDUP,
+    *relations.SCALING,
+    *("tuning_s", "tuning_start_s", "trials"),
+    *("kernel_schedule_s", "kernel_build_s"),
+    *("gradient_error", "flags", "records", "published_wall_s", "published_elapsed_s"),
+    *("published_sequences_per_s", "published_line"),
+    *("page_faults", "disturbed_processes"),
+]
+WHOLE = ("processes", "batches", "trials", "workers", "published_line", "disturbed_processes")
+PUBLISHED = ("wall_s", "elapsed_s", "sequences_per_s", "line")
+
+
+def page_faults(records: Sequence[dict]) -> float | None:
+    """Page faults a batch: the median of the processes' medians. None where they were not counted."""
+    counted = [np.median(record["faults"]) for record in records if record.get("faults")]
+    return float(np.median(counted)) if counted else None
+
+
+def disturbed(records: Sequence[dict], best: dict) -> list[bool]:
+    """Which processes ran when the machine was slower than at its best (`yardstick.best` of the run), by their
+    yardstick; not those that have none."""
+    return [bool(yardstick.flagged(record.get("yardstick"), best)) for record in records]
+
+
+def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
+    """The table's row of one cell from the records of all its processes; `best`: as in `disturbed`."""
+    good = [record for record in records if record["status"] == "ok"]
+    bad = [record for record in records if record["status"] != "ok"]
+    check = records[0].get("check", {})
+    errors = check.get("errors") or {}
+    found = {
+        "status": bad[0]["status"] if bad else "ok",
+        "reason": bad[0]["reason"] if bad else "",
+        "processes": len(good),
+        "output_error": errors.get("output"),
+        "gradient_error": check.get("gradient_error"),
+        "clip_error": errors.get("clip"),
+        "dropout_shares": check.get("dropout"),
+    }
+    if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
+        found["framework_version"] = good[0]["framework"]["framework_version"]
+        benchmark = good[0]["benchmark"]
+        off = disturbed(good, best)
+        counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]
+        found |= estimates.cell(counting, benchmark["batch"])
+        found |= {"page_faults": page_faults(good), "disturbed_processes": sum(off)}
+        if "vocabulary" in benchmark:
+            found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
+        if cell.phase == "forward":
+            found["gflops"] = tradeoff.flops(benchmark) / found["wall_median_s"] / 1e9
+    if kernel := records[0].get("kernel"):
+        seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
+        found["kernel_schedule_s"] = seconds.get("schedule")
+        found["kernel_build_s"] = sum(seconds.values()) - seconds["schedule"] if seconds else None
+        found["tuning_s"] = tuning.get("tuning_seconds")
+        found["tuning_start_s"] = tuning.get("start_seconds")
+        found["trials"] = tuning.get("trials")
+    return found
+
+
+def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
+    """The rows of all machines, one machine after the other. What was measured with other parameters than this
+    workflow's is no number of its benchmark."""
+    benchmarks = matrix.document(document)["benchmarks"]
+    for part in parts:
+        best = yardstick.best(record.get("yardstick") for record in part.records)
+        for each in part.cells:
+            cell, found = each.cell, {"status": each.status, "reason": each.reason, "processes": 0}
+            if each.records and each.records[0]["benchmark"] != benchmarks.get(cell.benchmark):
+                other = f"measured there with other parameters of `{cell.benchmark}` than this workflow's"
+                found |= {"status": "not-run", "reason": other}
+            elif each.records:
+                found = row(cell, each.records, best) | {"records": " ".join(each.paths)}
+            key = {name: getattr(cell, name) for name in results.CELL}
+            yield {"document": document, "machine": part.machine, **key, **found}
+
+
+def published(document: str) -> pd.DataFrame:
+    """The document's own numbers, by cell."""
+    names = {name: f"published_{name}" for name in PUBLISHED}
+    table = by_cell(matrix.published_files(document))
+    return table.reindex(columns=[*PUBLISHED_KEY, *names]).rename(columns=names)
+
+
+def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
+    """A row a cell and machine, with COLUMNS."""
+    about = matrix.document(document)
+    table = pd.DataFrame(_rows(document, parts)).reindex(columns=COLUMNS[:-6] + COLUMNS[-2:])
+    baselines = {
+        name: parameters["baseline"]
+        for name, parameters in about["benchmarks"].items()
+        if "baseline" in parameters
+    }
+    table = relations.relate_to_baseline(relations.relate(table), baselines)
+    table = tradeoff.ceilings(table)
+    over = {document: about["speedup_over"]} if "speedup_over" in about else {}
+    table = relations.scale(relations.speed_up(table, over))
+    table = table.merge(published(document), on=PUBLISHED_KEY, how="left")[COLUMNS]
+    table[["flags", "records"]] = table[["flags", "records"]].fillna("")
+    for column in WHOLE:
+        table[column] = table[column].astype("Int64")
+    return table
+
+
+def trainings(parts: Iterable[results.Part]) -> list[dict]:
+    """The rows of training runs: [{"machine", the cell's names, "status", "reason", "curve": [], and what its record
+    has}]."""
+    found = []
+    for part in parts:
+        for each in part.training:
+            record = each.records[0] if each.records else {}
+            names = {name: getattr(each.cell, name) for name in results.CELL}
+            entry = {"machine": part.machine, **names, "status": each.status, "reason": each.reason}
+            kept = ("status", "reason", "curve", "epoch_batches", "resumed_at", "weights_sha256")
+            stand_in = bool(record and record["corpus"]["stand_in"])
+            found.append(
+                entry
+                | {"curve": [], "epoch_batches": None, "resumed_at": None, "weights_sha256": None}
+                | {key: record[key] for key in kept if key in record}
+                | {"stand_in": stand_in}
+            )
+    return found
+
+
+def _shared(settings: list[dict]) -> dict:
+    """The settings that all implementations of an environment have in common."""
+    first = settings[0] if settings else {}
+    return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
+
+
+def _environments(records: Sequence[dict]) -> dict[str, dict]:
+    """{name: its record, with the settings that its rows have in common, and those on a GPU}"""
+    found, settings = {}, defaultdict(list)
+    for record in records:
+        name, framework = record["identity"]["environment"], record.get("framework")
+        found[name] = record["environment"]
+        if framework:
+            settings[name].append(framework["settings"])
+        if framework and record["identity"]["device"] == "gpu":
+            libraries = {key: framework["build"].get(key) for key in ("cuda", "cudnn")}
+            settings[name, "gpu"].append(framework["settings"] | libraries)
+    return {
+        name: environment
+        | {"settings": _shared(settings[name]), "gpu": _shared(settings[name, "gpu"])}
+        for name, environment in found.items()
+    }
+
+
+def machine(part: results.Part) -> dict:
+    """What a report says of one machine: its facts, what was measured there, how and when."""
+    records, corpus = list(part.records), {}
+    for record in records:
+        if record["corpus"]:
+            windows = record.get("windows") or corpus.get("windows")  # carried states need none
+            corpus = record["corpus"] | {"windows": windows}
+    states = [record["repository"] for record in records if record["repository"]]
+    return {
+        "machine": part.machine,
+        "preliminary": part.manifest["preliminary"],
+        "devices": part.manifest["config"]["devices"],
+        "protocol": part.manifest["protocol"],
+        "facts": records[0]["machine"] if records else None,
+        "threads": sorted({record["threads"] for record in records}),
+        "corpus": corpus,
+        "environments": _environments(records),
+        "days": sorted({record["started"][:10] for record in records}),
+        "commits": sorted({state["commit"][:10] + "+" * state["dirty"] for state in states}),
+    }
+
+
+def about(document: str, parts: Sequence[results.Part]) -> dict:
+    """What a page says beside its numbers: configuration, protocol and check of the first part, and all machines."""
+    first = parts[0].manifest
+    return {
+        "name": document,
+        **{key: first[key] for key in ("config", "protocol", "check")},
+        "machines": [machine(part) for part in parts],
+        "trainings": trainings(parts),
+    }

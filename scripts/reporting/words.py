@@ -1,0 +1,56 @@
+"""The words that pages use: one for each level of flexibility, and a name for each implementation and machine."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+LEVELS = {
+    "fine-grained": "operators",
+    "loop": "operators in a loop",
+    "compiled": "compiled",
+    "cell": "cell kernel",
+    "monolithic": "whole kernel",
+}
+"""What a user can change without writing a kernel, most first; config/implementations.yaml says which is which."""
+EXPLAINED = {
+    "operators": "every operator of a step can be changed, in a Python loop",
+    "operators in a loop": "every operator can be changed, in the framework's symbolic loop over steps",
+    "compiled": "operators that a compiler takes; what it does not take cannot be written",
+    "cell kernel": "one kernel a step: how steps and layers are joined can be changed, the cell cannot",
+    "whole kernel": "one kernel for all steps: nothing can be changed",
+}
+PHASES = {"forward": "forward", "training": "training"}
+
+
+def names(entries: Iterable[Mapping]) -> dict[str, str]:
+    """{implementation: name} by which any two are told apart: its label, with its level where others share that."""
+    entries = list(entries)
+    shared = Counter(entry["label"] for entry in entries)
+
+    def name(entry: Mapping) -> str:
+        level = LEVELS.get(entry.get("flexibility"), entry["family"])
+        if entry["family"] == "cudnn":
+            level = "cuDNN"
+        return entry["label"] + (f", {level}" if shared[entry["label"]] > 1 else "")
+
+    return {entry["implementation"]: name(entry) for entry in entries}
+
+
+def _processor(facts: Mapping | None) -> str:
+    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` -> `Intel Xeon Platinum 8481C, 2 cores`"""
+    if not facts:
+        return ""
+    model = facts["cpu"].get("Model name") or facts["cpu"].get("Architecture") or "CPU"
+    model = re.sub(r"\((R|TM|r|tm)\)|\b(CPU|Processor|processor)\b|@.*|\d+-Core", "", model)
+    words = " ".join(model.split()) + f", {facts['cores']} cores"
+    return words + "".join(f", {gpu['name']}" for gpu in facts["gpus"][:1])
+
+
+def machines(found: Iterable[tuple[str, Mapping | None]]) -> dict[str, str]:
+    """{machine: name} of (machine, its facts): what a reader knows it by; two of a kind keep the end of theirs."""
+    called = {machine: _processor(facts) or machine for machine, facts in found}
+    counts = Counter(called.values())
+    return {
+        machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"
+        for machine, name in called.items()
+    }

@@ -1,0 +1,123 @@
+"""Cells: their derivative against complex steps, their simplification, and what a wrong one is told."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kernels.cells import CELLS, Cell, cell, reference
+from kernels.cells.derivative import backward
+from kernels.cells.language import computed, in_order
+from kernels.cells.simplify import scales, stages
+from measurement.reference import lstm_layer, lstm_layer_gradient
+
+LENGTH, BATCH, INPUTS, HIDDEN, DEPTH = 3, 2, 3, 4, 2
+STEP = 1e-30
+EVERY = pytest.mark.parametrize("name", CELLS)
+
+
+def drawn(one: Cell) -> tuple:
+    """x, layers, initial states, and gradients of the output and of the final states; all at random."""
+    random = np.random.default_rng(0)
+    sizes = [INPUTS] + [HIDDEN] * (DEPTH - 1)
+    layers = [reference.random_layer(one, size, HIDDEN, random) for size in sizes]
+
+    def states() -> dict[str, np.ndarray]:
+        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, HIDDEN)) for n in one.states}
+
+    x = random.uniform(-1, 1, (LENGTH, BATCH, INPUTS))
+    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
+    return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, HIDDEN)), states()
+
+
+@EVERY
+def test_gradients_agree_with_complex_steps(name: str) -> None:
+    """Of every element of x, of the initial states and of the weights, without the derivative's rules."""
+    one = CELLS[name]
+    x, layers, initial, d_y, d_final = drawn(one)
+
+    def loss() -> complex:
+        y, final, _ = reference.forward(one, x, layers, initial)
+        return (y * d_y).sum() + sum((final[n] * d_final[n]).sum() for n in one.states)
+
+    _, _, tape = reference.forward(one, x, layers, initial)
+    d_x, d_initial, d_layers = reference.gradients(one, layers, tape, d_y, d_final)
+    x = x.astype(np.complex128)
+    layers = [[value.astype(np.complex128) for value in layer] for layer in layers]
+    initial = {n: value.astype(np.complex128) for n, value in initial.items()}
+    pairs = [(x, d_x), *((initial[n], d_initial[n]) for n in one.states)]
+    pairs += [pair for own in zip(layers, d_layers, strict=True) for pair in zip(*own, strict=True)]
+    for value, gradient in pairs:
+        assert value.shape == gradient.shape
+        for place in np.ndindex(value.shape):
+            value[place] += STEP * 1j
+            assert loss().imag / STEP == pytest.approx(gradient[place], rel=1e-9, abs=1e-10)
+            value[place] -= STEP * 1j
+
+
+def test_lstm_is_the_projects_reference() -> None:
+    x, layers, initial, d_y, _ = drawn(CELLS["lstm"])
+    layers, zero = layers[:1], {n: np.zeros_like(value[:1]) for n, value in initial.items()}
+    y, _, tape = reference.forward(CELLS["lstm"], x, layers, zero)
+    expected, _, own = lstm_layer(x, *layers[0])
+    np.testing.assert_allclose(y, expected, rtol=1e-12)
+    d_x, _, (d_layer,) = reference.gradients(CELLS["lstm"], layers, tape, d_y, zero)
+    wanted = lstm_layer_gradient(x, *layers[0][:2], own, d_y)
+    for found, exact in zip((d_x, *d_layer), wanted, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-12)
+
+
+@EVERY
+@pytest.mark.parametrize("training", [False, True])
+def test_simplification_keeps_the_function(name: str, training: bool) -> None:
+    one, random = CELLS[name], np.random.default_rng(0)
+    kept = backward(one).kept if training else {}
+    names = [*(each.name for each in one.sums), *one.states, *one.vectors]
+    values = {each: random.uniform(0.2, 2, 50) for each in names}
+    factors = scales(one)
+    scaled = {each: value * factors.get(each, 1.0) for each, value in values.items()}
+    found = {key: root for stage in stages(one, kept) for key, root in stage.results.items()}
+    wanted = {**one.outputs, **kept}
+    assert set(found) == set(wanted)
+    exact = computed(wanted.values(), values, reference.OPERATIONS)
+    got = computed([found[key] for key in wanted], scaled, reference.OPERATIONS)
+    for own, other in zip(got, exact, strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)
+
+
+def operations(name: str, training: bool) -> Counter:
+    one = CELLS[name]
+    roots = [
+        root
+        for stage in stages(one, backward(one).kept if training else {})
+        for root in stage.results.values()
+    ]
+    return Counter(each.operation for each in in_order(roots))
+
+
+def test_an_lstm_costs_what_a_careful_hand_would_spend() -> None:
+    """Two divisions and five exponentials, in training too, and six kept values."""
+    for training in (False, True):
+        found = operations("lstm", training)
+        assert (found["divide"], found["exp2"]) == (2, 5)
+    assert len(backward(CELLS["lstm"]).kept) == 6
+
+
+def test_backward_has_no_exponentials_and_no_divisions() -> None:
+    for one in CELLS.values():
+        used = {each.operation for each in in_order(backward(one).gradients.values())}
+        assert used <= {"input", "constant", "add", "subtract", "multiply"}
+
+
+def test_wrong_cells_are_told() -> None:
+    with pytest.raises(ValueError, match="cell unknown: k is no gate, state or vector"):
+        _ = cell(gates="f", states="h")(_named("unknown", lambda f, k: f)).outputs
+    with pytest.raises(ValueError, match="cell short: 2 states, but 1 new values"):
+        _ = cell(gates="f", states="h c")(_named("short", lambda f: f)).outputs
+    with pytest.raises(ValueError, match="'n' apart, but the gates are 'f'"):
+        cell(gates="f", states="h", apart="n")(_named("apart", lambda f: f))
+
+
+def _named(name: str, function):
+    function.__name__ = name
+    return function

@@ -1,0 +1,99 @@
+"""The yardstick measures what it says, with a compiler and without, and judges a process by the run's best."""
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from measurement import yardstick
+
+
+def reading(gflops: float, gbytes_per_s: float = 20.0, by: str = "c") -> dict:
+    return {"gflops": gflops, "gbytes_per_s": gbytes_per_s, "by": by}
+
+
+def test_work_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its sums stay 12, so the multiply-adds were done; every byte is read; the second time nothing is compiled."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    library = yardstick.compiled()
+    if not library:
+        pytest.skip("no C compiler")
+    times = (ctypes.c_double * 3)()
+    assert library.multiply_adds(1000, times) % (2 * 12 * 1000 * 4) == 0
+    assert times[2] == 12.0 and times[1] > times[0]
+    memory = library.take(1 << 20)
+    assert library.read_memory(memory, 1 << 20, times) == 1 << 20
+    library.give_back(memory, 1 << 20)
+    monkeypatch.setattr(yardstick, "COMPILERS", ())
+    assert yardstick.compiled()
+    assert len(list(tmp_path.rglob("*"))) == 2
+
+
+def test_threads_add_up() -> None:
+    """Units of all threads, over the time from the first start to the last end."""
+
+    def work(number: int, times: list[float]) -> float:
+        times[0], times[1] = number, number + 2.0
+        return 6.0
+
+    assert yardstick._rate(work, 3) == 18.0 / 4.0
+
+
+def test_a_read_only_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert yardstick.Yardstick(1).read()["gflops"] > 0
+
+
+def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(yardstick, "COMPILERS", ("no-such-compiler",))
+    monkeypatch.setattr(yardstick, "BYTES", 1 << 20)
+    found = yardstick.Yardstick(2).read()
+    assert found["by"] == "numpy" and found["gflops"] > 0 and found["gbytes_per_s"] > 0
+
+
+RUN = yardstick.best(
+    [
+        {"before": reading(500), "after": reading(480, 25.0)},
+        {"before": reading(250), "after": reading(255)},
+        {"before": reading(9, 30.0, "numpy"), "after": reading(8, 28.0, "numpy")},
+        None,
+    ]
+)
+
+
+def test_best_of_a_run() -> None:
+    assert RUN == {
+        "c": {"gflops": 500, "gbytes_per_s": 25.0},
+        "numpy": {"gflops": 9, "gbytes_per_s": 30.0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reasons"),
+    [
+        (reading(500, 25.0), reading(460, 18.0), []),
+        (
+            reading(250, 25.0),
+            reading(500, 25.0),
+            ["multiply-adds before the timed batches at 0.50 of the run's best"],
+        ),
+        (
+            reading(500, 25.0),
+            reading(449, 15.0),
+            [
+                "multiply-adds after the timed batches at 0.90 of the run's best",
+                "memory after the timed batches at 0.60 of the run's best",
+            ],
+        ),
+        (reading(9, 29.0, "numpy"), reading(8.5, 28.0, "numpy"), []),
+    ],
+)
+def test_flagged(before: dict, after: dict, reasons: list[str]) -> None:
+    assert yardstick.flagged({"before": before, "after": after}, RUN) == reasons
+
+
+def test_nothing_to_compare() -> None:
+    assert yardstick.flagged(None, RUN) == []
+    assert yardstick.flagged({"before": reading(1), "after": reading(1)}, {}) == []
