@@ -14,7 +14,7 @@ RUN make .venv/ready
 
 COPY . .
 RUN git config --system --add safe.directory /workflow \
-    && .venv/bin/snakemake --cores 1 --configfile config/quick.yaml --until build_environment \
+    && .venv/bin/snakemake build_environments --cores 1 --configfile config/quick.yaml \
     && ! grep '"status": "failed"' results/environments/*.json \
     && chmod -R a+rwX results .snakemake \
     && chmod a+rwX . .environments

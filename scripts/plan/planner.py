@@ -228,6 +228,13 @@ class Plan:
             if not matrix.why_not(cell, document, self.config)
         ]
 
+    def environments(self) -> list[EnvironmentJob]:
+        """All environments of a run: those of its cells, and those of the corpus and the report."""
+        measured = {
+            cell.environment for name in self.config["documents"] for cell in self.cells(name)
+        }
+        return [self.environment(name) for name in sorted(measured | {"corpus", "report"})]
+
     def processes(self, document: str) -> int:
         """How many processes time each cell at first."""
         return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]

@@ -187,17 +187,19 @@ def test_conda_is_another_environment(before: dict) -> None:
     }
 
 
-def test_source_changes_its_implementation(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    digest = sources.digest
+def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An implementation, and those that import it."""
+    digest, file = sources.digest, matrix.implementation_file("pytorch/fine-grained")
+    styles = {"fine-grained", "fine-grained-jit", "compiled"}
 
     def edited(*entries: str) -> str:
-        style = "scripts/implementations/pytorch/gemm.py"
-        return "f" * 8 if style in sources.files(*entries) else digest(*entries)
+        return "f" * 8 if file in sources.files(*entries) else digest(*entries)
 
     monkeypatch.setattr(sources, "digest", edited)
     found = changed(before, Plan(planned.config()))
-    assert found == {key for key in before if key[0] in MEASURED and "/pytorch/gemm/" in key[1]}
-    assert found
+    own = {f"pytorch/{style}" for style in styles}
+    assert {key for key in before if "/".join(key[1].split("/")[2:4]) in own} == found
+    assert {"/".join(name.split("/")[2:4]) for _, name in found} == own
 
 
 @pytest.mark.parametrize(

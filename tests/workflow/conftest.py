@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from measurement import machine
 from measurement.record import read_json
 from tests.scale import copy_repository
 from tests.tiny import BENCHMARK
@@ -62,10 +63,11 @@ def implementation(style: str, environment: str) -> dict:
 
 @dataclass
 class Project:
-    """A working copy to run Snakemake in, with these options."""
+    """A working copy to run Snakemake in, with these options, for these targets (without any, for all)."""
 
     root: Path
     options: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
 
     def path(self, name: str) -> Path:
         return self.root / name
@@ -74,7 +76,8 @@ class Project:
         """Run Snakemake; returns all it prints. Fails the test unless it ends as `ok` says."""
         # More cores than most machines have: many jobs run at once, and the clock alone all the same.
         options = ["--cores", "12", "--configfile", "tiny.yaml", *self.options]
-        return self.run([SNAKEMAKE, *options, *arguments], ok)
+        targets = () if "--" in arguments else ("--", *self.targets)
+        return self.run([SNAKEMAKE, *options, *arguments, *targets], ok)
 
     def run(self, command: list, ok: bool = True) -> str:
         """Likewise, a command."""
@@ -119,7 +122,7 @@ class Project:
         }
 
     def cells(self) -> pd.DataFrame:
-        """A row for each cell of the manifests, with its records' numbers."""
+        """A row for each cell of the manifests, with its records' numbers: as in results/cells.csv."""
         manifests = sorted(self.path("results/manifests").glob("*.json"))
         return pd.DataFrame([row for file in manifests for row in self.rows(read_json(str(file)))])
 
@@ -130,10 +133,10 @@ class Project:
             row = {key: cell[key] for key in keys} | {"machine": manifest["machine"]}
             decided = [cell] if cell["status"] else [r for r in records if r["status"] != "ok"]
             row |= {key: (decided or records)[0][key] for key in ("status", "reason")}
+            row["processes"] = len(records)
             if row["status"] == "ok":
                 check, samples = records[0]["check"], [record["samples"] for record in records]
                 row |= {
-                    "processes": len(records),
                     "batches": sum(map(len, samples)),
                     "wall_s": fmean(map(fmean, samples)),
                     "gradient_error": check["gradient_error"],
@@ -201,13 +204,14 @@ def make_project(folder: Path) -> Project:
         (folder / "envs" / f"{name}.yaml").write_text(text)
     document = {
         "title": "A tiny document",
-        "source": "these tests",
-        "figures": [{"draws": "trade_off"}, {"draws": "wall_time"}],
+        "origin": {"numbers": ["9"], "title": "Tests", "year": 2026, "hardware": "this machine"},
         "benchmarks": {"tiny-lm": BENCHMARK},
         "phases": ["forward", "training"],
-        "tables": [
-            {"name": "t", "title": "All", "families": ["fine-grained"], "device": "cpu"},
-            {"name": "g", "title": "All", "families": ["fine-grained"], "device": "gpu"},
+        "rows": [{"families": ["fine-grained"]}],
+        "sections": [
+            {"section": "wall_times", "title": "All, CPU", "benchmark": "tiny-lm", "device": "cpu"},
+            {"section": "claims"},
+            {"section": "missing"},
         ],
     }
     (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
@@ -219,7 +223,6 @@ def make_project(folder: Path) -> Project:
         **{"for": {"phase": "forward"}, "ratios": {"loop": sides}, "below": 1},
     }
     (folder / "config/claims.yaml").write_text(yaml.safe_dump([claim]))
-    shutil.copyfile(folder / "report/stacked-lm.md.j2", folder / "report/tiny.md.j2")
     config = {
         "documents": ["tiny"],
         "devices": ["cpu"],
@@ -241,6 +244,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 @pytest.fixture
 def project(finished: Project, tmp_path: Path) -> Project:
-    """A copy of the finished project, Snakemake's memory included, for a test to change."""
+    """A copy of the finished project, Snakemake's memory included, for a test to change. It measures, and makes no
+    pages."""
     shutil.copytree(finished.root, tmp_path / "copy")  # copy2: file times are kept
-    return Project(tmp_path / "copy")
+    return Project(tmp_path / "copy", targets=(manifest(),))
+
+
+def manifest(name: str | None = None) -> str:
+    """What names the records of the tiny document on this machine, or another one."""
+    return f"results/manifests/tiny-{name or machine.facts()['machine']}.json"

@@ -16,7 +16,7 @@ from plan import environments
 from tests.tiny import BENCHMARK
 
 from . import stand_in_conda
-from .conftest import Project, implementation, make_project
+from .conftest import Project, implementation, make_project, manifest
 
 # One implementation of each framework; two benchmarks, as none is computed in all of them.
 BENCHMARKS = {
@@ -67,6 +67,7 @@ def measured(conda: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.path("config/implementations.yaml").write_text(yaml.safe_dump([*map(entry, CELLS)]))
     project.path("config/claims.yaml").write_text("[]")
     project.configure("tiny.yaml", interpreters={"report": sys.executable})
+    project.targets = (manifest(),)
     project.options = ("--use-conda", "--conda-prefix", str(conda))
     printed = project.snakemake()
     assert printed.count("Creating conda environment results/environments/") == len(BUILT)
@@ -76,7 +77,7 @@ def measured(conda: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_conda_builds_the_environments(measured: Project) -> None:
     records = [*measured.path("results/environments").glob("*.json")]
     built = {record["environment"]: record for record in map(read_json, records)}
-    assert set(built) == BUILT | {"report"}
+    assert set(built) - {"report"} == BUILT
     for name in BUILT:
         record = built[name]
         assert (record["builder"], record["status"]) == ("conda", "ok"), record["reason"]

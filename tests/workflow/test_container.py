@@ -37,7 +37,10 @@ def test_environments_are_built_and_nothing_else() -> None:
     (command,) = [words for words in commands() if words[0] == ".venv/bin/snakemake"]
     dry = [SNAKEMAKE, *command[1:], "--dry-run", "--forceall"]
     printed = subprocess.check_output(dry, cwd=ROOT, text=True, stderr=subprocess.STDOUT)
-    assert set(re.findall(r"^(?:local)?rule (\w+):", printed, re.M)) == {"build_environment"}
+    assert set(re.findall(r"^(?:local)?rule (\w+):", printed, re.M)) == {
+        "build_environment",
+        "build_environments",
+    }
     built = set(re.findall(r"output: results/environments/([\w-]+)-\w+\.json", printed))
     assert {"corpus", "report", "pytorch", "tensorflow", "tvm", "onnx"} <= built
 

@@ -72,3 +72,13 @@ def test_planning_needs_nothing_but_snakemake(project: Project, snakemake_alone:
     command = ["env", f"PYTHONPATH={snakemake_alone}", sys.executable, "-S", "-m", "snakemake"]
     printed = project.run([*command, "--cores", "2", "-n", "--configfile", "tiny.yaml"])
     assert len(re.findall(r"time \S+: never done before", printed)) == 4
+
+
+def test_environments_are_built_apart(project: Project) -> None:
+    """In a container's image: whatever the corpus will be, which is not fetched for it."""
+    shutil.rmtree(project.path("results"))
+    project.configure("tiny.yaml", corpus={"path": None, "mirrors": []})
+    project.snakemake("--", "build_environments")
+    built = {file.name.partition("-")[0] for file in project.path("results/environments").iterdir()}
+    assert built == {"plain", "second", "corpus", "report"}
+    project.snakemake("--", "build_environments")

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from .conftest import Project, implementation, make_project
+from .conftest import Project, implementation, make_project, manifest
 from .test_statuses import FAILING
 
 # Wider by far than the steady cell's interval could get on a busy machine, narrower than the noisy one's.
@@ -13,6 +13,7 @@ PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5}
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("precision"))
+    project.targets = (manifest(),)
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},

@@ -14,7 +14,7 @@ import yaml
 from measurement.record import read_json
 
 from . import slurm
-from .conftest import SNAKEMAKE, Project, implementation, make_project, span
+from .conftest import SNAKEMAKE, Project, implementation, make_project, manifest, span
 from .test_statuses import FAILING
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
@@ -41,6 +41,7 @@ COMMAND = [
     *(SNAKEMAKE, "--configfile", "tiny.yaml", "--workflow-profile", "profiles/slurm"),
     *("--cores", "2", "--slurm-init-seconds-before-status-checks", "1"),
 ]
+TARGET = ("--", manifest("node"))
 
 
 @dataclass
@@ -100,7 +101,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         open(log, "w") as output,
     ):
         snakemake = subprocess.Popen(
-            cluster.inside(COMMAND), cwd=project.root, stdout=output, stderr=output
+            cluster.inside([*COMMAND, *TARGET]), cwd=project.root, stdout=output, stderr=output
         )
         try:
             lost = cluster.wait_until(
@@ -123,7 +124,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             lost,
             {names[job]: node for job, node in nodes.items()},
             {names[job]: cluster.restarts(job) for job in nodes},
-            project.run(cluster.inside([*COMMAND, "--dry-run"])),
+            project.run(cluster.inside([*COMMAND, "--dry-run", *TARGET])),
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Project
+from .conftest import Project, manifest
 
 BOTH = {"plain/loop", "plain/other"}
 PHASES = ("forward", "training")
@@ -151,9 +151,9 @@ def test_one_more_process_reruns_none_of_the_others(project: Project) -> None:
 
 def test_machines_in_one_folder_are_two(project: Project) -> None:
     """Neither touches what the other measured."""
-    before, (manifest,) = project.measured(), manifests(project)
-    written = manifest.stat().st_mtime_ns
-    there = ("--config", "machine=other")
+    before, (own,) = project.measured(), manifests(project)
+    written = own.stat().st_mtime_ns
+    there = ("--config", "machine=other", "--", manifest("other"))
     planned = project.snakemake("-n", *there)
     assert re.search(r"time plain/\S+: new: machine \(\S+ -> other\)", planned)
     project.snakemake(*there)
@@ -162,10 +162,10 @@ def test_machines_in_one_folder_are_two(project: Project) -> None:
         *(checks("plain", "plain/loop") | checks("second", "plain/other")),
         *(records("plain", "plain/loop") | records("second", "plain/other")),
     }
-    assert {file.name for file in manifests(project)} == {manifest.name, "tiny-other.json"}
+    assert {file.name for file in manifests(project)} == {own.name, "tiny-other.json"}
     assert "Nothing to be done" in project.snakemake()
     assert "Nothing to be done" in project.snakemake(*there)
-    assert manifest.stat().st_mtime_ns == written
+    assert own.stat().st_mtime_ns == written
     counts = project.cells().query("status == 'ok'")["machine"].value_counts()
     assert len(counts) == 2 and set(counts) == {4}
 
@@ -174,12 +174,12 @@ def test_a_record_that_was_deleted_is_made_again(project: Project) -> None:
     """And a check, with nothing beside it. Snakemake misses no file before it is needed."""
     (record,) = project.path("results/records/plain").rglob("forward-*.json")
     (check,) = project.path("results/checks/plain").rglob("forward-*.json")
-    (manifest,) = manifests(project)
+    (listed,) = manifests(project)
     name = str(record.relative_to(project.path("results")))
     before = project.measured()
-    manifest.unlink()
+    listed.unlink()
     record.unlink()
-    assert project.stale() == {name, f"manifests/{manifest.name}"}
+    assert project.stale() == {name, f"manifests/{listed.name}"}
     check.unlink()
     project.snakemake()
     after = project.measured()

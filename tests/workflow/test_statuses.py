@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from .conftest import Project, implementation, make_project, span
@@ -56,7 +57,12 @@ def test_first_run_measures_every_cell(finished: Project) -> None:
     assert len(measured) == 4
     assert (measured["wall_s"] > 0).all() and (measured["batches"] == 2).all()
     assert (measured[measured["phase"] == "training"]["gradient_error"] < 1e-5).all()
-    absent = table[table["device"] == "gpu"]
+    reported = pd.read_csv(finished.path("results/cells.csv"))
+    keys = ["environment", "implementation", "phase", "device"]
+    reported, table = (each.set_index(keys).sort_index() for each in (reported, table))
+    for column in ("status", "processes", "batches", "wall_s", "gradient_error"):
+        pd.testing.assert_series_equal(reported[column], table[column], check_dtype=False)
+    absent = table.loc[:, :, :, "gpu"]
     assert set(absent["status"]) == {"unsupported"} and absent["wall_s"].isna().all()
 
 

@@ -14,7 +14,7 @@ import yaml
 from measurement.record import read_json
 from tests.tiny import BENCHMARK, CARRIED
 
-from .conftest import SNAKEMAKE, Project, implementation, make_project
+from .conftest import SNAKEMAKE, Project, implementation, make_project, manifest
 
 BATCHES = 60
 SLOW = """\
@@ -38,6 +38,7 @@ def build(workload, weights, device, phase):
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Two right implementations and a wrong one, each trained in one go, one of them slow enough to be killed."""
     project = make_project(tmp_path_factory.mktemp("training"))
+    project.targets = (manifest(),)
     project.path("scripts/implementations/plain/slow.py").write_text(SLOW)
     styles = ["loop", "slow", "wrong-gradient"]
     entries = [implementation(style, "plain") for style in styles]

@@ -19,3 +19,10 @@ rule build_environment:
         python=sys.executable,
     shell:
         "{params.python} scripts/build_environment.py --job {params.job:q} --log {log} --output {output}"
+
+
+# All of them, where they are built apart from what runs in them: in a container's image, on a login node.
+rule build_environments:
+    input:
+        lambda w: [path for each in PLAN.environments() for path in JOBS.missing(each)],
+    localrule: True
