@@ -176,7 +176,7 @@ def another_version(folder: Path) -> None:
             "has manifest schema 1, this workflow reads 2",
         ),
         (lambda folder: (folder / RECORD).unlink(), f"{RECORD} is missing"),
-        (another_version, "has record schema 99, this workflow reads 1; use the version"),
+        (another_version, "has record schema 99, this workflow reads 2; use the version"),
         (lambda folder: (folder / RECORD).write_text("{"), "is damaged"),
         (
             lambda folder: (
@@ -190,7 +190,7 @@ def another_version(folder: Path) -> None:
                     .replace('"machine": "test-2c-abc123"', '"machine": "b"')
                 )
             ),
-            "is of the machine test-2c-abc123",
+            "has results of several machines (b, test-2c-abc123)",
         ),
     ],
 )

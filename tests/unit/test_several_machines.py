@@ -135,7 +135,7 @@ def test_folders_that_are_refused_before_anything_runs(
     record = json.loads((folder / first).read_text())
     (folder / first).write_text(json.dumps(record | {"schema_version": 99}))
     for change, message in (
-        (lambda: None, "has record schema 99, this workflow reads 1; use the version"),
+        (lambda: None, "has record schema 99, this workflow reads 2; use the version"),
         (
             lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),
             "has manifest schema 1, this workflow reads 2; use the version",

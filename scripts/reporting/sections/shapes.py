@@ -35,7 +35,8 @@ def analyse(
         if not ok:
             continue
         shape, mine, then = shapes[name], rows.get(kernel, {}), printed.get(name, {})
-        tuned = then.get("tvm/template-tuned", {})
+        # The document's kernel, tuned by TVM's own rules, is a function of all steps: its times and its building.
+        tuned = then.get("tvm/unrolled", {}) | then.get("tvm/default-rules", {})
         row = {key: mine.get(key) for key in KEPT} | {"machine": machine, "benchmark": name}
         deep = f" ({shape['layers']})" if shape["layers"] > 1 else ""  # as the document has it
         row |= {"m": f"{shape['batch']}{deep}", "n": shape["length"], "k": shape["features"]}
