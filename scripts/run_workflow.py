@@ -6,10 +6,12 @@ A lock that a killed run left is taken away, where no other run is alive in this
 """
 
 import argparse
+import csv
 import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import psutil
@@ -41,6 +43,14 @@ def require_alone() -> None:
     shutil.rmtree(LOCKS, ignore_errors=True)  # what `snakemake --unlock` does
 
 
+def closing() -> str:
+    """What a run leaves: how many rows have a number, and where the pages are."""
+    with open("results/cells.csv", newline="") as table:
+        counts = Counter(row["status"] for row in csv.DictReader(table))
+    said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+    return f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", required=True)
@@ -61,6 +71,7 @@ def main() -> None:
             sys.exit("\nStopped. Everything that was finished stays; the same command goes on.")
         if done.returncode:
             sys.exit(done.returncode)
+        print(closing(), flush=True)
 
 
 if __name__ == "__main__":
