@@ -126,6 +126,7 @@ def record(job: dict, machine: dict, packages: dict) -> dict:
         "warmup": [wall] * 10,
         "samples": [wall * random.uniform(1, 1.01) for _ in range(SAMPLES)],
         "faults": [0] * SAMPLES,
+        "verification": {"errors": {"output": 1e-7}, "finished": True, "seconds": 0.5},
         "interference": {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": 0.0},
         "setup": {"import_s": 1.0, "build_s": 1.0, "first_step_s": 3.0},
         "memory": {"process_peak_bytes": 2**30, "device_peak_bytes": None},
@@ -240,8 +241,9 @@ def main() -> None:
                 if cells == "quick":
                     copy_repository(folder)
                     quick = yaml.safe_load((folder / "config/quick.yaml").read_text())
-                    # Which text it is is known from the first run on.
-                    write_config(folder, quick | {"corpus": {"path": None}})
+                    # Nothing here makes up a training run.
+                    quick["overrides"]["cudnn-lstm-ptb"]["training"]["implementations"] = []
+                    write_config(folder, quick)
                 else:
                     make_project(folder, cells, processes)
                 row = [
