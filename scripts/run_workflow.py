@@ -48,7 +48,9 @@ def closing() -> str:
     with open("results/cells.csv", newline="") as table:
         counts = Counter(row["status"] for row in csv.DictReader(table))
     said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-    return f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"
+    return (
+        f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"
+    )
 
 
 def main() -> None:
