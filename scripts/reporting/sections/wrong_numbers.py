@@ -7,7 +7,7 @@ from reporting.sections import Tables, contradictions
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     found = contradictions.analyse(tables, about)
-    return found and {"rows": found["rows"]}
+    return {"rows": found["rows"]} if found and found["rows"] else None
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
