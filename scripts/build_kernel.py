@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernels.run import set_threads
 from measurement import machine
-from measurement.record import read_json, write_json
+from measurement.record import note_attempt, read_json, write_json
 from measurement.workload import Workload
 from tune_kernel import database_folder, tell_the_terminal, tune
 
@@ -73,6 +73,8 @@ def main() -> None:
         state = {"status": "ok", "reason": "", **read_json(str(output))}
     if tuning:
         state["tuning"] = tuning
+    if state["status"] != "timeout":  # a longer limit is another kernel
+        note_attempt(kernel["failures"], state)
     library.touch()  # empty where it could not be built
     write_json(str(output), state | {"variant": kernel["variant"], "parts": kernel["parts"]})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from measurement.record import read_json, write_json
 from plan import matrix
-from plan.jobs import RESULTS, Job
+from plan.jobs import MANIFEST_VERSION, RESULTS, Job
 from plan.planner import Plan
 
 
@@ -32,7 +32,7 @@ def manifest(plan: Plan, document: str, counts: dict[str, int]) -> dict:
         training.append(asdict(cell) | trained)
     settings = plan.settings(document)
     return {
-        "schema_version": 2,
+        "schema_version": MANIFEST_VERSION,
         "document": document,
         "machine": plan.machine,
         "preliminary": plan.config["preliminary"],

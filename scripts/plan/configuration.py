@@ -3,6 +3,7 @@
 import csv
 import difflib
 import functools
+import json
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import yaml
 
 from measurement import machine
 from plan import matrix
+from plan.jobs import MANIFEST_VERSION
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "workflow" / "schemas"
 
@@ -173,6 +175,17 @@ def _unknown_here(config: dict) -> Iterator[str]:
         yield f"protocol.threads: {told} how many, at most a node's physical cores"
 
 
+def _no_results(folder: str) -> Iterator[str]:
+    """Why a folder of `also_report` is none, a line each."""
+    manifests = sorted(Path(folder, "manifests").glob("*.json"))
+    if not manifests:
+        yield f"also_report: {folder} is no results folder: it has no manifests/*.json (`make pack` makes them)"
+    for path in manifests:
+        version = json.loads(path.read_text()).get("schema_version")
+        if version != MANIFEST_VERSION:
+            yield f"also_report: {path} has schema {version}, this workflow reads {MANIFEST_VERSION}"
+
+
 def validated(
     config: dict, default: str = "config/config.yaml", measures_here: bool = True
 ) -> dict:
@@ -185,6 +198,8 @@ def validated(
     found = problems(config, "config")
     if not found and not measures_here:
         found = list(_unknown_here(config))
+    if not found:
+        found = [line for folder in config["also_report"] for line in _no_results(folder)]
     if found:
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     for name in config["documents"]:

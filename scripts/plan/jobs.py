@@ -17,6 +17,7 @@ from measurement.record import RETRIED, read_lines
 from plan.matrix import Cell
 
 RESULTS = "results"
+MANIFEST_VERSION = 2
 
 
 def digest_of(content: object, digits: int = 8) -> str:
@@ -149,6 +150,9 @@ class BuildJob(Job):
     @property
     def library(self) -> str:
         return str(Path(self.path).with_suffix(".so"))
+
+    def done(self) -> bool:
+        return super().done() and Path(self.library).exists()
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,10 @@ import fastjsonschema
 
 from measurement.record import SCHEMA_VERSION, read_json
 from plan import configuration
+from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
 
 MANIFESTS = "manifests"
-MANIFEST_VERSION = 2
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 CELL = ("benchmark", "implementation", "environment", "phase", "device")
 

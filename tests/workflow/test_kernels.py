@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from measurement import machine
 from tests.contract.test_implementations import interpreter
 
 from .conftest import Project, make_project
@@ -23,7 +24,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.configure(
         "config/documents/tvm-lstm.yaml",
         benchmarks={"layer-small": SHAPE, "stack-small": longer},
-        tables=[{"name": "t", "title": "All", "families": ["kernel"], "device": "cpu"}],
+        rows=[{"families": ["kernel"], "devices": ["cpu"]}],
     )
     entries = [
         {
@@ -43,13 +44,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
         kernels={"trials": dict.fromkeys(VARIANTS, 2), "build_limit_s": 60},
         interpreters=settings["interpreters"] | {"tvm": os.path.abspath(interpreter("tvm"))},
     )
+    project.targets = ("results/manifests/tvm-lstm-{}.json".format(machine.facts()["machine"]),)
     project.snakemake()
     return project
 
 
 def tunings(project: Project) -> dict[str, dict]:
-    files = project.path("results/tuning/tvm").glob("*/*/tuning.json")
-    return {file.parent.parent.name: json.loads(file.read_text()) for file in files}
+    files = project.path("results/tuning/tvm").glob("*/*/tuning.*.json")
+    newest = sorted(files, key=lambda file: file.stat().st_mtime)
+    return {file.parent.parent.name: json.loads(file.read_text()) for file in newest}
 
 
 def test_one_tuning_serves_all_lengths_and_depths(built: Project) -> None:
@@ -62,33 +65,23 @@ def test_one_tuning_serves_all_lengths_and_depths(built: Project) -> None:
     assert cells.output_error.max() < 1e-5
 
 
-def delete(project: Project, variant: str) -> Path:
-    """Delete a library, a record of its cell and the table: Snakemake misses no file before it is needed."""
-    library = project.path(f"results/kernels/tvm/layer-small/{variant}/kernel.so")
+def delete(project: Project, variant: str) -> None:
+    """Delete a library, a record of its cell and what names it: Snakemake misses no file before it is needed."""
+    (library,) = project.path("results/kernels/tvm/layer-small").glob(f"{variant}.*/kernel.so")
     library.unlink()
     assert project.stale() == set()
-    project.path(f"results/records/tvm/layer-small/tvm/{variant}/forward-cpu-1.json").unlink()
-    project.path("results/cells.csv").unlink()
-    return library
+    (record,) = project.path(f"results/records/tvm/layer-small/tvm/{variant}").glob("*.json")
+    record.unlink()
+    project.path(project.targets[0]).unlink()
 
 
 def test_a_deleted_library_is_built_again_without_tuning(built: Project) -> None:
-    library = delete(built, "template-tuned")
-    stale = built.stale()
-    assert "kernels/tvm/layer-small/template-tuned/kernel.so" in stale
-    assert not any("tuning/" in name or "stack-small" in name for name in stale)
-    assert "rule tune_kernel" not in built.snakemake()
+    delete(built, "template-tuned")
+    printed = built.snakemake()
+    assert "build tvm/layer-small/template-tuned" in printed
+    assert "build tvm/stack-small" not in printed and "tune tvm/" not in printed
+    (library,) = built.path("results/kernels/tvm/layer-small").glob("template-tuned.*/kernel.so")
     assert library.stat().st_size > 0
-
-
-def test_more_trials_go_on_from_the_database(built: Project) -> None:
-    seconds = tunings(built)["template-tuned"]["tuning_seconds"]
-    built.edit("tiny.yaml", "template-tuned: 2", "template-tuned: 3")
-    built.snakemake()
-    found = tunings(built)["template-tuned"]
-    assert (found["trials"], found["new_trials"]) == (3, 1)
-    assert found["tuning_seconds"] > seconds  # those of both searches
-    assert tunings(built)["default-rules"]["trials"] == 2
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -103,3 +96,13 @@ def test_a_damaged_database_is_told_and_tuned_anew(built: Project, variant: str)
     assert set(built.cells().status) == {"ok"}
     folder = Path(file).parent
     assert any("corrupted" in name.name for name in folder.iterdir())
+
+
+def test_more_trials_go_on_from_the_database(built: Project) -> None:
+    seconds = tunings(built)["template-tuned"]["tuning_seconds"]
+    built.edit("tiny.yaml", "template-tuned: 2", "template-tuned: 3")
+    built.snakemake()
+    found = tunings(built)["template-tuned"]
+    assert (found["trials"], found["new_trials"]) == (3, 1)
+    assert found["tuning_seconds"] > seconds  # those of both searches
+    assert tunings(built)["default-rules"]["trials"] == 2

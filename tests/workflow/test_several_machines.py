@@ -1,23 +1,30 @@
 """Results that are packed, sent and reported elsewhere. The second machine is this one under another name."""
 
+import json
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from tests.unit import hand_made
-
 from .conftest import Project
-from .test_staleness import AFTER
 
 THERE = "other-8c-def456"
 ALSO = ("--config", "also_report=[elsewhere]")
 
 
+def change(folder: Path, pattern: str, how) -> None:
+    """Change the JSON files of a folder."""
+    for file in folder.glob(pattern):
+        content = json.loads(file.read_text())
+        how(content)
+        file.write_text(json.dumps(content))
+
+
 @pytest.fixture
 def with_folder(project: Project) -> Project:
-    """A project with a folder `elsewhere`: its own pack, from another machine."""
+    """A project that makes pages, with a folder `elsewhere`: its own pack, from another machine."""
     done = subprocess.run(
         [sys.executable, "scripts/pack_results.py"],
         cwd=project.root,
@@ -29,39 +36,39 @@ def with_folder(project: Project) -> Project:
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(project.root)
     folder = project.path(archive.stem).rename(project.path("elsewhere"))
-    hand_made.repack(folder, lambda cell, record: record["machine"].update(machine=THERE))
-    return project
+    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
+    return Project(project.root)
 
 
 def test_two_machines_in_one_report(with_folder: Project) -> None:
     project = with_folder
-    (here,) = set(project.cells()["machine"])
-    assert project.stale(*ALSO) == AFTER
-    printed = project.snakemake(*ALSO)
-    assert "Cells: 4 ok" in printed
-    cells = project.cells().query("status == 'ok'").set_index("machine")
-    assert len(cells.loc[here]) == len(cells.loc[THERE]) == 4
-    assert list(cells.loc[here, "wall_s"]) == list(cells.loc[THERE, "wall_s"])
-    page = project.path("results/report/tiny.md").read_text()
-    for machine in (here, THERE):
-        assert f"## All, {machine}" in page and f"now, {machine}" in page
+    (here,) = set(project.cells()["machine"]) - {THERE}
+    assert "documents/tiny/cells.parquet" in project.stale(*ALSO)
+    assert project.stale_cells(*ALSO) == set()
+    project.snakemake(*ALSO)
+    page = project.path("results/cells.csv").read_text()
+    assert page.count(f",{here},ok,") == page.count(f",{THERE},ok,") == 4
     assert project.stale(*ALSO) == set()
     # A changed folder is read again, and nothing is measured for it.
-    hand_made.repack(
-        project.path("elsewhere"), lambda cell, record: record["samples"].append(1000.0)
+    change(project.path("elsewhere"), "records/**/*.json", lambda r: r["samples"].append(1000.0))
+    change(
+        project.path("elsewhere"), "manifests/*.json", lambda found: found.update(preliminary=True)
     )
-    assert project.stale(*ALSO) == AFTER
+    assert project.stale_cells(*ALSO) == set()
     project.snakemake(*ALSO)
-    assert project.cells().set_index("machine").loc[THERE, "wall_s"].min() > 100
+    assert "333." in project.path("results/cells.csv").read_text()  # the mean of three batches
 
 
 def test_a_folder_that_cannot_be_read_stops_the_run_at_once(with_folder: Project) -> None:
-    def another_version(cell: object, record: dict) -> None:
-        record["schema_version"] = 99
-
-    hand_made.repack(with_folder.path("elsewhere"), another_version)
+    change(
+        with_folder.path("elsewhere"),
+        "manifests/*.json",
+        lambda found: found.update(schema_version=99),
+    )
     printed = with_folder.snakemake(*ALSO, ok=False)
-    assert "elsewhere/records.zip" in printed and "has record schema 99, this workflow" in printed
+    assert (
+        "also_report: elsewhere/manifests/" in printed and "has schema 99, this workflow" in printed
+    )
     assert "Traceback" not in printed
     printed = with_folder.snakemake("--config", "also_report=[nowhere]", ok=False)
-    assert "nowhere is no results folder: it has no records.zip" in printed
+    assert "also_report: nowhere is no results folder: it has no manifests/*.json" in printed
