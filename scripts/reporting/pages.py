@@ -1,10 +1,15 @@
 """Which sections pages have: config/documents and config/pages.yaml. Read to plan, so it needs nothing but YAML."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 import yaml
+
+from plan import matrix, sources
+
+SECTIONS = "scripts/reporting/sections/"
+SHELLS = ["report/page.md.j2", "report/page.html.j2"]
 
 
 @cache
@@ -25,3 +30,33 @@ def sections_of(document: Mapping) -> tuple[list[str], list[str]]:
     own = {entry["section"] for entry in document["sections"]}
     others = {entry["section"] for entries in added(document).values() for entry in entries}
     return sorted(own), sorted(others)
+
+
+def analyses(document: str) -> list[str]:
+    """The files that decide what a document's sections are."""
+    own, others = sections_of(matrix.document(document))
+    modules = [f"{SECTIONS}{name}.py" for name in {*own, *others}]
+    return sources.files("scripts/analyse_document.py", *modules)
+
+
+def _templates(names: Iterable[str]) -> list[str]:
+    return [f"{SECTIONS}{name}.md.j2" for name in names] + SHELLS
+
+
+def templates_of(document: str) -> list[str]:
+    """The templates that a document's page is made of."""
+    return _templates(sections_of(matrix.document(document))[0])
+
+
+def templates_of_first_page(documents: Iterable[str]) -> list[str]:
+    """Those of the pages that are about all documents."""
+    added = {name for each in documents for name in sections_of(matrix.document(each))[1]}
+    return _templates(sorted(added | {"machines"}))
+
+
+def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list[str]:
+    """The manifests of a document that some results folders have, but for this machine's `own`."""
+    found = [
+        path for each in folders for path in Path(each, "manifests").glob(f"{document}-*.json")
+    ]
+    return sorted(str(path) for path in found if str(path) != own.format(document=document))

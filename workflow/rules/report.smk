@@ -5,32 +5,6 @@ import shlex
 from reporting import pages
 
 OF_DOCUMENT = "results/documents/{document}/"
-SECTIONS = "scripts/reporting/sections/"
-
-
-def analyses(wildcards):
-    """The files that decide what a document's sections are."""
-    own, added = pages.sections_of(matrix.document(wildcards.document))
-    modules = [f"{SECTIONS}{name}.py" for name in {*own, *added}]
-    return sources.files("scripts/analyse_document.py", *modules)
-
-
-def templates(names):
-    return [f"{SECTIONS}{name}.md.j2" for name in names] + [
-        "report/page.md.j2",
-        "report/page.html.j2",
-    ]
-
-
-def others(wildcards):
-    """The manifests of the document that folders of other machines have."""
-    return [
-        path
-        for folder in config["also_report"]
-        for path in map(
-            str, Path(folder, "manifests").glob(f"{wildcards.document}-*.json")
-        )
-    ]
 
 
 rule tabulate:
@@ -38,13 +12,15 @@ rule tabulate:
         sources.files("scripts/tabulate_records.py"),
         "config/implementations.yaml",
         "config/documents/{document}.yaml",
-        others,
+        lambda w: pages.manifests_of_others(
+            w.document, MANIFEST, ["results", *config["also_report"]]
+        ),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
         environment=tool("report", "record"),
     output:
-        cells=OF_DOCUMENT + "cells.parquet",
-        about=OF_DOCUMENT + "about.json",
+        cells=f"{OF_DOCUMENT}cells.parquet",
+        about=f"{OF_DOCUMENT}about.json",
     log:
         "results/logs/tabulate/{document}.txt",
     localrule: True
@@ -65,7 +41,7 @@ rule tabulate:
 
 rule analyse:
     input:
-        analyses,
+        lambda w: pages.analyses(w.document),
         "config/claims.yaml",
         "config/implementations.yaml",
         "config/pages.yaml",
@@ -75,8 +51,8 @@ rule analyse:
         about=rules.tabulate.output.about,
         environment=tool("report", "record"),
     output:
-        sections=OF_DOCUMENT + "sections.json",
-        summary=OF_DOCUMENT + "summary.json",
+        sections=f"{OF_DOCUMENT}sections.json",
+        summary=f"{OF_DOCUMENT}summary.json",
         figures=report(
             directory("results/report/figures/{document}"),
             patterns=["{figure}.svg"],
@@ -100,7 +76,7 @@ rule analyse:
 rule render_page:
     input:
         sources.files("scripts/render_page.py"),
-        lambda w: templates(pages.sections_of(matrix.document(w.document))[0]),
+        lambda w: pages.templates_of(w.document),
         sections=rules.analyse.output.sections,
         figures=rules.analyse.output.figures,
         environment=tool("report", "record"),
@@ -128,17 +104,10 @@ rule render_page:
 
 rule first_page:
     input:
-        sources.files("scripts/render_first_page.py", f"{SECTIONS}machines.py"),
-        templates(
-            [
-                "machines",
-                *(
-                    name
-                    for each in DOCUMENTS
-                    for name in pages.sections_of(matrix.document(each))[1]
-                ),
-            ]
+        sources.files(
+            "scripts/render_first_page.py", "scripts/reporting/sections/machines.py"
         ),
+        pages.templates_of_first_page(DOCUMENTS),
         "config/pages.yaml",
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
         figures=expand(rules.analyse.output.figures, document=DOCUMENTS),
