@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scale import copy_repository
+
 from .conftest import ROOT, SNAKEMAKE
 
 SETUP = "make .venv/ready"
@@ -33,10 +35,11 @@ def test_files_copied_before_the_setup_suffice_for_it(tmp_path: Path) -> None:
     subprocess.run([*shlex.split(SETUP), "--dry-run"], cwd=tmp_path, check=True)
 
 
-def test_environments_are_built_and_nothing_else() -> None:
+def test_environments_are_built_and_nothing_else(tmp_path: Path) -> None:
+    copy_repository(tmp_path)  # where none is built yet
     (command,) = [words for words in commands() if words[0] == ".venv/bin/snakemake"]
     dry = [SNAKEMAKE, *command[1:], "--dry-run", "--forceall"]
-    printed = subprocess.check_output(dry, cwd=ROOT, text=True, stderr=subprocess.STDOUT)
+    printed = subprocess.check_output(dry, cwd=tmp_path, text=True, stderr=subprocess.STDOUT)
     assert set(re.findall(r"^(?:local)?rule (\w+):", printed, re.M)) == {
         "build_environment",
         "build_environments",
