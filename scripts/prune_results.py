@@ -12,13 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from measurement import machine
-from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob
+from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
 from plan.planner import Plan
 from plan_run import read
 
 FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
-# Their results are folders of several files.
-WHOLE = [BuildJob.folder]
+CONFIGURATIONS = ("config/config.yaml", "config/quick.yaml")
 
 
 def asked_for(configs: Iterable[dict]) -> set[Path]:
@@ -26,18 +25,10 @@ def asked_for(configs: Iterable[dict]) -> set[Path]:
     found: set[Path] = set()
     for config in configs:
         plan = Plan(config, cores=machine.usable_cores())
-        queue: list[Job] = []
+        jobs: list[Job] = []
         for document in config["documents"]:
-            most = plan.settings(document)["protocol"]["most_processes"]
-            counts = {cell.name: most for cell in plan.cells(document)}
-            queue += [*plan.timings(document, counts), *plan.convergences(document)]
-        seen: set[str] = set()
-        while queue:
-            job = queue.pop()
-            if job.digest not in seen:
-                seen.add(job.digest)
-                found.add(Path(job.path))
-                queue.extend(job.needs)
+            jobs += plan.timings(document, plan.most(document)) + plan.convergences(document)
+        found.update(Path(job.path) for job in with_needs(jobs).values())
     return found
 
 
@@ -56,8 +47,8 @@ def superfluous(kept: set[Path]) -> list[Path]:
     """Files, and folders of kernels, that are not kept."""
     files = [file for name in FOLDERS for file in Path(RESULTS, name).rglob("*.json")]
     found = [file for file in files if file not in kept]
-    kernels = [file.parent for name in WHOLE for file in Path(RESULTS, name).rglob("kernel.json")]
-    return found + [folder for folder in kernels if folder / "kernel.json" not in kept]
+    kernels = Path(RESULTS, BuildJob.folder).rglob("kernel.json")
+    return found + [file.parent for file in kernels if file not in kept]
 
 
 def size(path: Path) -> int:
@@ -70,10 +61,7 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
-    files = sorted(
-        file for file in Path("config").glob("*.yaml") if file.stem in ("config", "quick")
-    )
-    kept = asked_for(read(str(file), arguments.config) for file in files) | reported()
+    kept = asked_for(read(file, arguments.config) for file in CONFIGURATIONS) | reported()
     found = superfluous(kept)
     if not found:
         print("Every result is asked for by a configuration or named by a report.")

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from plan.jobs import RESULTS, digest_of
 
-STAND_IN = "scripts/stand_in.py"
-
 
 @dataclass(frozen=True)
 class Corpus:

@@ -213,6 +213,17 @@ def wanted(jobs: Iterable[Job]) -> list[Job]:
     return [job for job in jobs if not job.done()]
 
 
+def with_needs(jobs: Iterable[Job]) -> dict[str, Job]:
+    """{digest: job} of some jobs and of all that they need."""
+    found, queue = {}, list(jobs)
+    while queue:
+        job = queue.pop()
+        if job.digest not in found:
+            found[job.digest] = job
+            queue.extend(job.needs)
+    return found
+
+
 def news(job: Job) -> str:
     """Which part of a job's identity is new beside the newest result of the same name, in words."""
     if isinstance(job, CheckingJob):

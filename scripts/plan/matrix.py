@@ -213,16 +213,6 @@ def cells(config: dict) -> dict[Cell, str]:
     }
 
 
-def trained_cells(config: dict) -> dict[Cell, str]:
-    """{cell: document} of all cells that a training run is made of."""
-    return {
-        cell: name
-        for name in config["documents"]
-        for cell in trained_cells_of(name)
-        if not why_not(cell, name, config, trained=True)
-    }
-
-
 def implementation_file(implementation: str) -> str:
     """`pytorch/fine-grained` -> scripts/implementations/pytorch/fine_grained.py"""
     return str(SCRIPTS / "implementations" / f"{implementation.replace('-', '_')}.py")

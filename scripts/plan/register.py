@@ -13,6 +13,7 @@ from plan.jobs import (
     digest_of,
     failed_last,
     wanted,
+    with_needs,
 )
 from plan.planner import Plan
 
@@ -89,8 +90,4 @@ class Register:
         for checking in self._plan.checkings(unchecked):
             self._checking |= {check.digest: checking for check in checking.checks}
             queue.append(checking)
-        while queue:
-            job = queue.pop()
-            if job.digest not in self._jobs:
-                self._jobs[job.digest] = job
-                queue.extend(job.needs)
+        self._jobs = with_needs(queue) | self._jobs

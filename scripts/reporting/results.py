@@ -53,11 +53,6 @@ class Part:
             yield from row.records
 
 
-def cell_of(found: dict) -> Cell:
-    """The cell that a record's identity or a manifest's row names."""
-    return Cell(**{key: found[key] for key in CELL})
-
-
 @cache
 def _validate() -> Callable[[dict], dict]:
     """The schema of records as a function: there are many, and each has a number a batch."""
@@ -101,7 +96,7 @@ def read(path: Path) -> Part:
         for record in records:  # a cluster's nodes go by the name that the configuration gives them
             record["machine"]["machine"] = manifest["machine"]
         status, reason = found.get("status") or "", found.get("reason") or ""
-        return Row(cell_of(found), records, tuple(paths), status, reason)
+        return Row(Cell.of(found), records, tuple(paths), status, reason)
 
     return Part(
         path,

@@ -10,7 +10,6 @@ import pytest
 
 import compare_runs
 from plan.matrix import Cell
-from reporting import results as results_module
 
 from . import hand_made
 
@@ -143,9 +142,7 @@ def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
     other = shutil.copytree(before, tmp_path / "results")
     change_manifest(
         other,
-        lambda found: found.update(
-            cells=[row for row in found["cells"] if results_module.cell_of(row) != SLOWER]
-        ),
+        lambda found: found.update(cells=[row for row in found["cells"] if Cell.of(row) != SLOWER]),
     )
     status, page, _ = run("--fail", before, other)
     assert status == 0

@@ -6,18 +6,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from reporting.sections import Tables
+from reporting.sections import Tables, wall_times
 from reporting.style import STYLE, framework_legend, hover, look, three_digits
 
-
-def shown(tables: Tables, device: str, benchmark: str) -> pd.DataFrame:
-    """The rows with a number."""
-    return tables.measured(device=device, benchmark=benchmark)
-
-
-def analyse(tables: Tables, about: Mapping, device: str, benchmark: str) -> dict | None:
-    cells = shown(tables, device, benchmark)
-    return None if cells.empty else {"rows": len(cells), "device": device}
+analyse, shown = wall_times.analyse, wall_times.shown
 
 
 def draw(
