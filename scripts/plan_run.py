@@ -3,7 +3,6 @@
 import argparse
 from pathlib import Path
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
@@ -16,12 +15,6 @@ from plan.planner import Plan
 
 KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
 PROCESSES = "results/documents/{}/processes.json"
-
-
-def read(configfile: str, settings: list[str]) -> dict:
-    """The configuration as Snakemake is given it."""
-    config = yaml.safe_load(Path(configfile).read_text())
-    return configuration.validated(config | dict(each.split("=", 1) for each in settings))
 
 
 def missing(plan: Plan, document: str) -> list[Job]:
@@ -52,7 +45,7 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--files", action="store_true", help="name every result that is missing")
     arguments = parser.parse_args()
-    config = read(arguments.configfile, arguments.config)
+    config = configuration.given(arguments.configfile, arguments.config)
     plan = Plan(config, cores=machine.usable_cores())
     plan.corpus.require_files()
     estimate, console = Estimate(), Console(highlight=False)

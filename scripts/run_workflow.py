@@ -1,4 +1,5 @@
-"""`make report`: a first look with one process a cell, then all processes, each time with pages.
+"""`make report`: a first look at one document with one process a cell, then at all, then all processes; each time
+with pages.
 
 python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE]
 
@@ -12,16 +13,25 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
+from plan import configuration
+
 LOCKS = Path(".snakemake/locks")
 SCRIPTS = Path(__file__).resolve().parent
-STAGES = {
-    "A first look: one process a cell.": ["preliminary=true"],
-    "Further processes, which say how sure the numbers are.": ["preliminary=false"],
-}
+
+
+def stages(documents: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """What each stage is, and its settings: the first document alone, so that there is a page soon; all; all again."""
+    first, *others = documents
+    alone = [f"documents=[{first}]"]
+    yield f"A first look at {first}: one process a cell.", ["preliminary=true", *alone]
+    if others:
+        yield f"Then {', '.join(others)}: one process a cell.", ["preliminary=true"]
+    yield "Further processes, which say how sure the numbers are.", []
 
 
 def other_runs() -> list[int]:
@@ -63,11 +73,12 @@ def main() -> None:
     command = [snakemake, "--cores", "all", "--rerun-incomplete", "--logger", "cells"]
     command += ["--configfile", arguments.configfile]
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
-    for said, settings in STAGES.items():
+    config = configuration.given(arguments.configfile, arguments.config)
+    for said, settings in stages(config["documents"]):
         print(said, flush=True)
         try:
             done = subprocess.run(
-                [*command, "--config", *settings, *arguments.config], env=environment
+                [*command, "--config", *arguments.config, *settings], env=environment
             )
         except KeyboardInterrupt:
             sys.exit("\nStopped. Everything that was finished stays; the same command goes on.")

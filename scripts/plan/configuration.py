@@ -186,6 +186,12 @@ def _no_results(folder: str) -> Iterator[str]:
             yield f"also_report: {path} has schema {version}, this workflow reads {MANIFEST_VERSION}"
 
 
+def given(configfile: str, settings: list[str]) -> dict:
+    """The configuration that a file and settings over it (`key=value`) make, validated: what Snakemake is given."""
+    config = yaml.safe_load(Path(configfile).read_text())
+    return validated(config | dict(each.split("=", 1) for each in settings))
+
+
 def validated(
     config: dict, default: str = "config/config.yaml", measures_here: bool = True
 ) -> dict:

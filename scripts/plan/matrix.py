@@ -136,10 +136,11 @@ def cells_of(name: str) -> Iterator[Cell]:
 
 
 def is_one_of(patterns: list[str], cell: Cell) -> bool:
-    """Whether a cell is one of `patterns`: `name`, `name in environment`, `name on benchmark`, or all three."""
-    name, here = cell.implementation, f"{cell.implementation} in {cell.environment}"
-    names = (name, here, f"{name} on {cell.benchmark}", f"{here} on {cell.benchmark}")
-    return any(takes_part(patterns, each) for each in names)
+    """Whether a cell is one of `patterns`: `name`, followed by any of `in environment`, `for phase` and `on benchmark`,
+    in this order."""
+    details = (f" in {cell.environment}", f" for {cell.phase}", f" on {cell.benchmark}")
+    chosen = itertools.product(*(("", detail) for detail in details))
+    return any(takes_part(patterns, cell.implementation + "".join(each)) for each in chosen)
 
 
 def trained_cells_of(name: str) -> Iterator[Cell]:

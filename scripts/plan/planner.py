@@ -180,9 +180,8 @@ class Plan:
                 {"check": digest_of(check), **self._common(cell, kernel, corpus)},
                 (self.environment(cell.environment), *kernel, *corpus),
                 self._order(cell, check=check),
-                # Two checks of bare layers at a time, as starting a framework keeps one core busy at most; a
-                # language model's takes all.
-                threads=self.threads if corpus else max(1, self.threads // 2),
+                # Two checks at a time, as starting a framework keeps one core busy at most.
+                threads=max(1, self.threads // 2),
                 gpus=self._gpus(cell),
                 cell=cell,
                 document=document,

@@ -98,6 +98,16 @@ def test_environments_of_the_time_take_part_in_some_benchmarks_and_in_a_selectio
     assert [name for name, environment in chosen if environment != "pytorch"] == ["pytorch/fused"]
 
 
+def test_selection_may_name_phases_and_benchmarks() -> None:
+    selected = ["pytorch/cell in pytorch for training on stacked-lm", "pytorch/fused for forward"]
+    config = configuration(overrides={"stacked-lm": {"implementations": selected}})
+    cells = matrix.cells(config)
+    assert {cell.phase for cell in cells if cell.implementation == "pytorch/cell"} == {"training"}
+    fused = {cell for cell in cells if cell.implementation == "pytorch/fused"}
+    assert {cell.phase for cell in fused} == {"forward"}
+    assert {"pytorch", "pytorch-2019"} == {cell.environment for cell in fused}
+
+
 def test_selection_may_name_benchmarks() -> None:
     selected = ["* on ptb-small", "pytorch/* in pytorch on ptb-large"]
     config = configuration(

@@ -34,16 +34,16 @@ def test_freed_memory_is_kept(departure: str | None, least: int, most: int) -> N
     """Huge pages, where they are always on, would make them 50."""
     if machine.chosen("/sys/kernel/mm/transparent_hugepage/enabled") == "always":
         pytest.skip("transparent huge pages are always on")
-    variables = supervisor.worker_environment(1, "cpu", departure)
+    variables = supervisor.worker_environment("time", 1, "cpu", departure)
     command = [sys.executable, "-c", BLOCKS]
     faults = int(subprocess.run(command, env=variables, capture_output=True, text=True).stdout)
     assert least <= faults <= most
 
 
 def test_only_cells_of_the_cpu_keep_memory() -> None:
-    assert memory.KEPT.items() <= supervisor.worker_environment(1, "cpu").items()
+    assert memory.KEPT.items() <= supervisor.worker_environment("time", 1, "cpu").items()
     assert not memory.KEPT.keys() & (
-        supervisor.worker_environment(1, "gpu").keys() - os.environ.keys()
+        supervisor.worker_environment("time", 1, "gpu").keys() - os.environ.keys()
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from measurement import supervisor
 from measurement.record import write_json
 from plan import configuration
 from tests import tiny
@@ -338,3 +339,12 @@ def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert set(record["gpu"]) == {"before", "after"}
     assert record["gpu"]["after"]["utilisation_percent"] == 97
     assert record["gpu"]["after"]["power_limit_w"] is None
+
+
+def test_threads_of_a_check_do_not_spin_beside_others_but_those_of_a_clock_may() -> None:
+    checks = supervisor.worker_environment("check", 2, "cpu")
+    assert checks["OMP_WAIT_POLICY"] == "passive" and checks["OMP_NUM_THREADS"] == "2"
+    clocks = supervisor.worker_environment("time", 2, "cpu")
+    assert clocks["OPENBLAS_NUM_THREADS"] == "2"
+    for name in ("OMP_WAIT_POLICY", "KMP_BLOCKTIME"):
+        assert clocks.get(name) == os.environ.get(name)

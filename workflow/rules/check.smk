@@ -12,6 +12,7 @@ rule check_implementation:
         "results/logs/checks/{implementation}.{digest}.txt",
     conda:
         conda_of
+    priority: 1  # several at a time, before the clocks, which take all cores
     threads: lambda w: job(w).threads
     resources:
         gpu=lambda w: job(w).gpus,

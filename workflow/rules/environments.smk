@@ -13,6 +13,7 @@ rule build_environment:
     localrule: True
     conda:
         lambda w: tool(w.environment, "conda")
+    priority: 2  # beside checks, which use one core each
     params:
         job=lambda w: json.dumps(PLAN.environment(w.environment).told()),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.

@@ -33,6 +33,7 @@ rule build_kernel:
         "results/logs/kernels/{kernel}.{digest}.txt",
     conda:
         conda_of
+    priority: 1
     threads: lambda w: job(w).threads
     resources:
         gpu=lambda w: job(w).gpus,
