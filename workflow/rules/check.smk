@@ -10,9 +10,9 @@ rule check_implementation:
         temp("results/checked/{implementation}.{digest}.json"),
     log:
         "results/logs/checks/{implementation}.{digest}.txt",
+    priority: 1  # several at a time, before the clocks, which take all cores
     conda:
         conda_of
-    priority: 1  # several at a time, before the clocks, which take all cores
     threads: lambda w: job(w).threads
     resources:
         gpu=lambda w: job(w).gpus,

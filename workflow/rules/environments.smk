@@ -9,11 +9,11 @@ rule build_environment:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
         "results/logs/environments/{environment}-{fingerprint}.txt",
+    priority: 2  # beside checks, which use one core each
     # Building needs a package index, which a cluster's nodes may not reach.
     localrule: True
     conda:
         lambda w: tool(w.environment, "conda")
-    priority: 2  # beside checks, which use one core each
     params:
         job=lambda w: json.dumps(PLAN.environment(w.environment).told()),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.

@@ -31,9 +31,9 @@ rule build_kernel:
         library="results/kernels/{kernel}.{digest}/kernel.so",
     log:
         "results/logs/kernels/{kernel}.{digest}.txt",
+    priority: 1
     conda:
         conda_of
-    priority: 1
     threads: lambda w: job(w).threads
     resources:
         gpu=lambda w: job(w).gpus,
