@@ -3,7 +3,6 @@
 import csv
 import difflib
 import functools
-import json
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import jsonschema
 import yaml
 
 from measurement import machine
+from measurement.record import SCHEMA_VERSION, read_json
 from plan import matrix
 from plan.jobs import MANIFEST_VERSION
 
@@ -175,15 +175,22 @@ def _unknown_here(config: dict) -> Iterator[str]:
         yield f"protocol.threads: {told} how many, at most a node's physical cores"
 
 
-def _no_results(folder: str) -> Iterator[str]:
-    """Why a folder of `also_report` is none, a line each."""
+def unreadable(folder: str) -> Iterator[str]:
+    """Why a folder of `also_report` cannot be reported, a line each: it is none, or of another version."""
     manifests = sorted(Path(folder, "manifests").glob("*.json"))
     if not manifests:
         yield f"also_report: {folder} is no results folder: it has no manifests/*.json (`make pack` makes them)"
     for path in manifests:
-        version = json.loads(path.read_text()).get("schema_version")
-        if version != MANIFEST_VERSION:
-            yield f"also_report: {path} has schema {version}, this workflow reads {MANIFEST_VERSION}"
+        manifest = read_json(str(path))
+        files = [(path, MANIFEST_VERSION)]
+        if manifest.get("schema_version") == MANIFEST_VERSION:
+            records = [Path(folder, name) for cell in manifest["cells"] for name in cell["records"]]
+            files = [(record, SCHEMA_VERSION) for record in records[:1]]
+        for file, version in files:
+            if not file.exists():
+                yield f"also_report: {file} is missing, which {path} names; fetch the folder again"
+            elif (found := read_json(str(file)).get("schema_version")) != version:
+                yield f"also_report: {file} has schema {found}, this workflow reads {version}"
 
 
 def validated(
@@ -199,7 +206,7 @@ def validated(
     if not found and not measures_here:
         found = list(_unknown_here(config))
     if not found:
-        found = [line for folder in config["also_report"] for line in _no_results(folder)]
+        found = [line for folder in config["also_report"] for line in unreadable(folder)]
     if found:
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     for name in config["documents"]:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from plan import environments
 from plan.jobs import (
     BuildJob,
     CheckingJob,
@@ -42,12 +43,13 @@ class Register:
 
     def wanted(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs, that are not there."""
-        jobs: list[Job] = [*self._plan.timings(document, counts)]
-        if counts is not None:
-            jobs += self._plan.convergences(document)
-        missing = wanted(jobs)
+        missing = wanted(self._asked(document, counts))
         self._add(missing)
         return [job.path for job in missing]
+
+    def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:
+        runs = [] if counts is None else self._plan.convergences(document)
+        return [*self._plan.timings(document, counts), *runs]
 
     def awaited(self, job: Job) -> list[str]:
         """The files of those results that a job reads and that are not there."""
@@ -70,14 +72,23 @@ class Register:
             Path(need.path).unlink(missing_ok=True)  # it says what is not there any more
         return [need.path]
 
-    def summary(self, document: str) -> str:
-        """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
-        jobs = [*self._plan.timings(document), *self._plan.convergences(document)]
-        return digest_of([self._plan.config, [job.digest for job in jobs]])
+    def summary(self, document: str, counts: dict[str, int] | None = None) -> str:
+        """A digest of what a list of a document's records is made of: the settings, the records, as of `wanted`, and
+        which are not there. None is missing when the list is made: one that somebody deletes makes it another one."""
+        jobs = self._asked(document, counts)
+        missing = [job.digest for job in wanted(jobs)]
+        return digest_of([self._plan.config, [job.digest for job in jobs], missing])
 
     def environment(self, job: Job) -> EnvironmentJob:
         """The environment that a job runs in."""
         return job.needed(EnvironmentJob)
+
+    def tool(self, name: str, which: str) -> list[str] | str | None:
+        """Of an environment that no cell runs in: its `record`, where that is missing, `conda` file or `python`."""
+        job = self._plan.environment(name)
+        if which == "record":
+            return self.missing(job)
+        return (environments.conda_file if which == "conda" else environments.python)(job.order)
 
     def _add(self, jobs: Iterable[Job]) -> None:
         queue = [job for job in jobs if job.digest not in self._jobs]

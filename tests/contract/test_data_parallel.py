@@ -13,7 +13,8 @@ from plan import matrix
 from tests import tiny
 from tests.conftest import alive
 
-from .test_implementations import interpreter, run, within_rounding
+from .running import interpreter, run
+from .test_implementations import within_rounding
 
 ROWS = [
     (environment, entry["implementation"])

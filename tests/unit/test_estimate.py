@@ -72,9 +72,7 @@ def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
 def test_checks_of_one_process_add_up(results: Path) -> None:
     check = CheckJob(CELL.name, {}, threads=2, cell=CELL)
     checking = CheckingJob("checks", {}, checks=(check, check))
-    assert Estimate(str(results)).seconds(checking)[0] == pytest.approx(
-        14 + 3 * estimate.A_JOB, abs=1
-    )
+    assert Estimate(str(results)).seconds(checking)[0] == pytest.approx(14 + estimate.A_JOB)
 
 
 def test_two_jobs_of_one_core_run_side_by_side(results: Path) -> None:

@@ -173,9 +173,22 @@ def test_summary_tells_one_request_from_another() -> None:
     assert Register(plan()).summary(LM) == before != Register(plan()).summary(LAYERS)
     assert Register(plan(protocol={"timed_batches": 7})).summary(LM) != before
     assert Register(plan(machine="there")).summary(LM) != before
-    for job in plan().timings(LM):
+
+
+def test_summary_tells_what_is_missing() -> None:
+    """So a list that names a record that somebody deleted is made anew."""
+    noisy = plan().cells(LM)[0].name
+    counts = {noisy: 4}
+    jobs = plan().timings(LM, counts)
+    for job in jobs:
         leave(job)
-    assert Register(plan()).summary(LM) == before  # there or not
+    whole = Register(plan()).summary(LM, counts)
+    assert Register(plan()).summary(LM, {}) != whole
+    further = next(job for job in jobs if job.name == f"{noisy}-4")
+    Path(further.path).unlink()
+    assert Register(plan()).summary(LM, counts) != whole
+    leave(further)
+    assert Register(plan()).summary(LM, counts) == whole
 
 
 def test_environment_of_a_job() -> None:
