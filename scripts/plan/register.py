@@ -58,7 +58,10 @@ class Register:
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
             Path(job.failures).touch()
             found.append(job.failures)
-        return found + [path for need in job.needs for path in self.missing(need)]
+        check = job.needed(CheckJob)
+        # What makes a check waits for all that it reads itself, and each input of thousands of jobs takes its time.
+        needs = [check] if check and not check.done() else job.needs
+        return found + [path for need in needs for path in self.missing(need)]
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""

@@ -1,6 +1,7 @@
 # Helpers only: from what rules know, a result's digest, to its job in the plan (scripts/plan/).
 import json
 import sys
+from inspect import signature
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -29,6 +30,7 @@ DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
+GPUS = (lambda w: job(w).gpus) if "gpu" in config["devices"] else 0
 tool = JOBS.tool
 
 
@@ -86,3 +88,10 @@ def conda_of(wildcards):
 
 def python_of(wildcards, input):
     return environments.python(JOBS.environment(job(wildcards)).order)
+
+
+for function in (inputs, told, why, conda_of, python_of):
+    # Snakemake (9.27) finds it out several times a call, which would be a tenth of the time to plan.
+    function.__signature__ = signature(function)
+if not PLAN.conda and "--lint" not in sys.argv:
+    conda_of = None  # Snakemake asks for each job even so
