@@ -22,7 +22,9 @@ PROCESSES = "results/documents/{}/processes.json"
 def read(configfile: str, settings: list[str]) -> dict:
     """The configuration as Snakemake is given it."""
     config = yaml.safe_load(Path(configfile).read_text())
-    return configuration.validated(config | dict(each.split("=", 1) for each in settings))
+    over = dict(each.split("=", 1) for each in settings)
+    over = {key: configuration.parsed(value) for key, value in over.items()}
+    return configuration.validated(configuration.merged(config, over))
 
 
 def missing(plan: Plan, document: str) -> list[Job]:

@@ -132,7 +132,7 @@ def _without_null(value):
     return None if value == "null" else value
 
 
-def _parsed(value):
+def parsed(value):
     """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
     if isinstance(value, str):
         try:
@@ -148,15 +148,16 @@ def _with_types(config: dict, name: str) -> dict:
     for error in list(validator.iter_errors(config)):
         if isinstance(error.instance, str) and error.absolute_path:
             *parents, key = error.absolute_path
-            functools.reduce(operator.getitem, parents, config)[key] = _parsed(error.instance)
+            functools.reduce(operator.getitem, parents, config)[key] = parsed(error.instance)
     return config
 
 
-def _merged(base: dict, over: dict) -> dict:
+def merged(base: dict, over: dict) -> dict:
+    """`over` laid over `base`, mapping by mapping."""
     return {
         **base,
         **{
-            key: _merged(base[key], value)
+            key: merged(base[key], value)
             if isinstance(value, dict) and isinstance(base.get(key), dict)
             else value
             for key, value in over.items()
@@ -200,7 +201,7 @@ def validated(
     one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
     measures."""
     base = yaml.safe_load(Path(default).read_text())
-    config = _merged(base, {key: _without_null(_parsed(value)) for key, value in config.items()})
+    config = merged(base, {key: _without_null(parsed(value)) for key, value in config.items()})
     config = _with_types(config, "config")
     found = problems(config, "config")
     if not found and not measures_here:

@@ -28,12 +28,12 @@ EXAMPLE = Path("report/example/cells.csv")
 # Seconds, as measured on two cores, of what no table tells, and of jobs of which nothing at all is known.
 USUAL = {"environment": 25.0, "kernel": 5.0, "corpus": 3.0, "check": 4.0, "time": 6.0}
 TUNING, A_TRIAL = 4.0, 0.7
-A_JOB = 0.7  # what Snakemake takes for one, and what lies idle until the next can begin
+A_JOB = 0.5  # what Snakemake takes for one, and what lies idle until the next can begin
 A_PROCESS = 1.5  # of a process beside import, building and steps: its start, the yardstick, a look at the machine
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
 VERIFYING = 1.5  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
-PAGES = 8.0  # of a document, each time they are made
+PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
     8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
 )

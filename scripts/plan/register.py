@@ -1,6 +1,8 @@
 """The jobs of a plan by their digests, as rules ask for them."""
 
+import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -47,6 +49,16 @@ class Register:
         self._add(missing)
         return [job.path for job in missing]
 
+    def listed(self, path: str, document: str, counts: dict[str, int] | None = None) -> list[str]:
+        """The inputs of a list of a document's records: those `wanted`. Snakemake (9.27) misses no record that somebody
+        deleted while its list is there; so a file that is newer than the list says so."""
+        found = self.wanted(document, counts)
+        if found and os.path.exists(path):
+            news = Path(path).with_suffix(".missing")
+            news.write_text("\n".join([str(time.time_ns()), *found]))  # each time another checksum
+            found.append(str(news))
+        return found
+
     def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:
         runs = [] if counts is None else self._plan.convergences(document)
         return [*self._plan.timings(document, counts), *runs]
@@ -75,12 +87,9 @@ class Register:
             Path(need.path).unlink(missing_ok=True)  # it says what is not there any more
         return [need.path]
 
-    def summary(self, document: str, counts: dict[str, int] | None = None) -> str:
-        """A digest of what a list of a document's records is made of: the settings, the records, as of `wanted`, and
-        which are not there. None is missing when the list is made: one that somebody deletes makes it another one."""
-        jobs = self._asked(document, counts)
-        missing = [job.digest for job in wanted(jobs)]
-        return digest_of([self._plan.config, [job.digest for job in jobs], missing])
+    def summary(self, document: str) -> str:
+        """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
+        return digest_of([self._plan.config, [job.digest for job in self._asked(document, {})]])
 
     def environment(self, job: Job) -> EnvironmentJob:
         """The environment that a job runs in."""

@@ -177,22 +177,28 @@ def test_summary_tells_one_request_from_another() -> None:
     assert Register(plan()).summary(LM) == before != Register(plan()).summary(LAYERS)
     assert Register(plan(protocol={"timed_batches": 7})).summary(LM) != before
     assert Register(plan(machine="there")).summary(LM) != before
+    for job in plan().timings(LM):
+        leave(job)
+    assert Register(plan()).summary(LM) == before  # there or not
 
 
-def test_summary_tells_what_is_missing() -> None:
-    """So a list that names a record that somebody deleted is made anew."""
-    noisy = plan().cells(LM)[0].name
-    counts = {noisy: 4}
-    jobs = plan().timings(LM, counts)
+def test_a_list_is_told_what_is_missing_of_it() -> None:
+    listed, jobs = Path("results/list.json"), plan().timings(LM)
+    everything_wanted = [job.path for job in jobs]
+    listed.parent.mkdir()
+    assert Register(plan()).listed(str(listed), LM) == everything_wanted  # no list yet
     for job in jobs:
         leave(job)
-    whole = Register(plan()).summary(LM, counts)
-    assert Register(plan()).summary(LM, {}) != whole
-    further = next(job for job in jobs if job.name == f"{noisy}-4")
-    Path(further.path).unlink()
-    assert Register(plan()).summary(LM, counts) != whole
-    leave(further)
-    assert Register(plan()).summary(LM, counts) == whole
+    listed.touch()
+    assert Register(plan()).listed(str(listed), LM) == []
+    Path(jobs[3].path).unlink()
+    texts = set()
+    for _ in range(2):
+        missing, news = Register(plan()).listed(str(listed), LM)
+        assert missing == jobs[3].path and missing in Path(news).read_text()
+        assert Path(news).stat().st_mtime_ns > listed.stat().st_mtime_ns
+        texts.add(Path(news).read_text())
+    assert len(texts) == 2
 
 
 def test_environment_of_a_job() -> None:

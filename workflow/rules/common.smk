@@ -54,13 +54,14 @@ def require_text(document):
 def first_records(wildcards):
     """Of the first processes of a document's cells, the records that are not there yet."""
     require_text(wildcards.document)
-    return JOBS.wanted(wildcards.document)
+    return JOBS.listed(FIRST.format(**wildcards), wildcards.document)
 
 
 def missing_records(wildcards):
     """Likewise, of all its processes and training runs."""
     require_text(wildcards.document)
-    return JOBS.wanted(wildcards.document, counts_of(wildcards.document))
+    counts = counts_of(wildcards.document)
+    return JOBS.listed(MANIFEST.format(**wildcards), wildcards.document, counts)
 
 
 def job(wildcards):

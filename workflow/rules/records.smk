@@ -55,7 +55,7 @@ rule list_records:
     conda:
         lambda w: tool("report", "conda")
     params:
-        records=lambda w: JOBS.summary(w.document, counts_of(w.document)),
+        records=lambda w: JOBS.summary(w.document),
         plan=lambda w, input: json.dumps(SETTINGS),
         processes=lambda w, input: (
             f"--processes {input.processes}" if input.processes else ""
