@@ -10,6 +10,7 @@ from measurement.record import read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
 from reporting import claims, estimates
+from reporting.quantities import Numbers, of_times
 
 RESULTS = Path("results")
 
@@ -25,23 +26,23 @@ def wanted(records: Sequence[dict], protocol: Mapping) -> int:
 
 
 def replaced(off: Sequence[bool], protocol: Mapping) -> int:
-    """The number of processes of a cell some of which were off the yardstick (estimates.off_yardstick): a further one for
-    each of those."""
+    """The number of processes of a cell some of which were off the yardstick (yardstick.flagged): a further one for each of
+    those."""
     return min(len(off) + sum(off), max(protocol["most_processes"], len(off)))
 
 
-def numbers(cells: Mapping[Cell, Sequence[dict]]) -> claims.Numbers:
+def numbers(cells: Mapping[Cell, Sequence[dict]]) -> Numbers:
     """What claims are decided on, of cells of one document and generation: their times, and words per second."""
     found = {}
     for cell, records in cells.items():
         if records and all(record["status"] == "ok" for record in records):
             key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
             times = estimates.medians(records)
-            found[*key, "wall_s"] = claims.of_times(times)
+            found[*key, "wall_s"] = of_times(times)
             benchmark = records[0]["benchmark"]
             if "vocabulary" in benchmark:
                 words = benchmark["batch"] * benchmark["length"]
-                found[*key, "words_per_s"] = claims.of_times(times, words)
+                found[*key, "words_per_s"] = of_times(times, words)
     return found
 
 

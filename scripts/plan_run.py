@@ -9,9 +9,10 @@ from rich.table import Table
 from measurement import machine
 from measurement.record import read_json
 from plan import configuration
-from plan.estimate import Estimate, total
+from plan.estimate import A_RUN, PAGES, Estimate, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
+from run_workflow import STAGES
 
 KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
 PROCESSES = "results/documents/{}/processes.json"
@@ -57,6 +58,7 @@ def main() -> None:
         seen.update(job.path for job in jobs)
         files += [job.path for job in jobs]
         expected, strange = total(estimate, jobs, plan.cores)
+        expected += PAGES * len(STAGES) if jobs else 0.0
         seconds, unknown = seconds + expected, unknown + strange
         counts = [str(sum(kind_of(job) == kind for job in jobs)) for kind in KINDS]
         table.add_row(document, *counts, f"{expected / 60:.1f} min")
@@ -66,7 +68,8 @@ def main() -> None:
     console.print(table)
     if arguments.files:
         console.print("\n".join(sorted(files)))
-    console.print(f"About {seconds / 60:.0f} minutes in all, pages not counted.")
+    seconds += A_RUN * len(STAGES)
+    console.print(f"About {seconds / 60:.0f} minutes in all, pages included.")
     if unknown:
         console.print(
             f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."

@@ -3,7 +3,6 @@
 import csv
 import difflib
 import functools
-import json
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import jsonschema
 import yaml
 
 from measurement import machine
+from measurement.record import SCHEMA_VERSION, read_json
 from plan import matrix
 from plan.jobs import MANIFEST_VERSION
 
@@ -132,7 +132,7 @@ def _without_null(value):
     return None if value == "null" else value
 
 
-def _parsed(value):
+def parsed(value):
     """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
     if isinstance(value, str):
         try:
@@ -148,15 +148,16 @@ def _with_types(config: dict, name: str) -> dict:
     for error in list(validator.iter_errors(config)):
         if isinstance(error.instance, str) and error.absolute_path:
             *parents, key = error.absolute_path
-            functools.reduce(operator.getitem, parents, config)[key] = _parsed(error.instance)
+            functools.reduce(operator.getitem, parents, config)[key] = parsed(error.instance)
     return config
 
 
-def _merged(base: dict, over: dict) -> dict:
+def merged(base: dict, over: dict) -> dict:
+    """`over` laid over `base`, mapping by mapping."""
     return {
         **base,
         **{
-            key: _merged(base[key], value)
+            key: merged(base[key], value)
             if isinstance(value, dict) and isinstance(base.get(key), dict)
             else value
             for key, value in over.items()
@@ -175,21 +176,29 @@ def _unknown_here(config: dict) -> Iterator[str]:
         yield f"protocol.threads: {told} how many, at most a node's physical cores"
 
 
-def _no_results(folder: str) -> Iterator[str]:
-    """Why a folder of `also_report` is none, a line each."""
+def unreadable(folder: str) -> Iterator[str]:
+    """Why a folder of `also_report` cannot be reported, a line each: it is none, or of another version."""
     manifests = sorted(Path(folder, "manifests").glob("*.json"))
     if not manifests:
         yield f"also_report: {folder} is no results folder: it has no manifests/*.json (`make pack` makes them)"
     for path in manifests:
-        version = json.loads(path.read_text()).get("schema_version")
-        if version != MANIFEST_VERSION:
-            yield f"also_report: {path} has schema {version}, this workflow reads {MANIFEST_VERSION}"
+        manifest = read_json(str(path))
+        files = [(path, MANIFEST_VERSION)]
+        if manifest.get("schema_version") == MANIFEST_VERSION:
+            records = [Path(folder, name) for cell in manifest["cells"] for name in cell["records"]]
+            files = [(record, SCHEMA_VERSION) for record in records[:1]]
+        for file, version in files:
+            if not file.exists():
+                yield f"also_report: {file} is missing, which {path} names; fetch the folder again"
+            elif (found := read_json(str(file)).get("schema_version")) != version:
+                yield f"also_report: {file} has schema {found}, this workflow reads {version}"
 
 
 def given(configfile: str, settings: list[str]) -> dict:
     """The configuration that a file and settings over it (`key=value`) make, validated: what Snakemake is given."""
+    over = dict(each.split("=", 1) for each in settings)
     config = yaml.safe_load(Path(configfile).read_text())
-    return validated(config | dict(each.split("=", 1) for each in settings))
+    return validated(merged(config, {key: parsed(value) for key, value in over.items()}))
 
 
 def validated(
@@ -199,13 +208,13 @@ def validated(
     one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
     measures."""
     base = yaml.safe_load(Path(default).read_text())
-    config = _merged(base, {key: _without_null(_parsed(value)) for key, value in config.items()})
+    config = merged(base, {key: _without_null(parsed(value)) for key, value in config.items()})
     config = _with_types(config, "config")
     found = problems(config, "config")
     if not found and not measures_here:
         found = list(_unknown_here(config))
     if not found:
-        found = [line for folder in config["also_report"] for line in _no_results(folder)]
+        found = [line for folder in config["also_report"] for line in unreadable(folder)]
     if found:
         sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     for name in config["documents"]:

@@ -1,11 +1,13 @@
 """Which text a run measures on, as far as that is known before anything is fetched."""
 
 import hashlib
-import json
+import os
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+from measurement.record import read_json
 from plan.jobs import RESULTS, digest_of
 
 
@@ -20,11 +22,11 @@ class Corpus:
         """What decides which text it is; mirrors decide only whence."""
         return {key: self.config[key] for key in ("path", "sha256", "stand_in")}
 
-    @property
+    @cached_property
     def source_digest(self) -> str:
         return digest_of(self.wanted)
 
-    @property
+    @cached_property
     def source(self) -> str:
         """The file that says which text was had: PTB from a folder or a mirror, or the stand-in."""
         return f"{RESULTS}/corpus/sources/{self.source_digest}/source.json"
@@ -32,12 +34,16 @@ class Corpus:
     @property
     def known(self) -> bool:
         """Whether it is known which text it is: a folder was named, or it was fetched before."""
-        return bool(self.config["path"]) or Path(self.source).exists()
+        return bool(self.config["path"]) or os.path.exists(self.source)
+
+    @cached_property
+    def _fetched(self) -> dict[str, str]:
+        return read_json(self.source)["sha256"]
 
     def text(self) -> dict[str, str]:
         """{split: SHA-256}; of PTB, as wanted, where it is not known yet."""
-        if not self.config["path"] and Path(self.source).exists():
-            return json.loads(Path(self.source).read_text())["sha256"]
+        if not self.config["path"] and self.known:
+            return self._fetched
         return self.config["sha256"]
 
     def require_files(self) -> None:

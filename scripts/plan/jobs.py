@@ -7,6 +7,7 @@ that comes back finds its results again.
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,7 +78,7 @@ class Job:
 
     def done(self) -> bool:
         """Whether its result is there, and no failure that is to be tried again."""
-        return Path(self.path).exists() and not failed_last(self.failures)
+        return os.path.exists(self.path) and not failed_last(self.failures)
 
     def needed(self, kind: type) -> "Job | None":
         """The result of another kind that it reads, if any."""
@@ -169,10 +170,17 @@ class CheckJob(CellJob):
     kind, folder = "check", "checks"
 
 
+@dataclass(frozen=True, eq=False)
 class TimeJob(CellJob):
-    """Time one process of a cell."""
+    """Time one process of a cell, which all have the same order."""
 
     kind, folder = "time", "records"
+
+    process: int = 1
+
+    def told(self) -> dict:
+        identity = self.order["identity"] | {"process": self.process}
+        return super().told() | {"identity": identity}
 
 
 class ConvergenceJob(CellJob):
@@ -224,15 +232,28 @@ def with_needs(jobs: Iterable[Job]) -> dict[str, Job]:
     return found
 
 
+def _of_other_identities(job: Job) -> list[Path]:
+    """The results of jobs of the same name."""
+    before, _, after = job.path.partition(job.digest)
+    folder, start = os.path.split(before)
+    end, *below = after.split("/")
+    try:
+        names = os.listdir(folder)  # a pattern for each of thousands of jobs would take a second
+    except FileNotFoundError:
+        return []
+    found = [Path(folder, name, *below) for name in names if name.startswith(start)]
+    found = [path for path in found if path.parts[-1 - len(below)].endswith(end) and path.exists()]
+    return [path for path in found if str(path) != job.path]
+
+
 def news(job: Job) -> str:
     """Which part of a job's identity is new beside the newest result of the same name, in words."""
     if isinstance(job, CheckingJob):
         more = f" ({len(job.checks)} checks)" if len(job.checks) > 1 else ""
         return news(job.checks[0]) + more
-    pattern = job.stem.replace(job.digest, "*") + job.suffix
-    others = [file for file in Path(RESULTS, job.folder).glob(pattern) if str(file) != job.path]
-    if Path(job.path).exists():
+    if os.path.exists(job.path):
         return f"attempt {failed_attempts(job.failures) + 1}, as the last one failed"
+    others = _of_other_identities(job)
     if not others:
         return "never done before"
     newest = max(others, key=lambda path: path.stat().st_mtime)

@@ -86,7 +86,7 @@ def benchmarks(documents: list[str]) -> dict[str, dict]:
 
 def takes_part(patterns: list[str], name: str) -> bool:
     """Whether a name is one of `patterns` (names, with * as in file names)."""
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return patterns == ["*"] or any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def environments(entry: dict, benchmark: str) -> list[str]:
@@ -118,8 +118,13 @@ def asks(row: dict, family: str, device: str, benchmark: str) -> bool:
     )
 
 
-def cells_of(name: str) -> Iterator[Cell]:
+@functools.cache
+def cells_of(name: str) -> tuple[Cell, ...]:
     """Every cell that one document's rows ask for, on every device there could be."""
+    return tuple(_cells_of(name))
+
+
+def _cells_of(name: str) -> Iterator[Cell]:
     rows = document(name)["rows"]
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():

@@ -1,9 +1,9 @@
 """The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
-from functools import cache, cached_property
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
+from functools import cached_property, wraps
 
 from kernels.spec import KernelSpec
 from measurement import machine
@@ -31,12 +31,26 @@ TIMED = ("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches"
 CHECKS = 24
 
 
+def kept(method: Callable) -> Callable:
+    """A method of a plan whose answers are kept as long as the plan: most are asked for once a cell, or once a process."""
+
+    @wraps(method)
+    def answer(plan: "Plan", *arguments: object) -> object:
+        key = (method.__name__, *arguments)
+        if key not in plan._answers:
+            plan._answers[key] = method(plan, *arguments)
+        return plan._answers[key]
+
+    return answer
+
+
 class Plan:
     """What a configuration (validated) means here. `conda`: whether Snakemake builds environments by it; `cores`: of
     the run."""
 
     def __init__(self, config: dict, conda: bool = False, cores: int = 1) -> None:
         self.config, self.conda, self.cores = config, conda, cores
+        self._answers: dict[tuple, object] = {}
         self.corpus = Corpus(config["corpus"])
         self.documents = {
             cell: name for name in config["documents"] for cell in matrix.cells_of(name)
@@ -52,42 +66,44 @@ class Plan:
     def threads(self) -> int:
         return self.config["protocol"]["threads"] or machine.usable_cores()
 
-    @cache  # noqa: B019 - there is one plan
+    @kept
     def settings(self, document: str) -> dict:
         """The protocol, check and training of a document."""
         return matrix.protocol_of(self.config, document)
 
-    @cache  # noqa: B019
+    @kept
     def environment(self, name: str) -> EnvironmentJob:
         has = environments.here(name, self.config, self.conda)
         return EnvironmentJob(name, {"fingerprint": has["fingerprint"]}, order=has)
 
     def corpus_job(self) -> CorpusJob:
-        """The text's tokens."""
-        parts = {
-            "text": digest_of(self.corpus.text()),
-            "stride": str(self.config["corpus"]["stride"]),
-        }
+        """The text's tokens. Which text it is may be known only once it was fetched."""
+        return self._corpus_job(tuple(sorted(self.corpus.text().items())))
+
+    @kept
+    def _corpus_job(self, text: tuple) -> CorpusJob:
+        stride = str(self.config["corpus"]["stride"])
+        parts = {"text": digest_of(dict(text)), "stride": stride}
         return CorpusJob("corpus", parts, (self.environment("corpus"),))
 
-    def _corpus_of(self, benchmark: str) -> list[Job]:
-        """The tokens that a benchmark reads: a language model's only."""
-        return [self.corpus_job()] if "vocabulary" in self.benchmarks[benchmark] else []
+    def reads_text(self, benchmark: str) -> bool:
+        """Whether a benchmark is a language model, which reads the text's tokens."""
+        return "vocabulary" in self.benchmarks[benchmark]
 
-    @cache  # noqa: B019
+    @kept
     def shape(self, benchmark: str) -> KernelSpec:
         """The shape of a benchmark's layers, for a kernel."""
         sizes = self.benchmarks[benchmark]
         return KernelSpec(
             batch=sizes["batch"],
             length=sizes["length"],
-            input_size=sizes["embedding" if "vocabulary" in sizes else "features"],
+            input_size=sizes["embedding" if self.reads_text(benchmark) else "features"],
             hidden_size=sizes["hidden"],
             depth=sizes["layers"],
             threads=self.threads,
         )
 
-    @cache  # noqa: B019
+    @kept
     def tuning(self, variant: str, environment: str, shape: KernelSpec) -> TuneJob:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
@@ -101,7 +117,7 @@ class Plan:
         needs = (self.environment(environment),)
         return TuneJob(name, parts, needs, order, threads=self.cores)
 
-    @cache  # noqa: B019
+    @kept
     def kernel(self, variant: str, environment: str, benchmark: str) -> BuildJob:
         """A benchmark's kernel; its shape's tuning, if it is tuned, serves all lengths and depths."""
         needs: list[Job] = [self.environment(environment)]
@@ -129,11 +145,13 @@ class Plan:
             gpus=int(all(entry.get("devices") == ["gpu"] for entry in users)),
         )
 
-    def _kernel_of(self, cell: Cell) -> list[Job]:
+    def _kernel_of(self, cell: Cell) -> BuildJob | None:
         variant = matrix.implementation(cell.implementation).get("kernel")
-        return [self.kernel(variant, cell.environment, cell.benchmark)] if variant else []
+        return self.kernel(variant, cell.environment, cell.benchmark) if variant else None
 
-    def _common(self, cell: Cell, kernel: list[Job], corpus: list[Job]) -> dict[str, str]:
+    def _common(
+        self, cell: Cell, kernel: BuildJob | None, corpus: CorpusJob | None
+    ) -> dict[str, str]:
         """The parts of the identity of whatever is done with a cell."""
         protocol = self.settings(self.documents[cell])["protocol"]
         file = matrix.implementation_file(cell.implementation)
@@ -144,8 +162,8 @@ class Plan:
             "seed": str(protocol["seed"]),
             "sources": sources.digest(*MEASURE, file),
             "environment": self.environment(cell.environment).stem,
-            "kernel": kernel[0].digest if kernel else "none",
-            "corpus": corpus[0].digest if corpus else "none",
+            "kernel": kernel.digest if kernel else "none",
+            "corpus": corpus.digest if corpus else "none",
             "machine": self.machine,
         }
 
@@ -164,43 +182,44 @@ class Plan:
     def _gpus(self, cell: Cell) -> int:
         return matrix.workers(cell.implementation) if cell.device == "gpu" else 0
 
-    @cached_property
-    def _checks(self) -> dict[tuple[Cell, str], CheckJob]:
-        return {}
-
     def check(self, cell: Cell) -> CheckJob:
-        """A cell's check. It is kept: many jobs need it."""
-        key = (cell, self.corpus_job().digest)
-        if key not in self._checks:
-            document = self.documents[cell]
-            check = matrix.check_of(self.config, document, cell)
-            kernel, corpus = self._kernel_of(cell), self._corpus_of(cell.benchmark)
-            self._checks[key] = CheckJob(
-                cell.name,
-                {"check": digest_of(check), **self._common(cell, kernel, corpus)},
-                (self.environment(cell.environment), *kernel, *corpus),
-                self._order(cell, check=check),
-                # Two checks at a time, as starting a framework keeps one core busy at most.
-                threads=max(1, self.threads // 2),
-                gpus=self._gpus(cell),
-                cell=cell,
-                document=document,
-            )
-        return self._checks[key]
+        return self._check(cell, self.corpus_job() if self.reads_text(cell.benchmark) else None)
 
-    def timing(self, cell: Cell, process: int) -> TimeJob:
-        check, document = self.check(cell), self.documents[cell]
-        protocol = {key: self.settings(document)["protocol"][key] for key in TIMED}
-        return TimeJob(
-            f"{cell.name}-{process}",
-            {"protocol": digest_of(protocol), **check.parts},
-            (*check.needs, check),
-            self._order(cell, protocol=protocol)
-            | {"identity": asdict(cell) | {"process": process}},
-            threads=self.cores,  # no other job of this run beside a clock
-            gpus=check.gpus,
+    @kept
+    def _check(self, cell: Cell, corpus: CorpusJob | None) -> CheckJob:
+        document, kernel = self.documents[cell], self._kernel_of(cell)
+        check = matrix.check_of(self.config, document, cell)
+        return CheckJob(
+            cell.name,
+            {"check": digest_of(check), **self._common(cell, kernel, corpus)},
+            tuple(filter(None, [self.environment(cell.environment), kernel, corpus])),
+            self._order(cell, check=check),
+            # Two checks at a time, as starting a framework keeps one core busy at most.
+            threads=max(1, self.threads // 2),
+            gpus=self._gpus(cell),
             cell=cell,
             document=document,
+        )
+
+    def timing(self, cell: Cell, process: int) -> TimeJob:
+        return self._timing(self.check(cell), process)
+
+    @kept
+    def _timing(self, check: CheckJob, process: int) -> TimeJob:
+        if process > 1:  # but for the number it is the first one
+            first = self._timing(check, 1)
+            return replace(first, name=f"{check.cell.name}-{process}", process=process)
+        protocol = {key: self.settings(check.document)["protocol"][key] for key in TIMED}
+        return TimeJob(
+            f"{check.cell.name}-{process}",
+            {"protocol": digest_of(protocol), **check.parts},
+            (*check.needs, check),
+            self._order(check.cell, protocol=protocol),
+            threads=self.cores,  # no other job of this run beside a clock
+            gpus=check.gpus,
+            cell=check.cell,
+            document=check.document,
+            process=process,
         )
 
     def convergence(self, cell: Cell) -> ConvergenceJob:
@@ -219,6 +238,7 @@ class Plan:
             document=document,
         )
 
+    @kept
     def cells(self, document: str) -> list[Cell]:
         """The cells of a document that this run measures."""
         return [
@@ -270,7 +290,7 @@ class Plan:
 
     def reads_corpus(self, document: str) -> bool:
         """Whether cells of a document read the text."""
-        return any("vocabulary" in self.benchmarks[cell.benchmark] for cell in self.cells(document))
+        return any(self.reads_text(cell.benchmark) for cell in self.cells(document))
 
     def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:
         """The processes that make the checks that some timings and training runs want: of one implementation and

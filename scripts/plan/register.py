@@ -1,9 +1,12 @@
 """The jobs of a plan by their digests, as rules ask for them."""
 
+import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from plan import environments
 from plan.jobs import (
     BuildJob,
     CheckingJob,
@@ -42,12 +45,23 @@ class Register:
 
     def wanted(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs, that are not there."""
-        jobs: list[Job] = [*self._plan.timings(document, counts)]
-        if counts is not None:
-            jobs += self._plan.convergences(document)
-        missing = wanted(jobs)
+        missing = wanted(self._asked(document, counts))
         self._add(missing)
         return [job.path for job in missing]
+
+    def listed(self, path: str, document: str, counts: dict[str, int] | None = None) -> list[str]:
+        """The inputs of a list of a document's records: those `wanted`. Snakemake (9.27) misses no record that somebody
+        deleted while its list is there; so a file that is newer than the list says so."""
+        found = self.wanted(document, counts)
+        if found and os.path.exists(path):
+            news = Path(path).with_suffix(".missing")
+            news.write_text("\n".join([str(time.time_ns()), *found]))  # each time another checksum
+            found.append(str(news))
+        return found
+
+    def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:
+        runs = [] if counts is None else self._plan.convergences(document)
+        return [*self._plan.timings(document, counts), *runs]
 
     def awaited(self, job: Job) -> list[str]:
         """The files of those results that a job reads and that are not there."""
@@ -56,7 +70,10 @@ class Register:
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
             Path(job.failures).touch()
             found.append(job.failures)
-        return found + [path for need in job.needs for path in self.missing(need)]
+        check = job.needed(CheckJob)
+        # What makes a check waits for all that it reads itself, and each input of thousands of jobs takes its time.
+        needs = [check] if check and not check.done() else job.needs
+        return found + [path for need in needs for path in self.missing(need)]
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""
@@ -72,12 +89,18 @@ class Register:
 
     def summary(self, document: str) -> str:
         """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
-        jobs = [*self._plan.timings(document), *self._plan.convergences(document)]
-        return digest_of([self._plan.config, [job.digest for job in jobs]])
+        return digest_of([self._plan.config, [job.digest for job in self._asked(document, {})]])
 
     def environment(self, job: Job) -> EnvironmentJob:
         """The environment that a job runs in."""
         return job.needed(EnvironmentJob)
+
+    def tool(self, name: str, which: str) -> list[str] | str | None:
+        """Of an environment that no cell runs in: its `record`, where that is missing, `conda` file or `python`."""
+        job = self._plan.environment(name)
+        if which == "record":
+            return self.missing(job)
+        return (environments.conda_file if which == "conda" else environments.python)(job.order)
 
     def _add(self, jobs: Iterable[Job]) -> None:
         queue = [job for job in jobs if job.digest not in self._jobs]

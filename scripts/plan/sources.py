@@ -10,6 +10,7 @@ import hashlib
 import io
 import sys
 import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 SCRIPTS = Path("scripts")
@@ -56,24 +57,43 @@ def files(*entries: str) -> list[str]:
     return sorted(map(str, found))
 
 
+def _between(text: str, start: tuple[int, int], end: tuple[int, int]) -> str:
+    """What stands between two positions (line from 1, column)."""
+    lines = text.split("\n")[start[0] - 1 : end[0]]
+    lines[-1] = lines[-1][: end[1]]
+    return "\n".join([lines[0][start[1] :], *lines[1:]])
+
+
+def _tokens(text: str) -> Iterator[tuple[int, str]]:
+    """(type, string) of what is no layout. A formatted string is one token, as before Python 3.12, where it is taken
+    apart: the same text means the same to each Python that plans."""
+    opened = []  # where formatted strings begin that are not at their end, one in the other
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = tokenize.tok_name[token.type]
+        if name.endswith("STRING_START"):  # FSTRING_, from 3.14 on TSTRING_ too
+            opened.append(token.start)
+        elif name.endswith("STRING_END"):
+            start = opened.pop()
+            if not opened:
+                yield tokenize.STRING, _between(text, start, token.end)
+        elif not opened and token.type not in LAYOUT:
+            yield token.type, name if token.type in STARTS else token.string
+
+
 def meaning(text: str) -> str:
     """A Python file without comments, docstrings and layout: its tokens, a space between them, indentation as marks."""
     kept: list[str] = []
     before = tokenize.NEWLINE
-    tokens = (
-        token
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type not in LAYOUT
-    )
-    for token in tokens:
-        if token.type == tokenize.STRING and before in STARTS:
-            after = next(tokens)
-            if after.type == tokenize.NEWLINE:
+    tokens = _tokens(text)
+    for kind, string in tokens:
+        if kind == tokenize.STRING and before in STARTS:
+            after, mark = next(tokens)
+            if after == tokenize.NEWLINE:
                 continue  # a docstring, with the end of its line
-            kept.append(token.string)
-            token = after
-        kept.append(tokenize.tok_name[token.type] if token.type in STARTS else token.string)
-        before = token.type
+            kept.append(string)
+            kind, string = after, mark
+        kept.append(string)
+        before = kind
     return " ".join(kept)
 
 

@@ -20,261 +20,19 @@ cases on the bound, noise as in estimates, three processes and up to ten (tests/
 SIMULATED_TABLE
 """
 
-import functools
 import itertools
 import math
-import statistics
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
-from plan import matrix
-from reporting import estimates, published
+from reporting import estimates
+from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
+from reporting.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
-KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
-RATES = {"words_per_s"}  # more is faster
-LEAST_SIZES = 3  # fewer show no line
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
-# Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
-ONCE = 2.0
-# Measured quantities: columns of cells.csv. Kernels are scheduled and built once.
-MEASURED = {
-    "wall_s": "wall_median_s",
-    "words_per_s": "words_per_s",
-    "schedule_s": "kernel_schedule_s",
-    "build_s": "kernel_build_s",
-}
-
-
-@dataclass(frozen=True)
-class Number:
-    """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
-    stands; `mark`: what is known of how a published one came to be; `processes`: what a measured one's processes made
-    of it, which speak for it instead of the interval."""
-
-    value: float
-    low: float
-    high: float
-    text: str
-    where: str = ""
-    mark: str = ""
-    processes: tuple[float, ...] = ()
-
-
-Cell = Mapping[str, str]
-Key = tuple[str, ...]  # the values of KEYS
-Numbers = dict[Key, Number]
-Alternatives = Sequence[Sequence[Key]]  # of numbers that are multiplied
-
-
-def of_document(numbers: pd.DataFrame) -> Numbers:
-    """The numbers of one document, as published.numbers has them."""
-    found = {}
-    for row in numbers[numbers["quantity"] != "speedup"].itertuples():
-        text = f"{row.value:.6g}" if "e" in row.printed else row.printed
-        number = Number(row.value, row.low, row.high, text, f"line {row.line}", row.mark)
-        found[tuple(getattr(row, key) for key in KEYS)] = number
-    return found
-
-
-def of_times(times: Sequence[float], words: float | None = None) -> Number:
-    """What a cell's processes took in seconds, as the median of them; of `words` a batch, as words per second."""
-    made = tuple(words / time for time in times) if words else tuple(times)
-    value = statistics.median(times)
-    value = words / value if words else value
-    return Number(value, value, value, f"{value:.4g}", processes=made)
-
-
-def of_cells(cells: pd.DataFrame) -> Numbers:
-    """The measured numbers of one document, machine and generation of environments, which has one environment
-    for each implementation; `cells` as in cells.csv."""
-    found = {}
-    for row in cells[cells["status"] == "ok"].to_dict("records"):
-        for quantity, column in MEASURED.items():
-            if pd.notna(value := row[column]):
-                cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
-                if quantity in RATES:
-                    words = value * row["wall_s"]
-                    found[cell] = of_times(row["process_medians_s"], words)
-                elif quantity == "wall_s":
-                    found[cell] = of_times(row["process_medians_s"])
-                else:
-                    found[cell] = Number(value, value / ONCE, value * ONCE, f"{value:.4g}")
-    return found
-
-
-def number_of(path: str) -> str:
-    """`config/published/001-stacked-lm.csv` -> `001`"""
-    return Path(path).name.partition("-")[0]
-
-
-def _combinations(choices: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:
-    for values in itertools.product(*choices.values()):
-        yield dict(zip(choices, values, strict=True))
-
-
-def _choices(cells: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
-    return {key: [names] if isinstance(names, str) else names for key, names in cells.items()}
-
-
-class _NoNumber(Exception):
-    """A cell without a number, in words."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A number that a claim is about, made of others: of several alternatives on a side the fastest, or all with their
-    powers. `text` says how, `remark` and `about` what else there is to say."""
-
-    numbers: Numbers
-    text: str
-    of: Alternatives = ()
-    to: Alternatives = ()
-    powers: Mapping[Key, float] = field(default_factory=dict)
-    scale: float = 1.0
-    remark: str = ""
-    about: Mapping[str, object] = field(default_factory=dict)
-
-    @functools.cached_property
-    def keys(self) -> list[Key]:
-        alternatives = itertools.chain(self.of, self.to, [tuple(self.powers)])
-        return list(dict.fromkeys(itertools.chain.from_iterable(alternatives)))
-
-    @functools.cached_property
-    def statistical(self) -> bool:
-        """Whether processes speak for it, and not the rounding of what is printed."""
-        return all(self.numbers[key].processes for key in self.keys)
-
-    def _processes(self, alternatives: Alternatives, inverse: bool) -> list[list[list[float]]]:
-        power = -1 if inverse else 1
-        return [
-            [[number**power for number in self.numbers[key].processes] for key in one]
-            for one in alternatives
-        ]
-
-    def interval(
-        self, confidence: float = CONFIDENCE, processes: int = 0
-    ) -> tuple[float, float, float]:
-        """(value, low, high). A published number lies anywhere within its rounding. Of measured ones, see estimates;
-        where processes are too few, any number is in it. `processes` in each cell: what to expect of so many."""
-        if not self.statistical:
-            return self._rounded()
-        if self.powers:
-            cells = [self.numbers[key].processes for key in self.powers]
-            found = estimates.product(cells, list(self.powers.values()), confidence, processes)
-        else:
-            # The fastest has the largest rate, which is the smallest of inverse rates.
-            rates = any(key[-1] in RATES for key in self.keys)
-            sides = (self.to, self.of) if rates else (self.of, self.to)
-            of, to = (self._processes(side, rates) for side in sides)
-            found = estimates.ratio_of_fastest(of, to, confidence, processes)
-        value, low, high = (number * self.scale for number in found)
-        return (value, 0.0, math.inf) if math.isnan(low) else (value, low, high)
-
-    def _rounded(self) -> tuple[float, float, float]:
-        ends = []
-        for name, other in (("value", "value"), ("low", "high"), ("high", "low")):
-            if self.powers:
-                powers = self.powers.items()
-                terms = [getattr(self.numbers[k], name if p > 0 else other) ** p for k, p in powers]
-                ends.append(math.prod(terms) * self.scale)
-            else:
-                over = self._fastest(self.of, name)
-                ends.append(self.scale * over / self._fastest(self.to, other))
-        value, low, high = ends
-        return value, low, high
-
-    def _fastest(self, alternatives: Alternatives, end: str) -> float:
-        choose = max if any(key[-1] in RATES for key in self.keys) else min
-        return choose(math.prod(getattr(self.numbers[k], end) for k in one) for one in alternatives)
-
-
-def _missing(cell: Cell) -> str:
-    return " ".join(cell[key] for key in KEYS if key in cell and cell[key] != "wall_s")
-
-
-def _key(cell: Cell) -> Key:
-    return tuple(cell.get(key, "") for key in KEYS)
-
-
-def _side(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> tuple[list[Key], str]:
-    """The cells that a side of a ratio names, and the fastest as a text. One without a number might be the fastest:
-    _NoNumber."""
-    named, choices = {}, _choices(cells)
-    for cell in _combinations(choices):
-        if _key(cell) not in numbers:
-            raise _NoNumber(_missing(cell))
-        named[_key(cell)] = " ".join(cell[key] for key in choices if len(choices[key]) > 1)
-    choose = max if cells["quantity"] in RATES else min
-    fastest = choose(named, key=lambda key: numbers[key].value)
-    remark = ", ".join(filter(None, [named[fastest], numbers[fastest].where]))
-    return list(named), numbers[fastest].text + (f" ({remark})" if remark else "")
-
-
-def _ratio(numbers: Numbers, case: Cell, sides: Mapping) -> Comparison:
-    of, of_text = _side(numbers, {**case, **sides["of"]})
-    to, to_text = _side(numbers, {**case, **sides["to"]})
-    singles = [[(key,) for key in side] for side in (of, to)]
-    return Comparison(numbers, f"{of_text} / {to_text}", *singles)
-
-
-def _ratio_of_ratios(numbers: Numbers, at: Comparison, against: Comparison) -> Comparison:
-    """min a / min b over min c / min d is min (a d) over min (b c), each of all pairs."""
-    over, under = ((at.of, against.to), (at.to, against.of))
-    sides = [[(*one, *other) for one, other in itertools.product(*side)] for side in (over, under)]
-    return Comparison(numbers, f"({at.text}) / ({against.text})", *sides)
-
-
-def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
-    """Time per unit at the largest size over that at the smallest, along the line of least squares through the
-    logarithms of times and sizes: all sizes speak, and none was chosen for being the slowest or the fastest."""
-    sizes = {}
-    for benchmark, size in linear["in"].items():
-        if (key := _key({**case, "benchmark": benchmark})) in numbers:
-            sizes[key] = size
-    if len(sizes) < LEAST_SIZES:
-        raise _NoNumber(f"{len(sizes)} sizes of {_missing(case)}, {LEAST_SIZES} are needed")
-    logarithms = np.log(list(sizes.values()))
-    reach = float(np.ptp(logarithms))
-    centred = logarithms - logarithms.mean()
-    weights = centred / np.sum(centred**2)  # of the slope
-    powers = dict(zip(sizes, (float(reach * weight) for weight in weights), strict=True))
-    units = {key: numbers[key].value / size for key, size in sizes.items()}
-    exponent = float(weights @ np.log([numbers[key].value for key in sizes]))
-    middle = math.exp(float(np.mean(np.log(list(units.values())))))
-    line = middle * np.exp((exponent - 1) * centred)
-    off = np.array(list(units.values())) / line
-    farthest = int(np.abs(np.log(off)).argmax())
-    where = list(sizes)[farthest][0]
-    text = (
-        f"{len(sizes)} of {len(linear['in'])} sizes, fitted: per {linear['per']} at {max(sizes.values())} over that at "
-        f"{min(sizes.values())}"
-    )
-    return Comparison(
-        numbers,
-        text,
-        powers=powers,
-        scale=math.exp(-reach),
-        remark=f"; exponent {exponent:.3f}; farthest from the line {where}, {off[farthest]:.2f} times",
-        about={"exponent": exponent, "farthest": float(off[farthest]), "where": where},
-    )
-
-
-def _comparison(numbers: Numbers, claim: Mapping, name: str, case: Cell) -> Comparison:
-    """What a case of a claim comes to."""
-    if "linear" in claim:
-        return _line(numbers, case, claim["linear"])
-    sides = claim["ratios"][name]
-    if "at" not in claim:
-        return _ratio(numbers, case, sides)
-    at = _ratio(numbers, {**case, **claim["at"]}, sides)
-    return _ratio_of_ratios(numbers, at, _ratio(numbers, {**case, **claim["against"]}, sides))
 
 
 @dataclass
@@ -290,8 +48,8 @@ class Case:
 
 def _case(numbers: Numbers, claim: Mapping, name: str, cell: Cell) -> Case:
     try:
-        return Case(name, cell, _comparison(numbers, claim, name, cell))
-    except _NoNumber as missing:
+        return Case(name, cell, of_case(numbers, claim, name, cell))
+    except NoNumber as missing:
         return Case(name, cell, None, f"no number: {missing}")
 
 
@@ -358,12 +116,12 @@ def _open_keys(claim: Mapping) -> list[str]:
 def _cases(claim: Mapping, numbers: Numbers) -> list[Case]:
     """Every combination of the names in `for`. A key that the claim leaves open takes every value for which there are
     numbers."""
-    given = {"quantity": ["wall_s"]} | _choices(claim["for"])
+    given = {"quantity": ["wall_s"]} | choices(claim["for"])
     free = {key: sorted({cell[KEYS.index(key)] for cell in numbers}) for key in _open_keys(claim)}
     ratios = claim.get("ratios") or [f"per {claim['linear']['per']}"]
     cases = []
-    for name, cell in itertools.product(ratios, _combinations(given)):
-        tried = [_case(numbers, claim, name, cell | more) for more in _combinations(free)]
+    for name, cell in itertools.product(ratios, combinations(given)):
+        tried = [_case(numbers, claim, name, cell | more) for more in combinations(free)]
         cases += [case for case in tried if case.found] or [_case(numbers, claim, name, cell)]
     return cases
 
@@ -444,7 +202,7 @@ def _note(verdict: str, cases: list[dict], devices: set[str]) -> str:
 
 def _named(cases: list[Case], claim: Mapping) -> list[str]:
     """A case is called by what tells it from the others."""
-    given = _choices(claim["for"])
+    given = choices(claim["for"])
     free = _open_keys(claim)
     ratios = {case.ratio for case in cases}
     devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
@@ -502,115 +260,3 @@ def further_processes(
                 if case.verdict == OPEN and case.found.statistical:
                     found |= {key[:-1]: most for key in case.found.keys}
     return found
-
-
-def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) -> Numbers:
-    """A document's numbers, of which contradictory times are what the other numbers of their rows make of them."""
-    found = dict(numbers)
-    for entry in contradictions:
-        if entry["quantity"] == "wall_s" and entry["document"] == document:
-            key, value = tuple(entry[key] for key in KEYS), entry["consistent"]
-            place = f"line {entry['line']} corrected"
-            mark = numbers[key].mark if key in numbers else ""
-            found[key] = Number(value, value, value, f"{value:.4f}", place, mark)
-    return found
-
-
-def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
-    """A document's numbers, also by the names that a claim's benchmarks have here (`published_as`)."""
-    place, found = KEYS.index("benchmark"), dict(numbers)
-    for here, there in claim.get("published_as", {}).items():
-        for key, number in numbers.items():
-            if key[place] == there:
-                found[*key[:place], here, *key[place + 1 :]] = number
-    return found
-
-
-NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
-
-
-def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
-    """The same on the numbers of one document. Where a verdict would be another one if its contradictory times
-    were what the other numbers of their rows make of them, a case has that as `corrected`, and so has the claim.
-    """
-    if claim.get("ours"):
-        return NOT_SAID
-    own = of_document(numbers)
-    found = decide(claim, _renamed(own, claim))
-    document = next(iter(numbers["document"]), "")
-    then = decide(claim, _renamed(_corrected(own, document, contradictions), claim))
-    for case, other in zip(found["cases"], then["cases"], strict=True):
-        if case["verdict"] != other["verdict"]:
-            case["corrected"] = other
-    if found["verdict"] != then["verdict"]:
-        found["corrected"] = then["verdict"]
-    return found
-
-
-def _paths(document: str) -> list[str]:
-    """The files of numbers that were published for a document, its own first."""
-    paths = matrix.published_files(f"{document}*")
-    return sorted(paths, key=lambda path: not path.endswith(f"-{document}.csv"))
-
-
-def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[dict]:
-    """Published numbers that contradict themselves, each with what follows: `changes`, [{"claim", "verdict",
-    "corrected"}] of the verdicts on the document that would be other ones if this number alone were corrected, and
-    `consequence`: `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
-    claims = [claim for claim in claims if not claim.get("ours")]
-    changes: dict[int, list[dict]] = {id(entry): [] for entry in contradictions}
-    for name in {claim["document"] for claim in claims}:
-        for path in _paths(name):
-            numbers = of_document(published.numbers([path]))
-            own = [entry for entry in contradictions if entry["document"] == number_of(path)]
-            for entry, claim in itertools.product(own, claims):
-                if claim["document"] == name and entry["quantity"] == "wall_s":
-                    corrected = _corrected(numbers, entry["document"], [entry])
-                    before, after = (
-                        decide(claim, _renamed(each, claim))["verdict"]
-                        for each in (numbers, corrected)
-                    )
-                    if before != after:
-                        change = {"claim": claim["name"], "verdict": before, "corrected": after}
-                        changes[id(entry)].append(change)
-    found = []
-    for entry in contradictions:
-        levels = ("verdict" if changes[id(entry)] else "", "number" if entry["plain"] else "")
-        consequence = next(filter(None, levels), "rounding")
-        found.append(entry | {"changes": changes[id(entry)], "consequence": consequence})
-    return found
-
-
-def by_document(
-    claims: Iterable[dict], cells: pd.DataFrame, contradictions: list[dict]
-) -> list[dict]:
-    """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
-
-    A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
-    the number of a published document, or a generation of environments and a machine, of the past only with numbers,
-    of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
-    """
-    generations, measured = cells["environment"].map(matrix.generation), {}
-    for (when, machine, name), rows in cells.groupby([generations, "machine", "document"]):
-        if machine:
-            measured.setdefault((when, machine), {})[name] = of_cells(rows)
-    first = next(iter(cells["machine"]), "")
-    printed = {path: published.numbers([path]) for path in matrix.published_files("*")}
-    found = {}
-    for claim in claims:
-        name = claim["document"]
-        paths = _paths(name)
-        verdicts = {
-            number_of(path): decide_published(claim, printed[path], contradictions)
-            for path in paths
-        }
-        for (when, machine), documents in measured.items():
-            own = documents.get(name, {})
-            if own or (when == "now" and (machine == first or name in documents)):
-                verdicts[f"{when}, {machine}"] = decide(claim, own)
-        names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
-        group = found.setdefault(name, {"document": name, "claims": []})
-        group["number"] = number_of(paths[0]) if paths else ""
-        group["sources"] = list(verdicts)
-        group["claims"].append(claim | {"verdicts": verdicts, "cases": list(dict.fromkeys(names))})
-    return list(found.values())

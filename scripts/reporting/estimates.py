@@ -27,7 +27,6 @@ EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that 
 MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
-YARDSTICK_LIMIT = 0.10  # above the run's best time for the same work
 SPREAD_LIMIT = 0.10  # interquartile range over median
 INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
@@ -50,21 +49,11 @@ def medians(records: Sequence[dict]) -> list[float]:
     return [float(np.median(record["samples"])) for record in records]
 
 
-def off_yardstick(yardsticks: Sequence[float | None], best: float | None) -> list[bool]:
-    """Which of a cell's processes ran when the machine was slow: yardsticks are the seconds that the same known work took
-    around each one's batches (the longer of before and after), `best` is the least of the run. None is unknown, and no flag.
-
-    It is the yardstick that tells, never the process's own time: to leave out a process because it took long would make
-    every cell faster than it is.
-    """
-    return [
-        bool(seconds and best and seconds > best * (1 + YARDSTICK_LIMIT)) for seconds in yardsticks
-    ]
-
-
 def counting(off: Sequence[bool]) -> list[bool]:
-    """Which of a cell's processes its number is made of: those that kept to the yardstick, if they are enough for an
-    interval; else all, as on a machine that is slow all the time. The others stay in the records and are counted."""
+    """Which of a cell's processes its number is made of: those that kept to the yardstick (measurement.yardstick), if
+    they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
+    and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
+    long would make every cell faster than it is."""
     kept = [not each for each in off]
     return kept if sum(kept) >= LEAST_PROCESSES else [True] * len(kept)
 

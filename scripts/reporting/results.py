@@ -144,16 +144,6 @@ def of_document(document: str, own: Iterable[Path], folders: Iterable[Path]) -> 
     return list(found.values())
 
 
-def require_readable(folders: Iterable[str]) -> None:
-    """Stop with one line, before anything is measured, if a folder to be reported is none or of another version."""
-    for folder in map(Path, folders):
-        for path in manifests_in(folder):
-            manifest = read_manifest(path)
-            first = next((each for row in manifest["cells"] for each in row["records"]), None)
-            if first:
-                read_record(folder / first)
-
-
 def members(folder: Path) -> dict[str, Path]:
     """{name below a results folder: file} of its manifests and the records they name: what has to be sent."""
     found = {}

@@ -13,7 +13,8 @@ from plan import matrix
 from tests import tiny
 from tests.conftest import alive
 
-from .test_implementations import interpreter, run, within_rounding
+from .running import interpreter, run
+from .test_implementations import within_rounding
 
 ROWS = [
     (environment, entry["implementation"])
@@ -46,11 +47,17 @@ if __name__ == "__main__":
 """
 
 
+def processes(environment: str = "", implementation: str = "", **_: object) -> list[tuple]:
+    """What the test of a row asks for."""
+    cases = [f"{implementation} {json.dumps(changes)}" for changes in (EVEN, tiny.CARRIED)]
+    return [(environment, "run_contract.py", *cases)] if implementation else []
+
+
 @pytest.mark.parametrize(("environment", "implementation"), ROWS)
 def test_two_workers_train_as_one_does(environment: str, implementation: str) -> None:
     """Loss, gradients and updates of the joined batch are the reference's, over batches that carry a state."""
-    cases = [f"{implementation} {json.dumps(changes)}" for changes in (EVEN, tiny.CARRIED)]
-    even, odd = run(environment, "run_contract.py", *cases).values()
+    (process,) = processes(environment, implementation)
+    even, odd = run(*process).values()
     assert even["training"]["status"] == "ok", even["training"]["reason"]
     assert within_rounding(even["training"]["errors"])
     assert even["training"]["facts"]["settings"]["workers"] == 2

@@ -2,16 +2,17 @@
 
 import functools
 import json
+import operator
 import os
 import subprocess
-import sys
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
-from plan import environments, matrix
+from plan import matrix
 from tests import tiny
+
+from .running import interpreter, run
 
 CASES = [
     (environment, entry["implementation"])
@@ -78,39 +79,8 @@ PLANTED = {
 }
 
 
-@functools.cache
-def interpreter(environment: str) -> str:
-    """The environment's interpreter, built by the workflow's own rule if it is not there yet."""
-    specification = environments.load(f"envs/{environment}.yaml")
-    found = environments.find_interpreter(specification.python)
-    if not found:
-        pytest.skip(f"no Python {specification.python} on this machine")
-    mark = environments.fingerprint(specification, "venv", found[0])
-    record = Path(f"results/environments/{environment}-{mark}.json")
-    python = Path(f".environments/{environment}-{mark}/bin/python")
-    if not (record.exists() and python.exists()):
-        record.unlink(missing_ok=True)
-        snakemake = Path(sys.executable).parent / "snakemake"
-        subprocess.run([snakemake, "--cores", "all", "--quiet", "all", "--", record], check=True)
-    assert json.loads(record.read_text())["status"] == "ok", record.read_text()
-    return str(python)
-
-
-def run(environment: str, script: str, *arguments: str) -> dict:
-    """What a script of this folder prints, as JSON, in an environment."""
-    done = subprocess.run(
-        [interpreter(environment), f"tests/contract/{script}", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@functools.cache
-def verdicts(environment: str) -> dict:
-    """{implementation: {phase: verdict}} of all implementations and planted errors of an environment."""
+def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
+    """What `verdicts` of an environment are printed by."""
     names = [implementation for where, implementation in GENERAL if where == environment]
     names += [f"tests.contract.planted_{error}" for error in PLANTED.get(environment, [])]
     departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
@@ -123,13 +93,16 @@ def verdicts(environment: str) -> dict:
         for error in PLANTED.get(environment, [])
         for kind in TINY.values()
     ]
-    processes = defaultdict(list)
+    together = defaultdict(list)
     for name in names:  # Keras has one backend a process
-        processes[name.split()[0] if name.startswith("keras/") else ""].append(name)
-    found = {}
-    for together in processes.values():
-        found |= run(environment, "run_contract.py", *together)
-    return found
+        together[name.split()[0] if name.startswith("keras/") else ""].append(name)
+    return [(environment, "run_contract.py", *each) for each in together.values()]
+
+
+@functools.cache
+def verdicts(environment: str) -> dict:
+    """{implementation: {phase: verdict}} of all implementations and planted errors of an environment."""
+    return functools.reduce(operator.or_, (run(*process) for process in processes(environment)))
 
 
 def within_rounding(errors: dict[str, float], gradient: float = 1e-5) -> bool:

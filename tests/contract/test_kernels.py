@@ -1,25 +1,18 @@
 """The kernels agree with the reference at shapes that fit no vector, tile or thread count."""
 
-import functools
-import json
-import os
-import subprocess
 from pathlib import Path
 
 from kernels.cells import CELLS
-from tests.contract.test_implementations import interpreter
+
+from .running import interpreter, run
 
 
-@functools.cache
+def processes(**_: object) -> list[tuple[str, ...]]:
+    return [("tvm", "run_kernels.py")]
+
+
 def found() -> dict:
-    done = subprocess.run(
-        [interpreter("tvm"), "tests/contract/run_kernels.py"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": "scripts:."},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return run("tvm", "run_kernels.py")
 
 
 def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
@@ -55,13 +48,6 @@ def test_compiled_cells_on_arrays_and_on_tensors() -> None:
     """The README's example, a cell saved and loaded, and gradients through PyTorch's autograd."""
     torch = Path(interpreter("pytorch")).parents[1]
     (packages,) = torch.glob("lib/python3.*/site-packages")
-    done = subprocess.run(
-        [interpreter("tvm"), "tests/contract/run_compiled_cell.py", str(packages)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": "scripts:."},
-    )
-    assert done.returncode == 0, done.stderr
-    errors = json.loads(done.stdout.splitlines()[-1])
+    errors = run("tvm", "run_compiled_cell.py", str(packages))
     assert set(errors) == {"example", "torch gru", "torch peephole", "torch nn.GRU"}
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

@@ -1,10 +1,8 @@
 """An implementation that does less than the whole of a sequence is found out, in every framework."""
 
-import functools
-
 import pytest
 
-from .test_implementations import run
+from .running import run
 
 STYLES = {
     ("pytorch", ""): "pytorch",
@@ -22,12 +20,18 @@ STYLES = {
 LOSSES = ("truncated", "skipped", "reset")
 
 
-@functools.cache
-def verdicts(environment: str, backend: str) -> dict:
-    """{loss: {phase: verdict}}; one process, as Keras has one backend in each."""
+def processes(environment: str, backend: str, **_: object) -> list[tuple[str, ...]]:
+    """One, as Keras has one backend in each."""
     module = f"tests.contract.lost_steps_{STYLES[environment, backend]}"
-    names = [f"{module}:{backend}{loss} long" for loss in LOSSES]
-    return dict(zip(LOSSES, run(environment, "run_contract.py", *names).values(), strict=True))
+    return [
+        (environment, "run_contract.py", *(f"{module}:{backend}{loss} long" for loss in LOSSES))
+    ]
+
+
+def verdicts(environment: str, backend: str) -> dict:
+    """{loss: {phase: verdict}}"""
+    (process,) = processes(environment, backend)
+    return dict(zip(LOSSES, run(*process).values(), strict=True))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -8,6 +8,7 @@ import numpy as np
 import judge_precision
 from reporting import claims, estimates
 from reporting.claims import FAILS, HOLDS, SAME
+from reporting.quantities import Numbers, of_times
 
 # Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
 # quantiles.
@@ -42,8 +43,8 @@ class Run:
                 slow * self.truth[cell] * float(np.exp(noise * self.random.standard_normal()))
             )
 
-    def numbers(self) -> claims.Numbers:
-        return {(*cell, "wall_s"): claims.of_times(times) for cell, times in self.times.items()}
+    def numbers(self) -> Numbers:
+        return {(*cell, "wall_s"): of_times(times) for cell, times in self.times.items()}
 
 
 def claim(cases: int, fastest_of: int = 1) -> dict:

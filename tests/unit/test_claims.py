@@ -1,4 +1,4 @@
-"""Claims on numbers that decide them by hand, and on the documents' own."""
+"""Claims on numbers that decide them by hand."""
 
 import math
 
@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting import claims, consistency, estimates
-from reporting.claims import FAILS, HOLDS, MISSING, OPEN, SAME, Number
-from reporting.published import numbers as published_numbers
+from reporting import claims, estimates
+from reporting.claims import FAILS, HOLDS, MISSING, OPEN, SAME
+from reporting.quantities import Number, Numbers, of_cells, of_times
 from tests.unit import simulated
 
 HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}
@@ -20,7 +20,7 @@ BELOW = HEAD | {
 }
 
 
-def numbers(**times: float | tuple[float, float, float]) -> claims.Numbers:
+def numbers(**times: float | tuple[float, float, float]) -> Numbers:
     """{cell: Number} of implementations x/<name> on benchmark b, forward, cpu; `a_gpu` is on the GPU,
     (value, low, high) has an interval."""
     found = {}
@@ -149,25 +149,6 @@ def cell(implementation: str, environment: str, machine: str, wall_s: float, **m
     return row | without | more
 
 
-def test_measured_numbers_by_generation_and_machine() -> None:
-    others = ["tensorflow/eager-cell", "pytorch/cell", "pytorch/cell-jit"]
-    table = [cell("tensorflow/graph-cell", "tensorflow", "one", 1.0)]
-    table += [cell(name, name.partition("/")[0], "one", 2.0) for name in others]
-    table += [cell("tensorflow/graph-cell", "tensorflow-2019", "one", 3.0)]
-    table += [cell(name, f"{name.partition('/')[0]}-2019", "one", 2.0) for name in others]
-    table += [cell("tensorflow/graph-cell", "tensorflow", "two", 1.0, status="failed")]
-    (claim,) = [c for c in matrix.claims() if c["name"] == "graph-trains-fastest-on-cpu"]
-    claim = claim | {"ratios": {"C++ cell": claim["ratios"]["C++ cell"]}}
-    (group,) = claims.by_document([claim], pd.DataFrame(table), [])
-    assert group["sources"] == ["001", "000", "2019, one", "now, one", "now, two"]
-    verdicts = group["claims"][0]["verdicts"]
-    found = {source: verdict["verdict"] for source, verdict in verdicts.items()}
-    assert found == {
-        **{"001": HOLDS, "000": MISSING},
-        **{"2019, one": FAILS, "now, one": HOLDS, "now, two": MISSING},
-    }
-
-
 @pytest.mark.parametrize(
     ("own", "verdict", "figures", "further"),
     [
@@ -183,7 +164,7 @@ def test_measured_ratios_are_decided_by_processes(
     rows = [cell("x/a", "x", "one", 4.0), cell("x/b", "x", "one", 1.0)]
     rows += [cell("x/a", "x", "one", 2.0, process_medians_s=own) | {"device": "gpu"}]
     rows += [cell("x/b", "x", "one", 1.0) | {"device": "gpu"}]
-    found = claims.of_cells(pd.DataFrame(rows))
+    found = of_cells(pd.DataFrame(rows))
     claim = BELOW | {"for": {"benchmark": "stacked-lm", "phase": "training", "device": "gpu"}}
     claim = {key: value for key, value in claim.items() if key != "below"} | {"above": 1.5}
     decided = claims.decide(claim, found)
@@ -202,13 +183,13 @@ def test_measured_ratios_are_decided_by_processes(
     assert case["verdict"] == verdict
 
 
-def measured(**times: list[float]) -> claims.Numbers:
+def measured(**times: list[float]) -> Numbers:
     """{cell: what its processes took} of implementations x/<name> on benchmark b, forward, cpu; `a_c` on benchmark c."""
     found = {}
     for name, processes in times.items():
         implementation, _, benchmark = name.partition("_")
         key = (benchmark or "b", f"x/{implementation}", "forward", "cpu", "wall_s")
-        found[key] = claims.of_times(processes)
+        found[key] = of_times(processes)
     return found
 
 
@@ -308,7 +289,7 @@ def test_kernels_are_built_once_and_may_have_taken_twice_as_long() -> None:
         "for": {"implementation": "x/k", "phase": "training", "quantity": "build_s"},
         "ratios": {"r": sides},
     }
-    numbers = claims.of_cells(pd.DataFrame(rows))
+    numbers = of_cells(pd.DataFrame(rows))
     assert claims.decide(claim | {"above": 2}, numbers)["verdict"] == HOLDS
     assert claims.decide(claim | {"above": 3}, numbers)["verdict"] == OPEN
     (case,) = claims.decide(claim | {"above": 3}, numbers)["cases"]
@@ -351,117 +332,6 @@ def test_the_fastest_of_several_equals_is_no_faster() -> None:
     assert naive > 40 and corrected <= 25
 
 
-NOTHING = pd.DataFrame([cell("none", "none", "none", 1.0)]).iloc[:0]
-
-
-@pytest.fixture(scope="module")
-def published() -> dict[str, dict]:
-    """{name of a claim: its verdicts on the published numbers}"""
-    contradictions = consistency.contradictions(matrix.published_files("*"))
-    groups = claims.by_document(matrix.claims(), NOTHING, contradictions)
-    return {claim["name"]: claim["verdicts"] for group in groups for claim in group["claims"]}
-
-
-@pytest.mark.parametrize(
-    ("name", "document", "verdict", "figures"),
-    [
-        ("eager-operators-slower-on-gpu", "001", HOLDS, "5.6337 (line 110) / 5.2381 (line 95)"),
-        ("eager-cell-slower-on-gpu", "001", FAILS, "1.1988 (line 147) / 1.2225 (line 134) = 0.981"),
-        ("eager-cell-slower-on-gpu", "000", HOLDS, "1.2839 (line 124) / 1.2076 (line 111) = 1.06"),
-        ("graph-trains-fastest-on-cpu", "001", HOLDS, "1.9554 (pytorch/fine-grained, line 101)"),
-        ("graph-trains-fastest-on-gpu", "001", FAILS, "0.0236 (pytorch/cudnn, line 167) = 1.32"),
-        ("lead-over-eager-larger-on-cpu", "001", FAILS, "jit, line 117)) = 0.129"),
-        ("pytorch-forward-faster-on-cpu", "001", FAILS, "0.2652 (tensorflow/graph-while, line 98)"),
-        # To four decimals, PyTorch JIT and TF Graph take the same 0.0590 s: no difference.
-        ("pytorch-forward-faster-on-gpu", "001", FAILS, "0.0590 (tensorflow/graph-unrolled"),
-        ("pytorch-training-slower-on-cpu", "001", HOLDS, "= 2.48"),
-        ("pytorch-training-slower-on-gpu", "001", FAILS, "0.0236 (line 167) / 0.0311 (line 165)"),
-        ("loop-costs-on-gpu", "000", HOLDS, "0.1133 (line 91) / 0.0616 (line 89) = 1.84"),
-        ("operators-cheap-on-cpu", "001", FAILS, "0.4806 (line 100) / 0.3645 (line 138) = 1.32"),
-        ("jit-faster-on-gpu", "000", MISSING, "no number: stacked-lm pytorch/cell-jit"),
-        ("cudnn-cell-faster-than-tvm", "002", HOLDS, "0.0008607 (line 13) / 0.0002115 (line 13)"),
-        ("time-linear-in-depth", "002", HOLDS, "11 of 11 sizes, fitted: per layer at 20 over"),
-        (
-            "time-linear-in-length",
-            "002",
-            HOLDS,
-            "8 of 9 sizes, fitted: per step at 256 over that at 8",
-        ),
-        ("tuning-pays", "002", HOLDS, "0.0014229 (line 34) / 0.000728 (line 34)"),
-        ("building-grows-with-length", "002", HOLDS, "775.652 (line 40) / 20.583 (line 31) = 37.7"),
-        ("cudnn-faster-than-loops", "003", MISSING, "no number"),  # charts without numbers
-        ("cudnn-twice-as-fast-as-basic", "004", HOLDS, "32000 (line 42) / 15000 (line 40) = 2.13"),
-        ("pytorch-as-fast-as-tensorflow", "004", HOLDS, "0.1 (line 79) / 0.12 (line 81) = 0.833"),
-    ],
-)
-def test_published_verdicts(published, name: str, document: str, verdict: str, figures) -> None:
-    """Worked out by hand from the documents' tables."""
-    found = published[name][document]
-    assert found["verdict"] == verdict
-    assert any(figures in case["figures"] for case in found["cases"])
-
-
-def test_a_verdict_that_rests_on_a_contradiction_says_so(published) -> None:
-    found = published["eager-operators-slower-on-gpu"]["001"]
-    assert found["corrected"] == FAILS
-    (forward,) = [case["corrected"] for case in found["cases"] if "corrected" in case]
-    expected = "1.5892 (line 109 corrected) / 1.7010 (line 94 corrected) = 0.934"
-    assert forward["figures"] == expected
-    assert "corrected" not in published["graph-trains-fastest-on-gpu"]["001"]
-
-
-def test_every_claim_is_decided_on_its_document(published) -> None:
-    decided = {name: next(iter(verdicts.values())) for name, verdicts in published.items()}
-    missing = {name for name, found in decided.items() if found["verdict"] == MISSING}
-    without = {c["name"] for c in matrix.claims() if c["document"] == "rnn-benchmarks"}
-    ours = {c["name"] for c in matrix.claims() if c.get("ours")}
-    assert missing == without | ours and ours
-    assert all(not decided[name]["cases"] for name in ours)
-
-
-def test_claims_on_marked_numbers_carry_the_mark(published) -> None:
-    """001's rows of a symbolic loop, "training", timed the forward pass."""
-    marked = {name for name, found in published.items() if found.get("001", {}).get("marks")}
-    assert {"loop-costs-on-gpu", "loop-cheap-on-cpu", "graph-trains-fastest-on-cpu"} <= marked
-    found = published["loop-costs-on-gpu"]["001"]
-    assert found["marks"] == ["line 114: timed the forward pass alone"]
-    (training,) = [case for case in found["cases"] if case["marks"]]
-    assert training["name"] == "training"
-    assert not published["operators-cost-against-cudnn"]["001"]["marks"]
-    assert "may have" in published["loop-costs-on-gpu"]["000"]["marks"][0]
-
-
-def test_a_benchmark_by_the_name_that_a_document_has_for_it() -> None:
-    """Weak scaling: document 004 counts a full batch for each GPU, which is another benchmark here."""
-    (claim,) = [c for c in matrix.claims() if c["name"] == "second-gpu-pays"]
-    sides = {
-        "of": {"implementation": "tensorflow/data-parallel", "benchmark": "twice"},
-        "to": {"implementation": "tensorflow/graph-unrolled", "benchmark": "ptb-small"},
-    }
-    claim = claim | {"ratios": {"two GPUs to one": sides}}
-    (path,) = matrix.published_files("cudnn-lstm-ptb")
-    printed = published_numbers([path])
-    assert claims.decide_published(claim, printed, [])["verdict"] == MISSING
-    claim |= {"published_as": {"twice": "ptb-tutorial", "ptb-small": "ptb-tutorial"}}
-    found = claims.decide_published(claim, printed, [])
-    assert found["verdict"] == HOLDS
-    assert found["cases"][0]["figures"].startswith("25000 (line 50) / 15000 (line 40) = 1.67")
-
-
-def test_what_follows_from_a_contradiction() -> None:
-    """One that changes a verdict, one that is plainly wrong and changes none, one within rounding."""
-    found = claims.consequences(
-        matrix.claims(), consistency.contradictions(matrix.published_files("*"))
-    )
-    by_line = {(entry["document"], entry["line"]): entry for entry in found}
-    assert by_line["001", 94]["consequence"] == "verdict"
-    changed = {change["claim"]: change for change in by_line["001", 94]["changes"]}
-    assert changed["eager-operators-slower-on-gpu"]["corrected"] == FAILS
-    assert by_line["000", 114]["consequence"] == by_line["003", 66]["consequence"] == "number"
-    assert by_line["000", 91]["consequence"] == "rounding"
-    assert not by_line["000", 114]["changes"]
-
-
 @pytest.mark.parametrize("claim", [c for c in matrix.claims() if "linear" in c], ids=str)
 def test_sizes_are_those_of_the_benchmarks(claim: dict) -> None:
     key = {"layer": "layers", "step": "length"}[claim["linear"]["per"]]
@@ -488,6 +358,6 @@ def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> N
         "ratios": {"a to b": {"of": {"implementation": "x/a"}, "to": {"implementation": "x/b"}}},
         "above": 2.2,
     }
-    found = claims.decide(claim, claims.of_cells(pd.DataFrame(rows)))
+    found = claims.decide(claim, of_cells(pd.DataFrame(rows)))
     assert found["verdict"] == verdict, found
     assert found["cases"][0]["figures"].startswith(figures)

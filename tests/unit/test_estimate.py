@@ -7,7 +7,7 @@ import pytest
 
 from plan import estimate
 from plan.estimate import Estimate, batches_s, total
-from plan.jobs import CheckingJob, CheckJob, TimeJob
+from plan.jobs import CheckingJob, CheckJob, ConvergenceJob, EnvironmentJob, TimeJob, TuneJob
 from plan.matrix import Cell
 
 PROTOCOL = {
@@ -72,15 +72,31 @@ def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
 def test_checks_of_one_process_add_up(results: Path) -> None:
     check = CheckJob(CELL.name, {}, threads=2, cell=CELL)
     checking = CheckingJob("checks", {}, checks=(check, check))
-    assert Estimate(str(results)).seconds(checking)[0] == pytest.approx(
-        14 + 3 * estimate.A_JOB, abs=1
-    )
+    assert Estimate(str(results)).seconds(checking)[0] == pytest.approx(14 + estimate.A_JOB)
 
 
 def test_two_jobs_of_one_core_run_side_by_side(results: Path) -> None:
-    check = CheckJob(CELL.name, {}, threads=1, cell=CELL)
-    seconds, unknown = total(Estimate(str(results)), [check, check], cores=2)
-    assert seconds == pytest.approx(7.0) and unknown == 0
+    check = CheckJob(CELL.name, {}, cell=CELL)
+    checkings = [CheckingJob(name, {}, threads=1, checks=(check,)) for name in "ab"]
+    seconds, unknown = total(Estimate(str(results)), checkings, cores=2)
+    assert seconds == pytest.approx(7.0 + estimate.A_JOB) and unknown == 0
+
+
+def test_environments_take_what_they_took(results: Path) -> None:
+    (results / "environments").mkdir()
+    for name, built, seconds in (("pytorch", 40.0, 41.0), ("conda-s", None, 3.0)):
+        record = {"environment": name, "build_s": built, "seconds": seconds}
+        (results / "environments" / f"{name}-01234567.json").write_text(json.dumps(record))
+    found = Estimate(str(results))
+    for name, expected in (("pytorch", 40.0), ("conda-s", 3.0), ("other", 25.0)):
+        job = EnvironmentJob(name, {"fingerprint": "0" * 8})
+        assert found.seconds(job) == (pytest.approx(expected + estimate.A_JOB), True)
+
+
+def test_tuning_takes_its_trials(results: Path) -> None:
+    few, many = (TuneJob("t", {}, order={"trials": trials}) for trials in (8, 200))
+    found = Estimate(str(results))
+    assert found.seconds(many)[0] - found.seconds(few)[0] == pytest.approx(192 * estimate.A_TRIAL)
 
 
 def test_somebody_elses_table_tells_before_anything_was_measured(
@@ -90,4 +106,16 @@ def test_somebody_elses_table_tells_before_anything_was_measured(
     columns = "environment,benchmark,implementation,phase,device,status,import_s,build_s,first_step_s,wall_median_s"
     table.write_text(f"{columns}\npytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5\n")
     monkeypatch.setattr(estimate, "EXAMPLE", table)
-    assert Estimate(str(tmp_path / "results")).seconds(time_job())[1] is True
+    found = Estimate(str(tmp_path / "results"))
+    # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; 4 + 10 batches and those to verify.
+    around = estimate.A_JOB + estimate.A_PROCESS
+    batches = (4 + 10 + estimate.VERIFYING) * 0.5
+    assert found.seconds(time_job()) == (pytest.approx(around + 1 + 2.5 + batches), True)
+    # Two checks of a process import once.
+    check = CheckJob(CELL.name, {}, cell=CELL)
+    checking = CheckingJob("checks", {}, checks=(check, check))
+    assert found.seconds(checking)[0] == pytest.approx(around + 1 + 2 * (3 + estimate.A_CHECK))
+    # A training run is batches of the same cell.
+    order = {"protocol": {"batches": 100, "points": []}}
+    run = ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
+    assert found.seconds(run)[0] > 100 * 0.5 and found.seconds(run)[1] is True

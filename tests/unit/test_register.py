@@ -66,7 +66,7 @@ def test_what_is_done_is_in_no_ones_inputs() -> None:
         for job in register._jobs.values()
         if job.kind == "checking" and first.needed(CheckJob) in job.checks
     )
-    assert sorted(register.awaited(first)) == sorted([*waiting, corpus.path, group.path])
+    assert register.awaited(first) == [group.path]  # which waits for the others
     assert sorted(register.awaited(group)) == sorted([*waiting, corpus.path])
 
     leave(first.needed(EnvironmentJob))
@@ -102,7 +102,10 @@ def test_a_kernel_is_two_files() -> None:
     register.wanted(LAYERS)
     job = plan().timings(LAYERS)[0]
     kernel = next(need for need in job.needs if need.kind == "kernel")
-    assert {kernel.path, kernel.library} < set(register.awaited(job))
+    (checked,) = register.awaited(job)
+    assert checked.startswith("results/checked/")
+    group = next(each for each in register._jobs.values() if each.path == checked)
+    assert {kernel.path, kernel.library} < set(register.awaited(group))
     tuning = next(need for need in kernel.needs if need.kind == "tuning")
     assert set(register.awaited(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
 
@@ -160,6 +163,7 @@ def test_record_of_an_environment_that_was_deleted(
     environment = asked.environment("pytorch")
     job = asked.timings(LM)[0]
     leave(environment)
+    leave(job.needed(CheckJob))
     register = Register(asked)
     register.wanted(LM)
     assert environment.path not in register.awaited(job) and Path(environment.path).exists()
@@ -176,6 +180,25 @@ def test_summary_tells_one_request_from_another() -> None:
     for job in plan().timings(LM):
         leave(job)
     assert Register(plan()).summary(LM) == before  # there or not
+
+
+def test_a_list_is_told_what_is_missing_of_it() -> None:
+    listed, jobs = Path("results/list.json"), plan().timings(LM)
+    everything_wanted = [job.path for job in jobs]
+    listed.parent.mkdir()
+    assert Register(plan()).listed(str(listed), LM) == everything_wanted  # no list yet
+    for job in jobs:
+        leave(job)
+    listed.touch()
+    assert Register(plan()).listed(str(listed), LM) == []
+    Path(jobs[3].path).unlink()
+    texts = set()
+    for _ in range(2):
+        missing, news = Register(plan()).listed(str(listed), LM)
+        assert missing == jobs[3].path and missing in Path(news).read_text()
+        assert Path(news).stat().st_mtime_ns > listed.stat().st_mtime_ns
+        texts.add(Path(news).read_text())
+    assert len(texts) == 2
 
 
 def test_environment_of_a_job() -> None:

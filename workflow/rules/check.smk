@@ -15,7 +15,7 @@ rule check_implementation:
         conda_of
     threads: lambda w: job(w).threads
     resources:
-        gpu=lambda w: job(w).gpus,
+        gpu=GPUS,
     params:
         job=told,
         why=why,

@@ -1,7 +1,7 @@
 # Helpers only: from what rules know, a result's digest, to its job in the plan (scripts/plan/).
 import json
 import sys
-from functools import cache, partial
+from inspect import signature
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -17,23 +17,25 @@ from plan.register import Register
 config = configuration.validated(
     config, measures_here=workflow.resource_settings.nodes is None
 )
+# Which records there are; the cores of a run, which say how many jobs it does at once, decide nothing of that.
 SETTINGS = {
     "config": config,
     "conda": DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method,
-    # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
-    "cores": workflow.resource_settings.cores or 1,
 }
-PLAN = Plan(**SETTINGS)
+# Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
+PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.corpus.require_files()
 JOBS = Register(PLAN)
 DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
+GPUS = (lambda w: job(w).gpus) if "gpu" in config["devices"] else 0
+tool = JOBS.tool
 
 
 def counts_of(document):
-    """How many processes the cells of a document get: {} before that is judged, or where it never is."""
+    """How many processes the cells of a document get: {} where that is not judged. Waits for it where it is."""
     if not PLAN.adapts(document):
         return {}
     return read_json(checkpoints.judge_precision.get(document=document).output[0])
@@ -52,13 +54,14 @@ def require_text(document):
 def first_records(wildcards):
     """Of the first processes of a document's cells, the records that are not there yet."""
     require_text(wildcards.document)
-    return JOBS.wanted(wildcards.document)
+    return JOBS.listed(FIRST.format(**wildcards), wildcards.document)
 
 
 def missing_records(wildcards):
     """Likewise, of all its processes and training runs."""
     require_text(wildcards.document)
-    return JOBS.wanted(wildcards.document, counts_of(wildcards.document))
+    counts = counts_of(wildcards.document)
+    return JOBS.listed(MANIFEST.format(**wildcards), wildcards.document, counts)
 
 
 def job(wildcards):
@@ -80,33 +83,16 @@ def why(wildcards, input):
     return news(job(wildcards))
 
 
-def environment(wildcards):
-    """How the environment of a job is had here."""
-    return JOBS.environment(job(wildcards)).order
-
-
 def conda_of(wildcards):
-    return environments.conda_file(environment(wildcards))
+    return environments.conda_file(JOBS.environment(job(wildcards)).order)
 
 
 def python_of(wildcards, input):
-    return environments.python(environment(wildcards))
+    return environments.python(JOBS.environment(job(wildcards)).order)
 
 
-def tool(name, which):
-    """Of an environment that no cell runs in: its `record` as input where it is missing, `conda` file or `python`."""
-    has = PLAN.environment(name)
-    if which == "record":
-        return JOBS.missing(has)
-    return (environments.conda_file if which == "conda" else environments.python)(
-        has.order
-    )
-
-
-def quiet_scheduler():
-    """Take away Snakemake's limit on jobs a second (100), which has a price: for each job that has finished, it
-    looks at the ready ones anew every second (9.27). After some hundred jobs that keeps a core busy beside
-    the clock. A cluster keeps its limit: its clocks run on other machines.
-    """
-    if workflow.local_exec:
-        workflow.scheduler.job_rate_limiter = None
+for function in (inputs, told, why, conda_of, python_of):
+    # Snakemake (9.27) finds it out several times a call, which would be a tenth of the time to plan.
+    function.__signature__ = signature(function)
+if not PLAN.conda and "--lint" not in sys.argv:
+    conda_of = None  # Snakemake asks for each job even so

@@ -11,9 +11,9 @@ rule train_implementation:
         "results/logs/convergence/{cell}.{digest}.txt",
     conda:
         conda_of
-    threads: lambda w: job(w).threads
+    threads: PLAN.cores
     resources:
-        gpu=lambda w: job(w).gpus,
+        gpu=GPUS,
     params:
         job=told,
         why=why,

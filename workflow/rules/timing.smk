@@ -10,9 +10,9 @@ rule time_cell:
         "results/logs/records/{cell}.{digest}.txt",
     conda:
         conda_of
-    threads: lambda w: job(w).threads
+    threads: PLAN.cores
     resources:
-        gpu=lambda w: job(w).gpus,
+        gpu=GPUS,
     params:
         job=told,
         why=why,

@@ -36,7 +36,7 @@ rule build_kernel:
         conda_of
     threads: lambda w: job(w).threads
     resources:
-        gpu=lambda w: job(w).gpus,
+        gpu=GPUS,
     params:
         kernel=told,
         why=why,

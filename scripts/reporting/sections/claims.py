@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reporting import claims, consistency
+from reporting import consistency, verdicts
 from reporting.claims import MISSING
 from reporting.sections import Tables
 
@@ -15,10 +15,10 @@ def analyse(tables: Tables, about: Mapping, full=False) -> dict | None:
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
-    (group,) = claims.by_document(about["claims"], tables.cells, found)
+    (group,) = verdicts.by_document(about["claims"], tables.cells, found)
     sources = group["sources"]
     now = next((s for s in reversed(sources) if s.startswith("now")), None)
-    verdicts = [claim["verdicts"][now]["verdict"] if now else MISSING for claim in group["claims"]]
+    today = [claim["verdicts"][now]["verdict"] if now else MISSING for claim in group["claims"]]
     return {
         "document": about["name"],
         "number": group["number"],
@@ -26,7 +26,7 @@ def analyse(tables: Tables, about: Mapping, full=False) -> dict | None:
         "sources": sources,
         "called": [_called(source, about["machine_names"]) for source in sources],
         "claims": [claim if full else _short(claim) for claim in group["claims"]],
-        "counts": {verdict: verdicts.count(verdict) for verdict in dict.fromkeys(verdicts)},
+        "counts": {verdict: today.count(verdict) for verdict in dict.fromkeys(today)},
         "decidable": sum("gpu" not in str(claim) for claim in about["claims"]),
     }
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from reporting import claims, consistency, published
+from reporting import consistency, published, verdicts
 from reporting.sections import Tables
 
 QUANTITIES = {
@@ -18,9 +18,9 @@ QUANTITIES = {
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": claims.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
+    """{"rows": verdicts.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
     paths = consistency.files_of(about["name"])
-    found = claims.consequences(about["claims"], consistency.contradictions(paths))
+    found = verdicts.consequences(about["claims"], consistency.contradictions(paths))
     slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
     if not found and not slower:
         return None

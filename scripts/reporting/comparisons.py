@@ -1,0 +1,183 @@
+"""What a case of a claim comes to: a ratio of numbers, of ratios, or along a line, and the interval that it lies in."""
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reporting import estimates
+from reporting.estimates import CONFIDENCE
+from reporting.quantities import KEYS, RATES, Key, Numbers
+
+LEAST_SIZES = 3  # fewer show no line
+
+Cell = Mapping[str, str]
+Alternatives = Sequence[Sequence[Key]]  # of numbers that are multiplied
+
+
+def combinations(names: Mapping[str, list[str]]) -> Iterator[dict[str, str]]:
+    """Every choice of one name for each key."""
+    for values in itertools.product(*names.values()):
+        yield dict(zip(names, values, strict=True))
+
+
+def choices(cells: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
+    """{key: names}, also where a claim names one only."""
+    return {key: [names] if isinstance(names, str) else names for key, names in cells.items()}
+
+
+class NoNumber(Exception):
+    """A cell without a number, in words."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A number that a claim is about, made of others: of several alternatives on a side the fastest, or all with their
+    powers. `text` says how, `remark` and `about` what else there is to say."""
+
+    numbers: Numbers
+    text: str
+    of: Alternatives = ()
+    to: Alternatives = ()
+    powers: Mapping[Key, float] = field(default_factory=dict)
+    scale: float = 1.0
+    remark: str = ""
+    about: Mapping[str, object] = field(default_factory=dict)
+
+    @functools.cached_property
+    def keys(self) -> list[Key]:
+        alternatives = itertools.chain(self.of, self.to, [tuple(self.powers)])
+        return list(dict.fromkeys(itertools.chain.from_iterable(alternatives)))
+
+    @functools.cached_property
+    def statistical(self) -> bool:
+        """Whether processes speak for it, and not the rounding of what is printed."""
+        return all(self.numbers[key].processes for key in self.keys)
+
+    def _processes(self, alternatives: Alternatives, inverse: bool) -> list[list[list[float]]]:
+        power = -1 if inverse else 1
+        return [
+            [[number**power for number in self.numbers[key].processes] for key in one]
+            for one in alternatives
+        ]
+
+    def interval(
+        self, confidence: float = CONFIDENCE, processes: int = 0
+    ) -> tuple[float, float, float]:
+        """(value, low, high). A published number lies anywhere within its rounding. Of measured ones, see estimates;
+        where processes are too few, any number is in it. `processes` in each cell: what to expect of so many."""
+        if not self.statistical:
+            return self._rounded()
+        if self.powers:
+            cells = [self.numbers[key].processes for key in self.powers]
+            found = estimates.product(cells, list(self.powers.values()), confidence, processes)
+        else:
+            # The fastest has the largest rate, which is the smallest of inverse rates.
+            rates = any(key[-1] in RATES for key in self.keys)
+            sides = (self.to, self.of) if rates else (self.of, self.to)
+            of, to = (self._processes(side, rates) for side in sides)
+            found = estimates.ratio_of_fastest(of, to, confidence, processes)
+        value, low, high = (number * self.scale for number in found)
+        return (value, 0.0, math.inf) if math.isnan(low) else (value, low, high)
+
+    def _rounded(self) -> tuple[float, float, float]:
+        ends = []
+        for name, other in (("value", "value"), ("low", "high"), ("high", "low")):
+            if self.powers:
+                powers = self.powers.items()
+                terms = [getattr(self.numbers[k], name if p > 0 else other) ** p for k, p in powers]
+                ends.append(math.prod(terms) * self.scale)
+            else:
+                over = self._fastest(self.of, name)
+                ends.append(self.scale * over / self._fastest(self.to, other))
+        value, low, high = ends
+        return value, low, high
+
+    def _fastest(self, alternatives: Alternatives, end: str) -> float:
+        choose = max if any(key[-1] in RATES for key in self.keys) else min
+        return choose(math.prod(getattr(self.numbers[k], end) for k in one) for one in alternatives)
+
+
+def _missing(cell: Cell) -> str:
+    return " ".join(cell[key] for key in KEYS if key in cell and cell[key] != "wall_s")
+
+
+def _key(cell: Cell) -> Key:
+    return tuple(cell.get(key, "") for key in KEYS)
+
+
+def _side(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> tuple[list[Key], str]:
+    """The cells that a side of a ratio names, and the fastest as a text. One without a number might be the fastest:
+    NoNumber."""
+    named, asked = {}, choices(cells)
+    for cell in combinations(asked):
+        if _key(cell) not in numbers:
+            raise NoNumber(_missing(cell))
+        named[_key(cell)] = " ".join(cell[key] for key in asked if len(asked[key]) > 1)
+    choose = max if cells["quantity"] in RATES else min
+    fastest = choose(named, key=lambda key: numbers[key].value)
+    remark = ", ".join(filter(None, [named[fastest], numbers[fastest].where]))
+    return list(named), numbers[fastest].text + (f" ({remark})" if remark else "")
+
+
+def _ratio(numbers: Numbers, case: Cell, sides: Mapping) -> Comparison:
+    of, of_text = _side(numbers, {**case, **sides["of"]})
+    to, to_text = _side(numbers, {**case, **sides["to"]})
+    singles = [[(key,) for key in side] for side in (of, to)]
+    return Comparison(numbers, f"{of_text} / {to_text}", *singles)
+
+
+def _ratio_of_ratios(numbers: Numbers, at: Comparison, against: Comparison) -> Comparison:
+    """min a / min b over min c / min d is min (a d) over min (b c), each of all pairs."""
+    over, under = ((at.of, against.to), (at.to, against.of))
+    sides = [[(*one, *other) for one, other in itertools.product(*side)] for side in (over, under)]
+    return Comparison(numbers, f"({at.text}) / ({against.text})", *sides)
+
+
+def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
+    """Time per unit at the largest size over that at the smallest, along the line of least squares through the
+    logarithms of times and sizes: all sizes speak, and none was chosen for being the slowest or the fastest."""
+    sizes = {}
+    for benchmark, size in linear["in"].items():
+        if (key := _key({**case, "benchmark": benchmark})) in numbers:
+            sizes[key] = size
+    if len(sizes) < LEAST_SIZES:
+        raise NoNumber(f"{len(sizes)} sizes of {_missing(case)}, {LEAST_SIZES} are needed")
+    logarithms = np.log(list(sizes.values()))
+    reach = float(np.ptp(logarithms))
+    centred = logarithms - logarithms.mean()
+    weights = centred / np.sum(centred**2)  # of the slope
+    powers = dict(zip(sizes, (float(reach * weight) for weight in weights), strict=True))
+    units = {key: numbers[key].value / size for key, size in sizes.items()}
+    exponent = float(weights @ np.log([numbers[key].value for key in sizes]))
+    middle = math.exp(float(np.mean(np.log(list(units.values())))))
+    line = middle * np.exp((exponent - 1) * centred)
+    off = np.array(list(units.values())) / line
+    farthest = int(np.abs(np.log(off)).argmax())
+    where = list(sizes)[farthest][0]
+    text = (
+        f"{len(sizes)} of {len(linear['in'])} sizes, fitted: per {linear['per']} at {max(sizes.values())} over that at "
+        f"{min(sizes.values())}"
+    )
+    return Comparison(
+        numbers,
+        text,
+        powers=powers,
+        scale=math.exp(-reach),
+        remark=f"; exponent {exponent:.3f}; farthest from the line {where}, {off[farthest]:.2f} times",
+        about={"exponent": exponent, "farthest": float(off[farthest]), "where": where},
+    )
+
+
+def of_case(numbers: Numbers, claim: Mapping, name: str, case: Cell) -> Comparison:
+    """What a case of a claim comes to."""
+    if "linear" in claim:
+        return _line(numbers, case, claim["linear"])
+    sides = claim["ratios"][name]
+    if "at" not in claim:
+        return _ratio(numbers, case, sides)
+    at = _ratio(numbers, {**case, **claim["at"]}, sides)
+    return _ratio_of_ratios(numbers, at, _ratio(numbers, {**case, **claim["against"]}, sides))

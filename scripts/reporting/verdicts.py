@@ -1,0 +1,128 @@
+"""Verdicts on the documents' claims, of every source of numbers: the documents themselves, this machine and others."""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from plan import matrix
+from reporting import published
+from reporting.claims import MISSING, decide
+from reporting.quantities import KEYS, Number, Numbers, of_cells, of_document
+
+NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
+
+
+def number_of(path: str) -> str:
+    """`config/published/001-stacked-lm.csv` -> `001`"""
+    return Path(path).name.partition("-")[0]
+
+
+def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) -> Numbers:
+    """A document's numbers, of which contradictory times are what the other numbers of their rows make of them."""
+    found = dict(numbers)
+    for entry in contradictions:
+        if entry["quantity"] == "wall_s" and entry["document"] == document:
+            key, value = tuple(entry[key] for key in KEYS), entry["consistent"]
+            place = f"line {entry['line']} corrected"
+            mark = numbers[key].mark if key in numbers else ""
+            found[key] = Number(value, value, value, f"{value:.4f}", place, mark)
+    return found
+
+
+def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
+    """A document's numbers, also by the names that a claim's benchmarks have here (`published_as`)."""
+    place, found = KEYS.index("benchmark"), dict(numbers)
+    for here, there in claim.get("published_as", {}).items():
+        for key, number in numbers.items():
+            if key[place] == there:
+                found[*key[:place], here, *key[place + 1 :]] = number
+    return found
+
+
+def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
+    """The same on the numbers of one document. Where a verdict would be another one if its contradictory times
+    were what the other numbers of their rows make of them, a case has that as `corrected`, and so has the claim.
+    """
+    if claim.get("ours"):
+        return NOT_SAID
+    own = of_document(numbers)
+    found = decide(claim, _renamed(own, claim))
+    document = next(iter(numbers["document"]), "")
+    then = decide(claim, _renamed(_corrected(own, document, contradictions), claim))
+    for case, other in zip(found["cases"], then["cases"], strict=True):
+        if case["verdict"] != other["verdict"]:
+            case["corrected"] = other
+    if found["verdict"] != then["verdict"]:
+        found["corrected"] = then["verdict"]
+    return found
+
+
+def _paths(document: str) -> list[str]:
+    """The files of numbers that were published for a document, its own first."""
+    paths = matrix.published_files(f"{document}*")
+    return sorted(paths, key=lambda path: not path.endswith(f"-{document}.csv"))
+
+
+def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[dict]:
+    """Published numbers that contradict themselves, each with what follows: `changes`, [{"claim", "verdict",
+    "corrected"}] of the verdicts on the document that would be other ones if this number alone were corrected, and
+    `consequence`: `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
+    claims = [claim for claim in claims if not claim.get("ours")]
+    changes: dict[int, list[dict]] = {id(entry): [] for entry in contradictions}
+    for name in {claim["document"] for claim in claims}:
+        for path in _paths(name):
+            numbers = of_document(published.numbers([path]))
+            own = [entry for entry in contradictions if entry["document"] == number_of(path)]
+            for entry, claim in itertools.product(own, claims):
+                if claim["document"] == name and entry["quantity"] == "wall_s":
+                    corrected = _corrected(numbers, entry["document"], [entry])
+                    before, after = (
+                        decide(claim, _renamed(each, claim))["verdict"]
+                        for each in (numbers, corrected)
+                    )
+                    if before != after:
+                        change = {"claim": claim["name"], "verdict": before, "corrected": after}
+                        changes[id(entry)].append(change)
+    found = []
+    for entry in contradictions:
+        levels = ("verdict" if changes[id(entry)] else "", "number" if entry["plain"] else "")
+        consequence = next(filter(None, levels), "rounding")
+        found.append(entry | {"changes": changes[id(entry)], "consequence": consequence})
+    return found
+
+
+def by_document(
+    claims: Iterable[dict], cells: pd.DataFrame, contradictions: list[dict]
+) -> list[dict]:
+    """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
+
+    A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
+    the number of a published document, or a generation of environments and a machine, of the past only with numbers,
+    of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
+    """
+    generations, measured = cells["environment"].map(matrix.generation), {}
+    for (when, machine, name), rows in cells.groupby([generations, "machine", "document"]):
+        if machine:
+            measured.setdefault((when, machine), {})[name] = of_cells(rows)
+    first = next(iter(cells["machine"]), "")
+    printed = {path: published.numbers([path]) for path in matrix.published_files("*")}
+    found = {}
+    for claim in claims:
+        name = claim["document"]
+        paths = _paths(name)
+        verdicts = {
+            number_of(path): decide_published(claim, printed[path], contradictions)
+            for path in paths
+        }
+        for (when, machine), documents in measured.items():
+            own = documents.get(name, {})
+            if own or (when == "now" and (machine == first or name in documents)):
+                verdicts[f"{when}, {machine}"] = decide(claim, own)
+        names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
+        group = found.setdefault(name, {"document": name, "claims": []})
+        group["number"] = number_of(paths[0]) if paths else ""
+        group["sources"] = list(verdicts)
+        group["claims"].append(claim | {"verdicts": verdicts, "cases": list(dict.fromkeys(names))})
+    return list(found.values())

@@ -1,0 +1,79 @@
+"""Processes in measured environments, for all tests that ask for one: as many at once as there are cores.
+
+Most of what they take is importing a framework or compiling, on one core. Nothing here is timed.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from plan import environments
+
+POOL = ThreadPoolExecutor(os.cpu_count())
+
+
+@functools.cache
+def _places(environment: str) -> tuple[Path, Path] | None:
+    """(record, interpreter) of an environment as the workflow builds it; None without a Python for it here."""
+    specification = environments.load(f"envs/{environment}.yaml")
+    found = environments.find_interpreter(specification.python)
+    if not found:
+        return None
+    stem = f"{environment}-{environments.fingerprint(specification, 'venv', found[0])}"
+    python = Path(f".environments/{stem}/bin/python")
+    return Path(f"results/environments/{stem}.json"), python
+
+
+def build(names: Iterable[str]) -> None:
+    """Build the environments that are not there yet, in one run of the workflow's own rule."""
+    missing = []
+    for places in filter(None, map(_places, sorted(set(names)))):
+        if not all(map(Path.exists, places)):
+            places[0].unlink(missing_ok=True)
+            missing.append(places[0])
+    if missing:
+        snakemake = Path(sys.executable).parent / "snakemake"
+        subprocess.run([snakemake, "--cores", "all", "--quiet", "all", "--", *missing], check=True)
+
+
+def interpreter(environment: str) -> str:
+    """The environment's interpreter, built if it is not there yet."""
+    places = _places(environment)
+    if not places:
+        python = environments.load(f"envs/{environment}.yaml").python
+        pytest.skip(f"no Python {python} on this machine")
+    build([environment])
+    record, python = places
+    assert json.loads(record.read_text())["status"] == "ok", record.read_text()
+    return str(python)
+
+
+@functools.cache
+def _started(python: str, script: str, arguments: tuple[str, ...]) -> Future:
+    return POOL.submit(
+        subprocess.run,
+        [python, f"tests/contract/{script}", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
+    )
+
+
+def start(environment: str, script: str, *arguments: str) -> None:
+    """Begin what a test is going to `run`, where there is a Python for it."""
+    if _places(environment):
+        _started(interpreter(environment), script, arguments)
+
+
+def run(environment: str, script: str, *arguments: str) -> dict:
+    """What a script of this folder prints, as JSON, in an environment; the same again is not run twice."""
+    done = _started(interpreter(environment), script, arguments).result()
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])

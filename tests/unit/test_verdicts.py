@@ -1,0 +1,141 @@
+"""Verdicts on the documents' claims: on their own numbers, and on those of generations and machines."""
+
+import pandas as pd
+import pytest
+
+from plan import matrix
+from reporting import consistency, verdicts
+from reporting.claims import FAILS, HOLDS, MISSING
+from reporting.published import numbers as published_numbers
+from tests.unit.test_claims import cell
+
+
+def test_measured_numbers_by_generation_and_machine() -> None:
+    others = ["tensorflow/eager-cell", "pytorch/cell", "pytorch/cell-jit"]
+    table = [cell("tensorflow/graph-cell", "tensorflow", "one", 1.0)]
+    table += [cell(name, name.partition("/")[0], "one", 2.0) for name in others]
+    table += [cell("tensorflow/graph-cell", "tensorflow-2019", "one", 3.0)]
+    table += [cell(name, f"{name.partition('/')[0]}-2019", "one", 2.0) for name in others]
+    table += [cell("tensorflow/graph-cell", "tensorflow", "two", 1.0, status="failed")]
+    (claim,) = [c for c in matrix.claims() if c["name"] == "graph-trains-fastest-on-cpu"]
+    claim = claim | {"ratios": {"C++ cell": claim["ratios"]["C++ cell"]}}
+    (group,) = verdicts.by_document([claim], pd.DataFrame(table), [])
+    assert group["sources"] == ["001", "000", "2019, one", "now, one", "now, two"]
+    found = {
+        source: verdict["verdict"] for source, verdict in group["claims"][0]["verdicts"].items()
+    }
+    assert found == {
+        **{"001": HOLDS, "000": MISSING},
+        **{"2019, one": FAILS, "now, one": HOLDS, "now, two": MISSING},
+    }
+
+
+NOTHING = pd.DataFrame([cell("none", "none", "none", 1.0)]).iloc[:0]
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, dict]:
+    """{name of a claim: its verdicts on the published numbers}"""
+    contradictions = consistency.contradictions(matrix.published_files("*"))
+    groups = verdicts.by_document(matrix.claims(), NOTHING, contradictions)
+    return {claim["name"]: claim["verdicts"] for group in groups for claim in group["claims"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "document", "verdict", "figures"),
+    [
+        ("eager-operators-slower-on-gpu", "001", HOLDS, "5.6337 (line 110) / 5.2381 (line 95)"),
+        ("eager-cell-slower-on-gpu", "001", FAILS, "1.1988 (line 147) / 1.2225 (line 134) = 0.981"),
+        ("eager-cell-slower-on-gpu", "000", HOLDS, "1.2839 (line 124) / 1.2076 (line 111) = 1.06"),
+        ("graph-trains-fastest-on-cpu", "001", HOLDS, "1.9554 (pytorch/fine-grained, line 101)"),
+        ("graph-trains-fastest-on-gpu", "001", FAILS, "0.0236 (pytorch/cudnn, line 167) = 1.32"),
+        ("lead-over-eager-larger-on-cpu", "001", FAILS, "jit, line 117)) = 0.129"),
+        ("pytorch-forward-faster-on-cpu", "001", FAILS, "0.2652 (tensorflow/graph-while, line 98)"),
+        # To four decimals, PyTorch JIT and TF Graph take the same 0.0590 s: no difference.
+        ("pytorch-forward-faster-on-gpu", "001", FAILS, "0.0590 (tensorflow/graph-unrolled"),
+        ("pytorch-training-slower-on-cpu", "001", HOLDS, "= 2.48"),
+        ("pytorch-training-slower-on-gpu", "001", FAILS, "0.0236 (line 167) / 0.0311 (line 165)"),
+        ("loop-costs-on-gpu", "000", HOLDS, "0.1133 (line 91) / 0.0616 (line 89) = 1.84"),
+        ("operators-cheap-on-cpu", "001", FAILS, "0.4806 (line 100) / 0.3645 (line 138) = 1.32"),
+        ("jit-faster-on-gpu", "000", MISSING, "no number: stacked-lm pytorch/cell-jit"),
+        ("cudnn-cell-faster-than-tvm", "002", HOLDS, "0.0008607 (line 13) / 0.0002115 (line 13)"),
+        ("time-linear-in-depth", "002", HOLDS, "11 of 11 sizes, fitted: per layer at 20 over"),
+        (
+            "time-linear-in-length",
+            "002",
+            HOLDS,
+            "8 of 9 sizes, fitted: per step at 256 over that at 8",
+        ),
+        ("tuning-pays", "002", HOLDS, "0.0014229 (line 34) / 0.000728 (line 34)"),
+        ("building-grows-with-length", "002", HOLDS, "775.652 (line 40) / 20.583 (line 31) = 37.7"),
+        ("cudnn-faster-than-loops", "003", MISSING, "no number"),  # charts without numbers
+        ("cudnn-twice-as-fast-as-basic", "004", HOLDS, "32000 (line 42) / 15000 (line 40) = 2.13"),
+        ("pytorch-as-fast-as-tensorflow", "004", HOLDS, "0.1 (line 79) / 0.12 (line 81) = 0.833"),
+    ],
+)
+def test_published_verdicts(published, name: str, document: str, verdict: str, figures) -> None:
+    """Worked out by hand from the documents' tables."""
+    found = published[name][document]
+    assert found["verdict"] == verdict
+    assert any(figures in case["figures"] for case in found["cases"])
+
+
+def test_a_verdict_that_rests_on_a_contradiction_says_so(published) -> None:
+    found = published["eager-operators-slower-on-gpu"]["001"]
+    assert found["corrected"] == FAILS
+    (forward,) = [case["corrected"] for case in found["cases"] if "corrected" in case]
+    expected = "1.5892 (line 109 corrected) / 1.7010 (line 94 corrected) = 0.934"
+    assert forward["figures"] == expected
+    assert "corrected" not in published["graph-trains-fastest-on-gpu"]["001"]
+
+
+def test_every_claim_is_decided_on_its_document(published) -> None:
+    decided = {name: next(iter(found.values())) for name, found in published.items()}
+    missing = {name for name, found in decided.items() if found["verdict"] == MISSING}
+    without = {c["name"] for c in matrix.claims() if c["document"] == "rnn-benchmarks"}
+    ours = {c["name"] for c in matrix.claims() if c.get("ours")}
+    assert missing == without | ours and ours
+    assert all(not decided[name]["cases"] for name in ours)
+
+
+def test_claims_on_marked_numbers_carry_the_mark(published) -> None:
+    """001's rows of a symbolic loop, "training", timed the forward pass."""
+    marked = {name for name, found in published.items() if found.get("001", {}).get("marks")}
+    assert {"loop-costs-on-gpu", "loop-cheap-on-cpu", "graph-trains-fastest-on-cpu"} <= marked
+    found = published["loop-costs-on-gpu"]["001"]
+    assert found["marks"] == ["line 114: timed the forward pass alone"]
+    (training,) = [case for case in found["cases"] if case["marks"]]
+    assert training["name"] == "training"
+    assert not published["operators-cost-against-cudnn"]["001"]["marks"]
+    assert "may have" in published["loop-costs-on-gpu"]["000"]["marks"][0]
+
+
+def test_a_benchmark_by_the_name_that_a_document_has_for_it() -> None:
+    """Weak scaling: document 004 counts a full batch for each GPU, which is another benchmark here."""
+    (claim,) = [c for c in matrix.claims() if c["name"] == "second-gpu-pays"]
+    sides = {
+        "of": {"implementation": "tensorflow/data-parallel", "benchmark": "twice"},
+        "to": {"implementation": "tensorflow/graph-unrolled", "benchmark": "ptb-small"},
+    }
+    claim = claim | {"ratios": {"two GPUs to one": sides}}
+    (path,) = matrix.published_files("cudnn-lstm-ptb")
+    printed = published_numbers([path])
+    assert verdicts.decide_published(claim, printed, [])["verdict"] == MISSING
+    claim |= {"published_as": {"twice": "ptb-tutorial", "ptb-small": "ptb-tutorial"}}
+    found = verdicts.decide_published(claim, printed, [])
+    assert found["verdict"] == HOLDS
+    assert found["cases"][0]["figures"].startswith("25000 (line 50) / 15000 (line 40) = 1.67")
+
+
+def test_what_follows_from_a_contradiction() -> None:
+    """One that changes a verdict, one that is plainly wrong and changes none, one within rounding."""
+    found = verdicts.consequences(
+        matrix.claims(), consistency.contradictions(matrix.published_files("*"))
+    )
+    by_line = {(entry["document"], entry["line"]): entry for entry in found}
+    assert by_line["001", 94]["consequence"] == "verdict"
+    changed = {change["claim"]: change for change in by_line["001", 94]["changes"]}
+    assert changed["eager-operators-slower-on-gpu"]["corrected"] == FAILS
+    assert by_line["000", 114]["consequence"] == by_line["003", 66]["consequence"] == "number"
+    assert by_line["000", 91]["consequence"] == "rounding"
+    assert not by_line["000", 114]["changes"]
