@@ -25,25 +25,26 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     if not found and not slower:
         return None
     return {
-        "rows": [_described(entry) for entry in found],
+        "rows": [_described(entry, about["names"]) for entry in found],
         "slower": [
             entry
-            | {"row": _row(entry), "than": "{benchmark} (line {line})".format(**entry["than"])}
+            | {"row": _row(entry, about["names"])}
+            | {"than": "{benchmark} (line {line})".format(**entry["than"])}
             for entry in slower
         ],
     }
 
 
-def _row(entry: Mapping) -> str:
-    names = ("benchmark", "implementation", "phase", "device")
-    return " ".join(entry[name] for name in names if entry[name])
+def _row(entry: Mapping, names: Mapping) -> str:
+    row = [names.get(entry["implementation"], entry["implementation"]), entry["phase"]]
+    return ", ".join(filter(None, [entry["benchmark"], *row, entry["device"].upper()]))
 
 
-def _described(entry: Mapping) -> dict:
+def _described(entry: Mapping, names: Mapping) -> dict:
     explained = f"; {entry['explained']}" if entry["explained"] else ""
     return {
         **entry,
-        "row": _row(entry),
+        "row": _row(entry, names),
         "what": QUANTITIES[entry["quantity"]],
         "because": entry["because"] + explained,
         "elsewhere": "; ".join(entry["also"]),
