@@ -13,7 +13,7 @@ def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     if protocol["target_interval"] is not None and protocol["processes"] >= 3:
         found += f", up to {protocol['most_processes']} where its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
     found += (
-        f"; in each, {protocol['warmup_batches']} warm-up batches (the first one traces and compiles), then "
+        f"; in each, {protocol['warmup_batches']} warm-up batch{'es' * (protocol['warmup_batches'] != 1)} (the first one traces and compiles), then "
         f"{protocol['timed_batches']} timed ones"
     )
     if protocol.get("most_s") is not None:

@@ -11,7 +11,8 @@ GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"claims": [claims.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
-    here, "lacks": rows without a number, "needs": processes], "sources": names, "called": the same in words, "counts":
+    here, "lacks": rows without a number, "open": whether
+    processes would decide it, "needs": how many, "known": sources that decide it], "sources": names, "called": the same in words, "counts":
     {verdict: how many} of today's on the first machine, "gpu", "lacking": of those without one, "decidable"}"""
     if not about["claims"]:
         return None
@@ -59,4 +60,6 @@ def _shown(claim: Mapping, today: Sequence[str]) -> dict:
     )
     needs = [case["needs"]["processes"] for case in cases if "needs" in case]
     processes = None if None in needs else max(needs, default=0)
-    return {**claim, "state": state, "lacks": list(lacks), "open": bool(needs), "needs": processes}
+    known = [name for name, each in claim["verdicts"].items() if each["verdict"] != MISSING]
+    own = {"lacks": list(lacks), "open": bool(needs), "needs": processes}
+    return {**claim, "state": state, "known": known, **own}

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import pandas as pd
+
 from reporting import claims, consistency, published
 from reporting.sections import Tables
 
@@ -21,7 +23,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": claims.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
     paths = consistency.files_of(about["name"])
     found = claims.consequences(about["claims"], consistency.contradictions(paths))
-    slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
+    numbers = published.numbers(paths)
+    slower = consistency.inversions(numbers, about["document"]["benchmarks"])
     if not found and not slower:
         return None
     return {
@@ -30,9 +33,21 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             entry
             | {"row": _row(entry, about["names"])}
             | {"than": "{benchmark} (line {line})".format(**entry["than"])}
+            | {
+                "spread": _spread(entry, numbers),
+                "others": _spread({**entry, **entry["than"]}, numbers),
+            }
             for entry in slower
         ],
     }
+
+
+def _spread(entry: Mapping, numbers: pd.DataFrame) -> float | None:
+    """The printed standard deviation over the printed time; None where there is none."""
+    same = numbers["quantity"] == "std_s"
+    for key in ("document", "line", *published.KEY):
+        same &= numbers[key] == entry[key]
+    return float(numbers.loc[same, "value"].iloc[0] / entry["value"]) if same.any() else None
 
 
 def _row(entry: Mapping, names: Mapping) -> str:

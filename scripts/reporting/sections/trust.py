@@ -58,6 +58,7 @@ def merge(parts: Iterable[Mapping]) -> dict:
         "lacking": sum(part["lacking"] for part in parts),
         "flagged": sum(part["flagged"] for part in parts),
         "disturbed": sum(part["disturbed"] for part in parts),
+        "all": sum(processes),
         "least": min(processes, default=0),
         "most": max(processes, default=0),
         "days": sorted({day for part in parts for day in part["days"]}),

@@ -55,15 +55,8 @@ def _single(own: pd.DataFrame, best: str, second: str) -> dict:
     ratio = estimates.ratio(
         [rows.loc[second, "process_medians_s"]], [rows.loc[best, "process_medians_s"]]
     )
-    sure = (
-        "one look"
-        if np.isnan(ratio.low)
-        else "yes"
-        if ratio.verdict == "slower"
-        else "no difference"
-        if ratio.verdict == "same"
-        else "not told apart"
-    )
+    words = {"slower": "yes", "same": "no difference"}
+    sure = "one look" if np.isnan(ratio.low) else words.get(ratio.verdict, "not told apart")
     wall, times = rows.loc[best, "wall_median_s"], rows.loc[best, "process_medians_s"]
     batch = rows.loc[best, "sequences_per_s"] * rows.loc[best, "wall_s"]
     speed = f"{batch / wall:,.0f} sequences/s" if batch > 1.5 else f"{1e3 * wall:.3g} ms a sequence"
