@@ -18,9 +18,10 @@ SEARCHED = [  # the columns of the searchable table, out of all those of cells.c
 
 
 def searchable(cells: pd.DataFrame) -> dict:
-    """{"columns", "rows"} of the table of all cells, each with its records."""
+    """{"columns", "rows"} of the table of all cells, each with its records, those with a number first."""
     columns = (["machine"] if cells["machine"].nunique() > 1 else []) + SEARCHED
-    shown = cells[columns].astype(object)
+    shown = cells.sort_values("status", key=lambda each: each != "ok", kind="stable")
+    shown = shown[columns].astype(object)
     return {"columns": columns, "rows": shown.where(shown.notna(), "").to_numpy().tolist()}
 
 

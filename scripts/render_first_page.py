@@ -7,6 +7,8 @@ from pathlib import Path
 from measurement.record import read_json
 from reporting import page, pages, sections, summary
 
+BACK = "Of all documents; [first page](index.md)."
+
 
 def merged(parts: Sequence[Mapping]) -> Iterator[dict]:
     """Parts of several documents under one heading; those of a section that can `merge` become one, at its place."""
@@ -49,8 +51,6 @@ def main() -> None:
     about = {
         "machine_names": summary.machine_names(summaries),
         "preliminary": any(each["preliminary"] for each in summaries),
-        "stand_in": any(each["stand_in"] for each in summaries),
-        "introduction": [],
         "documents": summaries,
     }
     machines = sections.load("machines").of_summaries(summaries)
@@ -60,6 +60,8 @@ def main() -> None:
         **{name: list(merged(placed(summaries, name))) for name in ("claims", "contradictions")},
     }
     for name, parts in found.items():
+        about["stand_in"] = name in ("index", "machines") and any(s["stand_in"] for s in summaries)
+        about["introduction"] = [summary.of_all(summaries) if name == "index" else BACK]
         text = page.markdown(pages.settings()["titles"][name], about, parts)
         page.write(arguments.folder / f"{name}.md", text)
 

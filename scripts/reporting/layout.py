@@ -126,7 +126,8 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
 
     Where several machines are reported and rows have one, theirs is the first column. A row with a `status` other
     than ok says so in the first column of its own numbers, and has none in the others; a column that begins with
-    "Published" keeps its number. Columns in which no row has anything are left out.
+    "Published" keeps its number. Columns in which no row has anything are left out, and so is the device where all are
+    the CPU's.
     """
     columns = [[*column, "text"][:3] for column in columns]
     machines = context["machines"]
@@ -146,6 +147,7 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
         place
         for place, (_, _, form) in enumerate(columns)
         if (form in TEXTS and place < 2) or any(line[place] not in ("", DASH) for line in lines)
+        if columns[place][0] != "Device" or any(line[place] not in ("cpu", "CPU") for line in lines)
     ]
     columns = [columns[place] for place in used]
     head = [[heading for heading, _, _ in columns], [FORMATS[form][1] for _, _, form in columns]]

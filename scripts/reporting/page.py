@@ -91,6 +91,9 @@ def to_html(text: str, folder: Path) -> str:
     body = re.sub(r"<h([1-4])>(.*?)</h\1>", heading, body)
     body = re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', body)
     body = re.sub(r"<th([^>]*)>(.*?)</th>", _sortable, body)
+    body = re.sub(
+        r"\[([\d.]+), ([\d.]+)\]", r"[\1,&nbsp;\2]", body
+    )  # an interval stays on its line
     tables = iter(range(1, 1000))
     body = re.sub(
         r"<table>",

@@ -9,7 +9,7 @@ import yaml
 from plan import matrix, sources
 
 SECTIONS = "scripts/reporting/sections/"
-SHELLS = ["report/page.md.j2", "report/page.html.j2"]
+SHELLS = ["report/page.md.j2", "report/page.html.j2", "report/broken.md.j2"]
 
 
 @cache

@@ -13,7 +13,7 @@ def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     if protocol["target_interval"] is not None and protocol["processes"] >= 3:
         found += f", up to {protocol['most_processes']} where its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
     found += (
-        f"; in each, {protocol['warmup_batches']} warm-up batches (the first one traces and compiles), then "
+        f"; in each, {protocol['warmup_batches']} warm-up batch{'es' * (protocol['warmup_batches'] != 1)} (the first one traces and compiles), then "
         f"{protocol['timed_batches']} timed ones"
     )
     if protocol.get("most_s") is not None:
@@ -54,8 +54,8 @@ def head(tables: Tables, about: Mapping) -> dict:
             "title": document["title"],
             "introduction": [
                 origin_words(document["origin"]),
-                f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. [Machines and environments](machines.md), "
-                "[all documents](index.md).",
+                f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
+                "[Machines and environments](#machines-and-environments); [first page](index.md) of all documents.",
             ],
             "machine_names": about["machine_names"],
             "machines": machines,
@@ -66,6 +66,18 @@ def head(tables: Tables, about: Mapping) -> dict:
             "how": how,
             "origin": document["origin"],
         }
+    )
+
+
+def of_all(summaries: Sequence[Mapping]) -> str:
+    """What the first page is about, in two sentences."""
+    machines = [machine for each in summaries for machine in each["machines"]]
+    days = sorted({day for machine in machines for day in machine["days"]})
+    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    return (
+        "An LSTM written of single operators can be changed freely; one whole kernel cannot, and is fast. What lies "
+        f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}, for the models of "
+        f"{len(summaries)} published benchmark document{'s' * (len(summaries) > 1)}."
     )
 
 

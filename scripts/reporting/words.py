@@ -5,21 +5,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 LEVELS = {
-    "fine-grained": "operators",
-    "loop": "operators in a loop",
-    "compiled": "compiled",
-    "cell": "cell kernel",
-    "monolithic": "whole kernel",
-}
-"""What a user can change without writing a kernel, most first; config/implementations.yaml says which is which."""
-EXPLAINED = {
     "operators": "every operator of a step can be changed, in a Python loop",
     "operators in a loop": "every operator can be changed, in the framework's symbolic loop over steps",
     "compiled": "operators that a compiler takes; what it does not take cannot be written",
     "cell kernel": "one kernel a step: how steps and layers are joined can be changed, the cell cannot",
     "whole kernel": "one kernel for all steps: nothing can be changed",
 }
-PHASES = {"forward": "forward", "training": "training"}
+"""What a user can change without writing a kernel, most first; config/implementations.yaml says which row is which."""
 
 
 def names(entries: Iterable[Mapping]) -> dict[str, str]:
@@ -28,9 +20,7 @@ def names(entries: Iterable[Mapping]) -> dict[str, str]:
     shared = Counter(entry["label"] for entry in entries)
 
     def name(entry: Mapping) -> str:
-        level = LEVELS.get(entry.get("flexibility"), entry["family"])
-        if entry["family"] == "cudnn":
-            level = "cuDNN"
+        level = entry["family"] if entry["family"] == "cuDNN" else entry.get("flexibility", "")
         return entry["label"] + (f", {level}" if shared[entry["label"]] > 1 else "")
 
     return {entry["implementation"]: name(entry) for entry in entries}

@@ -64,7 +64,7 @@ CARRYING = [
 ]
 FORGETFUL = f"tests.contract.planted_forgetful {json.dumps(tiny.CARRIED)}"
 FORWARD_ONLY = {"library"}  # families
-GPU_ONLY = {"cudnn"}  # families that must refuse a CPU instead of falling back to something else
+GPU_ONLY = {"cuDNN"}  # families that must refuse a CPU instead of falling back to something else
 # What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
 LACKING = {
     ("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)",

@@ -18,7 +18,7 @@ def test_measured_numbers_by_generation_and_machine() -> None:
     table += [cell(name, f"{name.partition('/')[0]}-2019", "one", 2.0) for name in others]
     table += [cell("tensorflow/graph-cell", "tensorflow", "two", 1.0, status="failed")]
     (claim,) = [c for c in matrix.claims() if c["name"] == "graph-trains-fastest-on-cpu"]
-    claim = claim | {"ratios": {"C++ cell": claim["ratios"]["C++ cell"]}}
+    claim = claim | {"ratios": {"cell kernel": claim["ratios"]["cell kernel"]}}
     (group,) = verdicts.by_document([claim], pd.DataFrame(table), [])
     assert group["sources"] == ["001", "000", "2019, one", "now, one", "now, two"]
     found = {

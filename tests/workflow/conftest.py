@@ -53,8 +53,8 @@ def implementation(style: str, environment: str) -> dict:
     return {
         "implementation": f"plain/{style}",
         "label": f"Plain {style}",
-        "family": "fine-grained",
-        "flexibility": "fine-grained",
+        "family": "operators",
+        "flexibility": "operators",
         "environments": [environment],
         "benchmarks": ["tiny-lm"],
         "does": "The reference itself.",
@@ -207,7 +207,7 @@ def make_project(folder: Path) -> Project:
         "origin": {"numbers": ["9"], "title": "Tests", "year": 2026, "hardware": "this machine"},
         "benchmarks": {"tiny-lm": BENCHMARK},
         "phases": ["forward", "training"],
-        "rows": [{"families": ["fine-grained"]}],
+        "rows": [{"families": ["operators"]}],
         "sections": [
             {"section": "wall_times", "title": "All, CPU", "benchmark": "tiny-lm", "device": "cpu"},
             {"section": "claims"},

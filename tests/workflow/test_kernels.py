@@ -24,11 +24,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.configure(
         "config/documents/tvm-lstm.yaml",
         benchmarks={"layer-small": SHAPE, "stack-small": longer},
-        rows=[{"families": ["kernel"], "devices": ["cpu"]}],
+        rows=[{"families": ["TVM kernel"], "devices": ["cpu"]}],
     )
     entries = [
         {
-            **{"implementation": f"tvm/{variant}", "label": variant, "family": "kernel"},
+            **{"implementation": f"tvm/{variant}", "label": variant, "family": "TVM kernel"},
             **{"environments": ["tvm"], "benchmarks": ["*-small"], "kernel": variant},
             **{"devices": ["cpu"], "does": "As in the repository."},
         }

@@ -102,6 +102,37 @@ rule render_page:
         " --output {output.markdown} 2>&1 | tee {log}"
 
 
+rule join_tables:
+    input:
+        sources.files("scripts/join_tables.py"),
+        "report/cells.html.j2",
+        cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
+        environment=tool("report", "record"),
+    output:
+        csv=report(
+            "results/cells.csv",
+            caption="../../report/captions/csv.rst",
+            category="Data",
+            labels={"shows": "all cells as CSV"},
+        ),
+        html=report(
+            "results/report/cells.html",
+            caption="../../report/captions/cells.rst",
+            category="Data",
+            labels={"shows": "all cells, to search and sort"},
+        ),
+    log:
+        "results/logs/join_tables.txt",
+    localrule: True
+    conda:
+        lambda w: tool("report", "conda")
+    params:
+        python=lambda w, input: tool("report", "python"),
+    shell:
+        "{params.python} scripts/join_tables.py --cells {input.cells}"
+        " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
+
+
 rule first_page:
     input:
         sources.files(
@@ -111,6 +142,10 @@ rule first_page:
         "config/pages.yaml",
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
         figures=expand(rules.analyse.output.figures, document=DOCUMENTS),
+        linked=[
+            *expand(rules.render_page.output.html, document=DOCUMENTS),
+            rules.join_tables.output.html,
+        ],
         environment=tool("report", "record"),
     output:
         expand(
@@ -142,37 +177,6 @@ rule first_page:
     shell:
         "{params.python} scripts/render_first_page.py --summaries {input.summaries}"
         " --folder results/report 2>&1 | tee {log}"
-
-
-rule join_tables:
-    input:
-        sources.files("scripts/join_tables.py"),
-        "report/cells.html.j2",
-        cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
-        environment=tool("report", "record"),
-    output:
-        csv=report(
-            "results/cells.csv",
-            caption="../../report/captions/csv.rst",
-            category="Data",
-            labels={"shows": "all cells as CSV"},
-        ),
-        html=report(
-            "results/report/cells.html",
-            caption="../../report/captions/cells.rst",
-            category="Data",
-            labels={"shows": "all cells, to search and sort"},
-        ),
-    log:
-        "results/logs/join_tables.txt",
-    localrule: True
-    conda:
-        lambda w: tool("report", "conda")
-    params:
-        python=lambda w, input: tool("report", "python"),
-    shell:
-        "{params.python} scripts/join_tables.py --cells {input.cells}"
-        " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
 
 
 rule pack_records:

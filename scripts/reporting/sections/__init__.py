@@ -32,7 +32,7 @@ OK = "ok"
 
 @dataclass(frozen=True)
 class Tables:
-    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `level`, `family`, `flexibility` and
+    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility` and
     `generation`. trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
 
     cells: pd.DataFrame
@@ -79,7 +79,6 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
         return found.assign(
             label=found["implementation"].map(labels),
             name=found["implementation"].map(names),
-            level=found["flexibility"].map(words.LEVELS),
             generation=found["environment"].map(matrix.generation),
         )
 

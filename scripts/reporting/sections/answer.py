@@ -1,7 +1,7 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -9,11 +9,11 @@ from matplotlib.lines import Line2D
 
 from reporting import estimates, words
 from reporting.layout import interval, time
-from reporting.sections import Tables
+from reporting.sections import Tables, factors
 from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look
 
 NOW = "now"
-FLEXIBLE = ("fine-grained", "loop")  # what the title asks about
+FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
 APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named
 
 
@@ -39,36 +39,36 @@ def _order(cells: pd.DataFrame) -> list:
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
-    """{"columns": [{"key", "machine", "device", "phase", "best", "wall_s"}], "rows": [{"name", "level", key: text}],
-    "flexible": [{"device", "phase", "least", "most"}], "disagree": [...], "processes"}"""
+    """{"columns": [{"key", "machine", "device", "phase"}], "rows": [{"name", "level", key: text}], the first with each
+    column's best, "flexible": what _flexible says, "split": what _split says, "disagree": [...], "processes", ...}"""
     cells = compared(tables, benchmark)
     if cells.empty:
         return None
-    columns, table = [], {}
+    columns, table, best = [], {}, {"name": "the best row", "level": ""}
     groups = cells.groupby(["machine", "device", "phase"], sort=False)
     for number, ((machine, device, phase), own) in enumerate(groups):
-        best = own[own["best"]].iloc[0]
-        columns.append(
-            {"key": f"c{number}", "machine": machine, "device": device, "phase": phase}
-            | {"best": best["name"], "wall_s": best["wall_median_s"]}
-        )
+        key = f"c{number}"
+        columns.append({"key": key, "machine": machine, "device": device, "phase": phase})
+        first = own[own["best"]].iloc[0]
+        best[key] = f"{first['name']}: {time(first['wall_median_s'])} {_around(first)}".strip()
         for row in own.itertuples():
             text = f"{row.over:.2f}x {interval(row.low, row.high)}".strip()
-            table.setdefault(row.implementation, {})[f"c{number}"] = (
-                "**best**" if row.best else text
-            )
+            table.setdefault(row.implementation, {})[key] = "**1**" if row.best else text
     known = cells.drop_duplicates("implementation").set_index("implementation")
     levels = list(words.LEVELS)
-    first = cells.drop_duplicates("implementation").set_index("implementation")["over"]
-    order = sorted(table, key=lambda n: (levels.index(known.loc[n, "flexibility"]), first[n]))
+    order = sorted(
+        table, key=lambda n: (levels.index(known.at[n, "flexibility"]), known.at[n, "over"])
+    )
     rows = [
-        {"name": known.loc[name, "name"], "level": known.loc[name, "level"], **table[name]}
+        {"name": known.at[name, "name"], "level": known.at[name, "flexibility"], **table[name]}
         for name in order
     ]
+    flexible = _flexible(cells)
     return {
         "columns": columns,
-        "rows": rows,
-        "flexible": _flexible(cells),
+        "rows": [best, *rows],
+        "flexible": flexible,
+        "split": _split(flexible, factors.analyse(tables, about, benchmark)),
         "disagree": _disagree(cells, about["machine_names"]),
         "processes": int(cells["processes"].min()),
         "benchmark": benchmark,
@@ -76,19 +76,44 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
     }
 
 
+def _around(row: Mapping) -> str:
+    """± half of the 95 % interval of a row's time, relative; nothing with fewer than three processes."""
+    _, low, high = estimates.product([row["process_medians_s"]], [1])
+    return f"± {50 * (high - low) / row['wall_median_s']:.2g} %" if low == low else ""
+
+
 def _flexible(cells: pd.DataFrame) -> list[dict]:
-    """By device and phase: the least and the most that rows of operators take over the best, on any machine."""
+    """By device: [{"device", "phases": [{"phase", "least", "most"}]}], what rows of operators take over the best, on any
+    machine."""
     found = []
-    for (device, phase), own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby(
-        ["device", "phase"], sort=False
-    ):
-        ordered = own.sort_values("over")
-        ends = [
-            {key: row[key] for key in ("name", "machine", "over", "low", "high")}
-            for _, row in ordered.iloc[[0, -1]].iterrows()
-        ]
-        found.append({"device": device, "phase": phase, "least": ends[0], "most": ends[1]})
+    for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
+        phases = []
+        for phase, rows in own.groupby("phase", sort=False):
+            ends = [
+                {
+                    key: row[key]
+                    for key in ("name", "machine", "device", "phase", "over", "low", "high")
+                }
+                for _, row in rows.sort_values("over").iloc[[0, -1]].iterrows()
+            ]
+            phases.append({"phase": phase, "least": ends[0], "most": ends[1]})
+        found.append({"device": device, "phases": phases})
     return found
+
+
+def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
+    """Of the slowest rows of operators, one a device and phase, the two factors, where the first is decided."""
+    keys = ("name", "machine", "device", "phase")
+    most = [tuple(p["most"][key] for key in keys) for each in flexible for p in each["phases"]]
+    factor = [
+        f"{name}{end}" for name in ("flexibility", "library") for end in ("", "_low", "_high")
+    ]
+    return [
+        {key: row[key] for key in (*keys, *factor)}
+        for row in (split or {"rows": []})["rows"]
+        if row["now"] and row["library"] and tuple(row[key] for key in keys) in most
+        if row["flexibility_low"] > 1
+    ]
 
 
 def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
@@ -119,7 +144,7 @@ def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple
     """Time over the best row's, rows by level, the most flexible above; a panel a phase and device; machines side by
     side, filled and hollow."""
     cells = compared(tables, benchmark)
-    names = [row["name"] for row in data["rows"]]
+    names = [row["name"] for row in data["rows"][1:]]
     machines = list(dict.fromkeys(cells["machine"]))
     panels = list(cells.groupby(["device", "phase"], sort=False))
     places = {name: len(names) - place for place, name in enumerate(names)}
@@ -145,9 +170,10 @@ def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple
             axis.axvline(1, color="black", lw=0.8)
             logarithmic(axis)
             axis.tick_params(axis="y", length=0)
+            axis.spines["left"].set_visible(False)
         axes[0, 0].set_yticks([places[name] for name in names], names)
         axes[0, 0].set_ylim(0.3, len(names) + 0.7)
-        level_of = {row["name"]: row["level"] for row in data["rows"]}
+        level_of = {row["name"]: row["level"] for row in data["rows"][1:]}
         last = axes.flat[-1]
         for level in dict.fromkeys(level_of[name] for name in names):
             own = [places[name] for name in names if level_of[name] == level]

@@ -22,10 +22,16 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             "environment": entry["other_environment"],
         }
         gain = estimates.ratio([times[_key(entry)]], [times[_key(other)]])
+        faster = {
+            "faster": 1 / gain.ratio,
+            "faster_low": 1 / gain.high,
+            "faster_high": 1 / gain.low,
+        }
         found.append(
             entry
             | {"name": names["implementation"], "other_name": names["other"], "gain": gain.ratio}
             | {"low": gain.low, "high": gain.high, "pays": words(entry)}
+            | faster
         )
     return (
         {"rows": found, "several": len({row["benchmark"] for row in found}) > 1} if found else None

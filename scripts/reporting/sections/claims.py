@@ -1,47 +1,65 @@
 """What a document concludes, and whether it holds on published and on fresh numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reporting import consistency, verdicts
-from reporting.claims import MISSING
+from reporting.claims import FAILS, HOLDS, MISSING, OPEN
 from reporting.sections import Tables
 
-TITLE = "What the document concludes, and whether it holds"
+GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 
 
-def analyse(tables: Tables, about: Mapping, full=False) -> dict | None:
-    """{"claims": [{"name", "statement", "lines", "verdicts": [text, a source each]}], "sources": their names, "counts":
-    {verdict: how many} of today's on the first machine}; with `full`, the figures behind each verdict too."""
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"claims": [verdicts.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
+    here, "lacks": rows without a number, "open": whether
+    processes would decide it, "needs": how many, "known": sources that decide it], "sources": names, "called": the same in words, "counts":
+    {verdict: how many} of today's on the first machine, "gpu", "lacking": of those without one, "decidable"}"""
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
     (group,) = verdicts.by_document(about["claims"], tables.cells, found)
     sources = group["sources"]
-    now = next((s for s in reversed(sources) if s.startswith("now")), None)
-    today = [claim["verdicts"][now]["verdict"] if now else MISSING for claim in group["claims"]]
+    today = [source for source in sources if source.startswith("now")]
+    shown = [_shown(claim, today) for claim in group["claims"]]
+    found = [
+        claim["verdicts"][today[0]]["verdict"] if today else MISSING for claim in group["claims"]
+    ]
     return {
         "document": about["name"],
         "number": group["number"],
         "title": about["document"]["title"],
         "sources": sources,
         "called": [_called(source, about["machine_names"]) for source in sources],
-        "claims": [claim if full else _short(claim) for claim in group["claims"]],
-        "counts": {verdict: today.count(verdict) for verdict in dict.fromkeys(today)},
-        "decidable": sum("gpu" not in str(claim) for claim in about["claims"]),
+        "claims": shown,
+        "counts": {verdict: found.count(verdict) for verdict in dict.fromkeys(found)},
+        "gpu": sum(claim["state"] == GPU for claim in shown),
+        "lacking": sum(claim["state"] == ROWS for claim in shown),
+        "decidable": sum(claim["state"] != GPU for claim in shown),
     }
 
 
-def _called(source, machines):
+def _called(source: str, machines: Mapping) -> str:
     """`now, x86_64-2c-9d9fe8` -> `now, AMD EPYC, 2 cores`; `001` -> `Document 001`"""
     when, _, machine = source.partition(", ")
     return f"{when}, {machines.get(machine, machine)}" if machine else f"Document {source}"
 
 
-def _short(claim):
-    """A claim without the figures behind its verdicts."""
-    kept = {key: claim[key] for key in ("name", "statement", "lines")}
-    verdicts = {
-        source: {key: found.get(key) for key in ("verdict", "note", "corrected")}
-        for source, found in claim["verdicts"].items()
-    }
-    return kept | {"verdicts": verdicts}
+def needs_gpu(claim: Mapping) -> bool:
+    """Whether a claim is about cells that only a GPU has."""
+    text = str({key: claim[key] for key in ("for", "ratios", "at", "against") if key in claim})
+    return "'gpu'" in text or "cudnn" in text or "/dlight" in text
+
+
+def _shown(claim: Mapping, today: Sequence[str]) -> dict:
+    found = [claim["verdicts"][source] for source in today]
+    decided = any(each["verdict"] in (HOLDS, FAILS, OPEN) for each in found)
+    state = DECIDED if decided else GPU if needs_gpu(claim) else ROWS
+    cases = [case for each in found for case in each["cases"]]
+    lacks = dict.fromkeys(
+        case["figures"].removeprefix("no number: ") for case in cases if case["verdict"] == MISSING
+    )
+    needs = [case["needs"]["processes"] for case in cases if "needs" in case]
+    processes = None if None in needs else max(needs, default=0)
+    known = [name for name, each in claim["verdicts"].items() if each["verdict"] != MISSING]
+    own = {"lacks": list(lacks), "open": bool(needs), "needs": processes}
+    return {**claim, "state": state, "known": known, **own}

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
+import pandas as pd
+
 from reporting import consistency, published, verdicts
 from reporting.sections import Tables
 
@@ -21,29 +23,43 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": verdicts.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
     paths = consistency.files_of(about["name"])
     found = verdicts.consequences(about["claims"], consistency.contradictions(paths))
-    slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
+    numbers = published.numbers(paths)
+    slower = consistency.inversions(numbers, about["document"]["benchmarks"])
     if not found and not slower:
         return None
     return {
-        "rows": [_described(entry) for entry in found],
+        "rows": [_described(entry, about["names"]) for entry in found],
         "slower": [
             entry
-            | {"row": _row(entry), "than": "{benchmark} (line {line})".format(**entry["than"])}
+            | {"row": _row(entry, about["names"])}
+            | {"than": "{benchmark} (line {line})".format(**entry["than"])}
+            | {
+                "spread": _spread(entry, numbers),
+                "others": _spread({**entry, **entry["than"]}, numbers),
+            }
             for entry in slower
         ],
     }
 
 
-def _row(entry: Mapping) -> str:
-    names = ("benchmark", "implementation", "phase", "device")
-    return " ".join(entry[name] for name in names if entry[name])
+def _spread(entry: Mapping, numbers: pd.DataFrame) -> float | None:
+    """The printed standard deviation over the printed time; None where there is none."""
+    same = numbers["quantity"] == "std_s"
+    for key in ("document", "line", *published.KEY):
+        same &= numbers[key] == entry[key]
+    return float(numbers.loc[same, "value"].iloc[0] / entry["value"]) if same.any() else None
 
 
-def _described(entry: Mapping) -> dict:
+def _row(entry: Mapping, names: Mapping) -> str:
+    row = [names.get(entry["implementation"], entry["implementation"]), entry["phase"]]
+    return ", ".join(filter(None, [entry["benchmark"], *row, entry["device"].upper()]))
+
+
+def _described(entry: Mapping, names: Mapping) -> dict:
     explained = f"; {entry['explained']}" if entry["explained"] else ""
     return {
         **entry,
-        "row": _row(entry),
+        "row": _row(entry, names),
         "what": QUANTITIES[entry["quantity"]],
         "because": entry["because"] + explained,
         "elsewhere": "; ".join(entry["also"]),

@@ -17,7 +17,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     benchmarks = about["document"]["benchmarks"]
     found = cells.assign(departure=cells["benchmark"].map(lambda name: words(benchmarks, name)))
     found = found.sort_values("ratio_to_baseline", kind="stable")
-    columns = ["machine", "departure", "phase", "device", "name", "environment", "wall_median_s"]
+    columns = ["machine", "benchmark", "departure", "phase", "device", "name", "environment"]
+    columns += ["generation", "wall_median_s"]
     return {
         "rows": rows(found, *columns, *(f"ratio_to_baseline{end}" for end in ("", "_low", "_high")))
     }

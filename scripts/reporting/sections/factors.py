@@ -1,11 +1,12 @@
 """Two factors apart: what flexibility costs (a row over its own framework's matrix products) and what the framework's
 library costs (those products over the machine's multiply-add peak). Their product is the row over the peak."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from plan import matrix
+from reporting import estimates
+from reporting.layout import FORMATS, percent
 from reporting.sections import Tables
 
 TITLE = "Two factors: flexibility and the library"
@@ -16,7 +17,26 @@ LIBRARIES = {
     "keras/lstm-torch": "pytorch",
     "keras/lstm-jax": "jax",
 }
+KERNELS = (
+    "cell kernel",
+    "whole kernel",
+)  # rows that do not call the framework's products, but multiply themselves
 SLACK = 1.02  # rows above a ceiling by less are at it
+
+
+def limits(cells: pd.DataFrame) -> dict[tuple, dict]:
+    """{(machine, device, phase): the multiply-add peak's row}. A limit is what was reached once: its time is that of its
+    fastest process, and no interval is around it."""
+    peaks = cells[cells["implementation"] == PEAK].to_dict("records")
+    return {
+        (row["machine"], row["device"], row["phase"]): row
+        | {"wall_median_s": min(row["process_medians_s"]), "gflops": _rate(row)}
+        for row in peaks
+    }
+
+
+def _rate(row: Mapping) -> float:
+    return row["gflops"] * row["wall_median_s"] / min(row["process_medians_s"])
 
 
 def library(implementation: str) -> str:
@@ -37,54 +57,92 @@ def products(cells: pd.DataFrame) -> dict[tuple, dict]:
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
-    """{"rows": [{"machine", "name", "phase", "device", "wall_s", "products_s", "flexibility", "library", "share"}],
-    "products": the ceilings, "broken": rows that beat a ceiling}. Factors that lack a number are None."""
+    """{"rows": [{"machine", "name", "phase", "device", "now", "wall_s", "products_s", "beside_s": what a step of a layer
+    takes beside them, "flexibility" and "library" with their intervals, "share"}], "products": the ceilings, "broken":
+    what _broken says}. What lacks a number is None."""
     cells = tables.measured(benchmark=benchmark)
     own = products(cells)
-    peaks = cells[cells["implementation"] == PEAK]
-    peak = {(row.machine, row.device, row.phase): row.wall_median_s for row in peaks.itertuples()}
-    found = []
+    peak = limits(cells)
+    shape = about["document"]["benchmarks"][benchmark]
+    found, ceilings, pairs = [], [], []
     for row in cells[cells["flexibility"].notna()].to_dict("records"):
         place = (row["machine"], row["device"], row["phase"])
         ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
-        limit, wall = peak.get(place), row["wall_median_s"]
-        time = ceiling["wall_median_s"] if ceiling else None
-        entry = {key: row[key] for key in ("machine", "name", "environment", "phase", "device")}
-        entry |= {"wall_s": wall, "products_s": time}
-        entry |= {"flexibility": wall / time if time else None}
-        entry |= {"library": time / limit if time and limit else None}
-        entry |= {"share": limit / wall if limit else None}
+        entry = _entry(row, peak.get(place))
+        entry |= _over("flexibility", row, ceiling) | _over("library", ceiling, peak.get(place))
+        entry["now"] = row["generation"] == "now"
+        entry["products_s"] = ceiling["wall_median_s"] if ceiling else None
+        if ceiling:
+            beside = entry["wall_s"] - entry["products_s"]
+            entry["beside_s"] = beside / (shape["length"] * shape["layers"])
+        pairs += [(row, ceiling), (row, peak.get(place))]
         found.append(entry)
     if not any(row["flexibility"] or row["share"] for row in found):
         return None
-    ceilings = [
-        {
-            key: row[key]
-            for key in (
-                "machine",
-                "name",
-                "environment",
-                "phase",
-                "device",
-                "wall_median_s",
-                "gflops",
-            )
-        }
-        for row in cells[cells["family"] == "ceiling"].to_dict("records")
-    ]
-    for row in ceilings:
+    for row in cells[cells["family"] == "ceiling"].to_dict("records"):
         limit = peak.get((row["machine"], row["device"], row["phase"]))
-        row["share"] = limit / row["wall_median_s"] if limit else None
-    beaten = [
-        f"{row['name']} ({row['environment']}, {row['phase']}) is faster than its framework's matrix products"
-        for row in found
-        if row["flexibility"] and row["flexibility"] * SLACK < 1
-    ]
-    beaten += [
-        f"{row['name']} ({row['environment']}, {row['phase']}) is faster than the multiply-add peak"
-        for row in [*found, *ceilings]
-        if row["share"] and row["share"] > SLACK
-    ]
+        if row["implementation"] == PEAK:
+            row = limit
+        ceilings.append(_entry(row, limit) | {"gflops": row["gflops"]})
+        ceilings[-1]["now"] = row["generation"] == "now"
+        pairs.append((row, limit))
     found.sort(key=lambda row: (row["machine"], row["phase"], row["wall_s"]))
-    today = sorted({matrix.today(row["environment"]) for row in found})
-    return {"rows": found, "products": ceilings, "broken": beaten, "environments": today}
+    return {"rows": found, "products": ceilings, "broken": _broken(pairs)}
+
+
+def _entry(row: Mapping, peak: Mapping | None) -> dict:
+    names = ("machine", "name", "environment", "phase", "device")
+    share = peak["wall_median_s"] / row["wall_median_s"] if peak else None
+    return {name: row[name] for name in names} | {"wall_s": row["wall_median_s"], "share": share}
+
+
+def _over(name: str, row: Mapping | None, ceiling: Mapping | None) -> dict:
+    """Time over a ceiling's with its interval; nothing without one of them."""
+    if not row or not ceiling:
+        return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
+    if ceiling["implementation"] == PEAK:
+        limit = ceiling["wall_median_s"]
+        found = [end / limit for end in estimates.product([row["process_medians_s"]], [1])]
+    else:
+        found = estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])[:3]
+    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+
+
+def _beaten(row: Mapping, ceiling: Mapping | None) -> dict | None:
+    """A row that is faster than its ceiling by more than the interval of both explains."""
+    found = _over("ratio", row, ceiling)
+    if ceiling is row or not found["ratio"]:
+        return None
+    end = found["ratio"] * SLACK if pd.isna(found["ratio_high"]) else found["ratio_high"]
+    own = {key: row[key] for key in ("name", "flexibility", "page_faults", "utilisation")}
+    return None if end >= 1 else own | found | {"wall_s": row["wall_median_s"]}
+
+
+def _broken(pairs: Iterable[tuple[Mapping, Mapping | None]]) -> list[dict]:
+    """Ceilings that are none, of pairs of a row and its ceiling: [{"machine", "name", "environment", "phase", "wall_s",
+    "peak", "rows": those that are faster, "kernels": whether they multiply by kernels of their own, "differs": what was measured to differ between ceiling and rows}]"""
+    groups: dict[tuple, dict] = {}
+    for row, ceiling in pairs:
+        if beaten := _beaten(row, ceiling):
+            keys = ("machine", "name", "environment", "phase", "device")
+            kept = {key: ceiling[key] for key in keys} | {"wall_s": ceiling["wall_median_s"]}
+            kept |= {"peak": ceiling["implementation"] == PEAK, "rows": [], "ceiling": ceiling}
+            group = groups.setdefault(tuple(ceiling[key] for key in keys), kept)
+            group["rows"].append(beaten)
+    for group in groups.values():
+        group["kernels"] = all(row["flexibility"] in KERNELS for row in group["rows"])
+        group["differs"] = _differs(group.pop("ceiling"), group["rows"])
+    return list(groups.values())
+
+
+def _differs(ceiling: Mapping, rows: Sequence[Mapping]) -> list[str]:
+    found = []
+    for key, words, shown in (
+        ("page_faults", "page faults a batch", FORMATS["whole"][0]),
+        ("utilisation", "share of the threads that is busy", percent),
+    ):
+        known = [row[key] for row in rows if pd.notna(row[key])]
+        if known and pd.notna(ceiling[key]):
+            ends = " to ".join(dict.fromkeys(shown(end) for end in (min(known), max(known))))
+            found.append(f"{words} {shown(ceiling[key])}, theirs {ends}")
+    return found

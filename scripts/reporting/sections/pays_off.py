@@ -10,7 +10,7 @@ NOW = "now"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"machine", "name", "other_name", "device", "shapes", and of each phase its name: "0.62x: 5"}]}"""
+    """{"rows": [{"machine", "name", "other_name", "device", "shapes", and of each phase by its name "0.62x: after 5 batches"}]}"""
     found = break_even.analyse(tables, about)
     groups: dict[tuple, dict[str, list[dict]]] = {}
     for row in (found or {"rows": []})["rows"]:
@@ -27,26 +27,40 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
 
 def _gain(own: list[dict]) -> str:
     """Time over that of the row replaced, with its interval; of several shapes from where to where."""
+    gains = sorted(row["gain"] for row in own)
     if len(own) > 1:
-        return f"{min(row['gain'] for row in own):.2f}x to {max(row['gain'] for row in own):.2f}x"
-    return f"{own[0]['gain']:.2f}x {interval(own[0]['low'], own[0]['high'])}".strip()
+        return f"{_times(gains[0])} to {_times(gains[-1])}"
+    return f"{_times(gains[0])} {interval(own[0]['low'], own[0]['high'])}".strip()
+
+
+def _times(gain: float) -> str:
+    return f"{gain:.2f}x" if gain >= 0.1 else f"{gain:.1g}x"
 
 
 def _words(own: list[dict]) -> str:
-    """`3`; of several shapes `68 to 241`, and how many never or not decided."""
-    if len(own) == 1:
-        return own[0]["pays"]
-    pays = sorted(row["batches"] for row in own if row["verdict"] == "pays")
-    maybe = sorted(row["batches"] for row in own if row["pays"].startswith("undecided; "))
-    never = sum(row["verdict"] == "never" for row in own)
+    """`after 3 batches`; of several shapes `after 68 to 241 batches`, and how many never or not decided."""
+    if len(own) == 1 and own[0]["verdict"] == "never":
+        return "never, it is slower"
     found = []
-    if pays:
-        found.append(f"{pays[0]:,} to {pays[-1]:,} ({len(pays)} of {len(own)} shapes)")
-    if maybe:
-        found.append(f"undecided on {len(maybe)}: about {maybe[0]:,} to {maybe[-1]:,}")
-    if never:
-        found.append(f"never on {never}")
-    return "; ".join(found) or "undecided"
+    for verdict, words in (("pays", "after"), ("inconclusive", "undecided, about")):
+        batches = sorted(
+            row["batches"] for row in own if row["verdict"] == verdict and "batches" in row
+        )
+        if batches:
+            ends = " to ".join(f"{each:,}" for each in dict.fromkeys((batches[0], batches[-1])))
+            many = f" ({len(batches)} of {len(own)} shapes)" if len(own) > 1 else ""
+            found.append(f"{words} {ends} batch{'es' * (batches[-1] > 1)}{many}")
+    rest = [
+        row["verdict"] for row in own if "batches" not in row or row["verdict"] in ("never", "same")
+    ]
+    for verdict, words in (
+        ("never", "never"),
+        ("same", "no difference"),
+        ("inconclusive", "undecided"),
+    ):
+        if verdict in rest:
+            found.append(words + (f" on {rest.count(verdict)}" if len(own) > 1 else ""))
+    return "; ".join(found)
 
 
 def merge(parts: Iterable[Mapping]) -> dict:

@@ -32,11 +32,12 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         agreement = training.agreement(those, asked["points"])
         found.append({"machine": machine, "rows": [row for row in those if row["status"] == "ok"]})
         found[-1] |= {"agreement": agreement, "reached": training.reached(those, known)}
-        left_out = [row for row in those if row["status"] != "ok"]
-        found[-1]["left_out"] = [
-            f"{row['name']} in {row['environment']}: *{row['status']}*, {row['reason']}"
-            for row in left_out
-        ]
+        groups: dict[str, list[str]] = {}
+        for row in those:
+            if row["status"] != "ok":
+                why = f"*{row['status']}*, {row['reason']}"
+                groups.setdefault(why, []).append(f"{row['name']} in {row['environment']}")
+        found[-1]["left_out"] = [f"{why}: {'; '.join(names)}" for why, names in groups.items()]
     batches = matrix.protocol_of(about["config"], about["name"])["training"]["batches"]
     return {"runs": found, "benchmark": asked["benchmark"], "batches": batches} if found else None
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from plan import matrix
 from reporting import estimates
+from reporting.layout import interval
 from reporting.sections import Tables
 
 NOW = "now"
@@ -22,7 +23,7 @@ def analyse(
     batch: int | None = None,
     besides: Sequence[str] = (),
 ) -> dict | None:
-    """{"rows": [{"to", "machine", "device", "use", "speed", "next", "margin", "low", "high", "sure"}]}, of today's
+    """{"rows": [{"to", "machine", "device", "use", "speed", "next", "margin": in words, "sure"}]}, of today's
     rows on benchmarks of this name and size of batch, `besides` some implementations. Of several shapes the rows that
     have them all are compared by geometric mean, and the range over shapes takes the interval's place."""
     shapes = about["document"]["benchmarks"]
@@ -54,21 +55,16 @@ def _single(own: pd.DataFrame, best: str, second: str) -> dict:
     ratio = estimates.ratio(
         [rows.loc[second, "process_medians_s"]], [rows.loc[best, "process_medians_s"]]
     )
-    sure = (
-        "one look"
-        if np.isnan(ratio.low)
-        else "yes"
-        if ratio.verdict == "slower"
-        else "not told apart"
-    )
-    wall = rows.loc[best, "wall_median_s"]
+    words = {"slower": "yes", "same": "no difference"}
+    sure = "one look" if np.isnan(ratio.low) else words.get(ratio.verdict, "not told apart")
+    wall, times = rows.loc[best, "wall_median_s"], rows.loc[best, "process_medians_s"]
     batch = rows.loc[best, "sequences_per_s"] * rows.loc[best, "wall_s"]
     speed = f"{batch / wall:,.0f} sequences/s" if batch > 1.5 else f"{1e3 * wall:.3g} ms a sequence"
+    _, low, high = estimates.product([times], [1])
+    speed += f" ± {50 * (high - low) / wall:.2g} %" if low == low else ""
     return {
         "speed": speed,
-        "margin": ratio.ratio,
-        "low": ratio.low,
-        "high": ratio.high,
+        "margin": f"{ratio.ratio:.2f}x {interval(ratio.low, ratio.high)}",
         "sure": sure,
     }
 
@@ -78,9 +74,7 @@ def _several(times: pd.DataFrame, best: str, second: str) -> dict:
     wins = int((ratios > 1).sum())
     return {
         "speed": f"{len(ratios)} shapes",
-        "margin": float(stats.gmean(ratios)),
-        "low": float(ratios.min()),
-        "high": float(ratios.max()),
+        "margin": f"{stats.gmean(ratios):.2f}x, from {ratios.min():.2f}x to {ratios.max():.2f}x",
         "sure": f"faster on {wins} of {len(ratios)} shapes",
     }
 
