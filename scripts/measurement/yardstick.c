@@ -18,15 +18,17 @@ static double now(void) {
     return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-/* 12 sums hide the latency of two units, and fit 16 registers. x / 2 + 1 / 2 leaves 1 as it is.
-   times: start, end and a sum; volatile, or the compiler reads the clock when it likes. Returns the floating-point
-   operations done. */
+/* 12 sums hide the latency of two units, and fit 16 registers. They start at different values, or a compiler finds that
+   they are one and runs a single chain: a third of the units' work, which two threads on one core do as fast as on two.
+   x / 2 + 1 / 2 goes to 1 from there. times: start, end and a sum; volatile, or the compiler reads the clock when it
+   likes. Returns the floating-point operations done. */
 double multiply_adds(long count, volatile double *times) {
     times[0] = now();
-    float start = 1.0f, half = times[0] > 0 ? 0.5f : 0.0f;
+    float half = times[0] > 0 ? 0.5f : 0.0f;
     vector f, s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11;
-    for (int lane = 0; lane < BYTES / 4; lane++) f[lane] = half, s0[lane] = start;
-    s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = s9 = s10 = s11 = s0;
+    for (int lane = 0; lane < BYTES / 4; lane++) f[lane] = half;
+    s0 = f, s1 = f + s0, s2 = f + s1, s3 = f + s2, s4 = f + s3, s5 = f + s4;
+    s6 = f + s5, s7 = f + s6, s8 = f + s7, s9 = f + s8, s10 = f + s9, s11 = f + s10;
     for (long i = 0; i < count; i++) {
         s0 = s0 * f + f, s1 = s1 * f + f, s2 = s2 * f + f, s3 = s3 * f + f;
         s4 = s4 * f + f, s5 = s5 * f + f, s6 = s6 * f + f, s7 = s7 * f + f;

@@ -28,6 +28,8 @@ def explained(document: str, table: pd.DataFrame) -> list[dict]:
     numbers = numbers[(numbers["benchmark"] == unnamed) & ~several_gpus]
     found = []
     for name, benchmark in matrix.document(document)["benchmarks"].items():
+        if "baseline" in benchmark:  # no configuration of its own
+            continue
         words = benchmark["batch"] * benchmark["length"]
         flops = tradeoff.PRODUCTS["training"] * tradeoff.flops(benchmark) / words
 

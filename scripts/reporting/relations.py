@@ -1,6 +1,8 @@
 """How the cells of a table compare with each other: libraries, ceilings, baselines, frameworks, then and now. Only cells of one
 machine are compared."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -68,24 +70,36 @@ def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
     return table
 
 
-def scale(table: pd.DataFrame) -> pd.DataFrame:
+def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
     """Add, to each cell of an implementation that divides a batch among workers, how many there are, the
-    implementation that computes the same undivided, and its scaling efficiency with the interval: how many times as
-    fast it is as that one in the same environment, over their number. Nothing where it divides nothing."""
-    key = ["machine", "benchmark", "environment", "phase", "device"]
+    implementation that computes the same undivided, and its scaling efficiency with the interval: its words a second
+    over that one's in the same environment, over their number. Nothing where it divides nothing.
+
+    That is on the same benchmark (strong scaling), or where `benchmarks`, {name: parameters}, has a baseline for it,
+    on that one (weak scaling).
+    """
+    key = ["machine", "environment", "phase", "device"]
     entries = {entry["implementation"]: entry.get("workers") for entry in matrix.implementations()}
     divided = [entries.get(name) or {} for name in table["implementation"]]
     undivided = [
         workers.get("of", {}).get(device)
         for workers, device in zip(divided, table["device"], strict=True)
     ]
-    renamed = {"implementation": "undivided", "process_medians_s": "others"}
+    renamed = {"implementation": "undivided", "benchmark": "base", "process_medians_s": "others"}
     others = table[[*renamed, *key]].rename(columns=renamed)
     table["workers"] = [workers.get("count", np.nan) for workers in divided]
     table["undivided"] = pd.Series(undivided, table.index, dtype=object)
-    joined = table.merge(others, on=["undivided", *key], how="left")
+    bases = {name: benchmarks.get(name, {}).get("baseline", name) for name in table["benchmark"]}
+    joined = table.assign(base=table["benchmark"].map(bases))
+    joined = joined.merge(others, on=["undivided", "base", *key], how="left")
     found = ratios(joined, "others", "process_medians_s")[["ratio", "low", "high"]].astype(float)
-    table[SCALING[2:]] = found.to_numpy() / table[["workers"]].to_numpy()
+    batches = {
+        name: benchmarks[name]["batch"] / benchmarks[base]["batch"]
+        for name, base in bases.items()
+        if base != name
+    }
+    share = table["benchmark"].map(batches).fillna(1.0) / table["workers"]
+    table[SCALING[2:]] = found.to_numpy() * share.to_numpy()[:, None]
     return table
 
 

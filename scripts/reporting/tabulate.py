@@ -117,7 +117,7 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     table = relations.relate_to_baseline(relations.relate(table), baselines)
     table = tradeoff.ceilings(table)
     over = {document: about["speedup_over"]} if "speedup_over" in about else {}
-    table = relations.scale(relations.speed_up(table, over))
+    table = relations.scale(relations.speed_up(table, over), about["benchmarks"])
     table = table.merge(published(document), on=PUBLISHED_KEY, how="left")[COLUMNS]
     table[["flags", "records"]] = table[["flags", "records"]].fillna("")
     for column in WHOLE:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from measurement import checking, reference
-from measurement.workload import Workload
+from measurement.workload import Workload, layer_weights
+from plan import matrix
 from tests import tiny
 from tests.plain import skipped_bias, wrong_gradient
 from tests.plain.model import Model
@@ -362,3 +363,26 @@ def test_rounding_a_weight_is_no_error_of_its_update(step: float, error: float) 
     before = np.linspace(0.05, 0.1, 50).astype(np.float32).astype(np.float64)
     after = (before + step).astype(np.float32).astype(np.float64)
     assert checking.update_error(before, after, before + 1e-5) == pytest.approx(error, abs=1e-3)
+
+
+STACKS = {
+    name: shape
+    for name, shape in matrix.document("tvm-lstm")["benchmarks"].items()
+    if shape["layers"] > 1
+}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_input_reaches_the_top_of_every_stack(name: str) -> None:
+    """Or no check would see its lower layers; and what float32 rounds stays far below the tolerance."""
+    work = Workload(STACKS[name], None, seed=0, batch=4)
+    inputs, _ = next(work.batches())
+    timed = work.weights()
+    for weights in (timed, checking.remembering(timed, work.length)):
+        expected, changed = (reference.output(weights, x, None) for x in (inputs, -inputs))
+        assert checking.relative_error(changed, expected) > 1e-2
+        h = inputs.copy()
+        for layer in layer_weights(weights):
+            h, _, _ = reference.lstm_layer(h, *layer)
+        assert h.dtype == np.float32
+        assert checking.relative_error(h, expected) < 1e-5

@@ -18,7 +18,7 @@ from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
 KERNELS = {"tuning", "kernel"}
-LANGUAGE_MODELS = ("stacked-lm", "ptb-")
+LANGUAGE_MODELS = ("stacked-lm", "ptb-", "weak-ptb-")
 
 
 @pytest.fixture(autouse=True)

@@ -81,13 +81,21 @@ def test_scaling_efficiency_is_over_the_same_computation_undivided() -> None:
         *(("pytorch/data-parallel", "pytorch", 1.6), ("tensorflow/data-parallel", "x", 1.0)),
         ("pytorch/data-parallel", "pytorch-2019", 1.0),
     )
-    found = relations.scale(table)
+    found = relations.scale(table, {})
     assert found["scaling"][2] == pytest.approx(2.0 / 1.6 / 2)
     assert found["scaling_low"][2] < found["scaling"][2] < found["scaling_high"][2]
     assert (
         found["scaling"][[0, 1, 3, 4]].isna().all()
     )  # undivided ones, and those without one there
     assert found["workers"].tolist()[1:] == pytest.approx([np.nan, 2, 2, 2], nan_ok=True)
+
+
+def test_weak_scaling_is_over_the_baselines_batch() -> None:
+    """Two workers with 20 sequences each, in 1.25 times the time of one with 20."""
+    table = cells(("pytorch/fused", "pytorch", 2.0), ("pytorch/data-parallel", "pytorch", 2.5))
+    table["benchmark"] = ["small", "weak"]
+    benchmarks = {"small": {"batch": 20}, "weak": {"batch": 40, "baseline": "small"}}
+    assert relations.scale(table, benchmarks)["scaling"][1] == pytest.approx(0.8)
 
 
 def test_frameworks_are_compared_where_both_were_measured() -> None:

@@ -434,9 +434,11 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "The implementations train the same model: **holds**; nearest to its bound, " in page
     assert "One epoch comes to what is known of it: **holds**; perplexity 270.5 in training" in page
     (divided,) = [
-        row for row in rows(page) if "two workers" in row[0] and row[1:3] == ["pytorch", "2"]
+        row
+        for row in rows(page)
+        if "two workers" in row[0] and row[1:5] == ["ptb-small", "cpu", "pytorch", "2"]
     ]
-    assert divided[4] == "PyTorch nn.LSTM without cuDNN" and re.match(r"0\.\d+ \[", divided[5])
+    assert divided[5] == "PyTorch nn.LSTM without cuDNN" and re.match(r"0\.\d+ \[", divided[6])
 
 
 # Where a number of the tables as they were before pages became lists of sections stands now: {heading: heading}.

@@ -17,6 +17,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         cells,
         "machine",
         "label",
+        "benchmark",
         "device",
         "environment",
         "workers",

@@ -1,0 +1,50 @@
+"""What passes the check and is wrong under the clock is found out, in frameworks too."""
+
+import functools
+
+import pytest
+
+from .test_implementations import run
+
+HONEST = {
+    "pytorch": "pytorch/cell",
+    "pytorch-2019": "pytorch/cell",
+    "tensorflow": "tensorflow/graph-unrolled",
+    "tensorflow-2018": "tensorflow/graph-unrolled",
+}
+CHEATING = {
+    "caching": "after the last timed batch, ",
+    "wrong_at_size": "after the last timed batch, ",
+    "early": "before it has finished",
+}
+
+
+@functools.cache
+def verdicts(environment: str) -> dict:
+    """{implementation: {phase: {"check", "verified"}}}; the honest one is called "honest"."""
+    framework = HONEST[environment].split("/")[0]
+    names = [HONEST[environment]]
+    names += [f"tests.contract.cheating_{framework}:{kind}" for kind in CHEATING]
+    found = run(environment, "run_verified.py", *names)
+    return dict(zip(["honest", *CHEATING], found.values(), strict=True))
+
+
+@pytest.mark.parametrize("phase", ["forward", "training"])
+@pytest.mark.parametrize("environment", HONEST)
+def test_honest_row_is_verified(environment: str, phase: str) -> None:
+    found = verdicts(environment)["honest"][phase]
+    assert found["check"]["status"] == "ok", found["check"]["reason"]
+    assert found["verified"]["status"] == "ok", found["verified"]["reason"]
+    assert max(found["verified"]["verification"]["errors"].values()) < 1e-5
+
+
+@pytest.mark.parametrize("phase", ["forward", "training"])
+@pytest.mark.parametrize("kind", CHEATING)
+@pytest.mark.parametrize("environment", HONEST)
+def test_planted_fault_passes_the_check_and_is_incorrect(
+    environment: str, kind: str, phase: str
+) -> None:
+    found = verdicts(environment)[kind][phase]
+    assert found["check"]["status"] == "ok", found["check"]["reason"]
+    assert found["verified"]["status"] == "incorrect"
+    assert CHEATING[kind] in found["verified"]["reason"]
