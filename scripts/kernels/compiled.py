@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .cells import Cell
-from .run import set_threads
+from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import Array, Layer
 from .train import Gradients, TrainingRunner
 
 FILES = ("kernel.so", "kernel.json")

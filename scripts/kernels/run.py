@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,9 @@ from typing import Any
 import numpy as np
 
 from .cells import CELLS, Cell
+from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import Array, Layer, pack_stack
-
-ALIGNMENT = 64
-"""Bytes; TVM's compiled functions require it of every argument."""
-
-
-def set_threads(threads: int) -> None:
-    """Threads of TVM's pool. Call before TVM is first imported in the process."""
-    os.environ["TVM_NUM_THREADS"] = str(threads)
+from .template.layout import pack_stack
 
 
 class TemplateRunner:

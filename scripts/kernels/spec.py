@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-from .cells import CELLS
-
 TUNED_LENGTH = 32
 
 
@@ -36,13 +34,6 @@ class KernelSpec:
         for name, value in asdict(self).items():
             if name != "cell" and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations of the matrix products of forward (activations not counted)."""
-        gates = len(CELLS[self.cell].gates)
-        inputs = sum(self.input_sizes()) + self.depth * self.hidden_size
-        return 2 * gates * self.batch * self.length * self.hidden_size * inputs
 
     def input_sizes(self) -> Iterator[int]:
         """Yield the input size of every layer, first to last."""

@@ -9,7 +9,7 @@ import torch
 import tvm_ffi
 
 from .cells.derivative import gradient_name
-from .run import ALIGNMENT
+from .runtime import ALIGNMENT
 from .train import TrainingRunner
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .cells import CELLS, Cell
-from .run import ALIGNMENT, set_threads
+from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec, Unsupported
-from .template.layout import LINE, Array, Layer, flat_shapes, flat_size, flat_views
+from .template.layout import LINE, flat_shapes, flat_size, flat_views
 
 
 def allocated(shape: Sequence[int], dtype: Any = np.float32) -> Array:

@@ -11,7 +11,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from kernels.run import set_threads
+from kernels.runtime import set_threads
 
 set_threads(2)
 

@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
+from kernels.run import LanguageModelRunner, TemplateRunner
+from kernels.runtime import set_threads
 
 THREADS = 2
 set_threads(THREADS)
@@ -19,14 +20,10 @@ import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
-from kernels.build import (  # noqa: E402
-    build_template,
-    build_training,
-    compile_library,
-    write_metadata,
-)
+from kernels.build import build_template, build_training  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from kernels.cells import reference as cell_reference  # noqa: E402
+from kernels.library import compile_library, write_metadata  # noqa: E402
 from kernels.search.space import default_schedule, training_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402

@@ -134,6 +134,15 @@ def maximum(a: Operand, b: Operand) -> Expression:
     return Expression.of("maximum", constant(a), constant(b))
 
 
+def norm(x: Operand) -> Expression:
+    """(x - mean) / sqrt(variance + VARIANCE), both over the hidden units (Ba et al. 2016)."""
+    return Expression.of("norm", constant(x))
+
+
+VARIANCE = 1e-5
+"""What `norm` adds to the variance."""
+
+
 @dataclass(frozen=True)
 class Apart:
     """A gate whose weighted sums of x and of h are kept apart, each with a bias."""
@@ -208,6 +217,11 @@ class Cell:
                 f"cell {self.name}: {len(self.states)} states, but {len(found)} new values"
             )
         return dict(zip(self.states, map(constant, found), strict=True))
+
+    @cached_property
+    def norms(self) -> tuple[Expression, ...]:
+        """What is normalised over the hidden units, arguments first."""
+        return tuple(one for one in in_order(self.outputs.values()) if one.operation == "norm")
 
 
 def cell(

@@ -12,9 +12,23 @@ from typing import Any
 import numpy as np
 
 from .derivative import Backward, backward, gradient_name
-from .language import Cell, computed
+from .language import VARIANCE, Cell, computed
 
 Values = Any
+
+
+def _mean(x: Values) -> Values:
+    return x.mean(-1, keepdims=True)
+
+
+def _inverse(x: Values) -> Values:
+    return 1.0 / np.sqrt(_mean((x - _mean(x)) ** 2) + VARIANCE)
+
+
+def _norm_gradient(d_y: Values, y: Values, inverse: Values) -> Values:
+    """The gradient of what was normalised to y, from that of y."""
+    return inverse * (d_y - _mean(d_y) - y * _mean(d_y * y))
+
 
 OPERATIONS = {
     "constant": lambda value: value,
@@ -29,6 +43,9 @@ OPERATIONS = {
     "exp": np.exp,
     "exp2": np.exp2,
     "exponential2": np.exp2,
+    "norm": lambda x: (x - _mean(x)) * _inverse(x),
+    "inverse": _inverse,
+    "norm_gradient": _norm_gradient,
 }
 
 
@@ -83,9 +100,8 @@ def gradients(
         d_x = []
         for (x, given), d_output in zip(reversed(tape[number]), d_y[::-1], strict=True):
             states[cell.states[0]] = states[cell.states[0]] + d_output
-            kept = dict(
-                zip(rules.kept, computed(rules.kept.values(), given, OPERATIONS), strict=True)
-            )
+            names = {**rules.kept, **rules.inverses}
+            kept = dict(zip(names, computed(names.values(), given, OPERATIONS), strict=True))
             inputs = {**given, **kept, **{gradient_name(name): states[name] for name in states}}
             values = computed(rules.gradients.values(), inputs, OPERATIONS)
             zeros = np.zeros_like(d_output)

@@ -14,6 +14,7 @@ from tvm.tirx.script import builder as ir
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
 from .gates import Inputs
+from .phases import PhasedUpdate
 from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ from .layout import LINE, taking
 Expr = Any
 
 
-@dataclass(frozen=True)
+@dataclass
 class BackwardPanel:
     """Emits the backward pass of some rows: all steps, last to first."""
 
@@ -31,6 +32,7 @@ class BackwardPanel:
     a: dict[str, Expr]
     start: Expr
     rows: int
+    _phased: PhasedUpdate | None = None
 
     def emit(self) -> None:
         layer, a, unit = self.layer, self.a, self.layer.unit
@@ -51,6 +53,9 @@ class BackwardPanel:
                 ),
                 lambda r, c, v, name=name: unit.store(own[name], v, r, c),
             )
+        self._phased = layer.phased_backward(self.rows) if cell.norms else None
+        if self._phased:
+            self._phased.allocate()
         vectors = None
         if cell.vectors:
             vectors = ir.alloc_buffer((len(cell.vectors), layer.hidden), "float32", align=64)
@@ -204,6 +209,13 @@ class BackwardPanel:
                             self._update(sums[r, v], step, part + v, row + r, own, vectors)
 
                 in_tiles(self.rows, layer.tall(wide), body)
+        if self._phased:
+            self._phased.emit(
+                lambda row, name, column: self._load(step, row, name, column, own),
+                lambda row, name, value, column: self._store(
+                    step, row, name, value, column, own, vectors
+                ),
+            )
 
     def _fetch(self, block: Expr, step: Expr, row: Expr, high: int, part: Expr, wide: int) -> None:
         """A share of the values that this tile's update reads: they lie in memory."""
@@ -231,29 +243,57 @@ class BackwardPanel:
         """One vector of one row: from the gradients of the new states to those of sums and old states."""
         layer, a, unit = self.layer, self.a, self.layer.unit
         cell, column = layer.cell, block * layer.lanes
-        output = cell.states[0]
+        output, d_output = cell.states[0], gradient_name(cell.states[0])
+        flowing = unit.load(register, 0) + unit.load(a["dy"], step, self.start + row, column)
+        if output in own:
+            flowing = flowing + unit.load(own[output], row, column)
+        if self._phased:
+            self._phased.put(row, d_output, flowing, column)
+            return
 
         def load(name: str) -> Expr:
-            if name == gradient_name(output):
-                value = unit.load(register, 0) + unit.load(a["dy"], step, self.start + row, column)
-                return value + unit.load(own[output], row, column) if output in own else value
-            if name in cell.vectors:
-                return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
-            for state in cell.states[1:]:
-                if name == gradient_name(state):
-                    return unit.load(own[state], row, column)
-            buffer, place = layer.place(a, name)
-            return unit.load(buffer, step, block, self.start + row, integer(place))
+            return flowing if name == d_output else self._load(step, row, name, column, own)
 
         gradients = layer.backward.gradients
         wanted = [*(one.name for one in cell.sums), *own, *cell.vectors]
         values = computed([gradients[name] for name in wanted], Inputs(load), unit.operations)
         for name, value in zip(wanted, values, strict=True):
-            if name in own:
-                unit.store(own[name], value, row, column)
-            elif name in cell.vectors:
-                place = cell.vectors.index(name)
-                unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
-            else:
-                place = [one.name for one in cell.sums].index(name) * layer.lanes
-                unit.store(a["gates"], value, step, block, self.start + row, integer(place))
+            self._store(step, row, name, value, column, own, vectors)
+
+    def _load(self, step: Expr, row: Expr, name: str, column: Expr, own: dict[str, Expr]) -> Expr:
+        """What an update reads but the output's gradient."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell = layer.cell
+        if name in cell.vectors:
+            return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
+        for state in cell.states[1:]:
+            if name == gradient_name(state):
+                return unit.load(own[state], row, column)
+        if name in layer.backward.inverses:
+            number = list(layer.backward.inverses).index(name)
+            return unit.splat(a["inverse"][step, self.start + row, number])
+        buffer, place = layer.place(a, name)
+        block = tirx.floordiv(column, layer.lanes)
+        return unit.load(buffer, step, block, self.start + row, integer(place))
+
+    def _store(
+        self,
+        step: Expr,
+        row: Expr,
+        name: str,
+        value: Expr,
+        column: Expr,
+        own: dict[str, Expr],
+        vectors: Expr | None,
+    ) -> None:
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell = layer.cell
+        if name in own:
+            unit.store(own[name], value, row, column)
+        elif name in cell.vectors:
+            place = cell.vectors.index(name)
+            unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
+        elif name not in cell.states:
+            place = [one.name for one in cell.sums].index(name) * layer.lanes
+            block = tirx.floordiv(column, layer.lanes)
+            unit.store(a["gates"], value, step, block, self.start + row, integer(place))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.language import Cell
-from ..cells.simplify import stages
+from ..cells.phases import forward_phases
+from ..cells.simplify import lowered
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
-from .layout import LINE, block_vectors, buffer_shapes, padded_size, weight_sizes
+from .inference import Inference
+from .layout import LINE, block_vectors, buffer_shapes
+from .phases import PhasedUpdate
 from .tiles import Functions, parallel_panels
 from .units import DividedUnits
 from .vector import VectorUnit
@@ -26,32 +30,18 @@ def add_forward(
     """Add the function `main`, which computes the kernel."""
     with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
         # A parallel loop of one iteration is no loop for TVM: every core would do it.
-        divided = schedule.units and spec.hidden_size > unit.lanes
-        way = DividedUnits if divided else _Template
+        divided = schedule.units and spec.hidden_size > unit.lanes and not cell.norms
+        way = DividedUnits if divided else DividedRows
         way(cell, spec, schedule, unit, arguments).emit()
 
 
-class _Template:
-    """Emits the function body.
+class DividedRows(Inference):
+    """Emits the body of `main`.
 
     The batch is cut into panels of rows; a core takes a panel through all layers and all time
     steps, so cores never wait for each other. A panel keeps its own states, padded to whole vectors: the output
     h twice (the step before and this one), the others once.
     """
-
-    def __init__(
-        self,
-        cell: Cell,
-        spec: KernelSpec,
-        schedule: Schedule,
-        unit: VectorUnit,
-        arguments: dict[str, Expr],
-    ) -> None:
-        self.cell, self.spec, self.schedule, self.unit = cell, spec, schedule, unit
-        self.arguments = arguments
-        self.stages = stages(cell, {})
-        self.padded = padded_size(spec.hidden_size, unit.lanes)
-        self.sizes = weight_sizes(cell, spec, unit.lanes)
 
     def emit(self) -> None:
         parallel_panels(self.spec.batch, self.schedule.panel_rows, self.spec.threads, self._panel)
@@ -64,12 +54,25 @@ class _Template:
             for name in self.cell.states[1:]
         }
         x, y = self.arguments["x"], self.arguments["y"]
-        self._layer(start, rows, state, memory, tirx.IntImm("int32", 0), x)
+        phased = None
+        if self.cell.norms:
+            phased = PhasedUpdate(
+                self.unit,
+                self.cell,
+                forward_phases(self.cell, self.cell.outputs),
+                lambda wanted: lowered(self.cell, wanted, single=False),
+                tuple(one.name for one in self.cell.sums),
+                rows,
+                self.spec.hidden_size,
+                self.blocks,
+            )
+            phased.allocate()
+        self._layer(start, rows, state, memory, phased, tirx.IntImm("int32", 0), x)
         if self.spec.depth > 1:
             # y serves as the sequence between layers too: step t of it is read for the last
             # time before it is written, as a step's output is copied there when it is complete.
             with ir.serial(self.spec.depth - 1) as lower:
-                self._layer(start, rows, state, memory, lower + 1, y)
+                self._layer(start, rows, state, memory, phased, lower + 1, y)
 
     def _layer(
         self,
@@ -77,6 +80,7 @@ class _Template:
         rows: int,
         state: Expr,
         memory: dict[str, Expr],
+        phased: PhasedUpdate | None,
         layer: Expr,
         source: Expr,
     ) -> None:
@@ -100,33 +104,29 @@ class _Template:
                 lambda row, col, value, buffer=buffer: ir.buffer_store(buffer, value, [row, col]),
                 pad=True,
             )
-        blocks = self.padded // unit.lanes
+        blocks = self.blocks
         # Other layers read y while they compute, and odd sizes have no whole vectors.
         direct = first and spec.hidden_size == self.padded
         lines = -(-inputs // (LINE * blocks))
         with ir.serial(spec.length) as step:
             now = tirx.floormod(step, 2)
+
+            def load(row: Expr, name: str, column: Expr, now=now) -> Expr:
+                if name == cell.states[0]:
+                    return unit.load(state, now, row, column)
+                if name in memory:
+                    return unit.load(memory[name], row, column)
+                return self.vector(layer, name, column)
+
+            def store(row: Expr, name: str, value: Expr, column: Expr, step=step, now=now) -> None:
+                if name in memory:
+                    unit.store(memory[name], value, row, column)
+                    return
+                unit.store(state, value, 1 - now, row, column)
+                if direct:
+                    unit.store(arguments["y"], value, step, start + row, column)
+
             with ir.serial(blocks) as block:
-
-                def load(row: Expr, name: str, now=now, block=block) -> Expr:
-                    column = block * unit.lanes
-                    if name == cell.states[0]:
-                        return unit.load(state, now, row, column)
-                    if name in memory:
-                        return unit.load(memory[name], row, column)
-                    place = layer * len(cell.vectors) + cell.vectors.index(name)
-                    return unit.load(arguments["vectors"], place * self.padded + column)
-
-                def store(
-                    row: Expr, name: str, value: Expr, step=step, now=now, block=block
-                ) -> None:
-                    column = block * unit.lanes
-                    if name in memory:
-                        unit.store(memory[name], value, row, column)
-                        return
-                    unit.store(state, value, 1 - now, row, column)
-                    if direct:
-                        unit.store(arguments["y"], value, step, start + row, column)
 
                 def fetch(row: Expr, count: int, step=step, block=block) -> None:
                     """Every block fetches its share of the next step's rows."""
@@ -150,10 +150,12 @@ class _Template:
                     + block * (block_vectors(cell, inputs, spec.hidden_size) * unit.lanes),
                     bias=arguments["bias"],
                     bias_base=(layer * blocks + block) * (len(cell.sums) * unit.lanes),
-                    load=load,
-                    store=store,
+                    load=partial(load, column=block * unit.lanes),
+                    store=partial(phased.put if phased else store, column=block * unit.lanes),
                     fetch=fetch,
                 ).emit()
+            if phased:
+                phased.emit(load, store)
             if not direct:
                 self._copy_rows(
                     rows,

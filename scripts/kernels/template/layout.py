@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..cells.language import Cell
 from ..cells.simplify import scales
+from ..runtime import Array, Layer
 from ..spec import KernelSpec
-
-Array = NDArray[np.float32]
-Layer = Sequence[Array]
-"""w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]."""
-
 
 LINE = 16
 """float32 values in a cache line."""
