@@ -12,7 +12,7 @@ from kernels.cells.phases import forward_phases
 from kernels.cells.simplify import lowered, scales, stages
 from measurement.reference import lstm_layer, lstm_layer_gradient
 
-LENGTH, BATCH, INPUTS, HIDDEN, DEPTH = 3, 2, 3, 4, 2
+LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
 EVERY = pytest.mark.parametrize("name", CELLS)
 
@@ -20,15 +20,17 @@ EVERY = pytest.mark.parametrize("name", CELLS)
 def drawn(one: Cell) -> tuple:
     """x, layers, initial states, and gradients of the output and of the final states; all at random."""
     random = np.random.default_rng(0)
-    sizes = [INPUTS] + [HIDDEN] * (DEPTH - 1)
-    layers = [reference.random_layer(one, size, HIDDEN, random) for size in sizes]
+    output = PROJECTED if one.projected else HIDDEN
+    sizes = [INPUTS] + [output] * (DEPTH - 1)
+    layers = [reference.random_layer(one, size, HIDDEN, random, output) for size in sizes]
 
     def states() -> dict[str, np.ndarray]:
-        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, HIDDEN)) for n in one.states}
+        width = {**dict.fromkeys(one.states, HIDDEN), one.states[0]: output}
+        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, size)) for n, size in width.items()}
 
     x = random.uniform(-1, 1, (LENGTH, BATCH, INPUTS))
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
-    return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, HIDDEN)), states()
+    return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, output)), states()
 
 
 @EVERY
@@ -124,6 +126,8 @@ def test_wrong_cells_are_told() -> None:
         _ = cell(gates="f", states="h")(_named("unknown", lambda f, k: f)).outputs
     with pytest.raises(ValueError, match="cell short: 2 states, but 1 new values"):
         _ = cell(gates="f", states="h c")(_named("short", lambda f: f)).outputs
+    with pytest.raises(ValueError, match="cell own: its output is projected"):
+        _ = cell(gates="f", states="h", projected=True)(_named("own", lambda f, h: f * h)).outputs
     with pytest.raises(ValueError, match="'n' apart, but the gates are 'f'"):
         cell(gates="f", states="h", apart="n")(_named("apart", lambda f: f))
 

@@ -10,10 +10,11 @@ from .layer_norm import layer_norm
 from .lstm import lstm
 from .mgu import mgu
 from .peephole import peephole
+from .projected import projected
 from .slstm import slstm
 
 CELLS: dict[str, Cell] = {
-    one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm, layer_norm)
+    one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm, projected, layer_norm)
 }
 """The cells of this folder by name."""
 

@@ -15,6 +15,7 @@ from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
 from .gates import Inputs
 from .phases import PhasedUpdate
+from .projection import emit_product
 from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class BackwardPanel:
                 value = value + unit.load(own[output], row - self.start, column)
             unit.store(d_h, value, row, column)
 
-        self._plain("recurrent", False, layer.hidden, integer(0), initial)
+        self._plain("recurrent", False, layer.outputs, integer(0), initial)
         for name in inner:
             layer.copy(
                 self.rows,
@@ -182,8 +183,9 @@ class BackwardPanel:
     ) -> None:
         """Gradients of all sums and old states of a step."""
         layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
+        projected = layer.cell.projected
         d_output = a[gradient_name(layer.cell.states[0])]
-        for first, count, wide in tile_rows(layer.blocks, layer.columns):
+        for first, count, wide in tile_rows(layer.outputs // lanes, layer.columns):
             with ir.serial(count) as number:
                 part = first + number * wide
 
@@ -202,13 +204,24 @@ class BackwardPanel:
                         step + 1,
                         extent,
                         begin,
-                        lambda block: self._fetch(block, step, row, high, part, wide),
+                        None
+                        if projected
+                        else lambda block: self._fetch(block, step, row, high, part, wide),
                     )
                     for v in range(wide):
                         for r in range(high):
-                            self._update(sums[r, v], step, part + v, row + r, own, vectors)
+                            column = (part + v) * lanes
+                            given = unit.load(a["dy"], step, self.start + row + r, column)
+                            value = unit.load(sums[r, v], 0) + given
+                            if projected:
+                                place = step, self.start + row + r, column
+                                unit.store(a["d_states"], value, *place)
+                            else:
+                                self._update(value, step, part + v, row + r, own, vectors)
 
                 in_tiles(self.rows, layer.tall(wide), body)
+        if projected:
+            self._projected(step, own, vectors)
         if self._phased:
             self._phased.emit(
                 lambda row, name, column: self._load(step, row, name, column, own),
@@ -216,6 +229,33 @@ class BackwardPanel:
                     step, row, name, value, column, own, vectors
                 ),
             )
+
+    def _projected(self, step: Expr, own: dict[str, Expr], vectors: Expr | None) -> None:
+        """From the gradient of the projected output to that of what was projected, and on."""
+        layer, a = self.layer, self.a
+
+        def before(row: Expr, high: int, part: Expr, wide: int) -> None:
+            with ir.serial(layer.blocks) as block:
+                self._fetch(block, step, row, high, part, wide)
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                value = layer.unit.load(register, 0)
+                self._update(value, step, part + v, row + r, own, vectors)
+
+        emit_product(
+            layer.unit,
+            self.rows,
+            layer.blocks,
+            layer.spec.output_size,
+            layer.tall,
+            layer.columns,
+            lambda row, k: a["d_states"][step, self.start + row, k],
+            a["turned"],
+            integer(0),
+            store,
+            before,
+        )
 
     def _fetch(self, block: Expr, step: Expr, row: Expr, high: int, part: Expr, wide: int) -> None:
         """A share of the values that this tile's update reads: they lie in memory."""
@@ -229,22 +269,25 @@ class BackwardPanel:
                 for buffer in saved:
                     for line in range(0, int(buffer.shape[-1]), LINE):
                         unit.prefetch(buffer, step, part + v, at, integer(line), level=1)
-                unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
+                if not layer.cell.projected:
+                    unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
 
     def _update(
         self,
-        register: Expr,
+        flowing: Expr,
         step: Expr,
         block: Expr,
         row: Expr,
         own: dict[str, Expr],
         vectors: Expr | None,
     ) -> None:
-        """One vector of one row: from the gradients of the new states to those of sums and old states."""
-        layer, a, unit = self.layer, self.a, self.layer.unit
+        """One vector of one row: from the gradients of the new states to those of sums and old states.
+
+        flowing: that of the output, but for what flows to it within its unit.
+        """
+        layer, unit = self.layer, self.layer.unit
         cell, column = layer.cell, block * layer.lanes
         output, d_output = cell.states[0], gradient_name(cell.states[0])
-        flowing = unit.load(register, 0) + unit.load(a["dy"], step, self.start + row, column)
         if output in own:
             flowing = flowing + unit.load(own[output], row, column)
         if self._phased:

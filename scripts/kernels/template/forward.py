@@ -15,9 +15,10 @@ from ..cells.simplify import lowered
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference
-from .layout import LINE, block_vectors, buffer_shapes
+from .layout import LINE, block_vectors, buffer_shapes, padded_size, projection_size
 from .phases import PhasedUpdate
-from .tiles import Functions, parallel_panels
+from .projection import emit_product
+from .tiles import Functions, Registers, parallel_panels
 from .units import DividedUnits
 from .vector import VectorUnit
 
@@ -31,6 +32,7 @@ def add_forward(
     with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
         # A parallel loop of one iteration is no loop for TVM: every core would do it.
         divided = schedule.units and spec.hidden_size > unit.lanes and not cell.norms
+        divided = divided and not cell.projected
         way = DividedUnits if divided else DividedRows
         way(cell, spec, schedule, unit, arguments).emit()
 
@@ -48,7 +50,10 @@ class DividedRows(Inference):
 
     def _panel(self, start: Expr, rows: int) -> None:
         """All layers of the `rows` batch rows from `start` on."""
-        state = ir.alloc_buffer((2, rows, self.padded), "float32", align=64)
+        size = padded_size(self.spec.output_size, self.unit.lanes)
+        state = ir.alloc_buffer((2, rows, size), "float32", align=64)
+        if self.cell.projected:
+            self._made = ir.alloc_buffer((rows, self.padded), "float32", align=64)
         memory = {
             name: ir.alloc_buffer((rows, self.padded), "float32", align=64)
             for name in self.cell.states[1:]
@@ -88,13 +93,14 @@ class DividedRows(Inference):
         cell, spec, unit = self.cell, self.spec, self.unit
         arguments = self.arguments
         first = source.same_as(arguments["x"])
-        inputs = spec.input_size if first else spec.hidden_size
+        inputs = spec.input_size if first else spec.output_size
         base = 0 if first else self.sizes[0] + (layer - 1) * self.sizes[-1]
         zero = tirx.IntImm("int32", 0)
         self._copy_rows(
             rows,
             lambda row, col: arguments[f"{cell.states[0]}0"][layer, start + row, col],
             lambda row, col, value: ir.buffer_store(state, value, [zero, row, col]),
+            size=spec.output_size,
             pad=True,
         )
         for name, buffer in memory.items():
@@ -102,11 +108,12 @@ class DividedRows(Inference):
                 rows,
                 lambda row, col, name=name: arguments[f"{name}0"][layer, start + row, col],
                 lambda row, col, value, buffer=buffer: ir.buffer_store(buffer, value, [row, col]),
+                size=spec.hidden_size,
                 pad=True,
             )
         blocks = self.blocks
         # Other layers read y while they compute, and odd sizes have no whole vectors.
-        direct = first and spec.hidden_size == self.padded
+        direct = first and spec.output_size % unit.lanes == 0
         lines = -(-inputs // (LINE * blocks))
         with ir.serial(spec.length) as step:
             now = tirx.floormod(step, 2)
@@ -122,6 +129,12 @@ class DividedRows(Inference):
                 if name in memory:
                     unit.store(memory[name], value, row, column)
                     return
+                if cell.projected:
+                    unit.store(self._made, value, row, column)
+                else:
+                    leave(row, value, column)
+
+            def leave(row: Expr, value: Expr, column: Expr, step=step, now=now) -> None:
                 unit.store(state, value, 1 - now, row, column)
                 if direct:
                     unit.store(arguments["y"], value, step, start + row, column)
@@ -143,11 +156,11 @@ class DividedRows(Inference):
                     rows=rows,
                     operands=(
                         Operand(True, inputs, lambda row, k: source[step, start + row, k]),
-                        Operand(False, spec.hidden_size, lambda row, k: state[now, row, k]),
+                        Operand(False, spec.output_size, lambda row, k: state[now, row, k]),
                     ),
                     weights=arguments["weights"],
                     weights_base=base
-                    + block * (block_vectors(cell, inputs, spec.hidden_size) * unit.lanes),
+                    + block * (block_vectors(cell, inputs, spec.output_size) * unit.lanes),
                     bias=arguments["bias"],
                     bias_base=(layer * blocks + block) * (len(cell.sums) * unit.lanes),
                     load=partial(load, column=block * unit.lanes),
@@ -156,6 +169,8 @@ class DividedRows(Inference):
                 ).emit()
             if phased:
                 phased.emit(load, store)
+            if cell.projected:
+                self._project(rows, layer, leave)
             if not direct:
                 self._copy_rows(
                     rows,
@@ -163,6 +178,7 @@ class DividedRows(Inference):
                     lambda row, col, value: ir.buffer_store(
                         arguments["y"], value, [step, start + row, col]
                     ),
+                    size=spec.output_size,
                 )
         self._copy_rows(
             rows,
@@ -170,6 +186,7 @@ class DividedRows(Inference):
             lambda row, col, value: ir.buffer_store(
                 arguments[cell.states[0]], value, [layer, start + row, col]
             ),
+            size=spec.output_size,
         )
         for name, buffer in memory.items():
             self._copy_rows(
@@ -178,25 +195,49 @@ class DividedRows(Inference):
                 lambda row, col, value, name=name: ir.buffer_store(
                     arguments[name], value, [layer, start + row, col]
                 ),
+                size=spec.hidden_size,
             )
+
+    def _project(self, rows: int, layer: Expr, leave: Callable[[Expr, Expr, Expr], None]) -> None:
+        """leave(row, value, column) of the output of all rows, from what the update made."""
+        unit, spec = self.unit, self.spec
+        size = projection_size(spec.hidden_size, spec.output_size, unit.lanes)
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                leave(row + r, unit.load(register, 0), (part + v) * unit.lanes)
+
+        emit_product(
+            unit,
+            rows,
+            -(-spec.output_size // unit.lanes),
+            spec.hidden_size,
+            lambda wide: self.schedule.rows,
+            self.schedule.gates,
+            lambda row, k: self._made[row, k],
+            self.arguments["projection"],
+            layer * size,
+            store,
+        )
 
     def _copy_rows(
         self,
         rows: int,
         load: Callable[[Expr, Expr], Expr],
         store: Callable[[Expr, Expr, Expr], None],
+        size: int,
         pad: bool = False,
     ) -> None:
-        """Copy rows of `hidden_size` values; with `pad`, fill up to whole vectors by zeros."""
-        lanes, hidden = self.unit.lanes, self.spec.hidden_size
-        whole = hidden // lanes
+        """Copy rows of `size` values; with `pad`, fill up to whole vectors by zeros."""
+        lanes = self.unit.lanes
+        whole = size // lanes
         with ir.serial(rows) as row:
             if whole:
                 with ir.serial(whole) as block:
                     column = tirx.Ramp(block * lanes, 1, lanes)
                     store(row, column, load(row, column))
-            for column in range(whole * lanes, hidden):
+            for column in range(whole * lanes, size):
                 store(row, tirx.IntImm("int32", column), load(row, tirx.IntImm("int32", column)))
             if pad:
-                for column in range(hidden, self.padded):
+                for column in range(size, padded_size(size, lanes)):
                     store(row, tirx.IntImm("int32", column), tirx.FloatImm("float32", 0.0))

@@ -32,7 +32,8 @@ from .gradients import emit_gradients
 from .layout import LINE, block_vectors, whole_lines
 from .packing import emit_packing
 from .phases import PhasedUpdate
-from .tiles import Functions, Shapes, integer, panel_count, parallel_panels
+from .projection import emit_product
+from .tiles import Functions, Registers, Shapes, integer, panel_count, parallel_panels
 from .vector import VectorUnit
 
 Expr = Any
@@ -105,6 +106,11 @@ class TrainedLayer:
         return whole_lines(self.spec.hidden_size)
 
     @property
+    def outputs(self) -> int:
+        """Values of the output in whole lines."""
+        return whole_lines(self.spec.output_size)
+
+    @property
     def blocks(self) -> int:
         """Vectors of hidden units."""
         return self.hidden // self.lanes
@@ -138,19 +144,35 @@ class TrainedLayer:
             saved["inverse"] = (steps, batch, whole_lines(len(cell.norms)))
         vectors: Shapes = {"vectors": (len(cell.vectors) * hidden,)} if cell.vectors else {}
         packed: Shapes = {
-            "weights": (hidden * block_vectors(cell, self.inputs, spec.hidden_size),),
+            "weights": (hidden * block_vectors(cell, self.inputs, spec.output_size),),
             "bias": (sums * hidden,),
         }
-        recurrent: Shapes = {"recurrent": (hidden * cell.h_sums * hidden,)}
+        recurrent: Shapes = {"recurrent": (self.outputs * cell.h_sums * hidden,)}
         turned: Shapes = {"input": (self.width * cell.x_sums * hidden,), **recurrent}
         trained: Shapes = {
             "w_input": (self.inputs, gates * spec.hidden_size),
-            "w_recurrent": (spec.hidden_size, gates * spec.hidden_size),
+            "w_recurrent": (spec.output_size, gates * spec.hidden_size),
             "w_bias": (sums * spec.hidden_size,),
         }
         if cell.vectors:
             trained["w_vectors"] = (len(cell.vectors), spec.hidden_size)
-        sequence: Shapes = {"x": (steps, batch, self.width), "states": (steps + 1, batch, hidden)}
+        # Of a projected output: the matrix as it is multiplied by and turned, what was projected, its gradient.
+        projection: Shapes = {}
+        turned_back: Shapes = {}
+        made: Shapes = {}
+        d_states: Shapes = {}
+        d_projection: Shapes = {}
+        if cell.projected:
+            trained["w_projection"] = (spec.hidden_size, spec.output_size)
+            projection["projection"] = (self.outputs * spec.hidden_size,)
+            turned_back["turned"] = (hidden * spec.output_size,)
+            made["made"] = (steps, batch, hidden)
+            d_states["d_states"] = (steps, batch, self.outputs)
+            d_projection["d_projection"] = (spec.hidden_size, self.outputs)
+        sequence: Shapes = {
+            "x": (steps, batch, self.width),
+            "states": (steps + 1, batch, self.outputs),
+        }
         partial: Shapes = {}
         summed: Shapes = {}
         if cell.vectors:
@@ -158,25 +180,31 @@ class TrainedLayer:
             summed["d_vectors"] = (len(cell.vectors), hidden)
         inner: Shapes = {name: (batch, hidden) for name in cell.states[1:]}
         return {
-            "pack": {**trained, **packed, **vectors, **turned},
-            "forward": {**sequence, **packed, **vectors, **inner, **saved},
+            "pack": {**trained, **packed, **vectors, **turned, **projection, **turned_back},
+            "forward": {**sequence, **packed, **vectors, **projection, **inner, **saved, **made},
             "backward": {
                 **saved,
                 **vectors,
                 **turned,
-                "dy": (steps, batch, hidden),
+                **turned_back,
+                "dy": (steps, batch, self.outputs),
                 "dx": (steps, batch, self.width),
-                **{gradient_name(name): (batch, hidden) for name in cell.states},
+                gradient_name(cell.states[0]): (batch, self.outputs),
+                **{gradient_name(name): (batch, hidden) for name in cell.states[1:]},
                 **partial,
+                **d_states,
             },
             "gradients": {
                 **sequence,
                 "gates": saved["gates"],
                 "d_input": (self.inputs, gates, hidden),
-                "d_recurrent": (spec.hidden_size, gates, hidden),
+                "d_recurrent": (spec.output_size, gates, hidden),
                 "d_bias": (sums, hidden),
                 **partial,
                 **summed,
+                **made,
+                **d_states,
+                **d_projection,
             },
         }
 
@@ -234,7 +262,10 @@ class TrainedLayer:
 
             def store(row: Expr, name: str, value: Expr, column: Expr) -> None:
                 if name == cell.states[0]:
-                    unit.store(a["states"], value, step + 1, start + row, column)
+                    if cell.projected:
+                        unit.store(a["made"], value, step, start + row, column)
+                    else:
+                        unit.store(a["states"], value, step + 1, start + row, column)
                 elif name in memory:
                     unit.store(memory[name], value, row, column)
                 else:
@@ -254,12 +285,36 @@ class TrainedLayer:
                         a["inverse"], value, [step, start + row, integer(number)]
                     ),
                 )
+            if cell.projected:
+                self._project(a, step, start, rows)
         for name, buffer in memory.items():
             self.copy(
                 rows,
                 lambda r, c, buffer=buffer: unit.load(buffer, r, c),
                 lambda r, c, v, name=name: unit.store(a[name], v, start + r, c),
             )
+
+    def _project(self, a: dict[str, Expr], step: Expr, start: Expr, rows: int) -> None:
+        """The output of a step, from what the update made."""
+        unit, lanes = self.unit, self.lanes
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                place = step + 1, start + row + r, (part + v) * lanes
+                unit.store(a["states"], unit.load(register, 0), *place)
+
+        emit_product(
+            unit,
+            rows,
+            self.outputs // lanes,
+            self.spec.hidden_size,
+            self.tall,
+            self.columns,
+            lambda row, k: a["made"][step, start + row, k],
+            a["projection"],
+            integer(0),
+            store,
+        )
 
     def _forward_block(
         self,
@@ -290,10 +345,10 @@ class TrainedLayer:
             rows=rows,
             operands=(
                 Operand(True, self.inputs, lambda r, k: a["x"][step, start + r, k]),
-                Operand(False, spec.hidden_size, lambda r, k: a["states"][step, start + r, k]),
+                Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
             ),
             weights=a["weights"],
-            weights_base=block * (block_vectors(cell, self.inputs, spec.hidden_size) * lanes),
+            weights_base=block * (block_vectors(cell, self.inputs, spec.output_size) * lanes),
             bias=a["bias"],
             bias_base=block * (len(cell.sums) * lanes),
             load=partial(load, column=block * lanes),
@@ -307,6 +362,7 @@ class TrainedLayer:
         load: Callable[[Expr, Expr], Expr],
         store: Callable[[Expr, Expr, Expr], None],
     ) -> None:
+        """Copy whole vectors of units."""
         with ir.serial(rows) as row, ir.serial(self.blocks) as block:
             store(row, block * self.lanes, load(row, block * self.lanes))
 
