@@ -89,7 +89,7 @@ def training_functions(
     unit, functions = vector_unit(target), Functions()
     _, registers = vector_registers(target)
     first = spec.input_size, whole_lines(spec.input_size)
-    rest = spec.hidden_size, whole_lines(spec.hidden_size)
+    rest = spec.output_size, whole_lines(spec.output_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
         TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
     return functions
