@@ -25,6 +25,11 @@ from .layout import LINE, taking
 Expr = Any
 
 
+UNROLL = 1
+"""Reduction steps per loop iteration. With 2, LLVM loads the weights of both first: at 48 steps a block, as three gates have,
+it spilled 18 of the 24 sums (2 cores of AMD Zen 5: 52 to 65 % of the LSTM's rate)."""
+
+
 @dataclass
 class BackwardPanel:
     """Emits the backward pass of some rows: all steps, last to first."""
@@ -128,7 +133,7 @@ class BackwardPanel:
                 during(block)
             reduction(
                 len(own) * lanes,
-                layer.schedule.unroll,
+                UNROLL,
                 lambda k: accumulate(
                     unit,
                     sums,

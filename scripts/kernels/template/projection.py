@@ -42,7 +42,7 @@ def emit_product(
                 sums = registers(unit, high, wide, lambda r, v: unit.splat(0.0))
                 reduction(
                     inputs,
-                    2,
+                    1,
                     lambda k: accumulate(
                         unit,
                         sums,
