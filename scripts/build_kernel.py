@@ -9,7 +9,8 @@ import multiprocessing
 import os
 from pathlib import Path
 
-from kernels.run import set_threads
+from kernels.runtime import set_threads
+from kernels.variants import variant_named
 from measurement import machine
 from measurement.record import note_attempt, read_json, write_json
 from measurement.workload import Workload
@@ -19,25 +20,13 @@ from tune_kernel import database_folder, tell_the_terminal, tune
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`."""
     set_threads(threads)
-    from kernels.build import build_template
-    from kernels.search.database import ScheduleDatabase
-    from kernels.target import cpu_target, cuda_target
-    from kernels.variants.automatic import build_steps, build_unrolled
-    from kernels.variants.cuda import build_cuda
+    from kernels.target import cpu_target
     from kernels.workload import spec_of
 
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
     spec, target, variant = spec_of(workload), cpu_target(threads), kernel["variant"]
     database = database_folder(variant, target, tuning) if tuning else None
-    if variant == "template-tuned":
-        schedule = ScheduleDatabase(spec.tuned, target, database).best()
-        build_template(spec, schedule, target, folder, workload.vocabulary)
-    elif variant == "unrolled":
-        build_unrolled(spec, target, folder)
-    elif variant == "dlight":
-        build_cuda(spec, cuda_target(), folder)
-    else:
-        build_steps(spec, target, folder, database)
+    variant_named(variant).build(spec, target, folder, database, workload.vocabulary)
 
 
 def main() -> None:

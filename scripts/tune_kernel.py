@@ -8,7 +8,7 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from kernels.run import set_threads
+from kernels.runtime import set_threads
 from kernels.spec import KernelSpec
 from measurement.record import append_line, read_lines, write_json
 
@@ -29,15 +29,14 @@ def tune(kernel: dict, tuning: str) -> dict:
     start = time.perf_counter()
     spec = KernelSpec(**kernel["shape"])
     set_threads(spec.threads)
-    from kernels.search import tuning as template
     from kernels.target import cpu_target
-    from kernels.variants import automatic
+    from kernels.variants import variant_named
 
+    variant = variant_named(kernel["variant"])
     imported = time.perf_counter() - start
     target = cpu_target(spec.threads)
     folder = database_folder(kernel["variant"], target, tuning)
-    tuners = {"template-tuned": template.tune, "default-rules": automatic.tune_default_rules}
-    report = asdict(tuners[kernel["variant"]](spec, target, kernel["trials"], folder))
+    report = asdict(variant.tune(spec, target, kernel["trials"], folder))
     report["start_seconds"] += imported
     history = str(folder / "runs.jsonl")
     if report["new_trials"]:

@@ -1,8 +1,7 @@
-"""From functions to a shared library with metadata beside it; the template's among them."""
+"""Libraries of the template's functions, of inference and of training."""
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import tvm
 
 from .cells import CELLS, Cell
+from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
 from .search.space import most_rows, training_schedule, vector_unit
 from .spec import KernelSpec, Schedule
@@ -21,45 +21,6 @@ from .template.language_model_training import Surroundings
 from .template.layout import LINE, flat_size, whole_lines
 from .template.tiles import Functions
 from .template.training import TrainedLayer
-
-
-def compile_library(
-    module: tvm.ir.IRModule, target: tvm.target.Target, library: Path, start: float
-) -> tuple[Any, dict[str, float]]:
-    """Compile into a shared library; returns the executable and the seconds of scheduling (since
-    `start`, a time of time.perf_counter), compiling and linking."""
-    constructed = time.perf_counter()
-    executable = tvm.compile(module, target=target)
-    compiled = time.perf_counter()
-    library.parent.mkdir(parents=True, exist_ok=True)
-    executable.export_library(str(library))
-    linked = time.perf_counter()
-    return executable, {
-        "schedule": constructed - start,
-        "compile": compiled - constructed,
-        "link": linked - compiled,
-    }
-
-
-def write_metadata(
-    directory: Path,
-    kind: str,
-    spec: KernelSpec,
-    target: dict[str, Any],
-    seconds: dict[str, float],
-    **more: Any,
-) -> dict[str, Any]:
-    """Write `directory`/kernel.json; returns what it holds. kind: which runner takes the library."""
-    metadata = {
-        "kind": kind,
-        "spec": asdict(spec),
-        "target": target,
-        "tvm": tvm.__version__,
-        "seconds": seconds,
-        **more,
-    }
-    (directory / "kernel.json").write_text(json.dumps(metadata, indent=2) + "\n")
-    return metadata
 
 
 def template_functions(
@@ -128,7 +89,7 @@ def training_functions(
     unit, functions = vector_unit(target), Functions()
     _, registers = vector_registers(target)
     first = spec.input_size, whole_lines(spec.input_size)
-    rest = spec.hidden_size, whole_lines(spec.hidden_size)
+    rest = spec.output_size, whole_lines(spec.output_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
         TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
     return functions

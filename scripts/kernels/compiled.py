@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .cells import Cell
-from .run import set_threads
+from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import Array, Layer
 from .train import Gradients, TrainingRunner
 
 FILES = ("kernel.so", "kernel.json")
@@ -27,15 +26,20 @@ def compile_cell(
     depth: int = 1,
     threads: int | None = None,
     directory: str | Path | None = None,
+    projection_size: int = 0,
 ) -> CompiledCell:
     """Compile layers of a cell for this machine, with the template's default schedule.
 
     threads: all cores unless given; all kernels of a process have the same. directory: where kernel.so and
     kernel.json go and `load_cell` finds them; unless given, a temporary one that goes with the object.
+    projection_size: P, of a cell that projects its output.
     """
-    spec = KernelSpec(
-        batch, length, input_size, hidden_size, depth, threads or os.cpu_count() or 1, cell.name
-    )
+    if cell.projected != bool(projection_size):
+        told = "wants a projection_size" if cell.projected else "projects nothing"
+        raise ValueError(f"cell {cell.name} {told}")
+    threads = threads or os.cpu_count() or 1
+    sizes = batch, length, input_size, hidden_size, depth
+    spec = KernelSpec(*sizes, threads, cell.name, projection_size)
     set_threads(spec.threads)
     from .build import build_training
     from .search.space import training_schedule

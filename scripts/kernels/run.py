@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,9 @@ from typing import Any
 import numpy as np
 
 from .cells import CELLS, Cell
+from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import Array, Layer, pack_stack
-
-ALIGNMENT = 64
-"""Bytes; TVM's compiled functions require it of every argument."""
-
-
-def set_threads(threads: int) -> None:
-    """Threads of TVM's pool. Call before TVM is first imported in the process."""
-    os.environ["TVM_NUM_THREADS"] = str(threads)
+from .template.layout import pack_stack, state_sizes
 
 
 class TemplateRunner:
@@ -38,11 +30,13 @@ class TemplateRunner:
         self.metadata: dict[str, Any] = metadata
         cell = cell or CELLS[spec.cell]
         packed = pack_stack(cell, layers, metadata["lanes"], metadata["schedule"]["gates"])
-        state = (spec.depth, spec.batch, spec.hidden_size)
+        states = {
+            name: (spec.depth, spec.batch, size) for name, size in state_sizes(cell, spec).items()
+        }
         sequence = (spec.length, spec.batch)
         self.input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
-        self.initial = {name: tensor(np.zeros(state, np.float32)) for name in cell.states}
-        outputs = [(*sequence, spec.hidden_size), *(state for _ in cell.states)]
+        self.initial = {name: tensor(np.zeros(shape, np.float32)) for name, shape in states.items()}
+        outputs = [(*sequence, spec.output_size), *states.values()]
         self.outputs = tuple(tensor(np.zeros(shape, np.float32)) for shape in outputs)
         given = [tensor(value) for value in packed if value.size]
         self._arguments = (self.input, *given, *self.initial.values(), *self.outputs)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
-from .cells import CELLS
-
 TUNED_LENGTH = 32
 
 
@@ -21,7 +19,8 @@ class KernelSpec:
     All layers have the same hidden size. The first reads x [length, batch, input_size], each
     further layer reads the previous one's output. `threads` is the number of cores the kernel
     is divided over; it is part of the kernel, as the division is fixed when it is built. `cell` is the name
-    of the recurrent cell, of those in cells/ or of one's own.
+    of the recurrent cell, of those in cells/ or of one's own; `projection` is the size of its output, if the cell
+    projects that, else 0.
     """
 
     batch: int
@@ -31,24 +30,24 @@ class KernelSpec:
     depth: int = 1
     threads: int = 1
     cell: str = "lstm"
+    projection: int = 0
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if name != "cell" and (not isinstance(value, int) or value < 1):
+            least = 0 if name == "projection" else 1
+            if name != "cell" and (not isinstance(value, int) or value < least):
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
 
     @property
-    def flops(self) -> int:
-        """Floating-point operations of the matrix products of forward (activations not counted)."""
-        gates = len(CELLS[self.cell].gates)
-        inputs = sum(self.input_sizes()) + self.depth * self.hidden_size
-        return 2 * gates * self.batch * self.length * self.hidden_size * inputs
+    def output_size(self) -> int:
+        """Values that a layer gives for a row and step."""
+        return self.projection or self.hidden_size
 
     def input_sizes(self) -> Iterator[int]:
         """Yield the input size of every layer, first to last."""
         yield self.input_size
         for _ in range(self.depth - 1):
-            yield self.hidden_size
+            yield self.output_size
 
     @property
     def tuned(self) -> KernelSpec:
@@ -60,13 +59,15 @@ class KernelSpec:
         return replace(
             self,
             length=1 if self.length == 1 else TUNED_LENGTH,
-            depth=1 if self.input_size == self.hidden_size else min(self.depth, 2),
+            depth=1 if self.input_size == self.output_size else min(self.depth, 2),
         )
 
     @property
     def name(self) -> str:
         """Name for files and tasks, e.g. `lstm-128x32x32x32-d1-t2` (batch x length x K x H)."""
         shape = f"{self.batch}x{self.length}x{self.input_size}x{self.hidden_size}"
+        if self.projection:
+            shape += f"x{self.projection}"
         return f"{self.cell}-{shape}-d{self.depth}-t{self.threads}"
 
 

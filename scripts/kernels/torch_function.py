@@ -9,7 +9,7 @@ import torch
 import tvm_ffi
 
 from .cells.derivative import gradient_name
-from .run import ALIGNMENT
+from .runtime import ALIGNMENT
 from .train import TrainingRunner
 
 
@@ -31,7 +31,7 @@ class _Layers(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, runner: TrainingRunner, x: torch.Tensor, *weights: torch.Tensor) -> Any:
         spec, cell, functions = runner.spec, runner.cell, runner.metadata["functions"]
-        each = 3 + len(cell.vectors)
+        each = 3 + len(cell.vectors) + cell.projected
         kept = []
         for number in range(spec.depth):
             suffix = "_rest" if number else "_first"
@@ -42,7 +42,9 @@ class _Layers(torch.autograd.Function):
                 for name, value in zip(("w_input", "w_recurrent", "w_bias"), own, strict=False)
             }
             if cell.vectors:
-                tensors["w_vectors"] = torch.stack(own[3:]).detach()
+                tensors["w_vectors"] = torch.stack(own[3 : 3 + len(cell.vectors)]).detach()
+            if cell.projected:
+                tensors["w_projection"] = _shared(own[-1], packing["w_projection"])
             tensors["x"] = _shared(x, passing["x"])
             for name, shape in {**packing, **passing}.items():
                 if name not in tensors:
@@ -55,7 +57,7 @@ class _Layers(torch.autograd.Function):
             kept.append(tensors)
             x = tensors["states"][1:]
         ctx.runner, ctx.kept = runner, kept
-        return x[..., : spec.hidden_size]
+        return x[..., : spec.output_size]
 
     @staticmethod
     def backward(ctx: Any, d_y: torch.Tensor) -> Any:
@@ -81,6 +83,8 @@ class _Layers(torch.autograd.Function):
             own.append(tensors["d_bias"][:, :hidden].flatten())
             if cell.vectors:
                 own += tensors["d_vectors"][:, :hidden].unbind()
+            if cell.projected:
+                own.append(tensors["d_projection"][:, : spec.output_size])
             found = own + found
             d_y = tensors["dx"]
         return None, d_y[..., : spec.input_size], *found

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .cells import CELLS, Cell
-from .run import ALIGNMENT, set_threads
+from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec, Unsupported
-from .template.layout import LINE, Array, Layer, flat_shapes, flat_size, flat_views
+from .template.layout import LINE, flat_shapes, flat_size, flat_views, state_sizes
 
 
 def allocated(shape: Sequence[int], dtype: Any = np.float32) -> Array:
@@ -91,7 +91,8 @@ class TrainingRunner:
             if number + 1 < spec.depth:
                 # What flows back into a layer is what the one above leaves.
                 shared["dx"] = layer.buffers["dy"]
-        self._hidden = spec.hidden_size
+        self._hidden, self._output = spec.hidden_size, spec.output_size
+        self._sizes = state_sizes(self.cell, spec)
 
     def whole(self, name: str) -> Array:
         """A buffer in whole lines: `x` and `dx` of the first layer, `y` and `dy` of the last one."""
@@ -106,12 +107,12 @@ class TrainingRunner:
     @property
     def output(self) -> Array:
         """y [T, B, H] of the last layer."""
-        return self._layers[-1].buffers["states"][1:, :, : self._hidden]
+        return self._layers[-1].buffers["states"][1:, :, : self._output]
 
     @property
     def output_gradient(self) -> Array:
         """dy [T, B, H]: may be written instead of being handed over."""
-        return self._layers[-1].buffers["dy"][..., : self._hidden]
+        return self._layers[-1].buffers["dy"][..., : self._output]
 
     def weights(self) -> list[Layer]:
         """Every layer's weights: the arrays themselves, which `pack` reads."""
@@ -119,7 +120,8 @@ class TrainingRunner:
         found = []
         for layer in self._layers:
             vectors = list(layer.buffers["w_vectors"]) if self.cell.vectors else []
-            found.append([*(layer.buffers[name] for name in names), *vectors])
+            projection = [layer.buffers["w_projection"]] if self.cell.projected else []
+            found.append([*(layer.buffers[name] for name in names), *vectors, *projection])
         return found
 
     def set_weights(self, layers: Sequence[Layer]) -> None:
@@ -136,7 +138,7 @@ class TrainingRunner:
                 to = layer.buffers["states"][0] if first else layer.buffers[name]
                 to[...] = 0.0
                 if initial is not None:
-                    to[:, : self._hidden] = initial[name][number]
+                    to[:, : self._sizes[name]] = initial[name][number]
             layer("pack")
             layer("forward")
 
@@ -148,7 +150,7 @@ class TrainingRunner:
             own = [
                 each.buffers["states"][-1] if first else each.buffers[name] for each in self._layers
             ]
-            found[name] = np.array(own)[..., : self._hidden]
+            found[name] = np.array(own)[..., : self._sizes[name]]
         return found
 
     def backward(self, final: Mapping[str, Array] | None = None) -> None:
@@ -159,7 +161,7 @@ class TrainingRunner:
                 to = layer.buffers[f"d_{name}"]
                 to[...] = 0.0
                 if final is not None:
-                    to[:, : self._hidden] = final[name][number]
+                    to[:, : self._sizes[name]] = final[name][number]
             layer("backward")
             layer("gradients")
 
@@ -169,7 +171,9 @@ class TrainingRunner:
         layers = []
         for layer in self._layers:
             own = layer.buffers
-            vectors = list(own["d_vectors"][:, :hidden]) if self.cell.vectors else []
+            rest = list(own["d_vectors"][:, :hidden]) if self.cell.vectors else []
+            if self.cell.projected:
+                rest.append(own["d_projection"][:, : self._output])
             layers.append(
                 [
                     *(
@@ -177,12 +181,12 @@ class TrainingRunner:
                         for name in ("d_input", "d_recurrent")
                     ),
                     own["d_bias"][:, :hidden].reshape(-1),
-                    *vectors,
+                    *rest,
                 ]
             )
         states = {
-            name: np.array([layer.buffers[f"d_{name}"][:, :hidden] for layer in self._layers])
-            for name in self.cell.states
+            name: np.array([layer.buffers[f"d_{name}"][:, :size] for layer in self._layers])
+            for name, size in self._sizes.items()
         }
         return Gradients(self._layers[0].buffers["dx"][..., : spec.input_size], states, layers)
 

@@ -11,7 +11,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from kernels.run import set_threads
+from kernels.runtime import set_threads
 
 set_threads(2)
 
@@ -23,6 +23,7 @@ from measurement.checking import relative_error  # noqa: E402
 
 README = Path("scripts/kernels/README.md")
 SIZES = (5, 4, 16, 24, 2)  # batch, length, input, hidden, depth
+PROJECTED = 10
 
 
 def example() -> dict:
@@ -56,20 +57,23 @@ def torch_errors() -> dict:
 
     found = {}
     batch, length, inputs, hidden, depth = SIZES
-    for name in ("gru", "peephole"):
+    for name in ("gru", "peephole", "projected"):
         one, random = CELLS[name], np.random.default_rng(0)
-        compiled = compile_cell(one, *SIZES, threads=2)
+        output = PROJECTED if one.projected else hidden
+        projection = PROJECTED if one.projected else 0
+        compiled = compile_cell(one, *SIZES, threads=2, projection_size=projection)
         layers = [
-            reference.random_layer(one, size, hidden, random)
-            for size in [inputs] + [hidden] * (depth - 1)
+            reference.random_layer(one, size, hidden, random, output)
+            for size in [inputs] + [output] * (depth - 1)
         ]
         x = random.uniform(-1, 1, (length, batch, inputs)).astype(np.float32)
-        d_y = random.uniform(-1, 1, (length, batch, hidden)).astype(np.float32)
+        d_y = random.uniform(-1, 1, (length, batch, output)).astype(np.float32)
         given = [torch.tensor(value, requires_grad=True) for value in (x, *chain(*layers))]
         y = compiled.torch(*given)
         other = compiled.torch(*given)  # a second pass must not disturb the first one
         y.backward(torch.from_numpy(d_y))
-        zero = {each: np.zeros((depth, batch, hidden)) for each in one.states}
+        sizes = {**dict.fromkeys(one.states, hidden), one.states[0]: output}
+        zero = {each: np.zeros((depth, batch, size)) for each, size in sizes.items()}
         exact = [[value.astype(np.float64) for value in layer] for layer in layers]
         wanted, _, tape = reference.forward(one, x.astype(np.float64), exact, zero)
         d_x, _, d_layers = reference.gradients(one, exact, tape, d_y.astype(np.float64), zero)
@@ -88,6 +92,16 @@ def torch_errors() -> dict:
         flat += [each.detach().float() for each in (w_input.T, w_recurrent.T, bias)]
     compiled = compile_cell(CELLS["gru"], *SIZES, threads=2)
     found["torch nn.GRU"] = relative_error(
+        compiled.torch(x.float(), *flat).numpy(), layer(x)[0].detach().numpy()
+    )
+    # Its LSTM with a projection orders its gates i, f, g, o too.
+    layer = torch.nn.LSTM(inputs, hidden, depth, proj_size=PROJECTED).double()
+    flat = []
+    for w_input, w_recurrent, b_input, b_recurrent, w_projection in layer.all_weights:
+        own = w_input.T, w_recurrent.T, b_input + b_recurrent, w_projection.T
+        flat += [each.detach().float() for each in own]
+    compiled = compile_cell(CELLS["projected"], *SIZES, threads=2, projection_size=PROJECTED)
+    found["torch nn.LSTM"] = relative_error(
         compiled.torch(x.float(), *flat).numpy(), layer(x)[0].detach().numpy()
     )
     return found

@@ -10,7 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernels.run import LanguageModelRunner, TemplateRunner, set_threads
+from kernels.run import LanguageModelRunner, TemplateRunner
+from kernels.runtime import set_threads
 
 THREADS = 2
 set_threads(THREADS)
@@ -19,18 +20,15 @@ import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
-from kernels.build import (  # noqa: E402
-    build_template,
-    build_training,
-    compile_library,
-    write_metadata,
-)
+from kernels.build import build_template, build_training  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from kernels.cells import reference as cell_reference  # noqa: E402
+from kernels.library import compile_library, write_metadata  # noqa: E402
 from kernels.search.space import default_schedule, training_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
+from kernels.template.layout import state_sizes  # noqa: E402
 from kernels.train import TrainingRunner  # noqa: E402
 from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
 from kernels.variants.cuda import build_cuda, step_functions  # noqa: E402
@@ -58,8 +56,8 @@ TUNED = (4, 3, 16, 16, 1)
 CELL_SHAPES = [
     (13, 4, 17, 24, 2),
     (1, 1, 3, 16, 1),
-]  # odd sizes in two layers; batch 1 and length 1
-DEEP = (5, 3, 16, 33, 3)
+    (5, 3, 16, 33, 3),
+]  # odd sizes in two layers; batch 1 and length 1; three layers
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
 MODELS = [  # V, B, T, E, H, layers
     *((83, 3, 2, 17, 24, 2), (3, 1, 1, 2, 8, 1)),
@@ -89,20 +87,28 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
 
 def cell_errors(name: str, shape: tuple[int, ...], folder: Path, target: dict) -> dict[str, float]:
     """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
-    cell, spec = CELLS[name], KernelSpec(*shape, threads=THREADS, cell=name)
+    cell = CELLS[name]
+    # Neither in whole vectors nor as many as the units.
+    projection = shape[3] - 5 if cell.projected else 0
+    spec = KernelSpec(*shape, threads=THREADS, cell=name, projection=projection)
     random = np.random.default_rng(0)
     layers = [
-        cell_reference.random_layer(cell, k, spec.hidden_size, random) for k in spec.input_sizes()
+        cell_reference.random_layer(cell, k, spec.hidden_size, random, spec.output_size)
+        for k in spec.input_sizes()
     ]
 
     def drawn(*shape: int) -> np.ndarray:
         return random.uniform(0.1, 1, shape).astype(np.float32)
 
-    state = (spec.depth, spec.batch, spec.hidden_size)
     x = drawn(spec.length, spec.batch, spec.input_size)
-    d_y = drawn(spec.length, spec.batch, spec.hidden_size)
-    zero = {each: np.zeros(state) for each in cell.states}
-    initial, d_final = ({each: drawn(*state) for each in cell.states} for _ in range(2))
+    d_y = drawn(spec.length, spec.batch, spec.output_size)
+
+    def states() -> dict[str, np.ndarray]:
+        sizes = state_sizes(cell, spec)
+        return {each: drawn(spec.depth, spec.batch, size) for each, size in sizes.items()}
+
+    initial, d_final = states(), states()
+    zero = {each: np.zeros_like(value) for each, value in initial.items()}
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
     build_template(spec, default_schedule(spec, target), target, folder)
     inference = TemplateRunner(folder, layers)
@@ -199,7 +205,7 @@ def main() -> None:
                 for quantity, value in trained_model_errors(shape, folder).items():
                     found[f"trained {shape} {quantity}"] = value
         for cell in CELLS:
-            for shape in [*CELL_SHAPES, *([DEEP] if cell in ("lstm", "gru") else [])]:
+            for shape in CELL_SHAPES:
                 folder = Path(name, f"{cell}-{shape}")
                 for quantity, value in cell_errors(cell, shape, folder, target).items():
                     found[f"{cell} {shape} {quantity}"] = value

@@ -19,8 +19,8 @@ def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     errors = {name: e for name, e in found().items() if name not in ("tuning", "cuda")}
     # Of a cell, shape and phase: output, d x, states and their gradients, and every layer's weights.
     trained = {name for name in errors if " d weights " in name}
-    layers = {name: 6 if name in ("lstm", "gru") else 3 for name in CELLS}
-    assert len(trained) == sum((3 + len(CELLS[name].vectors)) * n for name, n in layers.items())
+    weights = [3 + len(each.vectors) + each.projected for each in CELLS.values()]
+    assert len(trained) == (2 + 1 + 3) * sum(weights)
     assert len({name.split()[0] for name in errors} & set(CELLS)) == len(CELLS)
     others = [name for name in errors if name.split()[0] not in CELLS]
     # Of a language model the loss, and of each of its weights the first value, the gradient and the update.
@@ -49,5 +49,6 @@ def test_compiled_cells_on_arrays_and_on_tensors() -> None:
     torch = Path(interpreter("pytorch")).parents[1]
     (packages,) = torch.glob("lib/python3.*/site-packages")
     errors = run("tvm", "run_compiled_cell.py", str(packages))
-    assert set(errors) == {"example", "torch gru", "torch peephole", "torch nn.GRU"}
+    own = {"torch gru", "torch peephole", "torch projected"}
+    assert set(errors) == {"example", *own, "torch nn.GRU", "torch nn.LSTM"}
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

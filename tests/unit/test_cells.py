@@ -7,11 +7,12 @@ import pytest
 
 from kernels.cells import CELLS, Cell, cell, reference
 from kernels.cells.derivative import backward
-from kernels.cells.language import computed, in_order
-from kernels.cells.simplify import scales, stages
+from kernels.cells.language import VARIANCE, computed, in_order
+from kernels.cells.phases import forward_phases
+from kernels.cells.simplify import lowered, scales, stages
 from measurement.reference import lstm_layer, lstm_layer_gradient
 
-LENGTH, BATCH, INPUTS, HIDDEN, DEPTH = 3, 2, 3, 4, 2
+LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
 EVERY = pytest.mark.parametrize("name", CELLS)
 
@@ -19,15 +20,17 @@ EVERY = pytest.mark.parametrize("name", CELLS)
 def drawn(one: Cell) -> tuple:
     """x, layers, initial states, and gradients of the output and of the final states; all at random."""
     random = np.random.default_rng(0)
-    sizes = [INPUTS] + [HIDDEN] * (DEPTH - 1)
-    layers = [reference.random_layer(one, size, HIDDEN, random) for size in sizes]
+    output = PROJECTED if one.projected else HIDDEN
+    sizes = [INPUTS] + [output] * (DEPTH - 1)
+    layers = [reference.random_layer(one, size, HIDDEN, random, output) for size in sizes]
 
     def states() -> dict[str, np.ndarray]:
-        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, HIDDEN)) for n in one.states}
+        width = {**dict.fromkeys(one.states, HIDDEN), one.states[0]: output}
+        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, size)) for n, size in width.items()}
 
     x = random.uniform(-1, 1, (LENGTH, BATCH, INPUTS))
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
-    return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, HIDDEN)), states()
+    return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, output)), states()
 
 
 @EVERY
@@ -70,17 +73,26 @@ def test_lstm_is_the_projects_reference() -> None:
 @EVERY
 @pytest.mark.parametrize("training", [False, True])
 def test_simplification_keeps_the_function(name: str, training: bool) -> None:
+    """In phases, where it has norms: their two numbers are computed here, between one and the next."""
     one, random = CELLS[name], np.random.default_rng(0)
     kept = backward(one).kept if training else {}
     names = [*(each.name for each in one.sums), *one.states, *one.vectors]
     values = {each: random.uniform(0.2, 2, 50) for each in names}
     factors = scales(one)
-    scaled = {each: value * factors.get(each, 1.0) for each, value in values.items()}
-    found = {key: root for stage in stages(one, kept) for key, root in stage.results.items()}
+    given = {each: value * factors.get(each, 1.0) for each, value in values.items()}
     wanted = {**one.outputs, **kept}
-    assert set(found) == set(wanted)
+    for phase in forward_phases(one, wanted):
+        steps = lowered(one, phase.wanted, single=training)
+        roots = {key: root for stage in steps for key, root in stage.results.items()}
+        assert set(roots) == set(phase.wanted)
+        got = computed([roots[key] for key in phase.wanted], given, reference.OPERATIONS)
+        given |= dict(zip(phase.wanted, got, strict=True))
+        for norm in phase.moments:
+            own = given[norm.source]
+            inverse = 1 / np.sqrt(own.var() + VARIANCE)
+            given[f"inverse_{norm.number}"] = inverse
+            given[f"offset_{norm.number}"] = own.mean() * inverse
     exact = computed(wanted.values(), values, reference.OPERATIONS)
-    got = computed([found[key] for key in wanted], scaled, reference.OPERATIONS)
     for own, other in zip(got, exact, strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)
 
@@ -106,7 +118,7 @@ def test_an_lstm_costs_what_a_careful_hand_would_spend() -> None:
 def test_backward_has_no_exponentials_and_no_divisions() -> None:
     for one in CELLS.values():
         used = {each.operation for each in in_order(backward(one).gradients.values())}
-        assert used <= {"input", "constant", "add", "subtract", "multiply"}
+        assert used <= {"input", "constant", "add", "subtract", "multiply", "norm_gradient"}
 
 
 def test_wrong_cells_are_told() -> None:
@@ -114,6 +126,8 @@ def test_wrong_cells_are_told() -> None:
         _ = cell(gates="f", states="h")(_named("unknown", lambda f, k: f)).outputs
     with pytest.raises(ValueError, match="cell short: 2 states, but 1 new values"):
         _ = cell(gates="f", states="h c")(_named("short", lambda f: f)).outputs
+    with pytest.raises(ValueError, match="cell own: its output is projected"):
+        _ = cell(gates="f", states="h", projected=True)(_named("own", lambda f, h: f * h)).outputs
     with pytest.raises(ValueError, match="'n' apart, but the gates are 'f'"):
         cell(gates="f", states="h", apart="n")(_named("apart", lambda f: f))
 

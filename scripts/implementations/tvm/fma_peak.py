@@ -4,7 +4,7 @@ import numpy as np
 
 from implementations.contract import Runner, Unsupported
 from kernels.fma_peak import FmaPeak
-from kernels.run import set_threads
+from kernels.runtime import set_threads
 from kernels.target import cpu_target
 from measurement.shapes import HOISTED, flops, products
 

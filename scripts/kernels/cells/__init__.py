@@ -5,13 +5,17 @@ from __future__ import annotations
 
 from .coupled import coupled
 from .gru import gru
-from .language import Cell, cell, exp, maximum, sigmoid, tanh
+from .language import Cell, cell, exp, maximum, norm, sigmoid, tanh
+from .layer_norm import layer_norm
 from .lstm import lstm
 from .mgu import mgu
 from .peephole import peephole
+from .projected import projected
 from .slstm import slstm
 
-CELLS: dict[str, Cell] = {one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm)}
+CELLS: dict[str, Cell] = {
+    one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm, projected, layer_norm)
+}
 """The cells of this folder by name."""
 
-__all__ = ["CELLS", "Cell", "cell", "exp", "maximum", "sigmoid", "tanh"]
+__all__ = ["CELLS", "Cell", "cell", "exp", "maximum", "norm", "sigmoid", "tanh"]

@@ -16,17 +16,22 @@ from .language import Cell, Expression, constant, in_order, is_constant, named
 
 Edges = dict[Expression, dict[Expression, Expression]]
 
+ENDS = ("input", "output", "norm", "under")
+"""Vertices that are not eliminated."""
+
 
 @dataclass(frozen=True)
 class Backward:
     """The gradient of one step.
 
     kept: {name: expression of forward's inputs}, what forward keeps; gradients: {name of a sum, old state or
-    vector: expression} of what is kept and of `d_<state>`, the gradients of the new states.
+    vector: expression} of what is kept and of `d_<state>`, the gradients of the new states. inverses: as kept, of
+    each norm the inverse of its standard deviation, one a row.
     """
 
     kept: dict[str, Expression]
     gradients: dict[str, Expression]
+    inverses: dict[str, Expression]
 
 
 def gradient_name(state: str) -> str:
@@ -38,7 +43,9 @@ def backward(cell: Cell) -> Backward:
     """What forward keeps and backward computes."""
     edges = _eliminate(_edges(cell), cell.vectors)
     different = {edge for above in edges.values() for edge in above.values()}
+    different.update(cell.norms)
     names: dict[Expression, str] = {}
+    inverses = {one: f"inverse_{number}" for number, one in enumerate(cell.norms)}
 
     def factor(edge: Expression) -> Expression:
         if _known(edge, cell.vectors, different):
@@ -50,6 +57,10 @@ def backward(cell: Cell) -> Backward:
     def adjoint(one: Expression) -> Expression:
         if one.operation == "output":
             return named(gradient_name(one.value))
+        if one.operation == "under":
+            (norm,) = one.arguments
+            parts = adjoint(norm), factor(norm), named(inverses[norm])
+            return Expression.of("norm_gradient", *parts)
         if one not in adjoints:
             total = constant(0.0)
             for above, edge in edges.get(one, {}).items():
@@ -59,11 +70,16 @@ def backward(cell: Cell) -> Backward:
 
     inputs = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
     gradients = {name: adjoint(named(name)) for name in inputs}
-    return Backward({name: edge for edge, name in names.items()}, gradients)
+    kept = {name: edge for edge, name in names.items()}
+    rows = {name: Expression.of("inverse", *one.arguments) for one, name in inverses.items()}
+    return Backward(kept, gradients, rows)
 
 
 def _edges(cell: Cell) -> Edges:
-    """{argument: {what is computed of it: partial derivative}}; new states end in vertices of their own."""
+    """{argument: {what is computed of it: partial derivative}}; new states end in vertices of their own.
+
+    A norm mixes units: what it is computed of ends in a vertex `under` it, and it begins anew.
+    """
     edges: Edges = {}
 
     def add(below: Expression, above: Expression, partial: Expression) -> None:
@@ -71,6 +87,9 @@ def _edges(cell: Cell) -> Edges:
         own[above] = own.get(above, constant(0.0)) + partial
 
     for one in in_order(cell.outputs.values()):
+        if one.operation == "norm":
+            add(one.arguments[0], Expression.of("under", one), constant(1.0))
+            continue
         for argument, partial in _partials(one):
             if not is_constant(argument):
                 add(argument, one, partial)
@@ -109,7 +128,7 @@ def _eliminate(edges: Edges, vectors: tuple[str, ...]) -> Edges:
     """Eliminate inner vertices, the most profitable first, while none makes more work."""
     least = _cost(edges, vectors)
     while True:
-        inner = [one for one in edges if one.operation not in ("input", "output")]
+        inner = [one for one in edges if one.operation not in ENDS]
         tries = [_without(edges, one) for one in inner]
         costs = [_cost(one, vectors) for one in tries]
         if not costs or min(costs) > least:

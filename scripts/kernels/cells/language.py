@@ -134,6 +134,15 @@ def maximum(a: Operand, b: Operand) -> Expression:
     return Expression.of("maximum", constant(a), constant(b))
 
 
+def norm(x: Operand) -> Expression:
+    """(x - mean) / sqrt(variance + VARIANCE), both over the hidden units (Ba et al. 2016)."""
+    return Expression.of("norm", constant(x))
+
+
+VARIANCE = 1e-5
+"""What `norm` adds to the variance."""
+
+
 @dataclass(frozen=True)
 class Apart:
     """A gate whose weighted sums of x and of h are kept apart, each with a bias."""
@@ -157,6 +166,9 @@ class Cell:
 
     Weights are w_input [K, gates * H], w_recurrent [H, gates * H], gates as declared, and bias [sums * H]: one a
     gate, of a gate kept apart two (that of x, then that of h); and each vector has [H].
+
+    projected: what the update gives for the output goes through one more matrix, w_projection [H, P], the last of the
+    weights. The output then has P values, and w_recurrent is [P, gates * H].
     """
 
     name: str
@@ -165,6 +177,7 @@ class Cell:
     states: tuple[str, ...]
     vectors: tuple[str, ...]
     update: Callable[..., Any]
+    projected: bool = False
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
@@ -207,15 +220,23 @@ class Cell:
             raise ValueError(
                 f"cell {self.name}: {len(self.states)} states, but {len(found)} new values"
             )
-        return dict(zip(self.states, map(constant, found), strict=True))
+        outputs = dict(zip(self.states, map(constant, found), strict=True))
+        if self.projected and given[self.states[0]] in in_order(outputs.values()):
+            raise ValueError(f"cell {self.name}: its output is projected, no unit has an own one")
+        return outputs
+
+    @cached_property
+    def norms(self) -> tuple[Expression, ...]:
+        """What is normalised over the hidden units, arguments first."""
+        return tuple(one for one in in_order(self.outputs.values()) if one.operation == "norm")
 
 
 def cell(
-    gates: str, states: str, apart: str = "", vectors: str = ""
+    gates: str, states: str, apart: str = "", vectors: str = "", projected: bool = False
 ) -> Callable[[Callable[..., Any]], Cell]:
     """Make a cell of a function of its gates, states and vectors (those it names) to its new states.
 
-    All names are separated by spaces. A gate in `apart` comes as a pair, `.x` and `.h`.
+    All names are separated by spaces. A gate in `apart` comes as a pair, `.x` and `.h`. `projected`: see Cell.
     """
 
     def made(update: Callable[..., Any]) -> Cell:
@@ -225,7 +246,7 @@ def cell(
                 f"cell {update.__name__}: {apart!r} apart, but the gates are {gates!r}"
             )
         own = tuple(map(tuple, (names[0], names[2], names[3])))
-        return Cell(update.__name__, own[0], names[1], own[1], own[2], update)
+        return Cell(update.__name__, own[0], names[1], own[1], own[2], update, projected)
 
     return made
 

@@ -12,9 +12,23 @@ from typing import Any
 import numpy as np
 
 from .derivative import Backward, backward, gradient_name
-from .language import Cell, computed
+from .language import VARIANCE, Cell, computed
 
 Values = Any
+
+
+def _mean(x: Values) -> Values:
+    return x.mean(-1, keepdims=True)
+
+
+def _inverse(x: Values) -> Values:
+    return 1.0 / np.sqrt(_mean((x - _mean(x)) ** 2) + VARIANCE)
+
+
+def _norm_gradient(d_y: Values, y: Values, inverse: Values) -> Values:
+    """The gradient of what was normalised to y, from that of y."""
+    return inverse * (d_y - _mean(d_y) - y * _mean(d_y * y))
+
 
 OPERATIONS = {
     "constant": lambda value: value,
@@ -29,6 +43,9 @@ OPERATIONS = {
     "exp": np.exp,
     "exp2": np.exp2,
     "exponential2": np.exp2,
+    "norm": lambda x: (x - _mean(x)) * _inverse(x),
+    "inverse": _inverse,
+    "norm_gradient": _norm_gradient,
 }
 
 
@@ -53,12 +70,14 @@ def forward(
     tape, final = [], []
     for number, layer in enumerate(layers):
         states = {name: initial[name][number] for name in cell.states}
-        vectors = dict(zip(cell.vectors, layer[3:], strict=True))
+        vectors = dict(zip(cell.vectors, layer[3:], strict=False))
         outputs, own = [], []
         for step in x:
             given = {**_sums(cell, step, states[cell.states[0]], layer), **states, **vectors}
             new = computed(cell.outputs.values(), given, OPERATIONS)
-            own.append((step, given))
+            own.append((step, given, new[0]))
+            if cell.projected:
+                new[0] = new[0] @ layer[-1]
             states = dict(zip(cell.states, new, strict=True))
             outputs.append(states[cell.states[0]])
         tape.append(own)
@@ -81,14 +100,16 @@ def gradients(
         states = {name: d_final[name][number] for name in cell.states}
         total = [np.zeros_like(value) for value in layer]
         d_x = []
-        for (x, given), d_output in zip(reversed(tape[number]), d_y[::-1], strict=True):
+        for (x, given, made), d_output in zip(reversed(tape[number]), d_y[::-1], strict=True):
             states[cell.states[0]] = states[cell.states[0]] + d_output
-            kept = dict(
-                zip(rules.kept, computed(rules.kept.values(), given, OPERATIONS), strict=True)
-            )
+            if cell.projected:
+                total[-1] += made.T @ states[cell.states[0]]
+                states[cell.states[0]] = states[cell.states[0]] @ layer[-1].T
+            names = {**rules.kept, **rules.inverses}
+            kept = dict(zip(names, computed(names.values(), given, OPERATIONS), strict=True))
             inputs = {**given, **kept, **{gradient_name(name): states[name] for name in states}}
             values = computed(rules.gradients.values(), inputs, OPERATIONS)
-            zeros = np.zeros_like(d_output)
+            zeros = np.zeros_like(made)
             own = {name: value + zeros for name, value in zip(rules.gradients, values, strict=True)}
 
             def gates(part: str, own: dict[str, Values] = own) -> Values:
@@ -104,7 +125,8 @@ def gradients(
                 total[3 + place] += own[name].sum(0)
             d_x.append(gates("x") @ layer[0].T)
             states = {name: own[name] for name in cell.states}
-            states[cell.states[0]] = states[cell.states[0]] + gates("h") @ layer[1].T
+            flowing = gates("h") @ layer[1].T
+            states[cell.states[0]] = flowing if cell.projected else states[cell.states[0]] + flowing
         d_y = np.array(d_x[::-1])
         found.append(total)
         initial.append(states)
@@ -112,9 +134,13 @@ def gradients(
     return d_y, states, found[::-1]
 
 
-def random_layer(cell: Cell, inputs: int, hidden: int, random: np.random.Generator) -> list[Values]:
-    """Float32 weights of one layer (see template.layout.Layer), uniform in +-1 / sqrt(H)."""
-    gates = len(cell.gates) * hidden
-    shapes = [(inputs, gates), (hidden, gates), (len(cell.sums) * hidden,)]
+def random_layer(
+    cell: Cell, inputs: int, hidden: int, random: np.random.Generator, output: int | None = None
+) -> list[Values]:
+    """Float32 weights of one layer (see runtime.Layer), uniform in +-1 / sqrt(H). output: P, if it is projected."""
+    gates, output = len(cell.gates) * hidden, output or hidden
+    shapes = [(inputs, gates), (output, gates), (len(cell.sums) * hidden,)]
     shapes += [(hidden,)] * len(cell.vectors)
+    if cell.projected:
+        shapes.append((hidden, output))
     return [(random.uniform(-1, 1, shape) / hidden**0.5).astype(np.float32) for shape in shapes]

@@ -46,11 +46,14 @@ def scales(cell: Cell) -> dict[str, float]:
 def stages(cell: Cell, kept: dict[str, Expression]) -> list[Stage]:
     """The new states, and what is kept for backward, in stages; sums are inputs scaled as `scales` says.
 
-    Results are named as the states, and as in `kept`.
+    Results are named as the states, and as in `kept`. Of a cell without norms.
     """
-    wanted = {**cell.outputs, **kept}
-    lowering = _Lowering(cell, wanted, single=bool(kept))
-    return lowering.stages(wanted)
+    return lowered(cell, {**cell.outputs, **kept}, single=bool(kept))
+
+
+def lowered(cell: Cell, wanted: dict[str, Expression], single: bool) -> list[Stage]:
+    """What is wanted in stages; `single`: whether activations serve alone, too."""
+    return _Lowering(cell, wanted, single).stages(wanted)
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ class _Lowering:
     def __init__(self, cell: Cell, wanted: dict[str, Expression], single: bool) -> None:
         self._scales = scales(cell)
         self._single = single
-        self._outputs = set(cell.outputs.values())
+        self._outputs = {wanted[name] for name in cell.states if name in wanted}
         self._uses: dict[Expression, int] = {}
         for one in in_order(wanted.values()):
             for argument in one.arguments:

@@ -8,10 +8,8 @@ then stores, finds and replays traces as for any other workload.
 
 from __future__ import annotations
 
-import logging
 import statistics
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -27,11 +25,10 @@ from ..spec import KernelSpec, Schedule
 from ..template.layout import buffer_shapes
 from .fingerprint import fingerprint
 from .space import choices, vector_unit
+from .stored import open_json_database
 
 FAILED_SECONDS = 1e10
 """What MetaSchedule records as the time of a candidate that did not build or run."""
-
-_FILES = ("database_workload.json", "database_tuning_record.json", "runs.jsonl")
 
 
 class ScheduleDatabase:
@@ -98,21 +95,6 @@ class ScheduleDatabase:
         return min(finalists, key=medians.__getitem__)
 
 
-def open_json_database(directory: Path) -> ms.database.JSONDatabase:
-    """Open or create the database in `directory`; a corrupted one is set aside and reported."""
-    directory.mkdir(parents=True, exist_ok=True)
-    try:
-        return ms.database.JSONDatabase(work_dir=str(directory))
-    except Exception as error:
-        # TVM reports a damaged file by various exception types.
-        moved = _set_aside(directory)
-        logging.getLogger(__name__).warning(
-            f"The tuning database in {directory} is corrupted ({_first_line(error)}). "
-            f"It was moved to {', '.join(moved)}; tuning starts afresh."
-        )
-        return ms.database.JSONDatabase(work_dir=str(directory))
-
-
 def _anchor(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModule:
     """The function that stands for the kernel: its arguments and one block with its identity."""
     identity = {
@@ -161,20 +143,3 @@ def _read(schedule: TirSchedule) -> Schedule:
     """The template's parameters from an annotated anchor."""
     annotations = schedule.get(schedule.get_sblock("lstm")).annotations
     return Schedule(**{f.name: int(annotations[f"lstm.{f.name}"]) for f in fields(Schedule)})
-
-
-def _set_aside(directory: Path) -> list[str]:
-    stamp = time.strftime("%Y%m%dT%H%M%S")
-    moved = []
-    for path in _existing(directory / name for name in _FILES):
-        moved.append(str(path.rename(path.with_name(f"{path.name}.corrupted-{stamp}"))))
-    return moved
-
-
-def _existing(paths: Iterable[Path]) -> list[Path]:
-    return [path for path in paths if path.exists()]
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[-1] if lines else type(error).__name__

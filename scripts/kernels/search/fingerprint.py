@@ -13,9 +13,10 @@ _KERNELS = Path(__file__).parents[1]
 
 _SCHEDULED = {
     "template-tuned": (
-        *("cells/derivative.py", "cells/language.py", "cells/simplify.py"),
-        *("template/forward.py", "template/gates.py", "template/layout.py"),
-        *("template/tiles.py", "template/units.py", "template/vector.py"),
+        *("cells/derivative.py", "cells/language.py", "cells/phases.py", "cells/simplify.py"),
+        *("template/forward.py", "template/gates.py", "template/inference.py"),
+        *("template/layout.py", "template/phases.py", "template/tiles.py"),
+        *("template/units.py", "template/vector.py"),
     ),
     "default-rules": ("variants/te_lstm.py",),
 }

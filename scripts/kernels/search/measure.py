@@ -20,7 +20,7 @@ import numpy as np
 
 from ..build import compile_template
 from ..cells import CELLS
-from ..run import set_threads
+from ..runtime import set_threads
 from ..spec import KernelSpec, Schedule
 from ..template.layout import buffer_shapes
 from .space import vector_unit

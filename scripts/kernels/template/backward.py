@@ -14,6 +14,8 @@ from tvm.tirx.script import builder as ir
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
 from .gates import Inputs
+from .phases import PhasedUpdate
+from .projection import emit_product
 from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
 
 if TYPE_CHECKING:
@@ -23,7 +25,12 @@ from .layout import LINE, taking
 Expr = Any
 
 
-@dataclass(frozen=True)
+UNROLL = 1
+"""Reduction steps per loop iteration. With 2, LLVM loads the weights of both first: at 48 steps a block, as three gates have,
+it spilled 18 of the 24 sums (2 cores of AMD Zen 5: 52 to 65 % of the LSTM's rate)."""
+
+
+@dataclass
 class BackwardPanel:
     """Emits the backward pass of some rows: all steps, last to first."""
 
@@ -31,6 +38,7 @@ class BackwardPanel:
     a: dict[str, Expr]
     start: Expr
     rows: int
+    _phased: PhasedUpdate | None = None
 
     def emit(self) -> None:
         layer, a, unit = self.layer, self.a, self.layer.unit
@@ -51,6 +59,9 @@ class BackwardPanel:
                 ),
                 lambda r, c, v, name=name: unit.store(own[name], v, r, c),
             )
+        self._phased = layer.phased_backward(self.rows) if cell.norms else None
+        if self._phased:
+            self._phased.allocate()
         vectors = None
         if cell.vectors:
             vectors = ir.alloc_buffer((len(cell.vectors), layer.hidden), "float32", align=64)
@@ -73,7 +84,7 @@ class BackwardPanel:
                 value = value + unit.load(own[output], row - self.start, column)
             unit.store(d_h, value, row, column)
 
-        self._plain("recurrent", False, layer.hidden, integer(0), initial)
+        self._plain("recurrent", False, layer.outputs, integer(0), initial)
         for name in inner:
             layer.copy(
                 self.rows,
@@ -122,7 +133,7 @@ class BackwardPanel:
                 during(block)
             reduction(
                 len(own) * lanes,
-                layer.schedule.unroll,
+                UNROLL,
                 lambda k: accumulate(
                     unit,
                     sums,
@@ -177,8 +188,9 @@ class BackwardPanel:
     ) -> None:
         """Gradients of all sums and old states of a step."""
         layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
+        projected = layer.cell.projected
         d_output = a[gradient_name(layer.cell.states[0])]
-        for first, count, wide in tile_rows(layer.blocks, layer.columns):
+        for first, count, wide in tile_rows(layer.outputs // lanes, layer.columns):
             with ir.serial(count) as number:
                 part = first + number * wide
 
@@ -197,13 +209,58 @@ class BackwardPanel:
                         step + 1,
                         extent,
                         begin,
-                        lambda block: self._fetch(block, step, row, high, part, wide),
+                        None
+                        if projected
+                        else lambda block: self._fetch(block, step, row, high, part, wide),
                     )
                     for v in range(wide):
                         for r in range(high):
-                            self._update(sums[r, v], step, part + v, row + r, own, vectors)
+                            column = (part + v) * lanes
+                            given = unit.load(a["dy"], step, self.start + row + r, column)
+                            value = unit.load(sums[r, v], 0) + given
+                            if projected:
+                                place = step, self.start + row + r, column
+                                unit.store(a["d_states"], value, *place)
+                            else:
+                                self._update(value, step, part + v, row + r, own, vectors)
 
                 in_tiles(self.rows, layer.tall(wide), body)
+        if projected:
+            self._projected(step, own, vectors)
+        if self._phased:
+            self._phased.emit(
+                lambda row, name, column: self._load(step, row, name, column, own),
+                lambda row, name, value, column: self._store(
+                    step, row, name, value, column, own, vectors
+                ),
+            )
+
+    def _projected(self, step: Expr, own: dict[str, Expr], vectors: Expr | None) -> None:
+        """From the gradient of the projected output to that of what was projected, and on."""
+        layer, a = self.layer, self.a
+
+        def before(row: Expr, high: int, part: Expr, wide: int) -> None:
+            with ir.serial(layer.blocks) as block:
+                self._fetch(block, step, row, high, part, wide)
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                value = layer.unit.load(register, 0)
+                self._update(value, step, part + v, row + r, own, vectors)
+
+        emit_product(
+            layer.unit,
+            self.rows,
+            layer.blocks,
+            layer.spec.output_size,
+            layer.tall,
+            layer.columns,
+            lambda row, k: a["d_states"][step, self.start + row, k],
+            a["turned"],
+            integer(0),
+            store,
+            before,
+        )
 
     def _fetch(self, block: Expr, step: Expr, row: Expr, high: int, part: Expr, wide: int) -> None:
         """A share of the values that this tile's update reads: they lie in memory."""
@@ -217,43 +274,74 @@ class BackwardPanel:
                 for buffer in saved:
                     for line in range(0, int(buffer.shape[-1]), LINE):
                         unit.prefetch(buffer, step, part + v, at, integer(line), level=1)
-                unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
+                if not layer.cell.projected:
+                    unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
 
     def _update(
         self,
-        register: Expr,
+        flowing: Expr,
         step: Expr,
         block: Expr,
         row: Expr,
         own: dict[str, Expr],
         vectors: Expr | None,
     ) -> None:
-        """One vector of one row: from the gradients of the new states to those of sums and old states."""
-        layer, a, unit = self.layer, self.a, self.layer.unit
+        """One vector of one row: from the gradients of the new states to those of sums and old states.
+
+        flowing: that of the output, but for what flows to it within its unit.
+        """
+        layer, unit = self.layer, self.layer.unit
         cell, column = layer.cell, block * layer.lanes
-        output = cell.states[0]
+        output, d_output = cell.states[0], gradient_name(cell.states[0])
+        if output in own:
+            flowing = flowing + unit.load(own[output], row, column)
+        if self._phased:
+            self._phased.put(row, d_output, flowing, column)
+            return
 
         def load(name: str) -> Expr:
-            if name == gradient_name(output):
-                value = unit.load(register, 0) + unit.load(a["dy"], step, self.start + row, column)
-                return value + unit.load(own[output], row, column) if output in own else value
-            if name in cell.vectors:
-                return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
-            for state in cell.states[1:]:
-                if name == gradient_name(state):
-                    return unit.load(own[state], row, column)
-            buffer, place = layer.place(a, name)
-            return unit.load(buffer, step, block, self.start + row, integer(place))
+            return flowing if name == d_output else self._load(step, row, name, column, own)
 
         gradients = layer.backward.gradients
         wanted = [*(one.name for one in cell.sums), *own, *cell.vectors]
         values = computed([gradients[name] for name in wanted], Inputs(load), unit.operations)
         for name, value in zip(wanted, values, strict=True):
-            if name in own:
-                unit.store(own[name], value, row, column)
-            elif name in cell.vectors:
-                place = cell.vectors.index(name)
-                unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
-            else:
-                place = [one.name for one in cell.sums].index(name) * layer.lanes
-                unit.store(a["gates"], value, step, block, self.start + row, integer(place))
+            self._store(step, row, name, value, column, own, vectors)
+
+    def _load(self, step: Expr, row: Expr, name: str, column: Expr, own: dict[str, Expr]) -> Expr:
+        """What an update reads but the output's gradient."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell = layer.cell
+        if name in cell.vectors:
+            return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
+        for state in cell.states[1:]:
+            if name == gradient_name(state):
+                return unit.load(own[state], row, column)
+        if name in layer.backward.inverses:
+            number = list(layer.backward.inverses).index(name)
+            return unit.splat(a["inverse"][step, self.start + row, number])
+        buffer, place = layer.place(a, name)
+        block = tirx.floordiv(column, layer.lanes)
+        return unit.load(buffer, step, block, self.start + row, integer(place))
+
+    def _store(
+        self,
+        step: Expr,
+        row: Expr,
+        name: str,
+        value: Expr,
+        column: Expr,
+        own: dict[str, Expr],
+        vectors: Expr | None,
+    ) -> None:
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        cell = layer.cell
+        if name in own:
+            unit.store(own[name], value, row, column)
+        elif name in cell.vectors:
+            place = cell.vectors.index(name)
+            unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
+        elif name not in cell.states:
+            place = [one.name for one in cell.sums].index(name) * layer.lanes
+            block = tirx.floordiv(column, layer.lanes)
+            unit.store(a["gates"], value, step, block, self.start + row, integer(place))

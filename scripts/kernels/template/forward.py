@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.language import Cell
-from ..cells.simplify import stages
+from ..cells.phases import forward_phases
+from ..cells.simplify import lowered
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
-from .layout import LINE, block_vectors, buffer_shapes, padded_size, weight_sizes
-from .tiles import Functions, parallel_panels
+from .inference import Inference
+from .layout import LINE, block_vectors, buffer_shapes, padded_size, projection_size
+from .phases import PhasedUpdate
+from .projection import emit_product
+from .tiles import Functions, Registers, parallel_panels
 from .units import DividedUnits
 from .vector import VectorUnit
 
@@ -26,50 +31,53 @@ def add_forward(
     """Add the function `main`, which computes the kernel."""
     with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
         # A parallel loop of one iteration is no loop for TVM: every core would do it.
-        divided = schedule.units and spec.hidden_size > unit.lanes
-        way = DividedUnits if divided else _Template
+        divided = schedule.units and spec.hidden_size > unit.lanes and not cell.norms
+        divided = divided and not cell.projected
+        way = DividedUnits if divided else DividedRows
         way(cell, spec, schedule, unit, arguments).emit()
 
 
-class _Template:
-    """Emits the function body.
+class DividedRows(Inference):
+    """Emits the body of `main`.
 
     The batch is cut into panels of rows; a core takes a panel through all layers and all time
     steps, so cores never wait for each other. A panel keeps its own states, padded to whole vectors: the output
     h twice (the step before and this one), the others once.
     """
 
-    def __init__(
-        self,
-        cell: Cell,
-        spec: KernelSpec,
-        schedule: Schedule,
-        unit: VectorUnit,
-        arguments: dict[str, Expr],
-    ) -> None:
-        self.cell, self.spec, self.schedule, self.unit = cell, spec, schedule, unit
-        self.arguments = arguments
-        self.stages = stages(cell, {})
-        self.padded = padded_size(spec.hidden_size, unit.lanes)
-        self.sizes = weight_sizes(cell, spec, unit.lanes)
-
     def emit(self) -> None:
         parallel_panels(self.spec.batch, self.schedule.panel_rows, self.spec.threads, self._panel)
 
     def _panel(self, start: Expr, rows: int) -> None:
         """All layers of the `rows` batch rows from `start` on."""
-        state = ir.alloc_buffer((2, rows, self.padded), "float32", align=64)
+        size = padded_size(self.spec.output_size, self.unit.lanes)
+        state = ir.alloc_buffer((2, rows, size), "float32", align=64)
+        if self.cell.projected:
+            self._made = ir.alloc_buffer((rows, self.padded), "float32", align=64)
         memory = {
             name: ir.alloc_buffer((rows, self.padded), "float32", align=64)
             for name in self.cell.states[1:]
         }
         x, y = self.arguments["x"], self.arguments["y"]
-        self._layer(start, rows, state, memory, tirx.IntImm("int32", 0), x)
+        phased = None
+        if self.cell.norms:
+            phased = PhasedUpdate(
+                self.unit,
+                self.cell,
+                forward_phases(self.cell, self.cell.outputs),
+                lambda wanted: lowered(self.cell, wanted, single=False),
+                tuple(one.name for one in self.cell.sums),
+                rows,
+                self.spec.hidden_size,
+                self.blocks,
+            )
+            phased.allocate()
+        self._layer(start, rows, state, memory, phased, tirx.IntImm("int32", 0), x)
         if self.spec.depth > 1:
             # y serves as the sequence between layers too: step t of it is read for the last
             # time before it is written, as a step's output is copied there when it is complete.
             with ir.serial(self.spec.depth - 1) as lower:
-                self._layer(start, rows, state, memory, lower + 1, y)
+                self._layer(start, rows, state, memory, phased, lower + 1, y)
 
     def _layer(
         self,
@@ -77,6 +85,7 @@ class _Template:
         rows: int,
         state: Expr,
         memory: dict[str, Expr],
+        phased: PhasedUpdate | None,
         layer: Expr,
         source: Expr,
     ) -> None:
@@ -84,13 +93,14 @@ class _Template:
         cell, spec, unit = self.cell, self.spec, self.unit
         arguments = self.arguments
         first = source.same_as(arguments["x"])
-        inputs = spec.input_size if first else spec.hidden_size
+        inputs = spec.input_size if first else spec.output_size
         base = 0 if first else self.sizes[0] + (layer - 1) * self.sizes[-1]
         zero = tirx.IntImm("int32", 0)
         self._copy_rows(
             rows,
             lambda row, col: arguments[f"{cell.states[0]}0"][layer, start + row, col],
             lambda row, col, value: ir.buffer_store(state, value, [zero, row, col]),
+            size=spec.output_size,
             pad=True,
         )
         for name, buffer in memory.items():
@@ -98,35 +108,38 @@ class _Template:
                 rows,
                 lambda row, col, name=name: arguments[f"{name}0"][layer, start + row, col],
                 lambda row, col, value, buffer=buffer: ir.buffer_store(buffer, value, [row, col]),
+                size=spec.hidden_size,
                 pad=True,
             )
-        blocks = self.padded // unit.lanes
+        blocks = self.blocks
         # Other layers read y while they compute, and odd sizes have no whole vectors.
-        direct = first and spec.hidden_size == self.padded
+        direct = first and spec.output_size % unit.lanes == 0
         lines = -(-inputs // (LINE * blocks))
         with ir.serial(spec.length) as step:
             now = tirx.floormod(step, 2)
+
+            def load(row: Expr, name: str, column: Expr, now=now) -> Expr:
+                if name == cell.states[0]:
+                    return unit.load(state, now, row, column)
+                if name in memory:
+                    return unit.load(memory[name], row, column)
+                return self.vector(layer, name, column)
+
+            def store(row: Expr, name: str, value: Expr, column: Expr, step=step, now=now) -> None:
+                if name in memory:
+                    unit.store(memory[name], value, row, column)
+                    return
+                if cell.projected:
+                    unit.store(self._made, value, row, column)
+                else:
+                    leave(row, value, column)
+
+            def leave(row: Expr, value: Expr, column: Expr, step=step, now=now) -> None:
+                unit.store(state, value, 1 - now, row, column)
+                if direct:
+                    unit.store(arguments["y"], value, step, start + row, column)
+
             with ir.serial(blocks) as block:
-
-                def load(row: Expr, name: str, now=now, block=block) -> Expr:
-                    column = block * unit.lanes
-                    if name == cell.states[0]:
-                        return unit.load(state, now, row, column)
-                    if name in memory:
-                        return unit.load(memory[name], row, column)
-                    place = layer * len(cell.vectors) + cell.vectors.index(name)
-                    return unit.load(arguments["vectors"], place * self.padded + column)
-
-                def store(
-                    row: Expr, name: str, value: Expr, step=step, now=now, block=block
-                ) -> None:
-                    column = block * unit.lanes
-                    if name in memory:
-                        unit.store(memory[name], value, row, column)
-                        return
-                    unit.store(state, value, 1 - now, row, column)
-                    if direct:
-                        unit.store(arguments["y"], value, step, start + row, column)
 
                 def fetch(row: Expr, count: int, step=step, block=block) -> None:
                     """Every block fetches its share of the next step's rows."""
@@ -143,17 +156,21 @@ class _Template:
                     rows=rows,
                     operands=(
                         Operand(True, inputs, lambda row, k: source[step, start + row, k]),
-                        Operand(False, spec.hidden_size, lambda row, k: state[now, row, k]),
+                        Operand(False, spec.output_size, lambda row, k: state[now, row, k]),
                     ),
                     weights=arguments["weights"],
                     weights_base=base
-                    + block * (block_vectors(cell, inputs, spec.hidden_size) * unit.lanes),
+                    + block * (block_vectors(cell, inputs, spec.output_size) * unit.lanes),
                     bias=arguments["bias"],
                     bias_base=(layer * blocks + block) * (len(cell.sums) * unit.lanes),
-                    load=load,
-                    store=store,
+                    load=partial(load, column=block * unit.lanes),
+                    store=partial(phased.put if phased else store, column=block * unit.lanes),
                     fetch=fetch,
                 ).emit()
+            if phased:
+                phased.emit(load, store)
+            if cell.projected:
+                self._project(rows, layer, leave)
             if not direct:
                 self._copy_rows(
                     rows,
@@ -161,6 +178,7 @@ class _Template:
                     lambda row, col, value: ir.buffer_store(
                         arguments["y"], value, [step, start + row, col]
                     ),
+                    size=spec.output_size,
                 )
         self._copy_rows(
             rows,
@@ -168,6 +186,7 @@ class _Template:
             lambda row, col, value: ir.buffer_store(
                 arguments[cell.states[0]], value, [layer, start + row, col]
             ),
+            size=spec.output_size,
         )
         for name, buffer in memory.items():
             self._copy_rows(
@@ -176,25 +195,49 @@ class _Template:
                 lambda row, col, value, name=name: ir.buffer_store(
                     arguments[name], value, [layer, start + row, col]
                 ),
+                size=spec.hidden_size,
             )
+
+    def _project(self, rows: int, layer: Expr, leave: Callable[[Expr, Expr, Expr], None]) -> None:
+        """leave(row, value, column) of the output of all rows, from what the update made."""
+        unit, spec = self.unit, self.spec
+        size = projection_size(spec.hidden_size, spec.output_size, unit.lanes)
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                leave(row + r, unit.load(register, 0), (part + v) * unit.lanes)
+
+        emit_product(
+            unit,
+            rows,
+            -(-spec.output_size // unit.lanes),
+            spec.hidden_size,
+            lambda wide: self.schedule.rows,
+            self.schedule.gates,
+            lambda row, k: self._made[row, k],
+            self.arguments["projection"],
+            layer * size,
+            store,
+        )
 
     def _copy_rows(
         self,
         rows: int,
         load: Callable[[Expr, Expr], Expr],
         store: Callable[[Expr, Expr, Expr], None],
+        size: int,
         pad: bool = False,
     ) -> None:
-        """Copy rows of `hidden_size` values; with `pad`, fill up to whole vectors by zeros."""
-        lanes, hidden = self.unit.lanes, self.spec.hidden_size
-        whole = hidden // lanes
+        """Copy rows of `size` values; with `pad`, fill up to whole vectors by zeros."""
+        lanes = self.unit.lanes
+        whole = size // lanes
         with ir.serial(rows) as row:
             if whole:
                 with ir.serial(whole) as block:
                     column = tirx.Ramp(block * lanes, 1, lanes)
                     store(row, column, load(row, column))
-            for column in range(whole * lanes, hidden):
+            for column in range(whole * lanes, size):
                 store(row, tirx.IntImm("int32", column), load(row, tirx.IntImm("int32", column)))
             if pad:
-                for column in range(hidden, self.padded):
+                for column in range(size, padded_size(size, lanes)):
                     store(row, tirx.IntImm("int32", column), tirx.FloatImm("float32", 0.0))

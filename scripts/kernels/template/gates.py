@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tvm import tirx
@@ -46,7 +47,7 @@ class GateBlock:
 
     weights[weights_base ...]: for each pass, for each operand, [k][sums of the pass that have a part of it][lanes];
     bias[bias_base + sum * lanes + lane]. `load(row, name)` gives a state or vector, `store(row, name, value)` takes
-    what the stages name. `fetch(row, rows)` may emit prefetches of what the next time step reads; it is called
+    what the stages name; without stages, the sums. `fetch(row, rows)` may emit prefetches of what the next time step reads; it is called
     once for every tile. `before`: where the sums begin instead of with the bias, before(row, sum).
 
     With 4 sums in one pass the tile is, on 32 registers, 6 rows x 4 vectors. In passes of 2 it is
@@ -58,7 +59,7 @@ class GateBlock:
     unit: VectorUnit
     schedule: Schedule
     cell: Cell
-    stages: list[Stage]
+    stages: list[Stage] | None
     rows: int
     operands: tuple[Operand, ...]
     weights: Expr
@@ -74,7 +75,7 @@ class GateBlock:
         """Emit all passes."""
         own = passes(self.cell, self.schedule.gates)
         waiting = None
-        if len(own) > 1:
+        if len(own) > 1 and self.stages is not None:
             size = own[-1].start * self.unit.lanes
             waiting = ir.alloc_buffer((self.rows, size), "float32", align=64)
         base = self.weights_base
@@ -103,7 +104,10 @@ class GateBlock:
                 offset = offset + operand.length * len(own) * lanes
             if first:
                 self.fetch(row, size)
-            if last:
+            if self.stages is None:
+                for (r, v), one in own_sums.items():
+                    self.store(row + r, self.cell.sums[v].name, unit.load(one, 0))
+            elif last:
                 self._update(own_sums, row, size, waiting)
             else:
                 for (r, v), one in own_sums.items():
@@ -161,36 +165,51 @@ class GateBlock:
         reduction(operand.length, self.schedule.unroll, step)
 
     def _update(self, sums: Registers, row: Expr, rows: int, waiting: Expr | None) -> None:
-        """Update the states of `rows` rows from `row` on.
-
-        Each stage is emitted for all rows before the next, so that long chains of dependent operations of several
-        rows fit into the processor's scheduler.
-        """
-        unit = self.unit
+        """Update the states of `rows` rows from `row` on."""
         places = {one.name: place for place, one in enumerate(self.cell.sums)}
-        known: list[dict[Expression, Expr]] = [{} for _ in range(rows)]
 
-        def loader(r: int) -> Callable[[str], Expr]:
-            def load(name: str) -> Expr:
-                if name not in places:
-                    return self.load(row + r, name)
-                if (r, places[name]) in sums:
-                    return unit.load(sums[r, places[name]], 0)
-                return unit.load(waiting, row + r, places[name] * unit.lanes)
+        def load(r: int, name: str) -> Expr:
+            if name not in places:
+                return self.load(row + r, name)
+            if (r, places[name]) in sums:
+                return self.unit.load(sums[r, places[name]], 0)
+            return self.unit.load(waiting, row + r, places[name] * self.unit.lanes)
 
-            return load
+        emit_stages(
+            self.unit,
+            self.cell,
+            self.stages,
+            rows,
+            load,
+            lambda r, name, value: self.store(row + r, name, value),
+        )
 
-        inputs = [Inputs(loader(r)) for r in range(rows)]
-        results = [one for stage in self.stages for one in stage.results.values()]
-        for one in in_order(results):  # old states, before new ones take their places
-            if one.operation == "input" and one.value in self.cell.states:
-                for own in inputs:
-                    own[one.value]
-        for stage in self.stages:
-            roots = [*([stage.division] if stage.division else []), *stage.results.values()]
-            for r in range(rows):
-                values = computed(roots, inputs[r], unit.operations, known[r])
-                if stage.results:
-                    own = values[-len(stage.results) :]
-                    for name, value in zip(stage.results, own, strict=True):
-                        self.store(row + r, name, value)
+
+def emit_stages(
+    unit: VectorUnit,
+    cell: Cell,
+    stages: list[Stage],
+    rows: int,
+    load: Callable[[int, str], Expr],
+    store: Callable[[int, str, Expr], None],
+) -> None:
+    """One vector of `rows` rows through all stages: load(row, name), store(row, name, value).
+
+    Each stage is emitted for all rows before the next, so that long chains of dependent operations of several
+    rows fit into the processor's scheduler.
+    """
+    known: list[dict[Expression, Expr]] = [{} for _ in range(rows)]
+    inputs = [Inputs(partial(load, r)) for r in range(rows)]
+    results = [one for stage in stages for one in stage.results.values()]
+    for one in in_order(results):  # old states, before new ones take their places
+        if one.operation == "input" and one.value in cell.states:
+            for own in inputs:
+                own[one.value]
+    for stage in stages:
+        roots = [*([stage.division] if stage.division else []), *stage.results.values()]
+        for r in range(rows):
+            values = computed(roots, inputs[r], unit.operations, known[r])
+            if stage.results:
+                own = values[-len(stage.results) :]
+                for name, value in zip(stage.results, own, strict=True):
+                    store(r, name, value)

@@ -11,7 +11,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from .layout import declared_places
-from .tiles import accumulate, integer, parallel_panels, reduction, registers, tile_rows
+from .tiles import accumulate, in_tiles, integer, parallel_panels, reduction, registers, tile_rows
 from .vector import VectorUnit
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     # Where results of a tile go, the reduction's rows come from, and which sums take part.
     products = [
         ("x", "d_input", layer.inputs, taking(cell, range(sums), True)),
-        ("states", "d_recurrent", spec.hidden_size, taking(cell, range(sums), False)),
+        ("states", "d_recurrent", spec.output_size, taking(cell, range(sums), False)),
     ]
 
     def tall(vectors: int) -> int:
@@ -79,7 +79,7 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                             line * lanes,
                         ),
                     )
-                    for source, size in (("x", layer.inputs), ("states", spec.hidden_size)):
+                    for source, size in (("x", layer.inputs), ("states", spec.output_size)):
                         own = -(-size // LINE // count) or 1
                         _lines(
                             unit,
@@ -161,6 +161,53 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
 
     threads = min(spec.threads, layer.blocks)
     parallel_panels(layer.blocks, -(-layer.blocks // threads), threads, share)
+    if cell.projected:
+        _emit_projection(layer, a)
+
+
+def _emit_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
+    """The projection's gradient; a core takes a share of the units."""
+    spec, unit, lanes = layer.spec, layer.unit, layer.lanes
+
+    def share(start: Expr, units: int) -> None:
+        with ir.serial(spec.length) as step:
+            for first_row, row_blocks, rows in tile_rows(spec.batch, min(spec.batch, MOST_ROWS)):
+                with ir.serial(row_blocks) as panel:
+                    row = first_row + panel * rows
+                    fresh = tirx.And(step == 0, row == 0)
+                    for first, count, wide in tile_rows(layer.outputs // lanes, layer.columns):
+                        with ir.serial(count) as number:
+                            column = (first + number * wide) * lanes
+
+                            def body(k: Expr, high: int, _tile: Expr) -> None:
+                                def begin(r: int, v: int) -> Expr:
+                                    place = start + k + r, column + v * lanes
+                                    before = unit.load(a["d_projection"], *place)
+                                    return tirx.Select(fresh, unit.splat(0.0), before)
+
+                                found = registers(unit, high, wide, begin)
+                                reduction(
+                                    rows,
+                                    2,
+                                    lambda n: accumulate(
+                                        unit,
+                                        found,
+                                        high,
+                                        range(wide),
+                                        lambda r: a["made"][step, row + n, start + k + r],
+                                        lambda v: unit.load(
+                                            a["d_states"], step, row + n, column + v * lanes
+                                        ),
+                                    ),
+                                )
+                                for (r, v), register in found.items():
+                                    place = start + k + r, column + v * lanes
+                                    unit.store(a["d_projection"], unit.load(register, 0), *place)
+
+                            in_tiles(units, layer.tall(wide), body)
+
+    threads = min(spec.threads, spec.hidden_size)
+    parallel_panels(spec.hidden_size, -(-spec.hidden_size // threads), threads, share)
 
 
 def _lines(

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..cells.language import Cell
 from ..cells.simplify import scales
+from ..runtime import Array, Layer
 from ..spec import KernelSpec
-
-Array = NDArray[np.float32]
-Layer = Sequence[Array]
-"""w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]."""
-
 
 LINE = 16
 """float32 values in a cache line."""
@@ -38,9 +33,9 @@ def taking(cell: Cell, own: range, is_x: bool) -> range:
     return range(first, max(first, min(own.stop, having.stop)))
 
 
-def block_vectors(cell: Cell, inputs: int, hidden: int) -> int:
-    """Vectors of weights of one block of units."""
-    return cell.x_sums * inputs + cell.h_sums * hidden
+def block_vectors(cell: Cell, inputs: int, outputs: int) -> int:
+    """Vectors of weights of one block of units, from a layer's input and its own output."""
+    return cell.x_sums * inputs + cell.h_sums * outputs
 
 
 def padded_size(hidden_size: int, lanes: int) -> int:
@@ -51,16 +46,15 @@ def padded_size(hidden_size: int, lanes: int) -> int:
 def weight_sizes(cell: Cell, spec: KernelSpec, lanes: int) -> list[int]:
     """Packed float32 values of every layer's weights."""
     columns = padded_size(spec.hidden_size, lanes)
-    return [columns * block_vectors(cell, size, spec.hidden_size) for size in spec.input_sizes()]
+    return [columns * block_vectors(cell, size, spec.output_size) for size in spec.input_sizes()]
 
 
 def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[int, ...]]:
     """Shapes of the arguments of `main`, in their order; all are float32.
 
     x [T, B, K] input; weights, bias and vectors as `pack_stack` gives them; h0, c0, ... [D, B, H] initial states;
-    y [T, B, H] the last layer's output; h, c, ... [D, B, H] final states.
+    y [T, B, H] the last layer's output; h, c, ... [D, B, H] final states. The output has `output_size` values, not H.
     """
-    state = (spec.depth, spec.batch, spec.hidden_size)
     padded = padded_size(spec.hidden_size, lanes)
     shapes: dict[str, tuple[int, ...]] = {
         "x": (spec.length, spec.batch, spec.input_size),
@@ -69,9 +63,23 @@ def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[i
     }
     if cell.vectors:
         shapes["vectors"] = (spec.depth * len(cell.vectors) * padded,)
-    shapes |= {f"{name}0": state for name in cell.states}
-    shapes["y"] = (spec.length, spec.batch, spec.hidden_size)
-    return shapes | {name: state for name in cell.states}
+    if cell.projected:
+        size = projection_size(spec.hidden_size, spec.output_size, lanes)
+        shapes["projection"] = (spec.depth * size,)
+    states = state_sizes(cell, spec)
+    shapes |= {f"{name}0": (spec.depth, spec.batch, size) for name, size in states.items()}
+    shapes["y"] = (spec.length, spec.batch, spec.output_size)
+    return shapes | {name: (spec.depth, spec.batch, size) for name, size in states.items()}
+
+
+def state_sizes(cell: Cell, spec: KernelSpec) -> dict[str, int]:
+    """Values of every state."""
+    return {cell.states[0]: spec.output_size, **dict.fromkeys(cell.states[1:], spec.hidden_size)}
+
+
+def projection_size(inputs: int, outputs: int, lanes: int) -> int:
+    """Float32 values of a matrix [inputs, outputs] as `projection.emit_product` reads it: [outputs/lanes][inputs][lanes]."""
+    return padded_size(outputs, lanes) * inputs
 
 
 def declared_places(cell: Cell) -> list[int]:
@@ -79,15 +87,16 @@ def declared_places(cell: Cell) -> list[int]:
     return [cell.gates.index(one.name.split(".")[0]) for one in cell.sums]
 
 
-def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Array, Array, Array]:
+def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Array, ...]:
     """Pack one layer; `gates`: how many sums the kernel computes in one pass.
 
-    Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes] and vectors [vectors, H], all flat, sums in
-    the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
+    Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes], vectors [vectors, H] and the projection
+    [P/lanes, H, lanes], all flat, those that the cell has not empty; sums in the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
     Padded units keep states of zero.
     """
-    w_input, w_recurrent, bias, *vectors = layer
-    hidden = w_recurrent.shape[0]
+    w_input, w_recurrent, bias, *rest = layer
+    vectors, projection = rest[: len(cell.vectors)], rest[len(cell.vectors) :]
+    hidden = bias.size // len(cell.sums)
     padded = padded_size(hidden, lanes)
     factors = [scales(cell)[one.name] for one in cell.sums]
     places = declared_places(cell)
@@ -114,20 +123,20 @@ def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Arra
     packed_vectors = np.zeros((len(vectors), padded))
     for to, vector in enumerate(vectors):
         packed_vectors[to, :hidden] = vector
-    return (
-        np.concatenate(parts, axis=1).astype(np.float32).ravel(),
-        packed_bias.astype(np.float32).ravel(),
-        packed_vectors.astype(np.float32).ravel(),
-    )
+    packed_projection = np.zeros(0)
+    for matrix in projection:
+        outputs = matrix.shape[1]
+        full = np.zeros((hidden, padded_size(outputs, lanes)))
+        full[:, :outputs] = matrix
+        packed_projection = full.reshape(hidden, -1, lanes).transpose(1, 0, 2)
+    found = np.concatenate(parts, axis=1), packed_bias, packed_vectors, packed_projection
+    return tuple(value.astype(np.float32).ravel() for value in found)
 
 
-def pack_stack(
-    cell: Cell, layers: Sequence[Layer], lanes: int, gates: int
-) -> tuple[Array, Array, Array]:
-    """Pack all layers of a stack into flat arrays: weights, bias, vectors."""
+def pack_stack(cell: Cell, layers: Sequence[Layer], lanes: int, gates: int) -> tuple[Array, ...]:
+    """Pack all layers of a stack into flat arrays: weights, bias, vectors, projections."""
     packed = [pack_weights(cell, layer, lanes, gates) for layer in layers]
-    weights, biases, vectors = zip(*packed, strict=True)
-    return np.concatenate(weights), np.concatenate(biases), np.concatenate(vectors)
+    return tuple(np.concatenate(parts) for parts in zip(*packed, strict=True))
 
 
 def flat_shapes(cell: Cell, spec: KernelSpec, vocabulary: int) -> dict[str, tuple[int, ...]]:

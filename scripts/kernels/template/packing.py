@@ -22,7 +22,7 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     """All orders from w_input [K, gates * H], w_recurrent [H, gates * H], w_bias [sums * H]."""
     cell, hidden, lanes, unit = layer.cell, layer.spec.hidden_size, layer.lanes, layer.unit
     factors, places = scales(cell), declared_places(cell)
-    sizes = {True: layer.inputs, False: hidden}
+    sizes = {True: layer.inputs, False: layer.spec.output_size}
     whole = hidden == layer.hidden
 
     def units(source: Expr, *row: Expr, first: Expr, block: Expr) -> Expr:
@@ -37,7 +37,7 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
             [integer(n) for n in range(lanes)],
         )
 
-    total = block_vectors(cell, layer.inputs, hidden) * lanes
+    total = block_vectors(cell, layer.inputs, layer.spec.output_size) * lanes
     with ir.parallel(layer.blocks) as block:
         base = 0
         for own in passes(cell, layer.schedule.gates):
@@ -59,9 +59,11 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
         for one in range(len(cell.vectors)):
             value = units(a["w_vectors"], integer(one), first=integer(0), block=block)
             unit.store(a["vectors"], value, one * layer.hidden + block * lanes)
+    if cell.projected:
+        _pack_projection(layer, a)
     for name, result, is_x, size in (
         ("w_input", "input", True, layer.width),
-        ("w_recurrent", "recurrent", False, layer.hidden),
+        ("w_recurrent", "recurrent", False, layer.outputs),
     ):
         own = taking(cell, range(len(cell.sums)), is_x)
         for first, count, wide in tile_rows(size // lanes, layer.columns):
@@ -89,6 +91,24 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                             ir.buffer_store(
                                 a[result], value, [base + at * wide * lanes + column + n]
                             )
+
+
+def _pack_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
+    """w_projection [H, P] to [P/lanes][H][lanes], and turned, [H/lanes][P][lanes], as emit_product reads them."""
+    sizes, lanes = layer.spec.hidden_size, layer.lanes
+    outputs, zero = layer.spec.output_size, tirx.FloatImm("float32", 0.0)
+    with ir.parallel(layer.outputs // lanes) as part, ir.serial(sizes) as k:
+        for n in range(lanes):
+            column = part * lanes + n
+            value = tirx.Select(
+                column < outputs, a["w_projection"][k, _below(column, outputs)], zero
+            )
+            ir.buffer_store(a["projection"], value, [(part * sizes + k) * lanes + n])
+    with ir.parallel(layer.blocks) as part, ir.serial(outputs) as k:
+        for n in range(lanes):
+            row = part * lanes + n
+            value = tirx.Select(row < sizes, a["w_projection"][_below(row, sizes), k], zero)
+            ir.buffer_store(a["turned"], value, [(part * outputs + k) * lanes + n])
 
 
 def _below(index: Expr, limit: int) -> Expr:

@@ -15,21 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.derivative import Backward, backward, gradient_name
 from ..cells.language import Cell
-from ..cells.simplify import Stage, stages
+from ..cells.phases import backward_phases, forward_phases
+from ..cells.simplify import Stage, lowered, stages
 from ..spec import KernelSpec, Schedule
 from .backward import BackwardPanel
 from .gates import GateBlock, Operand
 from .gradients import emit_gradients
 from .layout import LINE, block_vectors, whole_lines
 from .packing import emit_packing
-from .tiles import Functions, Shapes, integer, panel_count, parallel_panels
+from .phases import PhasedUpdate
+from .projection import emit_product
+from .tiles import Functions, Registers, Shapes, integer, panel_count, parallel_panels
 from .vector import VectorUnit
 
 Expr = Any
@@ -61,9 +65,35 @@ class TrainedLayer:
         return list(self.backward.kept)
 
     @cached_property
-    def stages(self) -> list[Stage]:
-        """Forward's update."""
-        return stages(self.cell, self.backward.kept)
+    def stages(self) -> list[Stage] | None:
+        """Forward's update; none where it has phases."""
+        return None if self.cell.norms else stages(self.cell, self.backward.kept)
+
+    def phased_forward(self, rows: int) -> PhasedUpdate:
+        """Forward's update in phases."""
+        return PhasedUpdate(
+            self.unit,
+            self.cell,
+            forward_phases(self.cell, {**self.cell.outputs, **self.backward.kept}),
+            lambda wanted: lowered(self.cell, wanted, single=True),
+            tuple(one.name for one in self.cell.sums),
+            rows,
+            self.spec.hidden_size,
+            self.blocks,
+        )
+
+    def phased_backward(self, rows: int) -> PhasedUpdate:
+        """Backward's: from the gradient of the output, of all units."""
+        return PhasedUpdate(
+            self.unit,
+            self.cell,
+            backward_phases(self.cell, self.backward),
+            lambda wanted: [Stage(None, wanted)],
+            (gradient_name(self.cell.states[0]),),
+            rows,
+            self.spec.hidden_size,
+            self.blocks,
+        )
 
     @property
     def lanes(self) -> int:
@@ -74,6 +104,11 @@ class TrainedLayer:
     def hidden(self) -> int:
         """Hidden units in whole lines."""
         return whole_lines(self.spec.hidden_size)
+
+    @property
+    def outputs(self) -> int:
+        """Values of the output in whole lines."""
+        return whole_lines(self.spec.output_size)
 
     @property
     def blocks(self) -> int:
@@ -105,21 +140,39 @@ class TrainedLayer:
         saved: Shapes = {"gates": (steps, self.blocks, batch, sums * self.lanes)}
         if extra > 0:
             saved["kept"] = (steps, self.blocks, batch, extra * self.lanes)
+        if cell.norms:
+            saved["inverse"] = (steps, batch, whole_lines(len(cell.norms)))
         vectors: Shapes = {"vectors": (len(cell.vectors) * hidden,)} if cell.vectors else {}
         packed: Shapes = {
-            "weights": (hidden * block_vectors(cell, self.inputs, spec.hidden_size),),
+            "weights": (hidden * block_vectors(cell, self.inputs, spec.output_size),),
             "bias": (sums * hidden,),
         }
-        recurrent: Shapes = {"recurrent": (hidden * cell.h_sums * hidden,)}
+        recurrent: Shapes = {"recurrent": (self.outputs * cell.h_sums * hidden,)}
         turned: Shapes = {"input": (self.width * cell.x_sums * hidden,), **recurrent}
         trained: Shapes = {
             "w_input": (self.inputs, gates * spec.hidden_size),
-            "w_recurrent": (spec.hidden_size, gates * spec.hidden_size),
+            "w_recurrent": (spec.output_size, gates * spec.hidden_size),
             "w_bias": (sums * spec.hidden_size,),
         }
         if cell.vectors:
             trained["w_vectors"] = (len(cell.vectors), spec.hidden_size)
-        sequence: Shapes = {"x": (steps, batch, self.width), "states": (steps + 1, batch, hidden)}
+        # Of a projected output: the matrix as it is multiplied by and turned, what was projected, its gradient.
+        projection: Shapes = {}
+        turned_back: Shapes = {}
+        made: Shapes = {}
+        d_states: Shapes = {}
+        d_projection: Shapes = {}
+        if cell.projected:
+            trained["w_projection"] = (spec.hidden_size, spec.output_size)
+            projection["projection"] = (self.outputs * spec.hidden_size,)
+            turned_back["turned"] = (hidden * spec.output_size,)
+            made["made"] = (steps, batch, hidden)
+            d_states["d_states"] = (steps, batch, self.outputs)
+            d_projection["d_projection"] = (spec.hidden_size, self.outputs)
+        sequence: Shapes = {
+            "x": (steps, batch, self.width),
+            "states": (steps + 1, batch, self.outputs),
+        }
         partial: Shapes = {}
         summed: Shapes = {}
         if cell.vectors:
@@ -127,25 +180,31 @@ class TrainedLayer:
             summed["d_vectors"] = (len(cell.vectors), hidden)
         inner: Shapes = {name: (batch, hidden) for name in cell.states[1:]}
         return {
-            "pack": {**trained, **packed, **vectors, **turned},
-            "forward": {**sequence, **packed, **vectors, **inner, **saved},
+            "pack": {**trained, **packed, **vectors, **turned, **projection, **turned_back},
+            "forward": {**sequence, **packed, **vectors, **projection, **inner, **saved, **made},
             "backward": {
                 **saved,
                 **vectors,
                 **turned,
-                "dy": (steps, batch, hidden),
+                **turned_back,
+                "dy": (steps, batch, self.outputs),
                 "dx": (steps, batch, self.width),
-                **{gradient_name(name): (batch, hidden) for name in cell.states},
+                gradient_name(cell.states[0]): (batch, self.outputs),
+                **{gradient_name(name): (batch, hidden) for name in cell.states[1:]},
                 **partial,
+                **d_states,
             },
             "gradients": {
                 **sequence,
                 "gates": saved["gates"],
                 "d_input": (self.inputs, gates, hidden),
-                "d_recurrent": (spec.hidden_size, gates, hidden),
+                "d_recurrent": (spec.output_size, gates, hidden),
                 "d_bias": (sums, hidden),
                 **partial,
                 **summed,
+                **made,
+                **d_states,
+                **d_projection,
             },
         }
 
@@ -188,51 +247,46 @@ class TrainedLayer:
                 lambda r, c, name=name: unit.load(a[name], start + r, c),
                 lambda r, c, v, buffer=buffer: unit.store(buffer, v, r, c),
             )
-        lines = -(-self.inputs // (LINE * self.blocks))
-        with ir.serial(spec.length) as step, ir.serial(self.blocks) as block:
-            column = block * lanes
+        phased = None
+        if cell.norms:
+            phased = self.phased_forward(rows)
+            phased.allocate()
+        with ir.serial(spec.length) as step:
 
-            def load(row: Expr, name: str) -> Expr:
+            def load(row: Expr, name: str, column: Expr) -> Expr:
                 if name == cell.states[0]:
                     return unit.load(a["states"], step, start + row, column)
                 if name in memory:
                     return unit.load(memory[name], row, column)
                 return unit.load(a["vectors"], cell.vectors.index(name) * self.hidden + column)
 
-            def store(row: Expr, name: str, value: Expr) -> None:
+            def store(row: Expr, name: str, value: Expr, column: Expr) -> None:
                 if name == cell.states[0]:
-                    unit.store(a["states"], value, step + 1, start + row, column)
+                    if cell.projected:
+                        unit.store(a["made"], value, step, start + row, column)
+                    else:
+                        unit.store(a["states"], value, step + 1, start + row, column)
                 elif name in memory:
                     unit.store(memory[name], value, row, column)
                 else:
                     buffer, place = self.place(a, name)
+                    block = tirx.floordiv(column, lanes)
                     unit.store(buffer, value, step, block, start + row, integer(place))
 
-            def fetch(row: Expr, count: int) -> None:
-                """Every block fetches its share of the next step's rows."""
-                with ir.serial(lines) as line:
-                    for r in range(count):
-                        at = (block * lines + line) * LINE
-                        unit.prefetch(a["x"], step + 1, start + row + r, at, level=2)
-
-            GateBlock(
-                unit=unit,
-                schedule=self.schedule,
-                cell=cell,
-                stages=self.stages,
-                rows=rows,
-                operands=(
-                    Operand(True, self.inputs, lambda r, k: a["x"][step, start + r, k]),
-                    Operand(False, spec.hidden_size, lambda r, k: a["states"][step, start + r, k]),
-                ),
-                weights=a["weights"],
-                weights_base=block * (block_vectors(cell, self.inputs, spec.hidden_size) * lanes),
-                bias=a["bias"],
-                bias_base=block * (len(cell.sums) * lanes),
-                load=load,
-                store=store,
-                fetch=fetch,
-            ).emit()
+            with ir.serial(self.blocks) as block:
+                self._forward_block(
+                    a, step, block, start, rows, load, phased.put if phased else store
+                )
+            if phased:
+                phased.emit(
+                    load,
+                    store,
+                    lambda row, number, value: ir.buffer_store(
+                        a["inverse"], value, [step, start + row, integer(number)]
+                    ),
+                )
+            if cell.projected:
+                self._project(a, step, start, rows)
         for name, buffer in memory.items():
             self.copy(
                 rows,
@@ -240,12 +294,75 @@ class TrainedLayer:
                 lambda r, c, v, name=name: unit.store(a[name], v, start + r, c),
             )
 
+    def _project(self, a: dict[str, Expr], step: Expr, start: Expr, rows: int) -> None:
+        """The output of a step, from what the update made."""
+        unit, lanes = self.unit, self.lanes
+
+        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
+            for (r, v), register in sums.items():
+                place = step + 1, start + row + r, (part + v) * lanes
+                unit.store(a["states"], unit.load(register, 0), *place)
+
+        emit_product(
+            unit,
+            rows,
+            self.outputs // lanes,
+            self.spec.hidden_size,
+            self.tall,
+            self.columns,
+            lambda row, k: a["made"][step, start + row, k],
+            a["projection"],
+            integer(0),
+            store,
+        )
+
+    def _forward_block(
+        self,
+        a: dict[str, Expr],
+        step: Expr,
+        block: Expr,
+        start: Expr,
+        rows: int,
+        load: Callable[..., Expr],
+        store: Callable[..., None],
+    ) -> None:
+        """The sums of one vector of units, and their update where it has one phase."""
+        cell, spec, unit, lanes = self.cell, self.spec, self.unit, self.lanes
+        lines = -(-self.inputs // (LINE * self.blocks))
+
+        def fetch(row: Expr, count: int) -> None:
+            """Every block fetches its share of the next step's rows."""
+            with ir.serial(lines) as line:
+                for r in range(count):
+                    at = (block * lines + line) * LINE
+                    unit.prefetch(a["x"], step + 1, start + row + r, at, level=2)
+
+        GateBlock(
+            unit=unit,
+            schedule=self.schedule,
+            cell=cell,
+            stages=self.stages,
+            rows=rows,
+            operands=(
+                Operand(True, self.inputs, lambda r, k: a["x"][step, start + r, k]),
+                Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
+            ),
+            weights=a["weights"],
+            weights_base=block * (block_vectors(cell, self.inputs, spec.output_size) * lanes),
+            bias=a["bias"],
+            bias_base=block * (len(cell.sums) * lanes),
+            load=partial(load, column=block * lanes),
+            store=partial(store, column=block * lanes),
+            fetch=fetch,
+        ).emit()
+
     def copy(
         self,
         rows: int,
         load: Callable[[Expr, Expr], Expr],
         store: Callable[[Expr, Expr, Expr], None],
     ) -> None:
+        """Copy whole vectors of units."""
         with ir.serial(rows) as row, ir.serial(self.blocks) as block:
             store(row, block * self.lanes, load(row, block * self.lanes))
 

@@ -14,13 +14,10 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.language import Cell
-from ..cells.simplify import stages
-from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
-from .layout import block_vectors, padded_size, weight_sizes
+from .inference import Inference
+from .layout import block_vectors
 from .tiles import accumulate, in_tiles, integer, reduction, registers
-from .vector import VectorUnit
 
 Expr = Any
 
@@ -35,23 +32,8 @@ def _shared(first: int, *rest: int) -> Expr:
     return ir.alloc_buffer((max(first, STACK // one + 1), *rest), "float32", align=64)
 
 
-class DividedUnits:
-    """Emits the body of `main` (see layout.buffer_shapes)."""
-
-    def __init__(
-        self,
-        cell: Cell,
-        spec: KernelSpec,
-        schedule: Schedule,
-        unit: VectorUnit,
-        arguments: dict[str, Expr],
-    ) -> None:
-        self.cell, self.spec, self.schedule, self.unit = cell, spec, schedule, unit
-        self.arguments = arguments
-        self.padded = padded_size(spec.hidden_size, unit.lanes)
-        self.blocks = self.padded // unit.lanes
-        self.sizes = weight_sizes(cell, spec, unit.lanes)
-        self.stages = stages(cell, {})
+class DividedUnits(Inference):
+    """Emits the body of `main`."""
 
     def emit(self) -> None:
         """All layers, then y from the last one's sequence."""
@@ -104,8 +86,7 @@ class DividedUnits:
                     return unit.load(self.sequence, t, row, column)
                 if name in self.memory:
                     return unit.load(self.memory[name], row, column)
-                place = layer * len(cell.vectors) + cell.vectors.index(name)
-                return unit.load(self.arguments["vectors"], place * self.padded + column)
+                return self.vector(layer, name, column)
 
             def store(row: Expr, name: str, value: Expr) -> None:
                 if name in self.memory:

@@ -98,6 +98,19 @@ class VectorUnit:
         self.store(register, value, 0)
         return self.load(register, 0)
 
+    def total(self, register: Expr) -> Expr:
+        """The sum over a register's lanes: halves are added while there are two."""
+        lanes = self.lanes // 2
+        while lanes:
+            half = ir.alloc_buffer((lanes,), "float32")
+            parts = [
+                register[tirx.Ramp(start, 1, lanes) if lanes > 1 else start] for start in (0, lanes)
+            ]
+            place = tirx.Ramp(0, 1, lanes) if lanes > 1 else 0
+            ir.buffer_store(half, parts[0] + parts[1], [place])
+            register, lanes = half, lanes // 2
+        return register[0]
+
     def exp2(self, x: Expr, limit: float = EXPONENT_LIMIT) -> Expr:
         """exp2(min(x, limit)); bound to a variable. Underflow gives zero or tiny."""
         x = ir.Bind(tirx.min(x, self.splat(limit)))

@@ -14,8 +14,8 @@ from typing import Any
 import tvm
 from tvm.s_tir import meta_schedule as ms
 
-from ..build import compile_library, write_metadata
-from ..search.database import open_json_database
+from ..library import compile_library, write_metadata
+from ..search.stored import open_json_database
 from ..spec import KernelSpec
 from .intrinsics import import_only_x86_intrinsics
 from .pool_builder import PoolBuilder

@@ -13,7 +13,7 @@ from typing import Any
 import tvm
 from tvm.s_tir import dlight
 
-from ..build import compile_library, write_metadata
+from ..library import compile_library, write_metadata
 from ..spec import KernelSpec
 from .te_lstm import split_step_modules
 

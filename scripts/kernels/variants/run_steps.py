@@ -11,7 +11,7 @@ import numpy as np
 
 from measurement.workload import aligned
 
-from ..run import ALIGNMENT, Array, Layer, set_threads
+from ..runtime import ALIGNMENT, Array, Layer, set_threads
 from ..spec import KernelSpec, Unsupported
 
 
