@@ -12,7 +12,7 @@ from plan import configuration
 from plan.estimate import A_RUN, PAGES, Estimate, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
-from run_workflow import STAGES
+from run_workflow import stages
 
 KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
 PROCESSES = "results/documents/{}/processes.json"
@@ -51,6 +51,7 @@ def main() -> None:
     plan.corpus.require_files()
     estimate, console = Estimate(), Console(highlight=False)
     table = Table("document", *KINDS, "about", title="Jobs to do")
+    times = len(list(stages(config["documents"])))  # that pages are made
     seen: set[str] = set()
     seconds, unknown, files = 0.0, 0, []
     for document in config["documents"]:
@@ -58,7 +59,7 @@ def main() -> None:
         seen.update(job.path for job in jobs)
         files += [job.path for job in jobs]
         expected, strange = total(estimate, jobs, plan.cores)
-        expected += PAGES * len(STAGES) if jobs else 0.0
+        expected += PAGES * times if jobs else 0.0
         seconds, unknown = seconds + expected, unknown + strange
         counts = [str(sum(kind_of(job) == kind for job in jobs)) for kind in KINDS]
         table.add_row(document, *counts, f"{expected / 60:.1f} min")
@@ -68,7 +69,7 @@ def main() -> None:
     console.print(table)
     if arguments.files:
         console.print("\n".join(sorted(files)))
-    seconds += A_RUN * len(STAGES)
+    seconds += A_RUN * times
     console.print(f"About {seconds / 60:.0f} minutes in all, pages included.")
     if unknown:
         console.print(

@@ -11,6 +11,7 @@ from implementations.contract import Runner
 from measurement.shapes import FORWARD, OF_INPUT, OF_WEIGHT, flops, products
 
 SHOWN = 32  # rows of a result that are compared
+DRAWN = 1000003  # numbers that fill all operands over and over: 64 million of them took five seconds to draw
 
 
 def operands(product, random):
@@ -20,7 +21,8 @@ def operands(product, random):
     w = (product.depth, product.columns)
     d = (product.times, product.rows, product.columns)
     shapes = {FORWARD: (x, w), OF_INPUT: (d, w), OF_WEIGHT: (x, d)}[product.role]
-    return [random.uniform(-0.5, 0.5, shape).astype(np.float32) for shape in shapes]
+    drawn = [random.uniform(-0.5, 0.5, DRAWN).astype(np.float32) for _ in shapes]
+    return [np.resize(each, shape) for each, shape in zip(drawn, shapes)]
 
 
 class Products(Runner):
@@ -44,12 +46,13 @@ class Products(Runner):
     def expected(self, inputs):
         shown = []
         for product, (left, right) in zip(self.products, self.arrays):
-            left = left[-1].astype(np.float64)
+            left = left[-1]
             if product.role == OF_WEIGHT:
                 left, right = left.T, right[-1]
             elif product.role == OF_INPUT:
                 right = right.T
-            shown.append(left[:: step_of(len(left))].dot(right.astype(np.float64)).ravel())
+            rows = left[:: step_of(len(left))].astype(np.float64)
+            shown.append(rows.dot(right.astype(np.float64)).ravel())
         return np.concatenate(shown)
 
     def results(self, handle):

@@ -175,3 +175,14 @@ def test_every_key_of_a_schema_is_described(name: str) -> None:
 def test_every_departure_is_described() -> None:
     benchmark = configuration.schema("document")["properties"]["benchmarks"]["additionalProperties"]
     assert set(benchmark["properties"]["departure"]["enum"]) == set(departures.DESCRIPTIONS)
+
+
+def test_settings_are_laid_over_the_file() -> None:
+    """Key by key, as Snakemake does."""
+    with open("config/quick.yaml") as stream:
+        quick = yaml.safe_load(stream)
+    settings = ["protocol={seed: 7, timed_batches: 9}", "devices=[cpu]", "preliminary=true"]
+    found = configuration.given("config/quick.yaml", settings)
+    assert (found["protocol"]["seed"], found["protocol"]["timed_batches"]) == (7, 9)
+    assert found["protocol"]["warmup_batches"] == quick["protocol"]["warmup_batches"]
+    assert (found["devices"], found["preliminary"]) == (["cpu"], True)
