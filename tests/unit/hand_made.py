@@ -283,3 +283,10 @@ def part(folder: Path, document: str, section: str) -> dict:
     """The data of one section of a document's page."""
     found = read_json(str(folder / "results" / "documents" / document / "sections.json"))
     return next(each["data"] for each in found["parts"] if each["section"] == section)
+
+
+def first_page(folder: Path, section: str, document: str = "stacked-lm") -> dict:
+    """The data of what a document adds to the first page."""
+    found = read_json(str(folder / "results" / "documents" / document / "summary.json"))
+    parts = found["pages"]["first_page"]
+    return next(each["data"] for each in parts if each["section"] == section)

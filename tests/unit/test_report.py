@@ -196,6 +196,34 @@ def test_html_is_one_file_whose_figures_say_what_points_are(folder: Path) -> Non
     assert page.count("<details") == page.count("</details>") > 3
 
 
+def test_every_link_leads_somewhere(folder: Path) -> None:
+    """A document's own page needs none of the others but the first: it is whole when it is rendered alone."""
+    pages = {path.name: path.read_text() for path in (folder / "results/report").glob("*.html")}
+    for name, page in pages.items():
+        for link in re.findall(r'href="([^"]+)"', page):
+            target, _, anchor = link.partition("#")
+            if link.startswith(("https://", "data:")):
+                continue
+            assert target in pages or not target, (name, link)
+            assert not anchor or f'id="{anchor}"' in pages[target or name], (name, link)
+            assert name != "stacked-lm.html" or target in ("", "index.html"), link
+
+
+def test_what_can_be_set_makes_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes twice as long without a setting is twice as fast with it."""
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        if cell.benchmark == "stacked-lm-default-malloc":
+            record["samples"] = [2 * seconds for seconds in record["samples"]]
+
+    hand_made.project(tmp_path, change, processes=3)
+    hand_made.analyse(tmp_path, monkeypatch, processes=3)
+    found = hand_made.first_page(tmp_path, "faster")
+    kept = [row for row in found["rows"] if row["setting"].startswith("keep freed memory")]
+    assert {row["phase"] for row in kept} == {"forward", "training"}
+    assert all(row["most"] >= row["least"] == pytest.approx(2, rel=0.2) for row in kept)
+
+
 def test_figures_are_svg_only(folder: Path) -> None:
     files = {path.suffix for path in (folder / "results/report/figures").rglob("*.*")}
     assert files == {".svg"}
