@@ -130,6 +130,18 @@ def test_missing_file(scripts: Path) -> None:
         sources.files("scripts/none.py")
 
 
+def test_only_the_template_s_kernels_depend_on_the_template() -> None:
+    """Of how a kernel is built, and of how it is run."""
+    for variant in ("template_tuned", "default_rules", "untuned", "unrolled", "dlight"):
+        ways = [
+            ("scripts/build_kernel.py", f"scripts/kernels/variants/{variant}.py"),
+            (f"scripts/implementations/tvm/{variant}.py",),
+        ]
+        for entries in ways:
+            found = any("kernels/template/" in name for name in sources.files(*entries))
+            assert found == (variant == "template_tuned"), entries
+
+
 def test_an_implementation_knows_no_other() -> None:
     """Editing one style must leave the others' cells alone, unless they share code on purpose."""
     found = sources.files(matrix.implementation_file("pytorch/fine-grained"))
