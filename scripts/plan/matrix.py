@@ -222,3 +222,8 @@ def cells(config: dict) -> dict[Cell, str]:
 def implementation_file(implementation: str) -> str:
     """`pytorch/fine-grained` -> scripts/implementations/pytorch/fine_grained.py"""
     return str(SCRIPTS / "implementations" / f"{implementation.replace('-', '_')}.py")
+
+
+def variant_file(variant: str) -> str:
+    """`template-tuned` -> scripts/kernels/variants/template_tuned.py"""
+    return str(SCRIPTS / "kernels" / "variants" / f"{variant.replace('-', '_')}.py")

@@ -108,7 +108,7 @@ class Plan:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
             "trials": str(trials),
-            "sources": sources.digest("scripts/tune_kernel.py"),
+            "sources": sources.digest("scripts/tune_kernel.py", matrix.variant_file(variant)),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
         }
@@ -129,7 +129,7 @@ class Plan:
             "benchmark": digest_of(self.benchmarks[benchmark]),
             "threads": str(self.threads),
             "limit": str(limit),  # a build that took longer has none
-            "sources": sources.digest("scripts/build_kernel.py"),
+            "sources": sources.digest("scripts/build_kernel.py", matrix.variant_file(variant)),
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,

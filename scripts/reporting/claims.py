@@ -14,10 +14,9 @@ by an interval of 1 - 0.05 / 8. Where the bound is 1, a case that lies within 2 
 difference: the claim does not hold there, and says so.
 
 Cells of undecided claims get further processes, and so their numbers are looked at twice. What is left alone after the
-first look is only what is decided with STOPPING, which keeps the 5 %: decided wrongly, of 4,000 simulated claims with all
-cases on the bound, noise as in estimates, three processes and up to ten (tests/unit/simulated.py):
-
-SIMULATED_TABLE
+first look is only what is decided with STOPPING, which keeps the 5 %. Of 4,000 simulated claims with all cases on the
+bound, noise as in estimates and three processes (tests/unit/simulated.py), 5.2, 2.4, 2.3 and 2.2 % were decided wrongly with
+1, 2, 4 and 8 cases; with each case held against its own interval 17.7 % with 8.
 """
 
 import itertools

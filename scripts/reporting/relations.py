@@ -14,8 +14,9 @@ RELATIONS = {
     "ratio_to_torch": ["pytorch/fused"],
     "ratio_to_fastest": ["pytorch/fused", "pytorch/cudnn", "onnxruntime/lstm", "openvino/lstm"],
     "ratio_to_gemm": ["pytorch/products-large"],
-    "ratio_to_peak": ["tvm/fma-peak"],
 }
+PEAK = "tvm/fma-peak"
+COLUMNS = [*RELATIONS, "ratio_to_peak"]
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -32,8 +33,9 @@ def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
 
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
-    """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of the two
-    ceilings, all of today, where the same machine has them on the same benchmark, phase and device."""
+    """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of torch.mm, all of today,
+    where the same machine has them on the same benchmark, phase and device; and over what its operations take at the
+    machine's multiply-add peak: the fastest process of any benchmark, since a limit is what was reached once."""
     key = ["machine", "benchmark", "phase", "device"]
     of_today = table[table["environment"] == table["environment"].map(matrix.today)]
     for column, implementations in RELATIONS.items():
@@ -41,6 +43,11 @@ def relate(table: pd.DataFrame) -> pd.DataFrame:
         fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
         joined = table[key].merge(fastest, on=key, how="left")
         table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
+    peaks = table[(table["implementation"] == PEAK) & (table["status"] == "ok")]
+    slowed = peaks["wall_median_s"] / peaks["process_medians_s"].map(min)
+    best = peaks.assign(rate=peaks["gflops"] * slowed).groupby(["machine", "device"])["rate"].max()
+    machine = pd.MultiIndex.from_frame(table[["machine", "device"]])
+    table["ratio_to_peak"] = best.reindex(machine).to_numpy(float) / table["gflops"]
     return table
 
 
@@ -154,9 +161,9 @@ def summary(table: pd.DataFrame) -> list[dict]:
     keys = ["document", "machine", "implementation", "environment", "device", "group"]
     found = []
     forward = forward.assign(group=forward["benchmark"].str.split("-").str[0])
-    for names, rows in forward[[*keys, "benchmark", *RELATIONS]].groupby(keys, sort=False):
+    for names, rows in forward[[*keys, "benchmark", *COLUMNS]].groupby(keys, sort=False):
         entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
-        for column in RELATIONS:
+        for column in COLUMNS:
             if (known := rows.dropna(subset=[column])).empty:
                 continue
             worst = known.loc[known[column].idxmax()]

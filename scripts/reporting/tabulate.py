@@ -20,7 +20,7 @@ COLUMNS = [
     *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "words_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
     *("output_error", "clip_error", "dropout_shares"),
-    *("gflops", *relations.RELATIONS, *relations.BASELINE, "ceiling_sequences_per_s"),
+    *("gflops", *relations.COLUMNS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *relations.SPEEDUP,
     *relations.SCALING,
     *("tuning_s", "tuning_start_s", "trials"),

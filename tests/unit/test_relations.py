@@ -59,7 +59,19 @@ def test_today_s_libraries_are_what_others_are_compared_with() -> None:
         ("pytorch/fused", "pytorch-2019", 1.0),
         ("tvm/untuned", "tvm", 4.0),
     )
-    assert relations.relate(table)["ratio_to_torch"].tolist() == [1.0, 0.5, 2.0]
+    found = relations.relate(table.assign(gflops=1.0))
+    assert found["ratio_to_torch"].tolist() == [1.0, 0.5, 2.0]
+    assert found["ratio_to_peak"].isna().all()  # nothing has measured it
+
+
+def test_the_peak_is_the_machine_s_on_any_shape_and_its_fastest_process() -> None:
+    table = cells(
+        *(("tvm/fma-peak", "tvm", 1.0), ("tvm/fma-peak", "tvm", 1.0), ("tvm/untuned", "tvm", 2.0)),
+        ("tvm/fma-peak", "tvm", None),
+    )
+    table["benchmark"] = ["small", "large", "other", "failed"]
+    found = relations.relate(table.assign(gflops=[380.0, 190.0, 100.0, None]))
+    assert found["ratio_to_peak"][2] == pytest.approx(380.0 / 0.95 / 100.0)
 
 
 def test_speed_ups_are_within_a_generation() -> None:

@@ -7,10 +7,10 @@ import pandas as pd
 
 from reporting import estimates
 from reporting.layout import FORMATS, percent
+from reporting.relations import PEAK
 from reporting.sections import Tables
 
 TITLE = "Two factors: flexibility and the library"
-PEAK = "tvm/fma-peak"
 # Whose matrix products a framework's rows call, where its name does not say so.
 LIBRARIES = {
     "keras/lstm-tensorflow": "tensorflow",
