@@ -1,6 +1,8 @@
 """The model's matrix products in TensorFlow, as `eager_fine_grained` and its graphs call them: one a step for the input
 and the state side by side. One graph, in which each waits for the one before, as steps of a sequence do."""
 
+import itertools
+
 import tensorflow as tf
 
 from implementations.products import Products
@@ -35,7 +37,9 @@ class MatrixProducts(Products):
             )
 
     def _multiply(self):
-        found, last = [], []
+        """All products are results. One that is none TensorFlow's graph optimiser leaves out, also where another waits
+        for it: 648 GFLOP/s on a machine that has 459."""
+        found = []
         for product, (lefts, rights) in zip(self.products, self._operands):
             for number, left in enumerate(lefts):
                 with tf.control_dependencies(found[-1:]):
@@ -46,14 +50,14 @@ class MatrixProducts(Products):
                         transpose_b=product.role == OF_INPUT,
                     )
                 found.append(product_of)
-            last.append(found[-1])
-        return last
+        return found
 
     def step(self, inputs, targets):
         return self._run()
 
     def fetch(self, handle):
-        return [host(each) for each in handle]
+        ends = itertools.accumulate(len(lefts) for lefts, _ in self._operands)
+        return [host(handle[end - 1]) for end in ends]
 
     def synchronise(self):
         if self._device != "cpu":
