@@ -7,7 +7,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report plan html compare pack prune test format clean
+.PHONY: report plan html compare pack prune example test format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -30,6 +30,13 @@ compare: .venv/ready
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two
 pack: .venv/ready
 	@.venv/bin/python scripts/pack_results.py
+
+# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet
+example: report
+	rm -rf report/example && mkdir report/example
+	cp -r results/report/*.md results/report/figures results/cells.csv report/example
+	find report/example -name .snakemake_timestamp -delete
+	sed -i 's/(cells.html)/(cells.csv)/' report/example/*.md
 
 test: .venv/ready
 	.venv/bin/ruff check .
