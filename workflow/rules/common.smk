@@ -77,5 +77,5 @@ if not PLAN.conda and "--lint" not in sys.argv:
     conda_of = None  # Snakemake asks for each job even so
 # What a job takes beside threads.
 RESOURCES = {
-    "gpu": for_rules(lambda w: job(w).gpus) if "gpu" in config["devices"] else 0
+    "gpu": for_rules(lambda w: job(w).gpus) if "gpu" in config["devices"] else 0,
 }
