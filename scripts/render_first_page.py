@@ -1,4 +1,4 @@
-"""The pages that are about all documents, from their summaries: the first page, claims, contradictions, machines."""
+"""The pages that are about all documents, from their summaries: the first page, machines, and what each adds to others."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ def main() -> None:
     found = {
         "index": first_page(summaries),
         "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
-        **{name: list(merged(placed(summaries, name))) for name in ("claims", "contradictions")},
+        **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
     }
     for name, parts in found.items():
         about["stand_in"] = name in ("index", "machines") and any(s["stand_in"] for s in summaries)

@@ -125,6 +125,15 @@ def training_problems(document: dict) -> list[str]:
     return []
 
 
+def _in_two(documents: list[str]) -> Iterator[str]:
+    """The benchmarks that two documents have, a line each: their cells would have one name."""
+    owners: dict[str, str] = {}
+    for name in documents:
+        for benchmark in matrix.document(name)["benchmarks"]:
+            if (other := owners.setdefault(benchmark, name)) != name:
+                yield f"documents: {other} and {name} both have a benchmark `{benchmark}`; rename one"
+
+
 def _without_null(value):
     """`null` on the command line arrives as the word, which would do for a folder's name."""
     if isinstance(value, dict):
@@ -223,6 +232,8 @@ def validated(
             known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
             sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
         require_valid(str(path), "document", training_problems)
+    if found := list(_in_two(config["documents"])):
+        sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
     require_valid("config/implementations.yaml", "implementations")
     for path in matrix.published_files("*"):
         require_valid(path, "published")

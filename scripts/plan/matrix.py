@@ -48,8 +48,9 @@ def document(name: str) -> dict:
 
 
 def published_files(name: str) -> list[str]:
-    """The files of numbers that were published for a document; `*` stands for any letters."""
-    return sorted(map(str, (CONFIG / "published").glob(f"*-{name}.csv")))
+    """The files of numbers that were published for a document, <number>-<name>.csv; `*` stands for any letters."""
+    files = (CONFIG / "published").glob("*.csv")
+    return sorted(str(file) for file in files if fnmatchcase(file.stem.partition("-")[2], name))
 
 
 @functools.cache

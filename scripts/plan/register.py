@@ -3,7 +3,8 @@
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from inspect import signature
 from pathlib import Path
 
 from plan import environments
@@ -19,6 +20,13 @@ from plan.jobs import (
     with_needs,
 )
 from plan.planner import Plan
+
+
+def for_rules(answer: Callable) -> Callable:
+    """A function that rules ask for each job. Snakemake (9.27) finds out its arguments several times a call, which would
+    be a tenth of the time to plan, unless it names them itself."""
+    answer.__signature__ = signature(answer)
+    return answer
 
 
 class Register:
@@ -91,9 +99,13 @@ class Register:
         """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
         return digest_of([self._plan.config, [job.digest for job in self._asked(document, {})]])
 
-    def environment(self, job: Job) -> EnvironmentJob:
-        """The environment that a job runs in."""
-        return job.needed(EnvironmentJob)
+    def conda_file(self, job: Job) -> str | None:
+        """The file of the environment that a job runs in, where conda builds it."""
+        return environments.conda_file(job.needed(EnvironmentJob).order)
+
+    def python(self, job: Job) -> str:
+        """The interpreter of the environment that a job runs in."""
+        return environments.python(job.needed(EnvironmentJob).order)
 
     def tool(self, name: str, which: str) -> list[str] | str | None:
         """Of an environment that no cell runs in: its `record`, where that is missing, `conda` file or `python`."""

@@ -18,6 +18,11 @@ def settings() -> dict:
     return yaml.safe_load(Path("config/pages.yaml").read_text())
 
 
+def gathered() -> list[str]:
+    """The pages with the same sections of every document, beside the first one."""
+    return [page for page in settings()["each"] if page != "first_page"]
+
+
 def added(document: Mapping) -> dict[str, list[dict]]:
     """{page: sections} that a document adds to the pages that are about all."""
     found = {page: list(entries) for page, entries in settings()["each"].items()}

@@ -10,9 +10,10 @@ from scipy import stats
 from plan import matrix
 from reporting import estimates
 
+# Rows, or families of rows, whose fastest others are divided by.
 RELATIONS = {
     "ratio_to_torch": ["pytorch/fused"],
-    "ratio_to_fastest": ["pytorch/fused", "pytorch/cudnn", "onnxruntime/lstm", "openvino/lstm"],
+    "ratio_to_fastest": ["pytorch/fused", "pytorch/cudnn", "library"],
     "ratio_to_gemm": ["pytorch/products-large"],
 }
 PEAK = "tvm/fma-peak"
@@ -38,8 +39,10 @@ def relate(table: pd.DataFrame) -> pd.DataFrame:
     machine's multiply-add peak: the fastest process of any benchmark, since a limit is what was reached once."""
     key = ["machine", "benchmark", "phase", "device"]
     of_today = table[table["environment"] == table["environment"].map(matrix.today)]
-    for column, implementations in RELATIONS.items():
-        others = of_today[of_today["implementation"].isin(implementations)]
+    families = {entry["implementation"]: entry["family"] for entry in matrix.implementations()}
+    rows = of_today["implementation"]
+    for column, names in RELATIONS.items():
+        others = of_today[rows.isin(names) | rows.map(families).isin(names)]
         fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
         joined = table[key].merge(fastest, on=key, how="left")
         table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()

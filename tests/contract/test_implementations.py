@@ -6,6 +6,7 @@ import operator
 import os
 import subprocess
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,19 @@ GENERAL = [
     for environment, name in CASES
     if matrix.implementation(name)["benchmarks"] != CLASSIFIERS
 ]
+SIZES = matrix.benchmarks(sorted(file.stem for file in Path("config/documents").glob("*.yaml")))
+
+
+def bare(name: str) -> bool:
+    """Whether an implementation is measured on bare layers only, of which there is inference alone."""
+    patterns = matrix.implementation(name)["benchmarks"]
+    own = [sizes for benchmark, sizes in SIZES.items() if matrix.takes_part(patterns, benchmark)]
+    return not any("optimizer" in sizes for sizes in own)
+
+
+def general(name: str) -> str:
+    """What run_contract.py is given of an implementation that is held against the reference."""
+    return f"{name} bare" if bare(name) else name
 
 
 def departed(benchmark: dict) -> dict:
@@ -63,7 +77,6 @@ CARRYING = [
     and environment in matrix.environments(matrix.implementation(name), "ptb-medium")
 ]
 FORGETFUL = f"tests.contract.planted_forgetful {json.dumps(tiny.CARRIED)}"
-FORWARD_ONLY = {"library"}  # families
 GPU_ONLY = {"cuDNN"}  # families that must refuse a CPU instead of falling back to something else
 # What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
 LACKING = {
@@ -81,7 +94,7 @@ PLANTED = {
 
 def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
     """What `verdicts` of an environment are printed by."""
-    names = [implementation for where, implementation in GENERAL if where == environment]
+    names = [general(implementation) for where, implementation in GENERAL if where == environment]
     names += [f"tests.contract.planted_{error}" for error in PLANTED.get(environment, [])]
     departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
     names += sorted(departing)
@@ -115,13 +128,13 @@ def within_rounding(errors: dict[str, float], gradient: float = 1e-5) -> bool:
 @pytest.mark.parametrize("phase", ["forward", "training"])
 @pytest.mark.parametrize(("environment", "implementation"), GENERAL)
 def test_agrees_with_the_reference(environment: str, implementation: str, phase: str) -> None:
-    found = verdicts(environment)[implementation][phase]
-    family = {e["implementation"]: e["family"] for e in matrix.implementations()}[implementation]
-    phases = matrix.implementation(implementation).get("phases", matrix.PHASES)
-    inference = family in FORWARD_ONLY or implementation.startswith("tvm/")
-    if phase not in phases or (inference and phase == "training"):
+    entry = matrix.implementation(implementation)
+    if phase not in entry.get("phases", matrix.PHASES) or (
+        bare(implementation) and phase == "training"
+    ):
         pytest.skip("inference only")
-    if family in GPU_ONLY:
+    found = verdicts(environment)[general(implementation)][phase]
+    if entry["family"] in GPU_ONLY:
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
         return
     if reason := LACKING.get((environment, implementation)):

@@ -10,6 +10,7 @@ from plan import matrix
 from reporting import claims, estimates
 from reporting.claims import FAILS, HOLDS, MISSING, OPEN, SAME
 from reporting.quantities import Number, Numbers, of_cells, of_times
+from reporting.sections import claims as section
 from tests.unit import simulated
 
 HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}
@@ -361,3 +362,18 @@ def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> N
     found = claims.decide(claim, of_cells(pd.DataFrame(rows)))
     assert found["verdict"] == verdict, found
     assert found["cases"][0]["figures"].startswith(figures)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "state"),
+    [
+        (HOLDS, "decided"),
+        (FAILS, "decided"),
+        (OPEN, "decided"),
+        (SAME, "decided"),
+        (MISSING, "rows"),
+    ],
+)
+def test_only_a_claim_without_a_number_lacks_rows(verdict: str, state: str) -> None:
+    claim = {"verdicts": {"now, m": {"verdict": verdict, "cases": []}}, "for": {"device": "cpu"}}
+    assert section._shown(claim, ["now, m"])["state"] == state

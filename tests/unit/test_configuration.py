@@ -97,6 +97,17 @@ def test_unknown_document() -> None:
     assert "stacked-lm" in line
 
 
+def test_a_benchmark_of_two_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("config", "workflow"):
+        shutil.copytree(name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    own = yaml.safe_load(Path("config/documents/tvm-lstm.yaml").read_text())
+    own["benchmarks"] = {"of-its-own": (size := own["benchmarks"]["cell-512"]), "cell-512": size}
+    Path("config/documents/copied.yaml").write_text(yaml.safe_dump(own))
+    (line,) = stopped({"documents": ["tvm-lstm", "copied"]})
+    assert line == "documents: tvm-lstm and copied both have a benchmark `cell-512`; rename one"
+
+
 @pytest.mark.parametrize(
     ("gpus", "expected"), [([], ["cpu"]), ([{"name": "a GPU"}], ["cpu", "gpu"])]
 )

@@ -4,6 +4,8 @@ import csv
 from dataclasses import asdict
 from pathlib import Path
 
+import pytest
+
 from plan import matrix
 from plan.matrix import Cell
 
@@ -44,6 +46,19 @@ def test_published_rows_have_cells() -> None:
             devices = [row["device"] for row in rows]
             assert keys and set(keys) <= cells
             assert len(keys) == len(set(zip(keys, devices, strict=True)))
+
+
+def test_published_files_are_a_documents_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`lm` is not `stacked-lm`."""
+    folder = tmp_path / "config/published"
+    folder.mkdir(parents=True)
+    for name in ("000-stacked-lm-early", "001-stacked-lm", "1005-lm"):
+        (folder / f"{name}.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    files = {"lm": 1, "stacked-lm": 1, "stacked-lm*": 2, "*": 3, "early": 0}
+    assert {name: len(matrix.published_files(name)) for name in files} == files
 
 
 def configuration(**keys) -> dict:

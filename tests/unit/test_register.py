@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from measurement.record import append_line
-from plan.jobs import CheckJob, EnvironmentJob, Job, TimeJob
+from plan.jobs import CheckJob, EnvironmentJob, Job
 from plan.planner import Plan
-from plan.register import Register
+from plan.register import Register, for_rules
 from tests.unit import planned
 
 LM, LAYERS = "stacked-lm", "tvm-lstm"
@@ -201,9 +201,16 @@ def test_a_list_is_told_what_is_missing_of_it() -> None:
     assert len(texts) == 2
 
 
-def test_environment_of_a_job() -> None:
+def test_environment_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     register = Register(asked := plan())
-    register.wanted(LAYERS)
-    for job in register._jobs.values():
-        if isinstance(job, TimeJob):
-            assert register.environment(job) is asked.environment("tvm")
+    monkeypatch.setitem(asked.environment("tvm").order, "interpreter", "/opt/tvm/python")
+    for path in register.wanted(LAYERS):
+        job = next(each for each in register._jobs.values() if each.path == path)
+        assert register.python(job) == "/opt/tvm/python"
+        assert register.conda_file(job) is None
+
+
+def test_rules_need_not_find_out_what_a_function_takes() -> None:
+    function = for_rules(lambda wildcards, input: (wildcards, input))
+    assert function(1, 2) == (1, 2)
+    assert list(function.__signature__.parameters) == ["wildcards", "input"]

@@ -15,7 +15,7 @@ rule check_implementation:
         conda_of
     threads: lambda w: job(w).threads
     resources:
-        gpu=GPUS,
+        **RESOURCES,
     params:
         job=told,
         why=why,

@@ -1,17 +1,16 @@
 # Helpers only: from what rules know, a result's digest, to its job in the plan (scripts/plan/).
 import json
 import sys
-from inspect import signature
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 from measurement.record import read_json
-from plan import configuration, environments, matrix, sources
+from plan import configuration, matrix, sources
 from plan.jobs import news
 from plan.planner import Plan
-from plan.register import Register
+from plan.register import Register, for_rules
 
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
 config = configuration.validated(
@@ -30,7 +29,6 @@ DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
-GPUS = (lambda w: job(w).gpus) if "gpu" in config["devices"] else 0
 tool = JOBS.tool
 
 
@@ -68,31 +66,16 @@ def job(wildcards):
     return JOBS[wildcards.digest]
 
 
-def inputs(wildcards):
-    """What has to be made before a job: of the results that it reads, those that are not there. A node of a cluster gets
-    its job when they are."""
-    return JOBS.awaited(job(wildcards)) if workflow.is_main_process else []
-
-
-def told(wildcards):
-    """What a job's script is told, as JSON."""
-    return json.dumps(job(wildcards).told(), sort_keys=True)
-
-
-def why(wildcards, input):
-    return news(job(wildcards))
-
-
-def conda_of(wildcards):
-    return environments.conda_file(JOBS.environment(job(wildcards)).order)
-
-
-def python_of(wildcards, input):
-    return environments.python(JOBS.environment(job(wildcards)).order)
-
-
-for function in (inputs, told, why, conda_of, python_of):
-    # Snakemake (9.27) finds it out several times a call, which would be a tenth of the time to plan.
-    function.__signature__ = signature(function)
+# What rules ask of the job that a result's digest names. An answer that takes `input` makes nothing stale.
+# A node of a cluster gets its job when what it waits for is there.
+inputs = for_rules(lambda w: JOBS.awaited(job(w)) if workflow.is_main_process else [])
+told = for_rules(lambda w: json.dumps(job(w).told(), sort_keys=True))
+why = for_rules(lambda w, input: news(job(w)))
+python_of = for_rules(lambda w, input: JOBS.python(job(w)))
+conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))
 if not PLAN.conda and "--lint" not in sys.argv:
     conda_of = None  # Snakemake asks for each job even so
+# What a job takes beside threads.
+RESOURCES = {
+    "gpu": for_rules(lambda w: job(w).gpus) if "gpu" in config["devices"] else 0,
+}

@@ -13,7 +13,7 @@ rule train_implementation:
         conda_of
     threads: PLAN.cores
     resources:
-        gpu=GPUS,
+        **RESOURCES,
     params:
         job=told,
         why=why,

@@ -5,6 +5,7 @@ import shlex
 from reporting import pages
 
 OF_DOCUMENT = "results/documents/{document}/"
+PAGES = list(pages.settings()["titles"])  # about all documents
 
 
 rule tabulate:
@@ -148,24 +149,15 @@ rule first_page:
         ],
         environment=tool("report", "record"),
     output:
-        expand(
-            "results/report/{page}.md",
-            page=["index", "claims", "contradictions", "machines"],
-        ),
-        report(
-            "results/report/index.html",
-            caption="../../report/captions/index.rst",
-            category="Overview",
-            labels={"shows": "first page"},
-        ),
+        expand("results/report/{page}.md", page=PAGES),
         *(
             report(
                 f"results/report/{page}.html",
                 caption="../../report/captions/index.rst",
                 category="Overview",
-                labels={"shows": page},
+                labels={"shows": "first page" if page == "index" else page},
             )
-            for page in ("claims", "contradictions", "machines")
+            for page in PAGES
         ),
     log:
         "results/logs/first_page.txt",

@@ -12,7 +12,7 @@ rule time_cell:
         conda_of
     threads: PLAN.cores
     resources:
-        gpu=GPUS,
+        **RESOURCES,
     params:
         job=told,
         why=why,

@@ -12,6 +12,8 @@ rule tune_kernel:
     conda:
         conda_of
     threads: lambda w: job(w).threads
+    resources:
+        **RESOURCES,
     params:
         kernel=told,
         why=why,
@@ -36,7 +38,7 @@ rule build_kernel:
         conda_of
     threads: lambda w: job(w).threads
     resources:
-        gpu=GPUS,
+        **RESOURCES,
     params:
         kernel=told,
         why=why,

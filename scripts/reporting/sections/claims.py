@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reporting import consistency, verdicts
-from reporting.claims import FAILS, HOLDS, MISSING, OPEN
+from reporting.claims import MISSING
 from reporting.sections import Tables
 
 GPU, ROWS, DECIDED = "gpu", "rows", "decided"
@@ -52,7 +52,7 @@ def needs_gpu(claim: Mapping) -> bool:
 
 def _shown(claim: Mapping, today: Sequence[str]) -> dict:
     found = [claim["verdicts"][source] for source in today]
-    decided = any(each["verdict"] in (HOLDS, FAILS, OPEN) for each in found)
+    decided = any(each["verdict"] != MISSING for each in found)
     state = DECIDED if decided else GPU if needs_gpu(claim) else ROWS
     cases = [case for each in found for case in each["cases"]]
     lacks = dict.fromkeys(
