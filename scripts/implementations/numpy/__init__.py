@@ -1,0 +1,1 @@
+"""What NumPy multiplies with, without an LSTM."""
