@@ -19,7 +19,7 @@ from measurement import checking
 from measurement.worker import module_of
 from tests import tiny
 
-BARE = ("onnxruntime/", "openvino/", "tvm/")  # on bare layers
+BARE = ("onnxruntime/", "openvino/")  # on bare layers
 
 
 def builder(implementation):

@@ -118,8 +118,7 @@ def test_agrees_with_the_reference(environment: str, implementation: str, phase:
     found = verdicts(environment)[implementation][phase]
     family = {e["implementation"]: e["family"] for e in matrix.implementations()}[implementation]
     phases = matrix.implementation(implementation).get("phases", matrix.PHASES)
-    inference = family in FORWARD_ONLY or implementation.startswith("tvm/")
-    if phase not in phases or (inference and phase == "training"):
+    if phase not in phases or (family in FORWARD_ONLY and phase == "training"):
         pytest.skip("inference only")
     if family in GPU_ONLY:
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
