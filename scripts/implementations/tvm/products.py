@@ -18,13 +18,9 @@ def _divided(product, arrays, most):
         count += 1
     if product.times > 1 or count == 1:
         return product, arrays
-    left, right = arrays
-
-    def pieces(array):
-        return array.reshape(count, product.rows // count, -1)
-
-    product = product._replace(times=count, rows=product.rows // count)
-    return product, [pieces(left), pieces(right) if product.role == OF_WEIGHT else right]
+    shape = (count, product.rows // count, -1)
+    right = arrays[1].reshape(shape) if product.role == OF_WEIGHT else arrays[1]
+    return product._replace(times=count, rows=shape[1]), [arrays[0].reshape(shape), right]
 
 
 class MatrixProducts(Products):

@@ -1,1 +1,0 @@
-"""What NumPy multiplies with, without an LSTM."""
