@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from plan import matrix
 from reporting.sections import Tables, factors
 
 ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}}
@@ -53,3 +54,12 @@ def test_a_ceiling_that_rows_are_faster_than_is_named() -> None:
 def test_what_the_interval_explains_breaks_no_ceiling() -> None:
     own = tables(operators=[1.5, 1.9, 2.4], products=[1.6, 2.0, 2.5], peak=[1.0, 1.0, 1.0])
     assert factors.analyse(own, ABOUT, "lm")["broken"] == []
+
+
+@pytest.mark.parametrize("row", factors.LIBRARIES)
+def test_what_a_row_calls_is_measured_where_the_row_is(row: str) -> None:
+    library, (benchmark, *_) = factors.library(row), matrix.implementation(row)["benchmarks"]
+    products = matrix.implementation(f"{library}/products")
+    generations = {matrix.generation(each) for each in products["environments"]}
+    assert benchmark in products["benchmarks"]
+    assert generations >= set(map(matrix.generation, matrix.implementation(row)["environments"]))

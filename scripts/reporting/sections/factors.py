@@ -16,6 +16,7 @@ LIBRARIES = {
     "keras/lstm-tensorflow": "tensorflow",
     "keras/lstm-torch": "pytorch",
     "keras/lstm-jax": "jax",
+    "keras/lstm-theano": "theano",
 }
 KERNELS = (
     "cell kernel",

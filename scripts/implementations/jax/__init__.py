@@ -1,0 +1,1 @@
+"""What JAX multiplies with, without an LSTM."""
