@@ -1,5 +1,5 @@
 """`make report`: a first look at one document with one process a cell, then at all, then all processes; each time
-with pages.
+with pages. Where most of what a first look asks for is there, it is left out.
 
 python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE]
 
@@ -18,7 +18,10 @@ from pathlib import Path
 
 import psutil
 
+from measurement import machine
 from plan import configuration
+from plan.jobs import wanted
+from plan.planner import Plan
 
 LOCKS = Path(".snakemake/locks")
 SCRIPTS = Path(__file__).resolve().parent
@@ -32,6 +35,13 @@ def stages(documents: list[str]) -> Iterator[tuple[str, list[str]]]:
     if others:
         yield f"Then {', '.join(others)}: one process a cell.", ["preliminary=true"]
     yield "Further processes, which say how sure the numbers are.", []
+
+
+def worth_a_look(config: dict) -> bool:
+    """Whether most of the timings that a configuration asks for are missing."""
+    plan = Plan(config, cores=machine.usable_cores())
+    timings = [job for document in config["documents"] for job in plan.timings(document)]
+    return 2 * len(wanted(timings)) > len(timings)
 
 
 def other_runs() -> list[int]:
@@ -75,10 +85,13 @@ def main() -> None:
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
     config = configuration.given(arguments.configfile, arguments.config)
     for said, settings in stages(config["documents"]):
+        asked = [*arguments.config, *settings]
+        if settings and not worth_a_look(configuration.given(arguments.configfile, asked)):
+            continue
         print(said, flush=True)
         try:
             done = subprocess.run(
-                [*command, "--config", *arguments.config, *settings], env=environment
+                [*command, *(["--config", *asked] if asked else [])], env=environment
             )
         except KeyboardInterrupt:
             sys.exit("\nStopped. Everything that was finished stays; the same command goes on.")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 import run_workflow
+from plan.planner import Plan
 from snakemake_logger_plugin_cells import progress_line
+from tests.unit import planned
 
 
 @pytest.fixture
@@ -51,3 +53,24 @@ def test_line_of_progress() -> None:
     assert progress_line(0, 8, 5.0, "time a") == f"[{'.' * 24}] 0 of 8 jobs: time a"
     line = progress_line(2, 8, 120.0, "time a")
     assert line == f"[{'#' * 6}{'.' * 18}] 2 of 8 jobs, 6 min left: time a"
+
+
+def test_a_look_is_left_out_where_most_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned.empty_project(tmp_path, monkeypatch)
+    config = planned.config(documents=["cudnn-lstm-ptb"], preliminary=True)
+    assert run_workflow.worth_a_look(config)
+    timings = Plan(config).timings("cudnn-lstm-ptb")
+    for job in timings[1:]:  # one row is new
+        Path(job.path).parent.mkdir(parents=True, exist_ok=True)
+        Path(job.path).write_text('{"status": "ok"}')
+    assert not run_workflow.worth_a_look(config)
+    assert run_workflow.worth_a_look(config | {"machine": "there"})
+
+
+def test_stages() -> None:
+    """The first document alone, all, and the rest; of one document there is one look."""
+    settings = [settings for _, settings in run_workflow.stages(["one", "two"])]
+    assert settings == [["preliminary=true", "documents=[one]"], ["preliminary=true"], []]
+    assert len(list(run_workflow.stages(["one"]))) == 2
