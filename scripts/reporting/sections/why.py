@@ -11,7 +11,7 @@ PLACE = ["machine", "device", "phase"]
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
-    """{"split": the slowest row of operators by machine and phase, in two factors, "products": [rates, by machine],
+    """{"split": the slowest row of operators by machine, phase and environment, in two factors, "products": [rates, by machine],
     "broken": factors', "faults": [extremes], "idle": [rows]}"""
     split = factors.analyse(tables, about, benchmark) or {"rows": [], "products": [], "broken": []}
     cells = tables.measured(benchmark=benchmark, generation=NOW)
@@ -20,7 +20,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
     worst: dict[tuple, dict] = {}
     for row in split["rows"]:
         if row["name"] in flexible and row["flexibility"] and row["now"]:
-            key = tuple(row[name] for name in PLACE)
+            key = tuple(row[name] for name in (*PLACE, "environment"))
             worst[key] = max(worst.get(key, row), row, key=lambda each: each["wall_s"])
     faults = []
     for place, own in lstms[lstms["page_faults"].notna()].groupby(PLACE, sort=False):
