@@ -1,16 +1,28 @@
 # `make report` and `make test` do all set-up; everything they install lies in .venv and .environments.
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
+SNAKEMAKE = $(shell grep -hoE 'snakemake==[^ ]+' envs/workflow.yaml)
 OPTIONS = --configfile $(CONFIG) --config
 # Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
 ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report plan html compare pack prune example test format clean
+.PHONY: report measure wheels plan html compare pack prune example test format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
+
+# Records without pages, packed: for a machine without network, with frameworks of its own (README). LIMIT=540: stops in time
+measure: .venv/ready
+	@.venv/bin/python scripts/run_workflow.py --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
+
+# What `make measure` needs where no package index can be reached, for the Python there: make wheels FOR=3.12
+FOR ?= $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+wheels:
+	$(PYTHON) -m pip wheel --quiet --wheel-dir wheels pip $(SNAKEMAKE)
+	ls wheels | grep -v -e none-any -e abi3 | sed 's/\([^-]*\)-\([^-]*\)-.*/\1==\2/' | sort -u \
+	| xargs $(PYTHON) -m pip download --quiet --dest wheels --no-deps --only-binary :all: --python-version $(FOR)
 
 # make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready
@@ -56,7 +68,12 @@ clean:
 # The pins stand in envs/ and nowhere else.
 .venv/ready: envs/workflow.yaml envs/report.yaml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
+ifneq ($(wildcard wheels),)
+	$(PYTHON) -m venv --without-pip .venv
+	.venv/bin/python wheels/pip-*.whl/pip install --quiet --no-index --find-links wheels $(SNAKEMAKE)
+else
 	$(PYTHON) -m venv .venv
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
+endif
 	touch $@

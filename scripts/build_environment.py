@@ -1,7 +1,7 @@
 """Build one environment (or look at the one conda or the user provides) and record what is in it.
 
-The record's status is `ok`, `unsupported` (no such interpreter here) or `failed` (with the reason); the
-environment's cells take it over, so that one broken environment costs its own rows and no others.
+The record's status is `ok`, `unsupported` (no such interpreter here, or a named one without the framework) or `failed`
+(with the reason); the environment's cells take it over, so that one broken environment costs its own rows and no others.
 """
 
 import argparse
@@ -13,8 +13,12 @@ import time
 from pathlib import Path
 
 from measurement.record import note_attempt, write_json
-from plan import environments
+from plan import environments, matrix
 from plan.environments import EnvironmentProblem, Specification
+
+
+class Unsupported(EnvironmentProblem):
+    """The environment cannot be had here, and trying again changes nothing."""
 
 
 def run_pip(python: Path, arguments: list[str], log) -> None:
@@ -56,6 +60,20 @@ def build_venv(specification: Specification, interpreter: str, folder: Path, log
     return python
 
 
+def require_framework(
+    specification: Specification, source: str, python: str, packages: dict[str, str]
+) -> None:
+    """Raise unless a named interpreter has what the environment is about: every package that is pinned, in whatever
+    version (its record says which), or exactly those of an environment of another time."""
+    if lacking := specification.lacking(packages):
+        raise Unsupported(f"{python} has no {' and no '.join(lacking)}, which {source} asks for")
+    others = specification.mismatches(packages)
+    if others and matrix.generation(specification.name.removesuffix("-cuda")) != "now":
+        raise Unsupported(f"{python} does not have the versions of {source}: {'; '.join(others)}")
+    if others:
+        print(f"    environment {specification.name}: {'; '.join(others)}", file=sys.stderr)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
@@ -82,8 +100,7 @@ def main() -> None:
     try:
         if job["builder"] == "venv":
             if not job["interpreter"]:
-                record["status"] = "unsupported"
-                raise EnvironmentProblem(
+                raise Unsupported(
                     f"no Python {specification.python} on this machine (looked on PATH and under "
                     "pyenv); install one, name one under `interpreters:`, or use --use-conda"
                 )
@@ -92,14 +109,15 @@ def main() -> None:
             noted = (folder / "complete").read_text()
             record["build_s"] = float(noted) if noted else None
         record.update(environments.inspect(str(python)))
-        if mismatches := specification.mismatches(record["packages"]):
+        if job["builder"] == "interpreter":
+            require_framework(specification, job["source"], python, record["packages"])
+        elif mismatches := specification.mismatches(record["packages"]):
             raise EnvironmentProblem(
                 f"{python} does not have the versions of {job['source']}: " + "; ".join(mismatches)
             )
     except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
         record["reason"] = str(error)
-        if record["status"] == "ok":
-            record["status"] = "failed"
+        record["status"] = "unsupported" if isinstance(error, Unsupported) else "failed"
         print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
     record["seconds"] = time.time() - start
     note_attempt(job["failures"], record)

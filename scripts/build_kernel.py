@@ -14,7 +14,7 @@ from kernels.variants import variant_named
 from measurement import machine
 from measurement.record import note_attempt, read_json, write_json
 from measurement.workload import Workload
-from tune_kernel import database_folder, tell_the_terminal, tune
+from tune_kernel import database_folder, not_had, tell_the_terminal, tune
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
@@ -42,6 +42,10 @@ def main() -> None:
     for file in (output, library):
         file.unlink(missing_ok=True)
     tuning, tuned = None, kernel["reads"].get("tuning")
+    if missing := not_had(kernel):
+        library.touch()
+        write_json(str(output), missing | {"variant": kernel["variant"], "parts": kernel["parts"]})
+        return
     if tuned:  # whole already, unless the database was damaged since
         tuning = tune(read_json(tuned), tuned)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on

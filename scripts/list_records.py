@@ -1,4 +1,5 @@
-"""What a document's report is made of on this machine: its manifest, which names every cell with its records."""
+"""What a document's report is made of on this machine: its manifest, which names every cell with its records, as far
+as they are there."""
 
 import argparse
 import json
@@ -11,25 +12,43 @@ from plan.jobs import MANIFEST_VERSION, RESULTS, Job
 from plan.planner import Plan
 
 
+def there(job: Job) -> bool:
+    """Whether a job has left its record, be it of a failure."""
+    return Path(job.path).exists()
+
+
 def below_results(job: Job) -> str:
     return str(Path(job.path).relative_to(RESULTS))
+
+
+LATER = "not measured yet when the records were listed; the same command goes on"
+
+
+def path_of(plan: Plan, document: str) -> str:
+    """The file of a document's manifest."""
+    return f"{RESULTS}/manifests/{document}-{plan.machine}.json"
 
 
 def manifest(plan: Plan, document: str, counts: dict[str, int]) -> dict:
     """The manifest of a document; `counts`: processes of the cells that got further ones."""
     records: dict[matrix.Cell, list[str]] = {}
-    for job in plan.timings(document, counts):
+    for job in filter(there, plan.timings(document, counts)):
         records.setdefault(job.cell, []).append(below_results(job))
-    runs = {job.cell: below_results(job) for job in plan.convergences(document)}
-    cells, training = [], []
-    for cell in matrix.cells_of(document):
-        status, reason = matrix.why_not(cell, document, plan.config) or (None, "")
-        measured = {"records": records.get(cell, []), "status": status, "reason": reason}
-        cells.append(asdict(cell) | measured)
-    for cell in matrix.trained_cells_of(document):
-        status, reason = matrix.why_not(cell, document, plan.config, trained=True) or (None, "")
-        trained = {"record": runs.get(cell), "status": status, "reason": reason}
-        training.append(asdict(cell) | trained)
+    runs = {job.cell: below_results(job) for job in filter(there, plan.convergences(document))}
+
+    def why_not(cell: matrix.Cell, measured: bool, trained: bool = False) -> dict:
+        left_out = matrix.why_not(cell, document, plan.config, trained)
+        status, reason = left_out or ((None, "") if measured else ("not-run", LATER))
+        return {"status": status, "reason": reason}
+
+    cells = [
+        asdict(cell) | {"records": records.get(cell, [])} | why_not(cell, cell in records)
+        for cell in matrix.cells_of(document)
+    ]
+    training = [
+        asdict(cell) | {"record": runs.get(cell)} | why_not(cell, cell in runs, trained=True)
+        for cell in matrix.trained_cells_of(document)
+    ]
     settings = plan.settings(document)
     return {
         "schema_version": MANIFEST_VERSION,

@@ -1,7 +1,10 @@
 """`make report`: a first look at one document with one process a cell, then at all, then all processes; each time
 with pages. Where most of what a first look asks for is there, it is left out.
 
-python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE]
+python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE] [--measure] [--limit SECONDS]
+
+With --measure there are no pages: the records are listed, as far as they are there, and packed. With --limit the run is
+stopped in time; the same command goes on.
 
 A lock that a killed run left is taken away, where no other run is alive in this folder.
 """
@@ -10,19 +13,26 @@ import argparse
 import csv
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
+import list_records
 from measurement import machine
+from measurement.record import read_json, write_json
 from plan import configuration
-from plan.jobs import wanted
+from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
 
+STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
+STOPPING = 20  # seconds
 LOCKS = Path(".snakemake/locks")
 SCRIPTS = Path(__file__).resolve().parent
 
@@ -73,31 +83,79 @@ def closing() -> str:
     )
 
 
+def stop(process: subprocess.Popen) -> None:
+    """End Snakemake and what it has started, as Ctrl-C does: nothing unfinished is left."""
+    everything = [
+        psutil.Process(process.pid),
+        *psutil.Process(process.pid).children(recursive=True),
+    ]
+    for each in everything:
+        with suppress(psutil.NoSuchProcess):
+            each.send_signal(signal.SIGINT)
+    for each in psutil.wait_procs(everything, timeout=STOPPING)[1]:
+        each.kill()
+
+
+def status_of(command: list, environment: dict[str, str], limit: float | None) -> int | None:
+    """Run Snakemake to its end -> its exit status; None where it did not end within `limit` seconds."""
+    process = subprocess.Popen(command, env=environment)
+    try:
+        return process.wait(limit)
+    except subprocess.TimeoutExpired:
+        stop(process)
+        return None
+    except KeyboardInterrupt:
+        stop(process)
+        sys.exit(f"\n{STOPPED}")
+
+
+def pack(config: dict) -> str:
+    """List and pack what was measured, all of it or not; -> what there is to say."""
+    plan, statuses = Plan(config, cores=machine.usable_cores()), Counter()
+    for document in config["documents"]:
+        listed = list_records.manifest(plan, document, {})
+        write_json(list_records.path_of(plan, document), listed)
+        for cell in listed["cells"]:
+            records = [read_json(f"{RESULTS}/{name}") for name in cell["records"]]
+            statuses.update([cell["status"] or records[0]["status"]])
+    counted = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
+    packed = subprocess.check_output([sys.executable, SCRIPTS / "pack_results.py"], text=True)
+    return f"Cells: {counted}\n{packed}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", required=True)
     parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--measure", action="store_true", help="no pages")
+    parser.add_argument("--limit", type=float, help="seconds")
     arguments = parser.parse_args()
+    end = time.monotonic() + arguments.limit if arguments.limit else None
     require_alone()
     snakemake = Path(sys.executable).with_name("snakemake")
     command = [snakemake, "--cores", "all", "--rerun-incomplete", "--logger", "cells"]
     command += ["--configfile", arguments.configfile]
+    command += ["--keep-going"] if arguments.measure else []
+    targets = ["--", "measure"] if arguments.measure else []
     environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
     config = configuration.given(arguments.configfile, arguments.config)
+    status: int | None = 0
     for said, settings in stages(config["documents"]):
         asked = [*arguments.config, *settings]
         if settings and not worth_a_look(configuration.given(arguments.configfile, asked)):
             continue
         print(said, flush=True)
-        try:
-            done = subprocess.run(
-                [*command, *(["--config", *asked] if asked else [])], env=environment
-            )
-        except KeyboardInterrupt:
-            sys.exit("\nStopped. Everything that was finished stays; the same command goes on.")
-        if done.returncode:
-            sys.exit(done.returncode)
-        print(closing(), flush=True)
+        settled = [*command, *(["--config", *asked] if asked else []), *targets]
+        status = status_of(settled, environment, end and max(0.0, end - time.monotonic()))
+        if status is None:
+            print(STOPPED, flush=True)
+        elif status == 0 and not arguments.measure:
+            print(closing(), flush=True)
+        if status != 0:
+            break
+    if arguments.measure:
+        print(pack(config), end="", flush=True)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Tokenize PTB as document 001's source did: one integer a word, an end-of-sentence token a line."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from measurement.record import read_json, write_json
 
@@ -22,16 +22,15 @@ def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], li
     The vocabulary is `<s>`, which never occurs but counts, then the training file's words by frequency
     (ties by first occurrence).
     """
-    training = pd.Series(words(folder / "ptb.train.txt"))
-    vocabulary = [START, *training.value_counts(sort=True).index]
-    index = pd.Index(vocabulary)
+    frequent = Counter(words(folder / "ptb.train.txt")).most_common()
+    vocabulary = [START, *(word for word, _ in frequent)]
+    index = {word: position for position, word in enumerate(vocabulary)}
     tokens = {}
     for split in splits:
         text = words(folder / f"ptb.{split}.txt")
-        tokens[split] = index.get_indexer(pd.Index(text)).astype(np.int32)
-        if (tokens[split] < 0).any():
-            unknown = text[int((tokens[split] < 0).argmax())]
+        if unknown := next((word for word in text if word not in index), None):
             raise SystemExit(f"corpus: {split} has a word that training lacks: {unknown!r}")
+        tokens[split] = np.array([index[word] for word in text], np.int32)
     return tokens, vocabulary
 
 

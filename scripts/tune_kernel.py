@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec
-from measurement.record import append_line, read_lines, write_json
+from measurement.record import append_line, read_json, read_lines, write_json
 
 
 def database_folder(variant: str, target: dict, tuning: str) -> Path:
@@ -46,6 +46,14 @@ def tune(kernel: dict, tuning: str) -> dict:
     return kernel | report | {name: sum(run[name] for run in runs) for name in seconds}
 
 
+def not_had(kernel: dict) -> dict | None:
+    """{"status", "reason"} of the environment of a kernel's job, where it is not there; None where it is."""
+    environment = read_json(kernel["reads"]["environment"])
+    if environment["status"] == "ok":
+        return None
+    return {key: environment[key] for key in ("status", "reason")}
+
+
 def tell_the_terminal(log: str) -> None:
     """Send all that is printed from here on to a file, and the kernels' own warnings to the terminal too."""
     terminal = os.fdopen(os.dup(2), "w")
@@ -63,7 +71,8 @@ def main() -> None:
     arguments = parser.parse_args()
     tell_the_terminal(arguments.log)
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
-    write_json(arguments.output, tune(kernel, arguments.output))
+    missing = not_had(arguments.kernel)
+    write_json(arguments.output, kernel | missing if missing else tune(kernel, arguments.output))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import yaml
@@ -53,6 +54,10 @@ class Specification:
                 if specifier.operator == "==":
                     found[canonicalize_name(requirement.name)] = specifier.version
         return found
+
+    def lacking(self, packages: dict[str, str]) -> list[str]:
+        """The pinned packages of which no version is installed."""
+        return [name for name in self.pins if not {name, name.removesuffix("-cpu")} & set(packages)]
 
     def mismatches(self, packages: dict[str, str]) -> list[str]:
         """What the installed `packages` lack of the pins; a local label (`+cpu`) is no difference."""
@@ -101,7 +106,8 @@ def inspect(python: str) -> dict:
     """The version and packages of an interpreter: {"python": "3.11.7", "packages": {...}}."""
     try:
         printed = subprocess.run(
-            [python, str(SCRIPTS / "measurement" / "packages.py")],
+            # Without the user's own packages, as workers run.
+            [python, "-s", str(SCRIPTS / "measurement" / "packages.py")],
             capture_output=True,
             text=True,
             check=True,
@@ -196,6 +202,12 @@ def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -
     }
 
 
+def named(name: str, interpreters: dict[str, str]) -> str | None:
+    """The interpreter that the configuration has for an environment: by its name, else by a pattern; None: to be built."""
+    patterns = [pattern for pattern in interpreters if fnmatchcase(name, pattern)]
+    return interpreters.get(name) or (interpreters[patterns[0]] if patterns else None)
+
+
 def here(name: str, config: dict, conda: bool) -> dict:
     """How an environment is had here: {"source": its file, "builder", "interpreter": the base one, "fingerprint",
     "folder": of what is built}. Stops with one line if that cannot be told."""
@@ -203,7 +215,7 @@ def here(name: str, config: dict, conda: bool) -> dict:
     source = cuda if "gpu" in config["devices"] and Path(cuda).exists() else f"envs/{name}.yaml"
     try:
         return _here(
-            name, source, config["interpreters"].get(name), conda, config["environment_folder"]
+            name, source, named(name, config["interpreters"]), conda, config["environment_folder"]
         )
     except EnvironmentProblem as problem:
         sys.exit(f"environments: {problem}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import rattler
 import yaml
+from packaging.specifiers import SpecifierSet
 
 from plan import environments
 from plan.environments import EnvironmentProblem, Specification
@@ -117,6 +118,23 @@ def test_mismatches(tmp_path: Path) -> None:
     ]
     del right["here"]
     assert found.mismatches(right) == ["here 2.0 is pinned, nothing is installed"]
+
+
+def test_lacking(tmp_path: Path) -> None:
+    """Versions and kinds of builds are no lack."""
+    found = specification(tmp_path)
+    assert found.lacking({"torch": "1.0", "some-package": "2", "here": "2"}) == []
+    assert found.lacking({"torch": "1.0"}) == ["some-package", "here"]
+    cpu = Specification("lab", SpecifierSet(), (), ("tensorflow-cpu==2.0",))
+    assert cpu.lacking({"tensorflow": "2.1"}) == []
+
+
+def test_interpreter_named_by_a_pattern() -> None:
+    interpreters = {"*": "python3", "tvm": "/opt/tvm/bin/python"}
+    names = ("tvm", "pytorch", "tensorflow-2019")
+    found = [environments.named(name, interpreters) for name in names]
+    assert found == ["/opt/tvm/bin/python", "python3", "python3"]
+    assert environments.named("pytorch", {"tvm": "python3"}) is None
 
 
 class TestFingerprint:

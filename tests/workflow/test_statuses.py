@@ -139,12 +139,14 @@ def test_missing_interpreter_costs_its_own_rows_only(project: Project) -> None:
     assert project.stale() == set()  # nothing has changed: it would not be there now either
 
 
-def test_version_that_differs_from_the_pin_is_named(project: Project) -> None:
+def test_framework_that_the_named_interpreter_lacks(project: Project) -> None:
+    """Another version of it is said and measured; without it the rows say why, and others go on."""
     project.edit("envs/plain.yaml", "numpy==", "numpy==9")
-    printed = project.snakemake()
-    reason = rows(project, "loop")["reason"].iloc[0]
-    assert "is pinned" in reason and sys.executable in reason
-    assert "is pinned" in printed
+    project.edit("envs/second.yaml", "numpy==", "abacus==")
+    assert "numpy 9" in project.snakemake()
+    assert set(rows(project, "loop")["status"]) == {"ok"}
+    assert set(rows(project, "other")["status"]) == {"unsupported"}
+    assert f"{sys.executable} has no abacus" in rows(project, "other")["reason"].iloc[0]
 
 
 def test_timing_runs_alone(finished: Project) -> None:

@@ -1,0 +1,99 @@
+"""A machine without network, with frameworks of its own: one interpreter for all environments, which has PyTorch."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.contract.running import interpreter
+
+from .conftest import ROOT, Project, make_project
+from .test_several_machines import THERE, change
+
+CUT_OFF = ["unshare", "--map-root-user", "--net"]
+ROWS = ("pytorch/fine-grained", "tensorflow/graph-while", "tvm/template-tuned")
+MEASURE = ["scripts/run_workflow.py", "--configfile", "tiny.yaml", "--measure"]
+
+
+@pytest.fixture(scope="module")
+def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with three frameworks' rows, of which the one interpreter that is named has one."""
+    if not shutil.which("unshare") or subprocess.run([*CUT_OFF, "true"]).returncode:
+        pytest.skip("this system gives no network namespaces (unshare --map-root-user --net)")
+    project = make_project(tmp_path_factory.mktemp("cut-off"))
+    known = yaml.safe_load((ROOT / "config/implementations.yaml").read_text())
+    entries = [
+        entry | {"benchmarks": ["tiny-lm"], "family": "operators"}
+        for entry in known
+        if entry["implementation"] in ROWS
+    ]
+    for entry in entries:
+        if isinstance(entry["environments"], dict):
+            entry["environments"] = list(entry["environments"])
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    project.path("config/claims.yaml").write_text("[]")
+    python = str(Path(interpreter("pytorch")).absolute())
+    project.configure("tiny.yaml", interpreters={"*": python})
+    return project
+
+
+def measure(project: Project, *more: str) -> str:
+    return project.run([*CUT_OFF, sys.executable, *MEASURE, *more])
+
+
+def statuses(project: Project) -> dict[str, set[tuple[str, str]]]:
+    """{environment: its cells' statuses and reasons}, on the CPU."""
+    cells = project.cells().query("device == 'cpu'")
+    return {
+        name: set(zip(rows["status"], rows["reason"], strict=True))
+        for name, rows in cells.groupby("environment")
+    }
+
+
+def test_rows_of_what_is_there_are_measured(cut_off: Project) -> None:
+    """A run that is stopped before it measures anything leaves a list all the same; the next one goes on."""
+    assert "not-run" in measure(cut_off, "--limit", "0.1")
+    assert {status for found in statuses(cut_off).values() for status, _ in found} == {"not-run"}
+    printed = measure(cut_off)
+    found = statuses(cut_off)
+    python = read_yaml(cut_off)["interpreters"]["*"]
+    assert found["pytorch"] == {("ok", "")}
+    for environment, package in (
+        ("tensorflow", "tensorflow-cpu"),
+        ("tensorflow-2018", "tensorflow"),
+    ):
+        ((status, reason),) = found[environment]
+        assert status == "unsupported" and f"{python} has no {package}" in reason
+        assert reason.endswith(f"which envs/{environment}.yaml asks for")
+    ((status, reason),) = found["tvm"]  # no kernel was tuned or built
+    assert status == "unsupported" and f"{python} has no apache-tvm" in reason
+    ((status, reason),) = found["pytorch-2019"]
+    assert status == "unsupported" and "torch 1.3.0 is pinned, " in reason
+    assert "2 ok" in printed and not cut_off.path(".environments").exists()
+    before = cut_off.measured()
+    measure(cut_off)
+    assert cut_off.measured() == before
+
+
+def read_yaml(project: Project) -> dict:
+    return yaml.safe_load(project.path("tiny.yaml").read_text())
+
+
+def test_results_are_shown_elsewhere(cut_off: Project) -> None:
+    (archive,) = cut_off.path("results").glob("results-*.zip")
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(cut_off.root)
+    folder = cut_off.path(archive.stem).rename(cut_off.path("elsewhere"))
+    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
+    named = read_yaml(cut_off)["interpreters"] | {"report": sys.executable}
+    cut_off.configure("tiny.yaml", interpreters=named)
+    cut_off.snakemake("--config", "also_report=[elsewhere]")
+    table = pd.read_csv(cut_off.path("results/cells.csv"))
+    there = table[(table["machine"] == THERE) & (table["device"] == "cpu")]
+    assert there["status"].value_counts().to_dict() == {"unsupported": 10, "ok": 2}
+    assert (there[there["status"] == "ok"]["wall_median_s"] > 0).all()
