@@ -32,6 +32,7 @@ LOOKS = {
     "openvino": Look("OpenVINO", "#D55E00", "X"),
     "keras": Look("Keras", "#CC79A7", "v"),
     "lasagne": Look("Lasagne", "#F0E442", "p"),
+    "jax": Look("JAX", "#882255", "*"),
 }
 OTHER = Look("other", "#666666", "h")
 EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}

@@ -10,6 +10,7 @@ STYLES = {
     ("tensorflow", ""): "tensorflow",
     ("tensorflow-2019", ""): "tensorflow",
     ("tensorflow-2018", ""): "tensorflow",
+    ("jax", ""): "jax",
     ("lasagne-2018", ""): "lasagne",
     ("keras", "tensorflow_"): "keras",
     ("keras", "torch_"): "keras",

@@ -10,6 +10,7 @@ HONEST = {
     "pytorch": "pytorch/cell",
     "pytorch-2019": "pytorch/cell",
     "tensorflow": "tensorflow/graph-unrolled",
+    "jax": "jax/scan",
     "tensorflow-2018": "tensorflow/graph-unrolled",
 }
 CHEATING = {

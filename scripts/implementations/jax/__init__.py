@@ -1,1 +1,1 @@
-"""What JAX multiplies with, without an LSTM."""
+"""JAX: one file a style; model.py holds what they share (everything but the LSTM layers)."""

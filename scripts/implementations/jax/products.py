@@ -2,15 +2,15 @@
 step, the steps in a `lax.scan`. Each scan waits for the one before, as layers do."""
 
 import functools
-import os
 
 import jax
 from jax import lax
 from jax import numpy as jnp
 
-from implementations.contract import Unsupported
 from implementations.products import Products
 from measurement.shapes import OF_INPUT, OF_WEIGHT, SEPARATE
+
+from .model import configure
 
 
 def _multiply(left, right, role):
@@ -33,10 +33,7 @@ def _last(left, right, role):
 
 class MatrixProducts(Products):
     def __init__(self, workload, device, phase, form):
-        os.environ["NPROC"] = str(workload.threads)  # XLA's CPU threads; read when it starts
-        self.device = next((each for each in jax.devices() if each.platform == device), None)
-        if self.device is None:
-            raise Unsupported("JAX %s sees no %s" % (jax.__version__, device.upper()))
+        self.device = configure(workload.threads, device)
         self.threads = workload.threads
         Products.__init__(self, workload, phase, form)
 

@@ -1,4 +1,4 @@
-"""ONNX's LSTM operator, one a layer, in ONNX Runtime's CPU provider with all its optimisations."""
+"""ONNX's LSTM operator, one a layer, in ONNX Runtime's CPU provider with all its optimisations: for inference."""
 
 import numpy as np
 import onnx
@@ -11,8 +11,8 @@ from measurement.workload import layer_weights
 OPSET = 17
 
 
-def onnx_model(workload, layers):
-    """The layers as an ONNX model, bytes: x [T, B, D] -> y [T, B, H].
+def onnx_model(workload, weights):
+    """The model in ONNX, bytes: x, tokens [T, B] or dense [T, B, D] -> "output", logits [T, B, C] or h [T, B, H].
 
     ONNX orders the gates i, o, f, g and has two biases, of which the second is zero here.
     """
@@ -22,8 +22,14 @@ def onnx_model(workload, layers):
         constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
+    def node(operator, inputs, output, **attributes):
+        nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
     axis, source = constant("axis", np.array([1], np.int64)), "x"  # of the single direction
-    for number, (w_input, w_recurrent, bias) in enumerate(layers):
+    if workload.vocabulary:
+        source = node("Gather", [constant("embedding", weights["embedding"]), source], "embedded")
+    for number, (w_input, w_recurrent, bias) in enumerate(layer_weights(weights)):
         both = np.concatenate([reorder(bias), np.zeros_like(bias)])
         inputs = [
             source,
@@ -31,19 +37,30 @@ def onnx_model(workload, layers):
             constant("R%d" % number, reorder(w_recurrent).T[None]),
             constant("B%d" % number, both[None]),
         ]
-        directions, source = "directions%d" % number, "y%d" % number
-        nodes.append(helper.make_node("LSTM", inputs, [directions], hidden_size=workload.hidden))
-        nodes.append(helper.make_node("Squeeze", [directions, axis], [source]))
-    shape = [workload.length, workload.batch]
-
-    def value(name, width):
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, [*shape, width])
-
-    graph = helper.make_graph(
-        nodes, "lstm", [value("x", workload.features)], [value(source, workload.hidden)], constants
+        directions = node("LSTM", inputs, "directions%d" % number, hidden_size=workload.hidden)
+        source = node("Squeeze", [directions, axis], "y%d" % number)
+    if workload.vocabulary:
+        projection = constant("projection", weights["projection.weight"])
+        scores = node("MatMul", [source, projection], "scores")
+        source = node("Add", [scores, constant("bias", weights["projection.bias"])], "logits")
+    shape, width = [workload.length, workload.batch], workload.outputs or workload.hidden
+    tokens = workload.vocabulary
+    kind = TensorProto.INT64 if tokens else TensorProto.FLOAT
+    given = helper.make_tensor_value_info(
+        "x", kind, shape + ([] if tokens else [workload.features])
     )
+    found = helper.make_tensor_value_info(source, TensorProto.FLOAT, [*shape, width])
+    graph = helper.make_graph(nodes, "lstm", [given], [found], constants)
     opset = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opset, ir_version=9).SerializeToString()
+
+
+def refuse(workload, phase):
+    """Raise Unsupported for what that model does not do."""
+    if phase == "training":
+        raise Unsupported("it is for inference only")
+    if workload.bidirectional or workload.carried or workload.loss not in (None, "ce"):
+        raise Unsupported("its model has layers one way, from zero states, and all steps as output")
 
 
 def reorder(weights):
@@ -61,7 +78,7 @@ class Session(Runner):
         options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
-        model = onnx_model(workload, layer_weights(weights))
+        model = onnx_model(workload, weights)
         providers = ["CPUExecutionProvider"]
         self.session = onnxruntime.InferenceSession(model, options, providers=providers)
         self.output = self.session.get_outputs()[0].name
@@ -91,4 +108,5 @@ class Session(Runner):
 
 
 def build(workload, weights, device, phase):
+    refuse(workload, phase)
     return Session(workload, weights, device)

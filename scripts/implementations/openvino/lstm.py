@@ -5,8 +5,7 @@ from io import BytesIO
 import openvino
 
 from implementations.contract import Runner, Unsupported
-from implementations.onnxruntime.lstm import onnx_model
-from measurement.workload import layer_weights
+from implementations.onnxruntime.lstm import onnx_model, refuse
 
 
 class Request(Runner):
@@ -14,7 +13,7 @@ class Request(Runner):
         if device == "gpu":
             raise Unsupported("OpenVINO runs on CPUs and Intel devices, not on NVIDIA GPUs")
         core = openvino.Core()
-        model = core.read_model(BytesIO(onnx_model(workload, layer_weights(weights))))
+        model = core.read_model(BytesIO(onnx_model(workload, weights)))
         settings = {
             "INFERENCE_PRECISION_HINT": "f32",  # it would choose bfloat16 where it can
             "PERFORMANCE_HINT": "LATENCY",
@@ -45,4 +44,5 @@ class Request(Runner):
 
 
 def build(workload, weights, device, phase):
+    refuse(workload, phase)
     return Request(workload, weights, device)
