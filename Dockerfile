@@ -1,5 +1,6 @@
-# All that `make report` needs in one image, environments included; README.md says how to run it.
-FROM python:3.12.11-slim-bookworm
+# All that `make report` needs in one image, environments included; README.md says how to run it. The Python is that of
+# the locks.
+FROM python:3.11.13-slim-bookworm
 
 # g++ links TVM's kernels and compiles for torch.compile; git names the commit in the records.
 RUN apt-get update \

@@ -8,7 +8,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report measure wheels plan html compare pack prune example test format clean
+.PHONY: report measure wheels plan html compare pack lock prune example test format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -42,6 +42,10 @@ compare: .venv/ready
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two
 pack: .venv/ready
 	@.venv/bin/python scripts/pack_results.py
+
+# What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]
+lock: .venv/ready
+	@.venv/bin/python scripts/lock_environment.py $(if $(FROM),--from $(FROM)) $(ENVIRONMENT)
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet
 example: report

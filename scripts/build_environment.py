@@ -6,6 +6,7 @@ The record's status is `ok`, `unsupported` (no such interpreter here, or a named
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,22 @@ import time
 from pathlib import Path
 
 from measurement.record import note_attempt, write_json
-from plan import environments, matrix
+from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
+from plan.locks import Lock
+
+# What pip says of a file that is locked.
+NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
+ANOTHER_FILE = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+)")
+
+
+class PipFailed(EnvironmentProblem):
+    """With pip's own last words; `output` has all of them."""
+
+    def __init__(self, output: str) -> None:
+        errors = [line for line in output.splitlines() if line.startswith("ERROR")]
+        super().__init__("pip: " + (" ".join(errors[-2:]) or output.strip()[-300:]))
+        self.output = output
 
 
 class Unsupported(EnvironmentProblem):
@@ -22,25 +37,45 @@ class Unsupported(EnvironmentProblem):
 
 
 def run_pip(python: Path, arguments: list[str], log) -> None:
-    """Run pip; on failure raise with its own last words.
+    """Run pip; arguments: its command, and that command's own. Raises PipFailed.
 
     Pip, and not a faster installer: it honours the machine's configuration (index, find-links,
     certificates). One retry a connection, because an unreachable extra index is asked for every
     package; the whole installation is tried twice instead.
     """
-    command = [str(python), "-m", "pip", "install", "--retries", "1", *arguments]
+    command = [str(python), "-m", "pip", *arguments, "--retries", "1"]
     for attempt in range(2):
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         log.write(done.stdout)
         if done.returncode == 0:
             return
         log.write(f"attempt {attempt + 1} failed\n")
-    errors = [line for line in done.stdout.splitlines() if line.startswith("ERROR")]
-    raise EnvironmentProblem("pip: " + (" ".join(errors[-2:]) or done.stdout.strip()[-300:]))
+    raise PipFailed(done.stdout)
 
 
-def build_venv(specification: Specification, interpreter: str, folder: Path, log) -> Path:
-    """A virtual environment with the specification's pins. Returns its interpreter.
+def install(python: Path, specification: Specification, lock: Lock | None, log) -> None:
+    """Install what is locked, those very files; or the pins and whatever an index finds for them today."""
+    requirements = python.parents[1] / "requirements.txt"
+    requirements.write_text("\n".join(environments.requirements(specification, lock)) + "\n")
+    locked = ["--no-deps", "--require-hashes"] if lock else []
+    try:
+        run_pip(python, ["install", *locked, "-r", str(requirements)], log)
+    except PipFailed as problem:
+        if missing := lock and NOT_THERE.search(problem.output):
+            said = f"no index that was reached has {missing[1]}"
+        elif other := lock and ANOTHER_FILE.search(problem.output):
+            said = f"{other[1]} is another file than the one that was verified"
+        else:
+            raise
+        raise EnvironmentProblem(
+            f"{lock.path}: {said}; make lock ENVIRONMENT={specification.name} locks what they have"
+        ) from None
+
+
+def build_venv(
+    specification: Specification, interpreter: str, folder: Path, log, lock: Lock | None = None
+) -> Path:
+    """A virtual environment with the specification's pins, of the versions that are locked. Returns its interpreter.
 
     One that is complete is taken as it is: a container brings it along, or another checkout built it. The file
     `complete` has the seconds that it took.
@@ -52,10 +87,8 @@ def build_venv(specification: Specification, interpreter: str, folder: Path, log
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([interpreter, "-m", "venv", str(folder)], check=True, stdout=log, stderr=log)
     if specification.bootstrap:
-        run_pip(python, list(specification.bootstrap), log)
-    requirements = folder / "requirements.txt"
-    requirements.write_text("\n".join(specification.pip) + "\n")
-    run_pip(python, ["-r", str(requirements)], log)
+        run_pip(python, ["install", *specification.bootstrap], log)
+    install(python, specification, lock, log)
     complete.write_text(str(time.time() - start))
     return python
 
@@ -85,11 +118,13 @@ def main() -> None:
 
     start = time.time()
     specification = environments.load(job["source"])
+    lock = locks.read(Path(job["lock"])) if job["lock"] else None
     record = {
         "environment": specification.name,
         "fingerprint": job["fingerprint"],
         "builder": job["builder"],
         "pins": specification.pins,
+        "lock": job["lock"],
         "status": "ok",
         "reason": "",
         "python": None,
@@ -105,15 +140,22 @@ def main() -> None:
                     "pyenv); install one, name one under `interpreters:`, or use --use-conda"
                 )
             with open(arguments.log, "w") as log:
-                python = build_venv(specification, python, folder, log)
+                python = build_venv(specification, python, folder, log, lock)
             noted = (folder / "complete").read_text()
             record["build_s"] = float(noted) if noted else None
         record.update(environments.inspect(str(python)))
         if job["builder"] == "interpreter":
             require_framework(specification, job["source"], python, record["packages"])
-        elif mismatches := specification.mismatches(record["packages"]):
+        elif mismatches := specification.mismatches(record["packages"], lock):
             raise EnvironmentProblem(
-                f"{python} does not have the versions of {job['source']}: " + "; ".join(mismatches)
+                f"{python} does not have the versions of {lock.path if lock else job['source']}: "
+                + "; ".join(mismatches)
+            )
+        if not lock and job["builder"] != "interpreter":
+            print(
+                f"    environment {specification.name}: not locked for Python {record['python']} and these pins, so an "
+                f"index chose all beneath them today; to keep it: make lock ENVIRONMENT={specification.name}",
+                file=sys.stderr,
             )
     except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
         record["reason"] = str(error)

@@ -21,6 +21,9 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from plan import locks
+from plan.locks import Lock, LockProblem
+
 SCRIPTS = Path(__file__).resolve().parent.parent
 CONDA_FILES = Path("results/environments")
 
@@ -59,11 +62,11 @@ class Specification:
         """The pinned packages of which no version is installed."""
         return [name for name in self.pins if not {name, name.removesuffix("-cpu")} & set(packages)]
 
-    def mismatches(self, packages: dict[str, str]) -> list[str]:
-        """What the installed `packages` lack of the pins; a local label (`+cpu`) is no difference."""
+    def mismatches(self, packages: dict[str, str], lock: Lock | None = None) -> list[str]:
+        """What the installed `packages` lack of the pins and the lock; a local label (`+cpu`) is no difference."""
         return [
             f"{name} {version} is pinned, {packages.get(name, 'nothing')} is installed"
-            for name, version in self.pins.items()
+            for name, version in ((lock.versions if lock else {}) | self.pins).items()
             if Version(packages.get(name, "0")).public != Version(version).public
         ]
 
@@ -154,10 +157,30 @@ def find_interpreter(python: SpecifierSet) -> tuple[str, str] | None:
     return None
 
 
-def fingerprint(specification: Specification, builder: str, interpreter: str | None) -> str:
-    """Eight hexadecimal digits naming what will run: the pins, and the interpreter's own version.
+def lock_for(specification: Specification, source: str, python: str | None) -> Lock | None:
+    """What an environment file is built from, if it was ever locked for these pins, this platform and this Python (None:
+    whichever conda finds, and so the newest of them)."""
+    try:
+        paths = [locks.path_of(source, python)] if python else locks.paths_of(source)
+        found = [locks.read(path) for path in paths if path.exists()]
+    except LockProblem as problem:
+        raise EnvironmentProblem(str(problem)) from None
+    fit = [
+        lock
+        for lock in found
+        if lock.pins == locks.digest_of_pins(specification.pip)
+        and (python or specification.python.contains(f"{lock.python}.99"))  # any last digit
+    ]
+    return max(fit, key=lambda lock: Version(lock.python), default=None)
 
-    A named interpreter also counts with everything that is installed in it.
+
+def fingerprint(
+    specification: Specification, builder: str, interpreter: str | None, lock: Lock | None = None
+) -> str:
+    """Eight hexadecimal digits naming what will run: the pins, the locked versions beneath them, and the interpreter's
+    own version.
+
+    A named interpreter counts with everything that is installed in it instead.
     """
     identity: list = [
         str(specification.python),
@@ -169,7 +192,30 @@ def fingerprint(specification: Specification, builder: str, interpreter: str | N
         identity.append(inspect(interpreter))
     elif builder == "venv":
         identity.append(interpreter and _version(interpreter))
+    if lock:  # another index's file of the same version is no other environment
+        identity.append(lock.versions)
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:8]
+
+
+def requirements(specification: Specification, lock: Lock | None) -> list[str]:
+    """The lines that pip installs: the pins, or all that is locked, from the same indexes."""
+    if not lock:
+        return list(specification.pip)
+    return [line for line in specification.pip if line.startswith("-")] + lock.requirements
+
+
+def _conda_content(has: dict) -> dict:
+    """An environment file as conda gets it: with what is locked instead of its pins."""
+    content = yaml.safe_load(Path(has["source"]).read_text())
+    if has["lock"]:
+        lock = locks.read(Path(has["lock"]))
+        others = [d for d in content["dependencies"] if not isinstance(d, dict)]
+        content["dependencies"] = [
+            f"python ={lock.python}",
+            *(d for d in others if not d.startswith("python")),
+            {"pip": requirements(load(has["source"]), lock)},
+        ]
+    return content
 
 
 def conda_file(has: dict) -> str | None:
@@ -178,7 +224,7 @@ def conda_file(has: dict) -> str | None:
     if has["builder"] != "conda":
         return None
     path = CONDA_FILES / f"{Path(has['folder']).name}.yaml"
-    content = yaml.safe_dump(yaml.safe_load(Path(has["source"]).read_text()), sort_keys=True)
+    content = yaml.safe_dump(_conda_content(has), sort_keys=True)
     if not path.exists() or path.read_text() != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
@@ -192,9 +238,11 @@ def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -
     found = None if named or conda else find_interpreter(specification.python)
     # Where conda builds, a job finds the interpreter of its activated environment on PATH.
     interpreter = named or ("python" if conda else found and found[0])
-    mark = fingerprint(specification, builder, interpreter)
+    lock = lock_for(specification, source, found and found[1]) if conda or found else None
+    mark = fingerprint(specification, builder, interpreter, lock)
     return {
         "source": source,
+        "lock": lock and lock.path,
         "builder": builder,
         "interpreter": interpreter,
         "fingerprint": mark,
@@ -209,8 +257,8 @@ def named(name: str, interpreters: dict[str, str]) -> str | None:
 
 
 def here(name: str, config: dict, conda: bool) -> dict:
-    """How an environment is had here: {"source": its file, "builder", "interpreter": the base one, "fingerprint",
-    "folder": of what is built}. Stops with one line if that cannot be told."""
+    """How an environment is had here: {"source": its file, "lock": the file that it is built from, if any, "builder",
+    "interpreter": the base one, "fingerprint", "folder": of what is built}. Stops with one line if that cannot be told."""
     cuda = f"envs/{name}-cuda.yaml"
     source = cuda if "gpu" in config["devices"] and Path(cuda).exists() else f"envs/{name}.yaml"
     try:

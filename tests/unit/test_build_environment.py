@@ -1,6 +1,9 @@
 """Building an environment without a network: from a wheel made here, and what goes wrong."""
 
+import hashlib
+import io
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -8,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from build_environment import install
+from plan import environments, locks
+from plan.environments import EnvironmentProblem
 from plan.jobs import EnvironmentJob, failed_last
 from tests.conftest import ROOT
 
@@ -29,14 +35,26 @@ def write_wheel(folder: Path, name: str, version: str, files: dict[str, str]) ->
 
 
 def build(
-    folder: Path, builder: str, interpreter: str | None, pins: tuple[str, ...], name: str = "lab"
+    folder: Path,
+    builder: str,
+    interpreter: str | None,
+    pins: tuple[str, ...],
+    packages: dict | None = None,
+    name: str = "lab",
 ) -> tuple[dict, str]:
-    """(record, what was printed); building must end well itself, whatever the environment."""
-    lines = "".join(f"\n      - {pin}" for pin in ("--no-index", f"--find-links {folder}", *pins))
+    """(record, what was printed); building must end well itself, whatever the environment. `packages`:
+    {name: (version, digests)} that are locked."""
+    pins = ("--no-index", f"--find-links {folder}", *pins)
+    lines = "".join(f"\n      - {pin}" for pin in pins)
     specification = folder / f"{name}.yaml"
     specification.write_text(f"dependencies:\n  - python ={HERE}\n  - pip\n  - pip:{lines}\n")
+    lock = locks.path_of(str(specification), HERE) if packages else None
+    if packages:
+        made = locks.Lock(str(lock), HERE, locks.digest_of_pins(pins), packages)
+        locks.write(made, HERE, "23")
     has = {
         **{"source": str(specification), "builder": builder, "interpreter": interpreter},
+        "lock": lock and str(lock),
         **{"fingerprint": "0" * 8, "folder": str(folder / "venv")},
     }
     told = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=has).told()
@@ -50,7 +68,7 @@ def build(
 
 def test_virtual_environment(tmp_path: Path) -> None:
     write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
-    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
+    found, told = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert (found["status"], found["reason"]) == ("ok", "")
     assert found["packages"]["abacus"] == "1.5"
     assert found["pins"] == {"abacus": "1.5"}
@@ -58,6 +76,67 @@ def test_virtual_environment(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     printed = subprocess.check_output([python, "-c", "import abacus; print(abacus.beads)"])
     assert printed.strip() == b"10"
+    assert found["lock"] is None
+    said = r" *environment lab: not locked for Python \S+ and these pins, .*: make lock ENVIRONMENT=lab\n"
+    assert re.fullmatch(said, told)
+
+
+LOCKED = ("abacus==1.5", "beads")  # the pins
+
+
+@pytest.fixture(scope="module")
+def packages() -> dict:
+    """{name: (version, digests)}: what is locked."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def built(packages: dict, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of wheels with an environment of what is locked."""
+    folder = tmp_path_factory.mktemp("locked")
+    for name, version in (("abacus", "1.5"), ("beads", "2.0"), ("beads", "2.1")):
+        write_wheel(folder, name, version, {f"{name}.py": ""})
+    for name, version in (("abacus", "1.5"), ("beads", "2.0")):
+        wheel = folder / f"{name}-{version}-py3-none-any.whl"
+        packages[name] = (version, (hashlib.sha256(wheel.read_bytes()).hexdigest(),))
+    found, printed = build(folder, "venv", sys.executable, LOCKED, packages)
+    assert (found["status"], printed) == ("ok", "")
+    assert found["packages"]["beads"] == "2.0"
+    assert Path(found["lock"]).is_relative_to(folder / "locks")
+    return folder
+
+
+class TestLocked:
+    """Those files, and no others: not the newer one that the index has meanwhile."""
+
+    def test_what_is_installed_is_held_against_it(self, built: Path, packages: dict) -> None:
+        """As where conda, or somebody by hand, has changed a package beneath the pins."""
+        changed = packages | {"beads": ("2.1", packages["beads"][1])}
+        found, _ = build(built, "venv", sys.executable, LOCKED, changed)
+        assert found["status"] == "failed"
+        assert found["reason"].endswith("lab.txt: beads 2.1 is pinned, 2.0 is installed")
+
+    def again(self, built: Path, packages: dict) -> str:
+        """Why what is locked cannot be installed."""
+        python = built / "venv/bin/python"
+        subprocess.run([python, "-m", "pip", "uninstall", "--yes", "--quiet", "beads"], check=True)
+        path = built / "lab.txt"
+        lock = locks.Lock(str(path), HERE, "0" * 8, packages)
+        specification = environments.load(str(built / "lab.yaml"))
+        with pytest.raises(EnvironmentProblem) as problem:
+            install(python, specification, lock, io.StringIO())
+        why = str(problem.value).removeprefix(f"{path}: ")
+        assert not (python.parents[1] / "lib" / f"python{HERE}" / "site-packages/beads.py").exists()
+        return why.removesuffix("; make lock ENVIRONMENT=lab locks what they have")
+
+    def test_another_file(self, built: Path, packages: dict) -> None:
+        write_wheel(built, "beads", "2.0", {"beads.py": "stolen = True"})
+        why = self.again(built, packages)
+        assert why == "beads==2.0 is another file than the one that was verified"
+
+    def test_dropped_by_the_index(self, built: Path, packages: dict) -> None:
+        (built / "beads-2.0-py3-none-any.whl").unlink()
+        assert self.again(built, packages) == "no index that was reached has beads==2.0"
 
 
 def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:

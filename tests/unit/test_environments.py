@@ -10,7 +10,7 @@ import rattler
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from plan import environments
+from plan import environments, locks
 from plan.environments import EnvironmentProblem, Specification
 from tests.conftest import ROOT
 
@@ -184,6 +184,20 @@ class TestFingerprint:
             marks.add(environments.fingerprint(found, "interpreter", "python"))
         assert len(marks) == 2
 
+    def test_locked_versions_count_and_digests_do_not(self, tmp_path: Path) -> None:
+        found = specification(tmp_path)
+        one, two = ((version, ("0" * 64,)) for version in ("1", "2"))
+        marks = [
+            environments.fingerprint(found, "venv", sys.executable, lock)
+            for lock in (
+                None,
+                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": one}),
+                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": two}),
+                locks.Lock("other.txt", HERE, "1" * 8, {"beneath": ("2", ("1" * 64,))}),
+            )
+        ]
+        assert len(set(marks)) == 3 and marks[2] == marks[3]
+
 
 def test_inspect_this_interpreter() -> None:
     found = environments.inspect(sys.executable)
@@ -213,6 +227,16 @@ def here(folder: Path, **settings: object) -> dict:
     return environments.here("lab", settled | settings, conda)
 
 
+def write_lock(lab: Path, python: str) -> Path:
+    """A lock of envs/lab.yaml for a Python, whose version is that of a package beneath."""
+    environments.load.cache_clear()
+    packages = {"torch": ("1", ("0" * 64,)), "beneath": (python, ("0" * 64,))}
+    path = locks.path_of("envs/lab.yaml", python)
+    pins = locks.digest_of_pins(environments.load(str(lab)).pip)
+    locks.write(locks.Lock(str(path), python, pins, packages), python, "23")
+    return path
+
+
 class TestHere:
     """How an environment is had on this machine."""
 
@@ -232,6 +256,49 @@ class TestHere:
         assert has["folder"] == f"built/lab-{has['fingerprint']}"
         assert environments.python(has) == f"{has['folder']}/bin/python"
         assert environments.conda_file(has) is None
+
+    def test_locked(self, lab: Path) -> None:
+        plain = here(lab.parent)
+        path = write_lock(lab, HERE)
+        has = here(lab.parent)
+        assert (plain["lock"], has["lock"]) == (None, str(path))
+        assert has["fingerprint"] != plain["fingerprint"]
+        lab.write_text(lab.read_text().replace("torch==1", "torch==2"))  # a bump: resolved anew
+        assert here(lab.parent)["lock"] is None
+
+    def test_locked_for_another_python(self, lab: Path) -> None:
+        plain = here(lab.parent)
+        write_lock(lab, "3.5")
+        assert here(lab.parent) == plain
+
+    def test_locked_but_named(self, lab: Path) -> None:
+        write_lock(lab, HERE)
+        assert here(lab.parent, interpreters={"lab": sys.executable})["lock"] is None
+
+    def test_no_lock_stops_with_a_line(self, lab: Path) -> None:
+        write_lock(lab, HERE).write_text("torch\n")
+        with pytest.raises(SystemExit, match=r"^environments: \S+/lab\.txt is no lock: "):
+            here(lab.parent)
+
+    def test_conda_builds_what_is_locked(self, lab: Path) -> None:
+        """With the Python that it was locked for, of those that the file allows the newest."""
+        specification(lab.parent, "# why\n" + FILE.format(python=">=3.8", bootstrap="", torch="1"))
+        for python in ("3.7", "3.9", "3.10"):
+            write_lock(lab, python)
+        has = here(lab.parent, conda=True)
+        content = yaml.safe_load(Path(environments.conda_file(has)).read_text())
+        assert content["channels"] == ["conda-forge"]
+        digest = f"--hash=sha256:{'0' * 64}"
+        assert content["dependencies"] == [
+            "python =3.10",
+            "pip",
+            {
+                "pip": [
+                    "--extra-index-url https://example.org/simple",
+                    *(f"beneath==3.10 {digest}", f"torch==1 {digest}"),
+                ]
+            },
+        ]
 
     def test_no_interpreter(self, lab: Path) -> None:
         """Snakemake's own records why."""

@@ -1,0 +1,90 @@
+"""Lock an environment: note the version of every package that its pins need, and the digests of their files.
+
+python scripts/lock_environment.py NAME [--from FOLDER]
+
+The pins are resolved anew, in a folder that is deleted again, unless --from names an environment that was built
+before: then what is installed there is what is locked. Digests come from the same indexes.
+"""
+
+import argparse
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+
+from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
+
+from build_environment import build_venv, run_pip
+from plan import environments, locks
+from plan.environments import EnvironmentProblem, Specification
+from plan.locks import Lock, LockProblem
+
+
+def digests(
+    python: Path, specification: Specification, versions: dict[str, str], folder: Path
+) -> dict:
+    """{package: digest of the file that an index has for this interpreter}."""
+    options = [line for line in specification.pip if line.startswith("-")]
+    wanted = folder / "versions.txt"
+    wanted.write_text("\n".join([*options, *(f"{n}=={v}" for n, v in versions.items())]) + "\n")
+    files = folder / "files"
+    with open(folder / "log", "w") as log:
+        run_pip(python, ["download", "--no-deps", "-d", str(files), "-r", str(wanted)], log)
+    found = {}
+    for file in files.iterdir():
+        parse = parse_wheel_filename if file.suffix == ".whl" else parse_sdist_filename
+        with file.open("rb") as content:
+            found[parse(file.name)[0]] = hashlib.file_digest(content, "sha256").hexdigest()
+    return found
+
+
+def lock(source: str, built: Path | None) -> list[str]:
+    """Lock an environment file; returns what has changed, in words."""
+    specification = environments.load(source)
+    with tempfile.TemporaryDirectory() as folder:
+        if not built:
+            found = environments.find_interpreter(specification.python)
+            if not found:
+                raise EnvironmentProblem(f"no Python {specification.python} on this machine")
+            built = Path(folder, "environment")
+            with open(Path(folder, "log"), "w") as log:
+                build_venv(specification, found[0], built, log)
+        python = built / "bin" / "python"
+        about = environments.inspect(str(python))
+        if mismatches := specification.mismatches(about["packages"]):
+            raise EnvironmentProblem(f"{built} is not of {source}: {'; '.join(mismatches)}")
+        pip = about["packages"].pop("pip")
+        versions = dict(sorted(about["packages"].items()))
+        files = digests(python, specification, versions, Path(folder))
+    path = locks.path_of(source, about["python"])
+    try:
+        before = locks.read(path).packages if path.exists() else {}
+    except LockProblem:
+        before = {}  # this mends it
+    packages = {}
+    for name, version in versions.items():
+        # Of the same version, a file that was verified before remains so.
+        had = before[name][1] if before.get(name, ("",))[0] == version else ()
+        packages[name] = (version, tuple(sorted({*had, files[canonicalize_name(name)]})))
+    pins = locks.digest_of_pins(specification.pip)
+    new = Lock(str(path), ".".join(about["python"].split(".")[:2]), pins, packages)
+    locks.write(new, about["python"], pip)
+    return locks.changes({name: version for name, (version, _) in before.items()}, versions)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", nargs="?", default="", help="one file of envs/, without .yaml")
+    parser.add_argument("--from", dest="built", type=Path, help="an environment as it was built")
+    arguments = parser.parse_args()
+    source = Path("envs", f"{arguments.name}.yaml")
+    try:
+        changed = lock(str(source), arguments.built)
+    except EnvironmentProblem as problem:
+        sys.exit(f"lock: {arguments.name}: {problem}")
+    for line in changed or ["nothing has changed"]:
+        print(f"{arguments.name}: {line}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Locking an environment without a network: from wheels made here."""
+
+import ensurepip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plan import locks
+from tests.conftest import ROOT
+
+from .test_build_environment import HERE, write_wheel
+
+ENVIRONMENT = """\
+dependencies:
+  - python ={python}
+  - pip
+  - pip:
+      - --no-index
+      - --find-links {wheels}
+      - --find-links {bundled}
+      - abacus==1.5
+      - string-of-beads
+"""
+
+
+def run(folder: Path, *arguments: str, ok: bool = True) -> str:
+    script = ROOT / "scripts" / "lock_environment.py"
+    command = [sys.executable, script, "lab", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert (done.returncode == 0) == ok, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with envs/lab.yaml, the wheels that it asks for, and the lock of what was found at first."""
+    folder = tmp_path_factory.mktemp("lab")
+    for name, version in (("abacus", "1.5"), ("string_of_beads", "2.0")):
+        write_wheel(folder / "wheels", name, version, {f"{name}.py": ""})
+    (folder / "envs").mkdir()
+    bundled = Path(ensurepip.__file__).with_name(
+        "_bundled"
+    )  # has what every environment starts with
+    facts = {"python": HERE, "wheels": folder / "wheels", "bundled": bundled}
+    (folder / "envs/lab.yaml").write_text(ENVIRONMENT.format(**facts))
+    printed = run(folder)
+    assert "lab: abacus: none -> 1.5\n" in printed
+    assert "lab: string-of-beads: none -> 2.0\n" in printed
+    return folder
+
+
+def found(lab: Path) -> locks.Lock:
+    return locks.read(lab / locks.path_of("envs/lab.yaml", HERE))
+
+
+def test_all_is_locked_but_pip(lab: Path) -> None:
+    assert {"abacus", "string-of-beads"} <= found(lab).versions.keys()
+    assert "pip" not in found(lab).versions
+    assert all(len(digests) == 1 for _, digests in found(lab).packages.values())
+
+
+def test_renewed(lab: Path) -> None:
+    """Says what is new; of a version that stays, a file that was verified before remains so."""
+    before = found(lab)
+    write_wheel(lab / "wheels", "string_of_beads", "2.1", {"string_of_beads.py": ""})
+    write_wheel(lab / "wheels", "abacus", "1.5", {"abacus.py": "beads = 12"})
+    assert run(lab) == "lab: string-of-beads: 2.0 -> 2.1\n"
+    after = found(lab)
+    assert set(before.packages["abacus"][1]) < set(after.packages["abacus"][1])
+    assert len(after.packages["string-of-beads"][1]) == 1
+
+
+def test_problems_take_one_line(lab: Path) -> None:
+    printed = run(lab, "--from", sys.prefix, ok=False)
+    assert re.fullmatch(
+        r"lock: lab: .* is not of envs/lab\.yaml: abacus 1\.5 is pinned, .*\n", printed
+    )
+    (lab / "envs/lab.yaml").unlink()
+    assert run(lab, ok=False).startswith("lock: lab: envs/lab.yaml does not exist; ")
