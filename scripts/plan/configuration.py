@@ -1,23 +1,30 @@
 """The configuration, validated, and what it means on this machine."""
 
+import ast
 import csv
 import difflib
 import functools
+import math
 import operator
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import jsonschema
 import yaml
+from jsonschema import ValidationError
 
 from measurement import machine
 from measurement.record import SCHEMA_VERSION, read_json
-from plan import matrix
+from plan import matrix, reading
 from plan.jobs import MANIFEST_VERSION
+from plan.reading import FileProblem, shown, strange
 
-SCHEMAS = Path(__file__).resolve().parents[2] / "workflow" / "schemas"
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "workflow" / "schemas"
 
 
 @functools.cache
@@ -26,39 +33,73 @@ def schema(name: str) -> dict:
     return yaml.safe_load((SCHEMAS / f"{name}.schema.yaml").read_text())
 
 
+def _whole_pattern(validator, pattern: str, instance, schema: dict) -> Iterator[ValidationError]:
+    """A pattern's `$` is the end, and not what comes before a last line break."""
+    if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+# 3.0 is no integer, as what is computed with it would be none.
+VALIDATOR = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    {"pattern": _whole_pattern},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    ),
+)
+
+
 def problems(content, name: str) -> list[str]:
     """What is wrong with `content`, a line each: where, what, and what the key is for."""
     found = []
-    validator = jsonschema.Draft202012Validator(schema(name))
-    for error in sorted(validator.iter_errors(content), key=lambda e: list(map(str, e.path))):
+    errors = VALIDATOR(schema(name)).iter_errors(content)
+    for error in sorted(errors, key=lambda e: list(map(str, e.path))):
         where = ".".join(map(str, error.absolute_path)) or "top level"
         about = error.schema.get("description") if isinstance(error.schema, dict) else None
-        found.append(f"{where}: {error.message}" + (f" ({about})" if about else ""))
+        found.append(f"{where}: {shown(error.message)}" + (f" ({about})" if about else ""))
     return found
+
+
+def mistakes(content, name: str) -> list[str]:
+    """Likewise, of what somebody has written in YAML."""
+    found = [f"{where}: {what}" for where, what in strange(content)]
+    return found or problems(content, name)
+
+
+def read_yaml(path: str):
+    """What a YAML file holds; a stop with one line if it is none."""
+    try:
+        return reading.read_yaml(path)
+    except FileProblem as problem:
+        sys.exit(str(problem))
 
 
 def _read(path: str):
     """What a YAML file holds, or a CSV file: {line: {column: text}}, without empty fields."""
-    if path.endswith(".csv"):
-        with open(path, newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        filled = [{key: text for key, text in row.items() if text} for row in rows]
-        return {f"line {number}": row for number, row in enumerate(filled, start=2)}
+    if not path.endswith(".csv"):
+        return read_yaml(path)
     try:
-        return yaml.safe_load(Path(path).read_text())
-    except yaml.YAMLError as error:
-        sys.exit(f"{path} is not YAML: {error}")
+        with open(path, newline="", encoding="utf-8") as stream:
+            rows = list(csv.DictReader(stream, strict=True, restkey="beyond the last column"))
+    except (csv.Error, UnicodeDecodeError) as error:
+        sys.exit(shown(f"{path} is not CSV: {error}"))
+    filled = [{key: text for key, text in row.items() if text} for row in rows]
+    return {f"line {number}": row for number, row in enumerate(filled, start=2)}
+
+
+def _refuse(what: str, lines: Iterable[str]) -> NoReturn:
+    sys.exit(f"{what} is not valid:\n" + "".join(f"  {shown(line)}\n" for line in lines))
 
 
 def require_valid(path: str, name: str, more: Callable[[Any], list[str]] | None = None) -> None:
     """Stop with one line a mistake unless a YAML or CSV file is what its schema says; `more` finds what a schema
     cannot."""
     content = _read(path)
-    found = problems(content, name)
+    found = mistakes(content, name)
     if not found and more:
         found = more(content)
     if found:
-        sys.exit(f"{path} is not valid:\n" + "".join(f"  {line}\n" for line in found))
+        _refuse(path, found)
 
 
 def _names() -> dict[str, set[str]]:
@@ -89,15 +130,98 @@ def _unknown(claim: dict, known: dict[str, set[str]]) -> Iterator[str]:
         for key, names in cells.items():
             for name in [names] if isinstance(names, str) else names:
                 if name not in known[key]:
-                    near = difflib.get_close_matches(name, known[key], 1)
-                    hint = f"; did you mean `{near[0]}`?" if near else ""
-                    yield f"{place}: there is no {key} `{name}`{hint}"
+                    yield f"{place}: there is no {key} `{name}`{_near(name, known[key])}"
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _twice(names: Iterable[str], what: str) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"{what} `{name}` stands {count} times"
+
+
+def implementation_problems(entries: list[dict]) -> list[str]:
+    """What is wrong with implementations that their schema cannot tell, a line each."""
+    names = [entry["implementation"] for entry in entries]
+    found = list(_twice(names, "implementation"))
+    for entry in entries:
+        name, others = entry["implementation"], [*entry.get("workers", {}).get("of", {}).values()]
+        if not (ROOT / (file := matrix.implementation_file(name))).exists():
+            found.append(f"{name}: there is no {file}")
+        for other in [*others, *filter(None, [entry.get("instead_of")])]:
+            if other not in names:
+                found.append(f"{name}: there is no implementation `{other}`{_near(other, names)}")
+    return found
+
+
+@functools.cache
+def _options(section: str) -> set[str] | None:
+    """The options that a section takes, by its source, as what it imports need not be here; None: there is none."""
+    path = ROOT / "scripts/reporting/sections" / f"{section}.py"
+    if not path.exists() or section == "__init__":
+        return None
+    own = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
+    taken = {"section", "title", "under"}
+    for function in own:
+        if function.name in ("analyse", "draw"):
+            taken |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    return taken - {"data", "tables", "about"}
+
+
+def _section_problems(document: dict) -> Iterator[str]:
+    for place in ("sections", "first_page"):
+        for number, entry in enumerate(document.get(place, [])):
+            options = _options(entry["section"])
+            if options is None:
+                yield f"{place}.{number}: there is no scripts/reporting/sections/{entry['section']}.py"
+            elif unknown := sorted(entry.keys() - options):
+                taken = ", ".join(sorted(options))
+                yield f"{place}.{number}: {entry['section']} has no option `{unknown[0]}`; it has: {taken}"
+
+
+def document_problems(document: dict) -> list[str]:
+    """What is wrong with a document that its schema cannot tell, a line each."""
+    names = {entry["implementation"] for entry in matrix.implementations()}
+    families = {entry["family"] for entry in matrix.implementations()}
+    found = [*training_problems(document), *_section_problems(document)]
+    for number, row in enumerate(document["rows"]):
+        for family in row["families"]:
+            if family not in families:
+                found.append(
+                    f"rows.{number}.families: no implementation is of `{family}`{_near(family, families)}"
+                )
+    named = {f"labels.{name}": name for name in document.get("labels", {})}
+    named |= {"speedup_over": document["speedup_over"]} if "speedup_over" in document else {}
+    for number, pair in enumerate(document.get("compared", [])):
+        named |= {f"compared.{number}.{side}": name for side, name in pair.items()}
+    for where, name in named.items():
+        if name not in names:
+            found.append(f"{where}: there is no implementation `{name}`{_near(name, names)}")
+    for name, sizes in document["benchmarks"].items():
+        if (other := sizes.get("baseline", name)) not in document["benchmarks"]:
+            found.append(f"benchmarks.{name}.baseline: the document has no benchmark `{other}`")
+        if sizes.get("shortest", 0) > sizes["length"]:
+            found.append(f"benchmarks.{name}.shortest: more than its length, {sizes['length']}")
+        if 2 * sizes.get("labels", 0) + 1 > sizes.get("shortest", math.inf):
+            most = (sizes["shortest"] - 1) // 2
+            found.append(
+                f"benchmarks.{name}.labels: the shortest sequence has room for {most}, with blanks between them"
+            )
+    return found
 
 
 def claim_problems(claims: list[dict]) -> list[str]:
     """What is wrong with claims that their schema cannot tell, a line each."""
-    known, unknown, found = _names(), {}, []
+    known, unknown = _names(), {}
+    found = list(_twice((claim["name"] for claim in claims), "claim"))
+    documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
     for claim in claims:
+        if (name := claim["document"]) not in documents:
+            found.append(f"{claim['name']}: there is no document `{name}`{_near(name, documents)}")
         for line in _unknown(claim, known):
             unknown.setdefault(line, claim["name"])  # claims may share ratios, and so a mistake
         if ("ratios" in claim) == ("linear" in claim):
@@ -145,19 +269,20 @@ def parsed(value):
     """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
     if isinstance(value, str):
         try:
-            return yaml.safe_load(value)
-        except yaml.YAMLError:
+            return reading.parse_yaml(value)
+        except FileProblem:
             return value
     return value
 
 
 def _with_types(config: dict, name: str) -> dict:
     """Read each string that stands where the schema wants another type: `stride: "2"`."""
-    validator = jsonschema.Draft202012Validator(schema(name))
-    for error in list(validator.iter_errors(config)):
+    for error in list(VALIDATOR(schema(name)).iter_errors(config)):
         if isinstance(error.instance, str) and error.absolute_path:
             *parents, key = error.absolute_path
-            functools.reduce(operator.getitem, parents, config)[key] = parsed(error.instance)
+            holder = functools.reduce(operator.getitem, parents, config)
+            if holder[key] is error.instance:  # and not a name among its keys
+                holder[key] = parsed(error.instance)
     return config
 
 
@@ -185,6 +310,29 @@ def _unknown_here(config: dict) -> Iterator[str]:
         yield f"protocol.threads: {told} how many, at most a node's physical cores"
 
 
+def _unknown_names(config: dict) -> Iterator[str]:
+    """What the configuration names and nothing has, a line each: it would be left out in silence."""
+    documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
+    environments = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
+    for name in config["interpreters"]:
+        if name not in environments:
+            yield f"interpreters: there is no envs/{name}.yaml{_near(name, environments)}"
+    for name, override in config["overrides"].items():
+        if name not in documents:
+            yield f"overrides: there is no document `{name}`{_near(name, documents)}"
+        elif name in config["documents"]:
+            cells, asked = matrix.cells_of(name), override.get("training", {})
+            for pattern in override.get("benchmarks", []):
+                if not any(matrix.takes_part([pattern], cell.benchmark) for cell in cells):
+                    yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`"
+            named = {"implementations": override.get("implementations", [])}
+            named |= {"training.implementations": asked.get("implementations", [])}
+            for where, patterns in named.items():
+                for pattern in patterns:
+                    if not any(matrix.is_one_of([pattern], cell) for cell in cells):
+                        yield f"overrides.{name}.{where}: the document has no row like `{pattern}`"
+
+
 def unreadable(folder: str) -> Iterator[str]:
     """Why a folder of `also_report` cannot be reported, a line each: it is none, or of another version."""
     manifests = sorted(Path(folder, "manifests").glob("*.json"))
@@ -193,20 +341,37 @@ def unreadable(folder: str) -> Iterator[str]:
     for path in manifests:
         manifest = read_json(str(path))
         files = [(path, MANIFEST_VERSION)]
-        if manifest.get("schema_version") == MANIFEST_VERSION:
+        if _version(manifest) == MANIFEST_VERSION:
+            if found := problems(manifest, "manifest"):
+                yield f"also_report: {path} is no manifest: {found[0]}"
+                continue
             records = [Path(folder, name) for cell in manifest["cells"] for name in cell["records"]]
             files = [(record, SCHEMA_VERSION) for record in records[:1]]
         for file, version in files:
             if not file.exists():
                 yield f"also_report: {file} is missing, which {path} names; fetch the folder again"
-            elif (found := read_json(str(file)).get("schema_version")) != version:
+            elif (found := _version(read_json(str(file)))) != version:
                 yield f"also_report: {file} has schema {found}, this workflow reads {version}"
+
+
+def _version(content) -> object:
+    return content.get("schema_version") if isinstance(content, dict) else None
+
+
+def mapping(path: str) -> dict:
+    """The keys of a configuration file; a stop with one line if it has none."""
+    content = read_yaml(path)
+    if not isinstance(content, dict):
+        sys.exit(f"{path}: it has to be a mapping, with the keys of config/config.yaml")
+    return content
 
 
 def given(configfile: str, settings: list[str]) -> dict:
     """The configuration that a file and settings over it (`key=value`) make, validated: what Snakemake is given."""
+    if wrong := [each for each in settings if "=" not in each]:
+        sys.exit(f"--config: `{wrong[0]}` is no KEY=VALUE")
     over = dict(each.split("=", 1) for each in settings)
-    config = yaml.safe_load(Path(configfile).read_text())
+    config = mapping(configfile)
     return validated(merged(config, {key: parsed(value) for key, value in over.items()}))
 
 
@@ -216,25 +381,28 @@ def validated(
     """The configuration with every string that stands for another type read as such, or a stop with
     one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
     measures."""
-    base = yaml.safe_load(Path(default).read_text())
+    base = mapping(default)
     config = merged(base, {key: _without_null(parsed(value)) for key, value in config.items()})
-    config = _with_types(config, "config")
-    found = problems(config, "config")
+    if not list(strange(config)):
+        config = _with_types(config, "config")
+    found = mistakes(config, "config")
     if not found and not measures_here:
         found = list(_unknown_here(config))
     if not found:
         found = [line for folder in config["also_report"] for line in unreadable(folder)]
     if found:
-        sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
+        _refuse("The configuration", found)
+    require_valid("config/implementations.yaml", "implementations", implementation_problems)
     for name in config["documents"]:
         path = Path("config/documents") / f"{name}.yaml"
         if not path.exists():
             known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
-            sys.exit(f"The configuration is not valid:\n  documents: no {path}; there are: {known}")
-        require_valid(str(path), "document", training_problems)
+            _refuse("The configuration", [f"documents: no {path}; there are: {known}"])
+        require_valid(str(path), "document", document_problems)
     if found := list(_in_two(config["documents"])):
-        sys.exit("The configuration is not valid:\n" + "".join(f"  {line}\n" for line in found))
-    require_valid("config/implementations.yaml", "implementations")
+        _refuse("The configuration", found)
+    if found := list(_unknown_names(config)):
+        _refuse("The configuration", found)
     for path in matrix.published_files("*"):
         require_valid(path, "published")
     require_valid("config/claims.yaml", "claims", claim_problems)

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from packaging.version import Version
 
 from plan import locks
 from plan.locks import Lock, LockProblem
+from plan.reading import FileProblem, read_yaml, shown, strange
 
 SCRIPTS = Path(__file__).resolve().parent.parent
 CONDA_FILES = Path("results/environments")
@@ -71,36 +73,64 @@ class Specification:
         ]
 
 
-def _conda_to_pep440(dependency: str) -> str:
-    """`python >=3.10,<3.14` or `python=3.7` -> `>=3.10,<3.14` or `==3.7.*`."""
-    constraint = dependency.removeprefix("python").strip()
+EXACT = re.compile(r" *=[0-9.]+")
+CONDAS = re.compile(r"(python|pip)( *[=<>!].*)?")
+
+
+def _pep440(constraint: str) -> str:
+    """Conda's `=3.7` -> `==3.7.*`; `>=3.10,<3.14` is the same in both."""
+    constraint = constraint.strip()
     if constraint.startswith("=") and not constraint.startswith("=="):
-        return f"=={constraint[1:]}.*"
+        return f"=={constraint[1:].strip()}.*"
     return constraint
+
+
+def _parts(content: object) -> tuple[dict[str, str], list[str]]:
+    """({python and pip: conda's constraints}, lines of `pip:`) of an environment file. Raises ValueError."""
+    for where, what in strange(content):
+        raise ValueError(f"{where}: {what}")
+    dependencies = content.get("dependencies") if isinstance(content, dict) else None
+    if not isinstance(dependencies, list):
+        raise ValueError("it has no list of them")
+    condas, pip = {}, []
+    for entry in dependencies:
+        found = CONDAS.fullmatch(entry) if isinstance(entry, str) else None
+        if found and found[1] not in condas:
+            condas[found[1]] = found[2] or ""
+        elif not found and isinstance(entry, dict) and [*entry] == ["pip"] and not pip:
+            pip = entry["pip"]
+        else:
+            raise ValueError(f"{entry!r} is none of those, or a second one")
+    if "python" not in condas:
+        raise ValueError("there is no python")
+    if not isinstance(pip, list) or not all(isinstance(line, str) for line in pip):
+        raise ValueError(f"pip: {pip!r} is no list of lines")
+    for line in pip:
+        if not re.fullmatch(r"--[a-z-]+( \S+)?", line):
+            Requirement(line)
+    return condas, pip
 
 
 @functools.cache
 def load(path: str) -> Specification:
     """Parse an environment file."""
     try:
-        dependencies = yaml.safe_load(Path(path).read_text())["dependencies"]
-        python = next(d for d in dependencies if isinstance(d, str) and d.startswith("python"))
-        pip = next((d["pip"] for d in dependencies if isinstance(d, dict) and "pip" in d), [])
-        bootstrap = [d for d in dependencies if isinstance(d, str) and d.startswith("pip")]
+        condas, pip = _parts(read_yaml(path))
+        exact = condas.get("pip", "")
+        if exact and not EXACT.fullmatch(exact):
+            raise ValueError(f"pip{exact} is no exact version, such as pip =24.0")
         return Specification(
             name=Path(path).stem,
-            python=SpecifierSet(_conda_to_pep440(python)),
-            bootstrap=tuple(b.replace("=", "==", 1) for b in bootstrap if "=" in b),
+            python=SpecifierSet(_pep440(condas["python"])),
+            bootstrap=(f"pip{exact.replace('=', '==', 1)}",) if exact else (),
             pip=tuple(pip),
         )
-    except FileNotFoundError:
+    except FileProblem as problem:
+        raise EnvironmentProblem(f"{problem}; an environment is one file of envs/.") from None
+    except ValueError as error:  # of a version or a requirement too
         raise EnvironmentProblem(
-            f"{path} does not exist; an environment is one file of envs/."
-        ) from None
-    except (yaml.YAMLError, KeyError, TypeError, StopIteration, ValueError) as error:
-        raise EnvironmentProblem(
-            f"{path} is no environment file: it needs `dependencies:` with a `python` entry and pins "
-            f"under `pip:` ({type(error).__name__}: {error})."
+            f"{path} is no environment file: it needs `dependencies:` with `python`, `pip` and pins or pip's options "
+            f"under `pip:` ({shown(str(error))})."
         ) from None
 
 
@@ -238,7 +268,11 @@ def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -
     found = None if named or conda else find_interpreter(specification.python)
     # Where conda builds, a job finds the interpreter of its activated environment on PATH.
     interpreter = named or ("python" if conda else found and found[0])
-    lock = lock_for(specification, source, found and found[1]) if conda or found else None
+    lock = (
+        lock_for(specification, source, found and found[1])
+        if not named and (conda or found)
+        else None
+    )
     mark = fingerprint(specification, builder, interpreter, lock)
     return {
         "source": source,

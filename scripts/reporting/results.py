@@ -19,6 +19,7 @@ from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
 
 MANIFESTS = "manifests"
+MEND = "delete it and run again"
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 CELL = ("benchmark", "implementation", "environment", "phase", "device")
 
@@ -54,9 +55,18 @@ class Part:
 
 
 @cache
-def _validate() -> Callable[[dict], dict]:
-    """The schema of records as a function: there are many, and each has a number a batch."""
-    return fastjsonschema.compile(configuration.schema("record"))
+def _validate(name: str) -> Callable[[dict], dict]:
+    """A schema as a function: there are many records, and each has a number a batch."""
+    return fastjsonschema.compile(configuration.schema(name))
+
+
+def _valid(path: Path, content: dict, name: str) -> dict:
+    """What a file holds; a stop with one line if it is not what its schema says."""
+    try:
+        return _validate(name)(content)
+    except fastjsonschema.JsonSchemaValueException as error:
+        said = next(iter(configuration.problems(content, name)), str(error))
+        sys.exit(f"{path} is not a valid {name}: {said}; {MEND}.")
 
 
 def read_record(path: Path) -> dict:
@@ -64,27 +74,23 @@ def read_record(path: Path) -> dict:
     if not path.exists():
         sys.exit(f"{path} is missing, which a manifest beside it names; fetch the folder again.")
     record = read_json(str(path))
-    version = record.get("schema_version")
+    version = record.get("schema_version") if isinstance(record, dict) else None
     if version != SCHEMA_VERSION:
         sys.exit(
             f"{path} has record schema {version}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
         )
-    try:
-        return _validate()(record)
-    except fastjsonschema.JsonSchemaValueException:
-        mistake = configuration.problems(record, "record")[0]
-        sys.exit(f"{path} is not a valid record: {mistake}; delete it and run again.")
+    return _valid(path, record, "record")
 
 
 def read_manifest(path: Path) -> dict:
-    """One manifest; a stop with one line if it is of another version."""
+    """One manifest; a stop with one line if it is of another version, or names what is not below its folder."""
     manifest = read_json(str(path))
     if not isinstance(manifest, dict) or manifest.get("schema_version") != MANIFEST_VERSION:
         version = manifest.get("schema_version") if isinstance(manifest, dict) else None
         sys.exit(
             f"{path} has manifest schema {version}, this workflow reads {MANIFEST_VERSION}; {ELSEWHERE}."
         )
-    return manifest
+    return _valid(path, manifest, "manifest")
 
 
 def read(path: Path) -> Part:

@@ -146,7 +146,7 @@ def place(cell: Cell, process: int, machine: str = MACHINE["machine"]) -> str:
 
 
 def training_place(cell: Cell, machine: str = MACHINE["machine"]) -> str:
-    return f"training/{machine}/{cell.name}.json"
+    return f"convergence/{machine}/{cell.name}.json"
 
 
 def project(

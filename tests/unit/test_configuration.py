@@ -39,12 +39,16 @@ def test_quick_changes_no_shape() -> None:
 
 def test_strings_of_the_command_line() -> None:
     found = configuration.validated(
-        {"devices": "[gpu]", "corpus": "{path: /data, stride: 5}", "interpreters": "{lab: /bin/py}"}
+        {
+            "devices": "[gpu]",
+            "corpus": "{path: /data, stride: 5}",
+            "interpreters": "{pytorch: /bin/py}",
+        }
     )
     assert found["devices"] == ["gpu"]
     assert (found["corpus"]["path"], found["corpus"]["stride"]) == ("/data", 5)
     assert found["corpus"]["mirrors"]  # what the command line does not name stays
-    assert found["interpreters"] == {"lab": "/bin/py"}
+    assert found["interpreters"] == {"pytorch": "/bin/py"}
 
 
 @pytest.mark.parametrize("value", ["{path: null}", {"path": "null"}, {"path": None}])
@@ -168,7 +172,7 @@ def test_a_mistake_in_claims_or_published_numbers(
 
 
 @pytest.mark.parametrize(
-    "name", ["config", "record", "document", "implementations", "claims", "published"]
+    "name", ["config", "record", "document", "implementations", "claims", "published", "manifest"]
 )
 def test_every_key_of_a_schema_is_described(name: str) -> None:
     def undescribed(schema: dict, where: str) -> list[str]:

@@ -94,14 +94,24 @@ def test_conda_versions_of_python(
     [
         "dependencies: [numpy]",
         "name: lab",
-        "[unclosed",
         "just words",
         "dependencies: [python >=x]",
+        "dependencies: [python, numpy=1.0]",  # which conda alone would install
+        "dependencies: [python, pip >=21]",
+        "dependencies: [python, pip, {pip: numpy==1.0}]",
+        "dependencies: [python, pip, {pip: [numpy=1.0]}]",
+        "dependencies: [python, pip, {pip: [numpy==1.0, {torch: 2}]}]",
+        "dependencies: [python, python =3.7]",
     ],
 )
 def test_no_environment_file(tmp_path: Path, text: str) -> None:
     with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is no environment file: it needs"):
         specification(tmp_path, text)
+
+
+def test_no_yaml(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not YAML: .*envs/\.$"):
+        specification(tmp_path, "[unclosed")
 
 
 def test_missing_file() -> None:

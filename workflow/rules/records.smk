@@ -33,7 +33,7 @@ rule list_first_records:
     message:
         "list the first records of {wildcards.document}"
     shell:
-        "{params.python} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        "{params.python:q} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
         " --output {output} 2>&1 | tee {log}"
 
 
@@ -51,7 +51,7 @@ checkpoint judge_precision:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/judge_precision.py --manifest {input.first}"
+        "{params.python:q} scripts/judge_precision.py --manifest {input.first}"
         " --output {output} 2>&1 | tee {log}"
 
 
@@ -78,5 +78,5 @@ rule list_records:
     message:
         "list the records of {wildcards.document}"
     shell:
-        "{params.python} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        "{params.python:q} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
         " {params.processes} --output {output} 2>&1 | tee {log}"

@@ -35,7 +35,7 @@ rule tabulate:
         ),
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/tabulate_records.py --document {wildcards.document}"
+        "{params.python:q} scripts/tabulate_records.py --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
         " {params.also} 2>&1 | tee {log}"
 
@@ -69,7 +69,7 @@ rule analyse:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/analyse_document.py --cells {input.cells}"
+        "{params.python:q} scripts/analyse_document.py --cells {input.cells}"
         " --about {input.about} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
 
@@ -99,7 +99,7 @@ rule render_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/render_page.py --sections {input.sections}"
+        "{params.python:q} scripts/render_page.py --sections {input.sections}"
         " --output {output.markdown} 2>&1 | tee {log}"
 
 
@@ -130,7 +130,7 @@ rule join_tables:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/join_tables.py --cells {input.cells}"
+        "{params.python:q} scripts/join_tables.py --cells {input.cells}"
         " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
 
 
@@ -167,7 +167,7 @@ rule first_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/render_first_page.py --summaries {input.summaries}"
+        "{params.python:q} scripts/render_first_page.py --summaries {input.summaries}"
         " --folder results/report 2>&1 | tee {log}"
 
 
@@ -191,4 +191,4 @@ rule pack_records:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python} scripts/pack_results.py results --output {output} 2>&1 | tee {log}"
+        "{params.python:q} scripts/pack_results.py results --output {output} 2>&1 | tee {log}"

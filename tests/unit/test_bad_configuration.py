@@ -1,0 +1,357 @@
+"""Two hundred mistakes in configurations, documents, claims, implementations, published numbers and environment files:
+each is refused before anything runs, in one line that says where, what, and what is allowed."""
+
+import copy
+import csv
+import functools
+import io
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from plan import configuration, environments, locks
+from plan.environments import EnvironmentProblem
+from tests import broken
+from tests.conftest import ROOT
+
+MORE = {
+    "document": configuration.document_problems,
+    "claims": configuration.claim_problems,
+    "implementations": configuration.implementation_problems,
+    "published": None,
+}
+SEEDS = st.integers(0, 2**32)
+REPEATABLE = settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    phases=[
+        Phase.generate
+    ],  # a smaller example of a mistake is no clearer, and takes minutes to find
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+
+
+@dataclass(frozen=True)
+class File:
+    """One file as it is, and the kind of thing that it holds."""
+
+    kind: str
+    path: str
+
+    @functools.cached_property
+    def content(self) -> dict | list:
+        if self.path.endswith(".csv"):
+            return list(csv.DictReader(io.StringIO((ROOT / self.path).read_text())))
+        return yaml.safe_load((ROOT / self.path).read_text())
+
+    @functools.cached_property
+    def places(self) -> list[tuple[tuple, object]]:
+        return list(broken.places(self.content))
+
+
+def _files() -> Iterator[File]:
+    yield File("config", "config/config.yaml")
+    yield File("config", "config/quick.yaml")
+    for kind, pattern in (
+        ("document", "config/documents/*.yaml"),
+        ("claims", "config/claims.yaml"),
+        ("implementations", "config/implementations.yaml"),
+        ("published", "config/published/*.csv"),
+        ("environment", "envs/*.yaml"),
+    ):
+        for path in sorted(ROOT.glob(pattern)):
+            yield File(kind, str(path.relative_to(ROOT)))
+
+
+FILES = list(_files())
+
+
+def write(folder: Path, file: File, content: object) -> str:
+    """The file with this content, in a folder of its own."""
+    path = folder / Path(file.path).name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif file.kind == "published":
+        stream = io.StringIO()
+        fields = list(dict.fromkeys(key for row in content for key in row))
+        table = csv.DictWriter(stream, fields, lineterminator="\n")
+        table.writeheader()
+        table.writerows(content)
+        path.write_text(stream.getvalue())
+    else:
+        path.write_text(broken.written(content))
+    return str(path)
+
+
+def refusal(folder: Path, file: File, content: object) -> list[str]:
+    """The lines with which a file is refused; none where it is accepted. Any other end is a test's failure."""
+    path = write(folder, file, content)
+    try:
+        if file.kind == "config":
+            configuration.given(path, [])
+        elif file.kind == "environment":
+            environments.load.__wrapped__(path)
+        else:
+            configuration.require_valid(path, file.kind, MORE[file.kind])
+    except EnvironmentProblem as problem:
+        lines = [str(problem)]
+    except SystemExit as stop:
+        lines = str(stop).splitlines()
+        if lines[0].endswith("is not valid:"):  # a line each follows
+            assert all(line.startswith("  ") and ": " in line for line in lines[1:])
+        else:
+            assert len(lines) == 1
+    else:
+        return []
+    assert all(len(line) < 1000 and line.isprintable() for line in lines), lines
+    assert any("config" in line or path in line for line in lines[:1])
+    return lines
+
+
+def required(file: File) -> list[tuple]:
+    """The places of keys that a file cannot do without."""
+    schema = configuration.schema(file.kind) if file.kind not in ("config", "environment") else {}
+    if file.kind == "document":
+        return [(key,) for key in schema["required"]]
+    if file.kind in ("claims", "implementations"):
+        return [(n, key) for n in range(len(file.content)) for key in schema["items"]["required"]]
+    return [("dependencies",)] if file.kind == "environment" else []
+
+
+def numbers(file: File) -> list[tuple]:
+    """The places of numbers, all of which are counts, sizes, shares or bounds."""
+    return [
+        where
+        for where, value in file.places
+        if isinstance(value, int | float) and not isinstance(value, bool) and where[-1] != "year"
+    ]
+
+
+NAMES = {
+    "config": [("documents",), ("overrides",), ("interpreters",), ("machine",)],
+    "document": [("benchmarks",), ("phases",), ("rows", 0, "families"), ("sections", 0, "section")],
+    "claims": [(0, "document"), (0, "name"), (1, "for", "benchmark")],
+    "implementations": [(0, "implementation"), (0, "environments"), (3, "environments")],
+    "published": [(0, "document"), (0, "line")],
+    "environment": [("dependencies",)],
+}
+HOSTILE_NAMES = (
+    "../../outside",
+    "/etc/passwd",
+    "a b",
+    "a;touch owned",
+    "$(touch owned)",
+    "name\n",
+    "",
+)
+
+
+@st.composite
+def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
+    """(what is wrong, a file, its content with one thing wrong): nobody could mean any of them."""
+    file = draw(st.sampled_from(FILES))
+    where, _ = draw(st.sampled_from(file.places))
+    csv_file = file.kind == "published"
+    kinds = ["characters", "name", "text"]
+    if not csv_file:
+        kinds += ["number of no size", "key that is no text", "twice"]
+        kinds += ["below all bounds", "no number"] * bool(numbers(file))
+        kinds += ["required"] * bool(required(file))
+        kinds += ["unknown key"] * (file.kind != "environment")
+    kind = draw(st.sampled_from(kinds))
+    content = copy.deepcopy(file.content)
+    if kind == "characters":
+        leaves = [place for place, value in file.places if isinstance(value, str)]
+        unprinted = draw(st.sampled_from(broken.UNPRINTED))
+        if csv_file or file.kind == "environment":
+            unprinted, leaves = "a\x00b", [p for p in leaves if csv_file or p[0] == "dependencies"]
+        content = broken.replaced(content, draw(st.sampled_from(leaves)), unprinted)
+    elif kind == "number of no size":
+        if file.kind == "environment":
+            where = ("dependencies",)
+        content = broken.replaced(content, where, draw(st.sampled_from(broken.STRANGE)))
+    elif kind == "key that is no text":
+        mappings = [place for place, value in file.places if isinstance(value, dict)]
+        if file.kind == "environment":
+            mappings = [place for place in mappings if place]
+        content = broken.with_key(
+            content, draw(st.sampled_from(mappings)), draw(st.sampled_from((7, None, True))), "x"
+        )
+    elif kind == "unknown key":
+        mappings = [place for place, value in file.places if isinstance(value, dict)]
+        content = broken.with_key(content, draw(st.sampled_from(mappings)), "not-a-key", ["x"])
+    elif kind == "required":
+        content = broken.without(content, draw(st.sampled_from(required(file))))
+    elif kind == "below all bounds":
+        content = broken.replaced(
+            content, draw(st.sampled_from(numbers(file))), draw(st.sampled_from((-1, -0.5)))
+        )
+    elif kind == "no number":
+        content = broken.replaced(
+            content, draw(st.sampled_from(numbers(file))), draw(st.sampled_from(("many", [], {})))
+        )
+    elif kind == "name":
+        where, name = draw(st.sampled_from(NAMES[file.kind])), draw(st.sampled_from(HOSTILE_NAMES))
+        if file.kind == "config" and where[0] in ("overrides", "interpreters"):
+            content[where[0]] = {name: {} if where[0] == "overrides" else "/usr/bin/python3"}
+        elif where == ("benchmarks",):
+            content = broken.with_key(
+                content, where, name, next(iter(content["benchmarks"].values()))
+            )
+        else:
+            old = broken.at(content, where) if file.kind != "config" else content.get(where[0])
+            listed = isinstance(old, list) or where == ("documents",)
+            content = broken.replaced(content, where, [name] if listed else name)
+    elif kind == "twice":
+        text = broken.written(content).splitlines()
+        keys = [n for n, line in enumerate(text) if line and line[0] not in " -" and ":" in line]
+        starts = [n for n, line in enumerate(text) if line.startswith("- ") and line.endswith(":")]
+        first = draw(st.sampled_from(keys or starts))
+        again = text[first] if keys else f"  {text[first][2:]}"
+        content = "\n".join([*text, f"{again.split(':')[0]}: x"]).encode()
+    else:
+        text = (ROOT / file.path).read_bytes()
+        piece = draw(st.sampled_from((b"\xff\xfe", b"\x00", b"\xc3(")))
+        start = draw(st.integers(0, len(text)))
+        content = text[:start] + piece + text[start:]
+    return kind, file, content
+
+
+@settings(REPEATABLE, max_examples=200)
+@given(mistakes())
+def test_each_mistake_is_refused(tmp_path: Path, mistake: tuple[str, File, object]) -> None:
+    kind, file, content = mistake
+    assert refusal(tmp_path, file, content), f"{kind} in {file.path} was accepted"
+
+
+@settings(REPEATABLE, max_examples=150)
+@given(st.sampled_from(FILES), SEEDS, st.booleans())
+def test_whatever_a_file_holds_takes_one_line_or_none(
+    tmp_path: Path, file: File, seed: int, scratched: bool
+) -> None:
+    text, draw = (ROOT / file.path).read_bytes(), random.Random(seed)
+    scratched = scratched or file.kind == "published"
+    refusal(
+        tmp_path,
+        file,
+        broken.scratched(text, draw) if scratched else broken.changed(file.content, draw),
+    )
+
+
+@settings(REPEATABLE, max_examples=100)
+@given(st.sampled_from(sorted(ROOT.glob("envs/locks/*/*.txt"))), SEEDS)
+def test_locks_take_one_line_or_none(tmp_path: Path, path: Path, seed: int) -> None:
+    scratched = tmp_path / path.name
+    scratched.write_bytes(broken.scratched(path.read_bytes(), random.Random(seed)))
+    try:
+        found = locks.read(scratched)
+    except locks.LockProblem as problem:
+        assert len(str(problem).splitlines()) == 1
+    else:
+        assert all("\n" not in line and " --hash=sha256:" in line for line in found.requirements)
+
+
+SETTINGS = ("protocol", "corpus", "check", "devices", "documents", "seed", "machine", "preliminary")
+
+
+@settings(REPEATABLE, max_examples=100)
+@given(
+    st.sampled_from(SETTINGS),
+    st.one_of(
+        st.text(max_size=20),
+        st.builds(
+            "{{{}: {}}}".format, st.sampled_from(("seed", "stride", "steps")), st.text(max_size=9)
+        ),
+        st.sampled_from(
+            (*broken.HOSTILE, *broken.UNPRINTED, "[" * 5000, "2026-13-45", "0x" + "f" * 5000)
+        ),
+    ),
+)
+def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, value: str) -> None:
+    try:
+        found = configuration.given("config/quick.yaml", [f"{key}={value}", "devices=[cpu]"])
+    except SystemExit as stop:
+        assert all(len(line) < 1000 for line in str(stop).splitlines())
+    else:
+        assert configuration.mistakes(found, "config") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("protocol: {seed: 1}\nprotocol: {seed: 2}\n", "the key `protocol` stands twice"),
+        ("- protocol\n", "it has to be a mapping, with the keys of config/config.yaml"),
+        ("", "it has to be a mapping"),
+        ("a: [1\n", "is not YAML: while parsing a flow sequence"),
+        ("&a [*a]\n", "it has to be a mapping"),
+        ("corpus: &a {mirrors: [*a]}\n", "an alias that contains itself"),
+        ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan is no number up to 1e+12"),
+        ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 is not of type 'integer'"),
+        (
+            "overrides: {stackedlm: {}}\n",
+            "there is no document `stackedlm`; did you mean `stacked-lm`?",
+        ),
+        (
+            "interpreters: {pytroch: /bin/python}\n",
+            "there is no envs/pytroch.yaml; did you mean `pytorch`?",
+        ),
+        (
+            "overrides: {tvm-lstm: {implementations: [tvm/unrolled on layer-1x1x1]}}\n",
+            "overrides.tvm-lstm.implementations: the document has no row like `tvm/unrolled on layer-1x1x1`",
+        ),
+        (
+            "corpus: {mirrors: ['file:///etc/{split}']}\n",
+            "corpus.mirrors.0: 'file:///etc/{split}' does not match",
+        ),
+    ],
+)
+def test_what_was_misread_before(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as stop:
+        configuration.given(str(path), [])
+    assert said in str(stop.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"rows": [{"families": ["oprators"]}]},
+            "rows.0.families: no implementation is of `oprators`",
+        ),
+        (
+            {"speedup_over": "pytorch/fussed"},
+            "speedup_over: there is no implementation `pytorch/fussed`; did you",
+        ),
+        (
+            {"sections": [{"section": "no_such"}]},
+            "sections.0: there is no scripts/reporting/sections/no_such.py",
+        ),
+        (
+            {"sections": [{"section": "bars", "tittle": "x"}]},
+            "sections.0: bars has no option `tittle`; it has: ",
+        ),
+        ({"labels": {"no/such": "x"}}, "labels.no/such: there is no implementation `no/such`"),
+    ],
+)
+def test_names_in_a_document_that_nothing_has(change: dict, said: str) -> None:
+    document = yaml.safe_load(Path("config/documents/stacked-lm.yaml").read_text())
+    found = configuration.document_problems(document | change)
+    assert any(line.startswith(said) for line in found), found
+
+
+def test_sequences_too_short_for_their_labels() -> None:
+    document = yaml.safe_load(Path("config/documents/rnn-benchmarks.yaml").read_text())
+    name, sizes = next((n, s) for n, s in document["benchmarks"].items() if s.get("loss") == "ctc")
+    document["benchmarks"] = {name: sizes | {"shortest": 20, "labels": 10}}
+    assert configuration.document_problems(document)[-1] == (
+        f"benchmarks.{name}.labels: the shortest sequence has room for 9, with blanks between them"
+    )
