@@ -3,6 +3,7 @@
 import ast
 import csv
 import difflib
+import fnmatch
 import functools
 import math
 import operator
@@ -315,7 +316,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
     documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
     environments = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
     for name in config["interpreters"]:
-        if name not in environments:
+        if not fnmatch.filter(environments, name):
             yield f"interpreters: there is no envs/{name}.yaml{_near(name, environments)}"
     for name, override in config["overrides"].items():
         if name not in documents:
