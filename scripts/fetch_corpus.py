@@ -82,7 +82,7 @@ def from_folder(folder: Path, output: Path, digests: dict[str, str]) -> str:
 
 def from_mirror(template: str, output: Path, digests: dict[str, str]) -> str:
     for split, expected in digests.items():
-        download(template.format(split=split), output / f"ptb.{split}.txt", expected)
+        download(template.replace("{split}", split), output / f"ptb.{split}.txt", expected)
     return template
 
 

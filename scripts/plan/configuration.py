@@ -352,7 +352,7 @@ def unreadable(folder: str) -> Iterator[str]:
             if not file.exists():
                 yield f"also_report: {file} is missing, which {path} names; fetch the folder again"
             elif (found := _version(read_json(str(file)))) != version:
-                yield f"also_report: {file} has schema {found}, this workflow reads {version}"
+                yield f"also_report: {file} has schema {shown(repr(found))}, this workflow reads {version}"
 
 
 def _version(content) -> object:

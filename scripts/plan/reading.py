@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-LARGEST = 1e12  # of any number
+LARGEST = 1e15  # of any number
 PRINTED = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]*")  # with line breaks and tabs
 
 

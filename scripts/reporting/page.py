@@ -13,6 +13,7 @@ from reporting import layout
 from reporting.sections import FOLDER, slug
 
 REPORT = Path("report")
+FIGURE = r"figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg"
 
 
 def environment(*folders: Path) -> jinja2.Environment:
@@ -74,10 +75,16 @@ def to_html(text: str, folder: Path) -> str:
         body,
         flags=re.S,
     ).replace("<p>&lt;/details&gt;</p>", "</details>")
+    # A picture is one of the page's own figures: what a reason or a label names is not fetched, and no other file read.
+    body = re.sub(rf'<img src="(?!{FIGURE}")[^"]*" alt="([^"]*)"[^>]*>', r"\1", body)
     figures = iter(range(1, 1000))
     body = re.sub(
-        r'<p><img src="([^":]+\.svg)" alt="([^"]*)" /></p>',
-        lambda m: _inlined(next(figures), folder / m[1], html.unescape(m[2])),
+        rf'<p><img src="({FIGURE})" alt="([^"]*)" /></p>',
+        lambda m: (
+            _inlined(next(figures), folder / m[1], html.unescape(m[2]))
+            if (folder / m[1]).is_file()
+            else f"<p>{m[2]}</p>"
+        ),
         body,
     )
     headings: list[tuple[int, str, str]] = []

@@ -14,12 +14,25 @@ from pathlib import Path
 import fastjsonschema
 
 from measurement.record import SCHEMA_VERSION, read_json
-from plan import configuration
+from plan import configuration, reading
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
+from plan.reading import shown
 
 MANIFESTS = "manifests"
 MEND = "delete it and run again"
+NUMBERS = (
+    "samples",
+    "warmup",
+    "curve",
+    "setup",
+    "memory",
+    "interference",
+    "yardstick",
+    "frequency",
+    "load",
+    "kernel",
+)
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 CELL = ("benchmark", "implementation", "environment", "phase", "device")
 
@@ -77,8 +90,11 @@ def read_record(path: Path) -> dict:
     version = record.get("schema_version") if isinstance(record, dict) else None
     if version != SCHEMA_VERSION:
         sys.exit(
-            f"{path} has record schema {version}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
+            f"{path} has record schema {shown(repr(version))}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
         )
+    measured = {key: record[key] for key in NUMBERS if key in record}
+    for where, what in reading.strange(measured):  # JSON has infinities, and numbers that are none
+        sys.exit(f"{path} is not a valid record: {where}: {what}; {MEND}.")
     return _valid(path, record, "record")
 
 
@@ -88,7 +104,7 @@ def read_manifest(path: Path) -> dict:
     if not isinstance(manifest, dict) or manifest.get("schema_version") != MANIFEST_VERSION:
         version = manifest.get("schema_version") if isinstance(manifest, dict) else None
         sys.exit(
-            f"{path} has manifest schema {version}, this workflow reads {MANIFEST_VERSION}; {ELSEWHERE}."
+            f"{path} has manifest schema {shown(repr(version))}, this workflow reads {MANIFEST_VERSION}; {ELSEWHERE}."
         )
     return _valid(path, manifest, "manifest")
 

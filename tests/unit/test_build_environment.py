@@ -39,8 +39,8 @@ def build(
     builder: str,
     interpreter: str | None,
     pins: tuple[str, ...],
-    packages: dict | None = None,
     name: str = "lab",
+    packages: dict | None = None,
 ) -> tuple[dict, str]:
     """(record, what was printed); building must end well itself, whatever the environment. `packages`:
     {name: (version, digests)} that are locked."""
@@ -99,7 +99,7 @@ def built(packages: dict, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, version in (("abacus", "1.5"), ("beads", "2.0")):
         wheel = folder / f"{name}-{version}-py3-none-any.whl"
         packages[name] = (version, (hashlib.sha256(wheel.read_bytes()).hexdigest(),))
-    found, printed = build(folder, "venv", sys.executable, LOCKED, packages)
+    found, printed = build(folder, "venv", sys.executable, LOCKED, packages=packages)
     assert (found["status"], printed) == ("ok", "")
     assert found["packages"]["beads"] == "2.0"
     assert Path(found["lock"]).is_relative_to(folder / "locks")
@@ -112,7 +112,7 @@ class TestLocked:
     def test_what_is_installed_is_held_against_it(self, built: Path, packages: dict) -> None:
         """As where conda, or somebody by hand, has changed a package beneath the pins."""
         changed = packages | {"beads": ("2.1", packages["beads"][1])}
-        found, _ = build(built, "venv", sys.executable, LOCKED, changed)
+        found, _ = build(built, "venv", sys.executable, LOCKED, packages=changed)
         assert found["status"] == "failed"
         assert found["reason"].endswith("lab.txt: beads 2.1 is pinned, 2.0 is installed")
 

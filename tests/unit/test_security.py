@@ -1,0 +1,264 @@
+"""What comes from elsewhere stays where it belongs: names in records and packs below their folder, text in pages text."""
+
+import ast
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+import compare_runs
+import fetch_corpus
+import pack_results
+from plan import configuration, matrix
+from reporting import page, results
+from tests.conftest import ROOT
+
+from . import hand_made
+
+SOURCES = sorted((ROOT / "scripts").rglob("*.py"))
+FORBIDDEN = {
+    *("eval", "exec", "os.system", "os.popen", "pickle.load", "pickle.loads", "torch.load"),
+    *("marshal.loads", "shelve.open", "yaml.unsafe_load", "yaml.full_load", "tarfile.open"),
+    *("zipfile.ZipFile.extractall", "http.server.HTTPServer", "socketserver.TCPServer"),
+    *("socket.socket", "socket.create_server"),
+}
+
+
+def calls(file: Path) -> list[tuple[str, ast.Call]]:
+    """(name, call) of every call in a file."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Call):
+            found.append((ast.unparse(node.func), node))
+    return found
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_nothing_runs_what_it_reads(file: Path) -> None:
+    """No shell but Snakemake's, no pickle, no YAML with objects, nothing that listens."""
+    for name, call in calls(file):
+        options = {each.arg: ast.unparse(each.value) for each in call.keywords}
+        assert name not in FORBIDDEN and not name.endswith(".extractall"), ast.unparse(call)
+        assert options.get("shell", "False") == "False", ast.unparse(call)
+        assert options.get("allow_pickle", "False") == "False", ast.unparse(call)
+        if name == "yaml.load":
+            assert ast.unparse(call.args[1]) == "Loader", ast.unparse(call)
+
+
+# Composed of quoted words, or of digits.
+SAFE = {"params.also", "params.processes", "params.source", "params.stride"}
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=lambda f: f.stem
+)
+def test_what_rules_hand_to_the_shell_is_quoted(file: Path) -> None:
+    for block in re.findall(r"^    shell:\n((?:        .*\n?)+)", file.read_text(), re.M):
+        for name, quoted in re.findall(r"\{(params\.\w+)(:q)?\}", block):
+            assert quoted or name in SAFE, f"{file.name}: {name}"
+
+
+NAMES = (
+    "../../outside.json",
+    "/etc/passwd",
+    "records/../../outside.json",
+    "records/a\n.json",
+    "records/x",
+)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    hand_made.project(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        hand_made.write_manifest(folder, "stacked-lm", hand_made.configuration("stacked-lm"))
+    return folder
+
+
+def with_manifest(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: object) -> Path:
+    """A results folder with a changed manifest, beside the one of the project."""
+    (path,) = (folder / "results/manifests").glob("*.json")
+    content = json.loads(path.read_text())
+    record = changes.pop("record", None)
+    if record:
+        next(cell for cell in content["cells"] if cell["records"])["records"][0] = record
+    changed = folder / "changed"
+    (changed / "manifests").mkdir(parents=True, exist_ok=True)
+    (changed / "manifests" / path.name).write_text(json.dumps(content | changes))
+    if not (changed / "records").exists():
+        (changed / "records").symlink_to(folder / "results/records")
+    return changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pack_names_nothing_outside_its_folder(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Neither is it read, nor would it be packed and sent."""
+    folder = with_manifest(project, monkeypatch, record=name)
+    for read in (results.members, compare_runs.load):
+        with pytest.raises(
+            SystemExit, match=r"is not a valid manifest: cells\.\d+\.records\.0: .* does not match"
+        ):
+            read(folder)
+    (line,) = configuration.unreadable(str(folder))
+    assert "is no manifest: cells." in line
+    monkeypatch.setattr("sys.argv", ["pack", str(folder)])
+    with pytest.raises(SystemExit, match="is not a valid manifest"):
+        pack_results.main()
+    assert not [*folder.glob("*.zip*")]
+
+
+@pytest.mark.parametrize("key", ["machine", "document"])
+@pytest.mark.parametrize("name", ["../../outside", "a b", "a/b", "", "a\n", None])
+def test_a_manifest_has_names_of_files(
+    project: Path, monkeypatch: pytest.MonkeyPatch, key: str, name: str | None
+) -> None:
+    """An archive, a page and a table are called after them."""
+    folder = with_manifest(project, monkeypatch, **{key: name})
+    with pytest.raises(SystemExit, match=f"is not a valid manifest: {key}: "):
+        results.machines_in(folder)
+
+
+def test_mirrors_are_addresses_and_no_patterns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(fetch_corpus, "download", lambda url, *more: asked.append(url))
+    template = "https://example.org/{split}?{split.__class__}{0}"
+    fetch_corpus.from_mirror(template, tmp_path, {"train": "0" * 64})
+    assert asked == ["https://example.org/train?{split.__class__}{0}"]
+
+
+HOSTILE = (
+    '<script>alert(1)</script><img src=x onerror=alert(1)> "><svg onload=alert(1)> [a](javascript:alert(1)) '
+    "![b](https://evil.example/b.png) ![c](../../../c.svg) </script> <!-- {{ 7 * 7 }} {% raw %} | `x` </details>"
+)
+
+
+class Tags(HTMLParser):
+    """What a page does besides showing text: scripts, pictures, frames, handlers, addresses."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: Counter = Counter()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in (
+            "script",
+            "img",
+            "iframe",
+            "object",
+            "embed",
+            "link",
+            "base",
+            "form",
+            "meta",
+            "image",
+        ):
+            self.found[tag] += 1
+        for name, value in attributes:
+            if name.startswith("on"):
+                self.found[name] += 1
+            if (
+                name in ("href", "src", "xlink:href")
+                and ":" in (value or "")
+                and not value.startswith("#")
+            ):
+                self.found[value] += 1
+
+
+def tags(page: Path) -> Counter:
+    found = Tags()
+    found.feed(page.read_text())
+    return found.found
+
+
+def pages(folder: Path, hostile: str) -> dict[str, Counter]:
+    """{page: its tags} of a report whose records, machine and configuration have this text wherever text can stand."""
+
+    def change(cell: matrix.Cell, process: int, record: dict) -> None:
+        record["machine"] = record["machine"] | {"system": hostile, "kernel": hostile}
+        record["machine"]["cpu"] = {"Model name": hostile, "Architecture": hostile}
+        record["environment"] = record["environment"] | {
+            **{"pins": {"numpy": hostile}, "packages": {"numpy": hostile, hostile: hostile}},
+            **{"builder": hostile, "python": hostile, "fingerprint": hostile},
+        }
+        record["corpus"]["source"] = hostile
+        record["framework"] |= {"framework": hostile, "framework_version": hostile}
+        record["framework"] |= {"build": {hostile: hostile}, "settings": {hostile: hostile}}
+        record["repository"] = {"commit": hostile, "dirty": True}
+        if cell.implementation.endswith(("jit", "unrolled")):
+            hand_made.bad("failed", hostile)(record)
+
+    folder.mkdir()
+    hand_made.project(folder, change)
+    for name in ("config", "workflow"):  # of its own, to change
+        (folder / name).unlink()
+    (folder / "workflow").symlink_to(ROOT / "workflow")
+    for file in [*(ROOT / "config").rglob("*.yaml"), *(ROOT / "config").rglob("*.csv")]:
+        copy = folder / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    document = folder / "config/documents/stacked-lm.yaml"
+    content = yaml.safe_load(document.read_text())
+    content["title"] = f"A title {hostile}"
+    content["origin"] |= {
+        "title": hostile,
+        "authors": hostile,
+        "hardware": hostile,
+        "about": hostile,
+    }
+    content["labels"] = {name: f"{hostile} {name}" for name in content.get("labels", {})}
+    document.write_text(yaml.safe_dump(content))
+    entries = yaml.safe_load((folder / "config/implementations.yaml").read_text())
+    for entry in entries:
+        entry["label"] = f"{entry['label']} {hostile}"
+        entry["does"] = f"{entry['does']} {hostile}"
+    (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    caches = (matrix.document, matrix.implementations, matrix.implementation, matrix.cells_of)
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            for each in caches:
+                each.cache_clear()
+            patch.chdir(folder)
+            hand_made.analyse(folder, patch)
+            hand_made.render(folder, patch)
+        finally:
+            for each in caches:
+                each.cache_clear()
+    return {page.name: tags(page) for page in sorted((folder / "results/report").glob("*.html"))}
+
+
+OWN = {"script": 1, "meta": 2}  # at most, a page
+
+
+def test_text_of_records_and_configuration_is_text_on_pages(tmp_path: Path) -> None:
+    """No script, picture, handler or address but the pages' own."""
+    found = pages(tmp_path / "project", HOSTILE)
+    assert {"index.html", "stacked-lm.html", "machines.html", "cells.html"} <= found.keys()
+    assert "alert(1)" in (tmp_path / "project/results/report/stacked-lm.html").read_text()
+    linked = "".join(file.read_text() for file in (ROOT / "config/documents").glob("*.yaml"))
+    for name, counted in found.items():
+        others = {tag: n for tag, n in counted.items() if n > OWN.get(tag, 0) and tag not in linked}
+        assert not others, name
+
+
+def test_a_page_takes_no_other_files_in(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.svg"
+    outside.write_text("<svg>secret</svg>")
+    (tmp_path / "report").mkdir()
+    for picture in (
+        "../outside.svg",
+        "figures/../../outside.svg",
+        str(outside),
+        "figures/a/none.svg",
+    ):
+        text = page.to_html(f"# A\n\n![b]({picture})\n", tmp_path / "report")
+        assert "secret" not in text and "<img" not in text and "b</p>" in text
