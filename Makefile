@@ -8,7 +8,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report measure wheels plan html compare pack lock prune example test format clean
+.PHONY: report measure wheels plan html compare pack lock prune example test fuzz format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -60,6 +60,10 @@ test: .venv/ready
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile $(CONFIG)
 	.venv/bin/python -m pytest
+
+# What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
+fuzz: .venv/ready
+	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
 
 format: .venv/ready
 	.venv/bin/ruff check --fix .
