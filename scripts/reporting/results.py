@@ -21,17 +21,10 @@ from plan.reading import shown
 
 MANIFESTS = "manifests"
 MEND = "delete it and run again"
+# What of a record and of a manifest is computed with, or shown.
 NUMBERS = (
-    "samples",
-    "warmup",
-    "curve",
-    "setup",
-    "memory",
-    "interference",
-    "yardstick",
-    "frequency",
-    "load",
-    "kernel",
+    *("samples", "warmup", "curve", "setup", "memory", "interference", "yardstick", "frequency"),
+    *("load", "kernel", "benchmark", "config", "protocol"),
 )
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 CELL = ("benchmark", "implementation", "environment", "phase", "device")
@@ -75,6 +68,9 @@ def _validate(name: str) -> Callable[[dict], dict]:
 
 def _valid(path: Path, content: dict, name: str) -> dict:
     """What a file holds; a stop with one line if it is not what its schema says."""
+    numbers = {key: content[key] for key in NUMBERS if key in content}
+    for where, what in reading.strange(numbers):  # JSON has infinities, and numbers that are none
+        sys.exit(f"{path} is not a valid {name}: {where}: {what}; {MEND}.")
     try:
         return _validate(name)(content)
     except fastjsonschema.JsonSchemaValueException as error:
@@ -92,9 +88,6 @@ def read_record(path: Path) -> dict:
         sys.exit(
             f"{path} has record schema {shown(repr(version))}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
         )
-    measured = {key: record[key] for key in NUMBERS if key in record}
-    for where, what in reading.strange(measured):  # JSON has infinities, and numbers that are none
-        sys.exit(f"{path} is not a valid record: {where}: {what}; {MEND}.")
     return _valid(path, record, "record")
 
 

@@ -72,14 +72,16 @@ def test_build_then_bump(project: Project, wheels: Path) -> None:
 
 
 def test_environment_that_was_deleted_is_built_again(project: Project, wheels: Path) -> None:
-    """When something is to run in it, and not before."""
+    """When something is to run in it, and not before. Nor is its folder's name a command."""
     use(project, wheels, "1.0")
+    project.configure("tiny.yaml", environment_folder="a folder; touch owned $(touch owned)")
     project.snakemake()
-    shutil.rmtree(project.path(".environments"))
+    shutil.rmtree(project.path("a folder; touch owned $(touch owned)"))
     assert project.stale() == set()
     project.snakemake("--config", "protocol={processes: 2}")
     assert statuses(project) == {"plain": {"ok"}, "second": {"ok"}}
     assert set(project.cells().query("device == 'cpu'")["processes"]) == {2}
+    assert not [*project.root.rglob("owned")]
 
 
 def versions(project: Project) -> set[str]:
