@@ -115,3 +115,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # All is written. Frameworks take half a second to take themselves apart, of every process of a run.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
