@@ -67,6 +67,24 @@ def test_number_of_batches(
     assert len(found["faults"]) == len(found["samples"])
 
 
+@pytest.mark.parametrize(
+    ("taking", "most_s", "warmup"),
+    [(0, None, 2), (3, None, 4), (99, None, 6), (99, 0.4, 4)],  # batches that take memory
+)
+def test_warm_up_goes_on_while_memory_is_taken(
+    taking: int, most_s: float | None, warmup: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(0.125)
+    monkeypatch.setattr(timing, "time", clock)
+    monkeypatch.setattr(
+        timing.memory, "faults", lambda helpers: 62_500 * min(taking, round(clock.now / 0.125))
+    )
+    bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1}
+    protocol = {"warmup_batches": 2, "timed_batches": 1} | bounds
+    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
+    assert len(found["warmup"]) == warmup
+
+
 class Recorder:
     """A runner that notes what is asked of it."""
 
