@@ -20,7 +20,8 @@ from .template.forward import add_forward
 from .template.language_model_training import Surroundings
 from .template.layout import LINE, flat_size, whole_lines
 from .template.tiles import Functions
-from .template.training import TrainedLayer
+from .template.trained_layer import TrainedLayer
+from .template.training import add_training
 
 
 def template_functions(
@@ -91,7 +92,8 @@ def training_functions(
     first = spec.input_size, whole_lines(spec.input_size)
     rest = spec.output_size, whole_lines(spec.output_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
-        TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
+        layer = TrainedLayer(cell, spec, schedule, unit, registers, *sizes)
+        add_training(functions, layer, suffix)
     return functions
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
@@ -14,13 +14,11 @@ from tvm.tirx.script import builder as ir
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
 from .gates import Inputs
+from .layout import LINE, taking
 from .phases import PhasedUpdate
 from .projection import emit_product
 from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
-
-if TYPE_CHECKING:
-    from .training import TrainedLayer
-from .layout import LINE, taking
+from .trained_layer import TrainedLayer
 
 Expr = Any
 

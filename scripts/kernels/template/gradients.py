@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from .layout import declared_places
+from .layout import LINE, declared_places, taking
 from .tiles import accumulate, in_tiles, integer, parallel_panels, reduction, registers, tile_rows
+from .trained_layer import TrainedLayer
 from .vector import VectorUnit
-
-if TYPE_CHECKING:
-    from .training import TrainedLayer
-from .layout import LINE, taking
 
 Expr = Any
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.simplify import scales
-from .layout import declared_places
+from .layout import block_vectors, declared_places, passes, taking
 from .tiles import integer, tile_rows
-
-if TYPE_CHECKING:
-    from .training import TrainedLayer
-from .layout import block_vectors, passes, taking
+from .trained_layer import TrainedLayer
 
 Expr = Any
 
