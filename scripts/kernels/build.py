@@ -12,7 +12,7 @@ import tvm
 from .cells import CELLS, Cell
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
-from .search.space import most_rows, training_schedule, vector_unit
+from .search.space import default_schedule, most_rows, vector_unit
 from .spec import KernelSpec, Schedule
 from .target import vector_registers
 from .template import language_model
@@ -63,7 +63,7 @@ def build_template(
         if spec.input_size % LINE == spec.hidden_size % LINE == 0:
             own = cell or CELLS[spec.cell]
             # Tuned is the schedule of inference.
-            training = training_functions(own, spec, training_schedule(spec, target), target)
+            training = training_functions(own, spec, default_schedule(spec, target), target)
             weights = flat_size(own, spec, vocabulary)
             Surroundings(spec, vocabulary, unit, tile, weights).add(training)
             made |= training.made

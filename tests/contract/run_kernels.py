@@ -24,7 +24,7 @@ from kernels.build import build_template, build_training  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from kernels.cells import reference as cell_reference  # noqa: E402
 from kernels.library import compile_library, write_metadata  # noqa: E402
-from kernels.search.space import default_schedule, training_schedule  # noqa: E402
+from kernels.search.space import default_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
@@ -117,7 +117,7 @@ def cell_errors(name: str, shape: tuple[int, ...], folder: Path, target: dict) -
     expected, _, _ = cell_reference.forward(cell, x.astype(np.float64), exact, zero)
     errors = {"inference": checking.relative_error(inference.result(), expected)}
     # In a folder of its own: a library that is loaded stays the one of its path.
-    build_training(spec, training_schedule(spec, target), target, folder / "training")
+    build_training(spec, default_schedule(spec, target), target, folder / "training")
     runner = TrainingRunner(folder / "training")
     runner.set_weights(layers)
     for _ in range(2):

@@ -178,7 +178,7 @@ def _emit_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                 with ir.serial(row_blocks) as panel:
                     row = first_row + panel * rows
                     fresh = tirx.And(step == 0, row == 0)
-                    for first, count, wide in tile_rows(layer.outputs // lanes, layer.columns):
+                    for first, count, wide in layer.strips(layer.outputs):
                         with ir.serial(count) as number:
                             column = (first + number * wide) * lanes
 

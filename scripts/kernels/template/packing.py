@@ -9,7 +9,7 @@ from tvm.tirx.script import builder as ir
 
 from ..cells.simplify import scales
 from .layout import block_vectors, declared_places, passes, taking
-from .tiles import integer, tile_rows
+from .tiles import integer
 from .trained_layer import TrainedLayer
 
 Expr = Any
@@ -63,7 +63,7 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
         ("w_recurrent", "recurrent", False, layer.outputs),
     ):
         own = taking(cell, range(len(cell.sums)), is_x)
-        for first, count, wide in tile_rows(size // lanes, layer.columns):
+        for first, count, wide in layer.strips(size):
             with ir.parallel(count * wide) as strip, ir.serial(layer.blocks) as block:
                 row = (first + strip) * lanes
                 part = first + strip // wide * wide

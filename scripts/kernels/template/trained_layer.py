@@ -16,7 +16,8 @@ from ..cells.simplify import Stage, lowered, stages
 from ..spec import KernelSpec, Schedule
 from .layout import block_vectors, whole_lines
 from .phases import PhasedUpdate
-from .tiles import Shapes, panel_count
+from .tiles import Shapes, panel_count, tile_rows
+from .units import divisible
 from .vector import VectorUnit
 
 Expr = Any
@@ -99,9 +100,26 @@ class TrainedLayer:
         return self.hidden // self.lanes
 
     @property
-    def columns(self) -> int:
-        """Vectors of the tile of a product with transposed weights, at most."""
-        return 4 if self.registers == 32 else 2
+    def divided(self) -> bool:
+        """Whether hidden units, and not rows, are divided among the cores."""
+        can = divisible(self.cell, self.spec.hidden_size, self.lanes)
+        return bool(self.schedule.units) and can
+
+    def columns(self, vectors: int) -> int:
+        """Vectors of the tile of a product with transposed weights that has so many, at most.
+
+        Where the cores share them: as many as leave all rows in one tile and the same to every core.
+        """
+        most = 4 if self.registers == 32 else 2
+        if not self.divided:
+            return most
+        rows, threads = self.spec.batch, self.spec.threads
+        own = [n for n in range(1, most + 1) if vectors % (n * threads) == 0]
+        return max((n for n in own if self.tall(n) >= rows), default=1)
+
+    def strips(self, size: int) -> list[tuple[int, int, int]]:
+        """The vectors of `size` values in tiles: (first, tiles, vectors of each)."""
+        return tile_rows(size // self.lanes, self.columns(size // self.lanes))
 
     def tall(self, columns: int) -> int:
         """Rows of that tile. With 2 columns, 12 rows spill together with the prefetches: 8 take 20 % less."""
@@ -112,6 +130,8 @@ class TrainedLayer:
     @property
     def panels(self) -> int:
         """Panels of rows."""
+        if self.divided:
+            return 1
         return panel_count(self.spec.batch, self.schedule.panel_rows, self.spec.threads)
 
     def shapes(self) -> dict[str, Shapes]:

@@ -29,6 +29,7 @@ from .packing import emit_packing
 from .projection import emit_product
 from .tiles import Functions, Registers, integer, parallel_panels
 from .trained_layer import TrainedLayer
+from .units import emit_input_sums, one_region, phase
 
 Expr = Any
 
@@ -37,12 +38,18 @@ def add_training(functions: Functions, layer: TrainedLayer, suffix: str) -> None
     """Add the four functions of a layer, their names ending in `suffix`."""
 
     def panels(way: type[ForwardPanel] | type[BackwardPanel]) -> Callable[..., None]:
-        return lambda layer, a: parallel_panels(
-            layer.spec.batch,
-            layer.schedule.panel_rows,
-            layer.spec.threads,
-            lambda start, rows: way(layer, a, start, rows).emit(),
-        )
+        def emit(layer: TrainedLayer, a: dict[str, Expr]) -> None:
+            if layer.divided:
+                way(layer, a, integer(0), layer.spec.batch).emit_divided()
+                return
+            parallel_panels(
+                layer.spec.batch,
+                layer.schedule.panel_rows,
+                layer.spec.threads,
+                lambda start, rows: way(layer, a, start, rows).emit(),
+            )
+
+        return emit
 
     emitters = {
         "pack": emit_packing,
@@ -65,8 +72,9 @@ class ForwardPanel:
     rows: int
 
     def emit(self) -> None:
+        """All steps of a panel; its states but the output wait in scratch."""
         layer, a, start, rows = self.layer, self.a, self.start, self.rows
-        cell, spec, unit, lanes = layer.cell, layer.spec, layer.unit, layer.lanes
+        cell, unit = layer.cell, layer.unit
         memory = {
             name: ir.alloc_buffer((rows, layer.hidden), "float32", align=64)
             for name in cell.states[1:]
@@ -81,28 +89,8 @@ class ForwardPanel:
         if cell.norms:
             phased = layer.phased_forward(rows)
             phased.allocate()
-        with ir.serial(spec.length) as step:
-
-            def load(row: Expr, name: str, column: Expr) -> Expr:
-                if name == cell.states[0]:
-                    return unit.load(a["states"], step, start + row, column)
-                if name in memory:
-                    return unit.load(memory[name], row, column)
-                return unit.load(a["vectors"], cell.vectors.index(name) * layer.hidden + column)
-
-            def store(row: Expr, name: str, value: Expr, column: Expr) -> None:
-                if name == cell.states[0]:
-                    if cell.projected:
-                        unit.store(a["made"], value, step, start + row, column)
-                    else:
-                        unit.store(a["states"], value, step + 1, start + row, column)
-                elif name in memory:
-                    unit.store(memory[name], value, row, column)
-                else:
-                    buffer, place = layer.place(a, name)
-                    block = tirx.floordiv(column, lanes)
-                    unit.store(buffer, value, step, block, start + row, integer(place))
-
+        with ir.serial(layer.spec.length) as step:
+            load, store = partial(self._load, step, memory), partial(self._store, step, memory)
             with ir.serial(layer.blocks) as block:
                 self._block(step, block, load, phased.put if phased else store)
             if phased:
@@ -122,6 +110,73 @@ class ForwardPanel:
                 lambda r, c, v, name=name: unit.store(a[name], v, start + r, c),
             )
 
+    def emit_divided(self) -> None:
+        """All rows, the units divided among the cores (see units). The parts of the sums that come from x wait where
+        what is kept of them will be."""
+        layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
+        cell, spec = layer.cell, layer.spec
+
+        def split(row: Expr) -> tuple[Expr, Expr]:
+            return tirx.floordiv(row, spec.batch), tirx.floormod(row, spec.batch)
+
+        with ir.parallel(layer.blocks) as block:
+
+            def put(row: Expr, one: int, value: Expr) -> None:
+                step, own = split(row)
+                unit.store(a["gates"], value, step, block, own, integer(one * lanes))
+
+            emit_input_sums(
+                unit,
+                layer.schedule,
+                spec.length * spec.batch,
+                layer.inputs,
+                cell.x_sums,
+                lambda row, k: a["x"][(*split(row), k)],
+                a["weights"],
+                block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
+                lambda one: unit.load(a["bias"], (block * len(cell.sums) + one) * lanes),
+                put,
+            )
+        memory = {name: a[name] for name in cell.states[1:]}
+        with one_region(), ir.serial(spec.length) as step:
+            load, store = partial(self._load, step, memory), partial(self._store, step, memory)
+            phase(layer.blocks, lambda block: self._block(step, block, load, store))
+
+    def _load(
+        self, step: Expr, memory: dict[str, Expr], row: Expr, name: str, column: Expr
+    ) -> Expr:
+        """What the update of a step reads but the sums; memory: the states but the output."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        if name == layer.cell.states[0]:
+            return unit.load(a["states"], step, self.start + row, column)
+        if name in memory:
+            return unit.load(memory[name], row, column)
+        return unit.load(a["vectors"], layer.cell.vectors.index(name) * layer.hidden + column)
+
+    def _store(
+        self,
+        step: Expr,
+        memory: dict[str, Expr],
+        row: Expr,
+        name: str,
+        value: Expr,
+        column: Expr,
+    ) -> None:
+        """New states, and what is kept."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        row_of_all = self.start + row
+        if name == layer.cell.states[0]:
+            if layer.cell.projected:
+                unit.store(a["made"], value, step, row_of_all, column)
+            else:
+                unit.store(a["states"], value, step + 1, row_of_all, column)
+        elif name in memory:
+            unit.store(memory[name], value, row, column)
+        else:
+            buffer, place = layer.place(a, name)
+            block = tirx.floordiv(column, layer.lanes)
+            unit.store(buffer, value, step, block, row_of_all, integer(place))
+
     def _project(self, step: Expr) -> None:
         """The output of a step, from what the update made."""
         layer, a, start, unit = self.layer, self.a, self.start, self.layer.unit
@@ -137,7 +192,7 @@ class ForwardPanel:
             layer.outputs // layer.lanes,
             layer.spec.hidden_size,
             layer.tall,
-            layer.columns,
+            layer.columns(layer.outputs // layer.lanes),
             lambda row, k: a["made"][step, start + row, k],
             a["projection"],
             integer(0),
@@ -159,21 +214,31 @@ class ForwardPanel:
                     at = (block * lines + line) * LINE
                     unit.prefetch(a["x"], step + 1, start + row + r, at, level=2)
 
+        sums, width = len(cell.sums), cell.x_sums * layer.inputs
+        operands = (
+            Operand(True, layer.inputs, lambda r, k: a["x"][step, start + r, k]),
+            Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
+        )
+
+        def before(row: Expr, one: int) -> Expr:
+            if cell.sums[one].x:
+                return unit.load(a["gates"], step, block, row, integer(one * lanes))
+            return unit.load(a["bias"], (block * sums + one) * lanes)
+
         GateBlock(
             unit=unit,
             schedule=layer.schedule,
             cell=cell,
             stages=layer.stages,
             rows=self.rows,
-            operands=(
-                Operand(True, layer.inputs, lambda r, k: a["x"][step, start + r, k]),
-                Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
-            ),
+            operands=operands[1:] if layer.divided else operands,
             weights=a["weights"],
-            weights_base=block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
+            weights_base=block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes)
+            + (width * lanes if layer.divided else 0),
             bias=a["bias"],
-            bias_base=block * (len(cell.sums) * lanes),
+            bias_base=block * (sums * lanes),
             load=partial(load, column=block * lanes),
             store=partial(store, column=block * lanes),
-            fetch=fetch,
+            fetch=(lambda row, count: None) if layer.divided else fetch,
+            before=before if layer.divided else None,
         ).emit()
