@@ -8,7 +8,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report measure wheels plan html compare pack lock prune example test fuzz format clean
+.PHONY: report measure wheels plan html bump compare pack lock prune example test fuzz format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -34,6 +34,12 @@ prune: .venv/ready
 
 html: report
 	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
+
+# make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='rows to watch'] [AGAIN=1] [RELEVANT=3] [FAIL=1]
+bump: .venv/ready
+	@.venv/bin/python scripts/bump_version.py '$(PIN)' $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
+		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
+		$(if $(FAIL),--fail) $(OPTIONS)
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready

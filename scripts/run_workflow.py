@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -96,9 +96,20 @@ def stop(process: subprocess.Popen) -> None:
         each.kill()
 
 
-def status_of(command: list, environment: dict[str, str], limit: float | None) -> int | None:
-    """Run Snakemake to its end -> its exit status; None where it did not end within `limit` seconds."""
-    process = subprocess.Popen(command, env=environment)
+def snakemake(
+    configfile: str,
+    settings: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    options: Sequence[str] = (),
+    limit: float | None = None,
+) -> int | None:
+    """Run Snakemake to its end, for some results or for all -> its exit status; None where it did not end within `limit`
+    seconds."""
+    command = [Path(sys.executable).with_name("snakemake"), "--cores", "all"]
+    command += ["--rerun-incomplete", "--logger", "cells", "--configfile", configfile, *options]
+    command += ["--config", *settings] if settings else []
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
+    process = subprocess.Popen([*command, "--", *targets], env=environment)
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:
@@ -132,12 +143,7 @@ def main() -> None:
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.limit if arguments.limit else None
     require_alone()
-    snakemake = Path(sys.executable).with_name("snakemake")
-    command = [snakemake, "--cores", "all", "--rerun-incomplete", "--logger", "cells"]
-    command += ["--configfile", arguments.configfile]
-    command += ["--keep-going"] if arguments.measure else []
-    targets = ["--", "measure"] if arguments.measure else []
-    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
+    targets, options = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
     config = configuration.given(arguments.configfile, arguments.config)
     status: int | None = 0
     for said, settings in stages(config["documents"]):
@@ -145,8 +151,8 @@ def main() -> None:
         if settings and not worth_a_look(configuration.given(arguments.configfile, asked)):
             continue
         print(said, flush=True)
-        settled = [*command, *(["--config", *asked] if asked else []), *targets]
-        status = status_of(settled, environment, end and max(0.0, end - time.monotonic()))
+        left = end and max(0.0, end - time.monotonic())
+        status = snakemake(arguments.configfile, asked, targets, options, left)
         if status is None:
             print(STOPPED, flush=True)
         elif status == 0 and not arguments.measure:

@@ -303,6 +303,12 @@ def here(name: str, config: dict, conda: bool) -> dict:
         sys.exit(f"environments: {problem}")
 
 
+def forget() -> None:
+    """Read all files again, as they were changed."""
+    load.cache_clear()
+    _here.cache_clear()
+
+
 def python(has: dict) -> str:
     """The interpreter that runs an environment's jobs; `has` is what `here` says. Where there is none, Snakemake's own
     records why."""
