@@ -48,10 +48,19 @@ def verdicts(python: str, entry: dict) -> list[tuple[str, str, str, str]]:
     if done.returncode:
         return [(name, "-", "failed", done.stderr.strip()[-1500:])]
     return [
-        (row, phase, found["status"], f"{max(found['errors'].values()):.1e}" if found.get("errors") else found["reason"])
+        (row, phase, *said(found))
         for row, phases in json.loads(done.stdout.splitlines()[-1]).items()
         for phase, found in phases.items()
-    ]  # fmt: skip
+    ]
+
+
+def said(found: dict) -> tuple[str, str]:
+    """(status, largest error or reason) of a verdict; a framework that is not there is no failure."""
+    reason = found["reason"].strip()
+    if found["status"] == "failed" and "ModuleNotFoundError" in reason.rpartition("\n")[2]:
+        return "unsupported", reason.rpartition("\n")[2]
+    errors = found.get("errors")
+    return found["status"], reason or (f"{max(errors.values()):.1e}" if errors else "")
 
 
 def main() -> None:
