@@ -70,6 +70,7 @@ def test_no_number_without_a_gpu(tmp_path: Path) -> None:
     entries = [
         matrix.implementation(name)
         | {"benchmarks": ["tiny-lm"], "environments": ["pytorch"], "family": "operators"}
+        | {"devices": ["gpu"]}
         for name in names
     ]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))

@@ -19,7 +19,6 @@ _SCHEDULED = {
         *("template/units.py", "template/vector.py"),
     ),
     "default-rules": ("variants/te_lstm.py",),
-    "default-rules-gpu": ("variants/te_lstm.py",),
 }
 
 
