@@ -53,8 +53,11 @@ def worker_environment(kind, threads, device, departure=None, workers=1):
         variables.update(PATIENT)
     if device == "gpu":
         variables.update(machine.visible_gpus(workers))
-        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is.
+        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is. XLA has kernels
+        # of its own, which JAX asks; and it would take three quarters of a GPU's memory, which two checks share.
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
+        variables["JAX_DEFAULT_MATMUL_PRECISION"] = "highest"
+        variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     else:
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
         if departure != departures.DEFAULT_MALLOC:

@@ -11,6 +11,8 @@ from measurement.yardstick import Yardstick
 FEW_FAULTS = 1000
 FURTHER_WARMUP = 4  # batches, at most; some old allocators never end
 
+GPU_WARM_S = 0.5
+
 
 class Meter(object):
     """CPU time of this process and of everything else on the machine, between two points."""
@@ -89,13 +91,16 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
     over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
-    and after them, "gpu": the GPU's state before and after them, where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
+    and after them, "gpu": the GPU's state before and after them, and where the seconds
+    of a batch go there (`batch`), where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
+    # An idle GPU's clocks are low, and it takes more than some batches of milliseconds to raise them.
+    warm = (max(limits[0], GPU_WARM_S), limits[1]) if gpu else limits
     given = (runner, batches(workload, runner.reset), workload.departure)
     yardstick, warmup = Yardstick(workload.threads), []
     if protocol["warmup_batches"] > 1:
-        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *limits, report=progress)
+        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *warm, report=progress)
     rate_before = yardstick.read()
     for _ in range(1 + FURTHER_WARMUP):
         if protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]:
@@ -120,4 +125,6 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
     }
     if gpu:
         found["gpu"] = {"before": gpu_before, "after": machine.gpu_state(gpu)}
+        batch = fed(runner, next(given[1]), workload.departure)
+        found["gpu"]["batch"] = runner.device_times(*batch)
     return found

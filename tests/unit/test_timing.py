@@ -85,6 +85,26 @@ def test_warm_up_goes_on_while_memory_is_taken(
     assert len(found["warmup"]) == warmup
 
 
+def test_a_gpu_is_warm_before_its_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For half a second; and where the seconds of a batch go there is asked once, after all that are timed."""
+    clock, asked = Clock(0.125), []
+
+    class OnGpu(Runner):
+        def device_times(self, inputs: None, targets: None) -> dict:
+            asked.append(clock.now)
+            return {"launched_s": 0.1}
+
+    monkeypatch.setattr(timing, "time", clock)
+    monkeypatch.setattr(timing.machine, "gpu_state", lambda gpu: {"sm_mhz": 1980.0})
+    protocol = {"warmup_batches": 2, "timed_batches": 3, "least_s": 0, "most_s": None}
+    found = timing.time_batches(
+        OnGpu(clock), Endless(), protocol | {"least_batches": 1}, lambda message: None, gpu="0"
+    )
+    assert (len(found["warmup"]), len(found["samples"])) == (5, 3)
+    assert found["gpu"]["batch"] == {"launched_s": 0.1} and asked == [clock.now]
+    assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
+
+
 class Recorder:
     """A runner that notes what is asked of it."""
 

@@ -92,6 +92,10 @@ class Model(Runner):
     def synchronise(self):
         jax.block_until_ready((self.weights, self.last))
 
+    def device_peak_bytes(self):
+        statistics = self.device.memory_stats()  # a CPU has none
+        return statistics["peak_bytes_in_use"] if statistics else None
+
     def loss_of(self, handle):
         return float(handle[0])
 

@@ -48,11 +48,13 @@ def grouped(steps):
 
 
 class Compiled(Model):
-    def __init__(self, workload, weights, device, phase):
-        stack = grouped(torch.compile(some_steps, dynamic=False))
+    """mode: torch.compile's."""
+
+    def __init__(self, workload, weights, device, phase, mode=None):
+        stack = grouped(torch.compile(some_steps, dynamic=False, mode=mode))
         super().__init__(workload, weights, device, phase, stack)
-        self.project = torch.compile(super().project, dynamic=False)
-        self.objective_of = torch.compile(super().objective_of, dynamic=False)
+        self.project = torch.compile(super().project, dynamic=False, mode=mode)
+        self.objective_of = torch.compile(super().objective_of, dynamic=False, mode=mode)
 
 
 def build(workload, weights, device, phase):

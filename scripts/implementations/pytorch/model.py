@@ -11,6 +11,7 @@ call returned, a sequence of tensors, and None for zeros. A style may give `laye
 """
 
 import os
+import time
 
 import numpy as np
 import torch
@@ -140,13 +141,18 @@ class Model(Runner):
         return loss, {name: weight.grad for name, weight in self.weights.items()}
 
     def feed(self, array):
-        """A host array on the device. Pinned, a copy to a GPU does not wait for what is queued there."""
-        if isinstance(array, torch.Tensor):  # there already, see on_device
-            return array
-        tensor = torch.from_numpy(array)
+        """A host array, or what `laid_out` or `on_device` made of it, on the device."""
+        tensor = array if isinstance(array, torch.Tensor) else torch.from_numpy(array)
+        return tensor.to(self.device, non_blocking=True)
+
+    def laid_out(self, inputs, targets):
+        """In pinned memory, as a loader hands batches over: their copies to a GPU wait for nothing that is queued there."""
         if self.device.type == "cpu":
-            return tensor
-        return tensor.pin_memory().to(self.device, non_blocking=True)
+            return inputs, targets
+        given = (inputs, targets)
+        return tuple(
+            None if each is None else torch.from_numpy(each).pin_memory() for each in given
+        )
 
     def on_device(self, inputs, targets):
         batch = self.feed(inputs), None if targets is None else self.feed(targets)
@@ -193,6 +199,11 @@ class Model(Runner):
             "settings": settings,
         }
 
+    def device_times(self, inputs, targets):
+        return (
+            device_times(lambda: self.step(inputs, targets)) if self.device.type == "cuda" else None
+        )
+
     def device_peak_bytes(self):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
@@ -212,6 +223,34 @@ def instructions():
         return torch.backends.cpu.get_cpu_capability()
     built = torch.__config__.show()
     return " ".join(name for name in ("AVX", "AVX2", "AVX512") if "PERF_WITH_%s=1" % name in built)
+
+
+def device_times(step):
+    """See Runner.device_times."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    begin.record()
+    step()
+    end.record()
+    launched = time.perf_counter() - start
+    torch.cuda.synchronize()
+    found = {"launched_s": launched, "span_s": begin.elapsed_time(end) / 1e3}
+    try:
+        kind = torch.profiler.ProfilerActivity.CUDA
+        with torch.profiler.profile(activities=[kind]) as profile:
+            step()
+            torch.cuda.synchronize()
+        on_gpu = torch.autograd.DeviceType.CUDA
+        kernels = [event for event in profile.events() if event.device_type == on_gpu]
+        seconds = sum(event.time_range.elapsed_us() for event in kernels) / 1e6
+        found.update(kernel_s=seconds, kernels=len(kernels))
+    except (
+        AttributeError,
+        RuntimeError,
+    ):  # before 1.8, or counters that this system keeps to itself
+        found.update(kernel_s=None, kernels=None)
+    return found
 
 
 def both_ways(stack, order):
@@ -251,6 +290,19 @@ def from_state(layer, dropped):
             )
             after += [h, c]
         return x, after
+
+    return lstm_stack
+
+
+def from_zeros(layer):
+    """A stack that begins from zero states out of a style's single layer."""
+
+    def lstm_stack(x, layers):
+        """x [T, B, D] -> h [T, B, H]"""
+        for weights in layers:
+            zeros = x.new_zeros(x.size(1), weights[1].size(1))
+            x, _, _ = layer(x, zeros, zeros, *weights)
+        return x
 
     return lstm_stack
 
