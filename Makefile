@@ -8,7 +8,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report measure wheels plan html bump compare pack lock prune example test fuzz format clean
+.PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -66,6 +66,14 @@ test: .venv/ready
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile $(CONFIG)
 	.venv/bin/python -m pytest
+
+# Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
+test-faults: .venv/ready
+	.venv/bin/python -m pytest tests/faults -m "long or not long" --times 10 $(if $(SEED),--seed $(SEED))
+
+# A document in full shapes with 30 faults at random moments, and without: the same cells and verdicts?
+test-faults-long: .venv/ready
+	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows $(ROWS)) $(if $(SEED),--seed $(SEED))
 
 # What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
 fuzz: .venv/ready

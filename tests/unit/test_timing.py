@@ -1,6 +1,8 @@
 """How many batches a process times: a count, within bounds of time. The clock here is made by hand."""
 
 import itertools
+import os
+import signal
 
 import pytest
 
@@ -27,6 +29,9 @@ class Runner(contract.Runner):
 
     def synchronise(self) -> None:
         pass
+
+    def describe(self) -> dict:
+        return {"settings": {"threads": 1}}
 
 
 class Endless:
@@ -153,3 +158,24 @@ def test_what_stands_between_two_readings_of_the_clock(
     monkeypatch.setattr(timing, "time", Noted)
     timing.sample(runner, ("x", "y"), departure)
     assert runner.calls == expected
+
+
+def test_what_a_framework_changes_meanwhile_is_told() -> None:
+    class Changing(Runner):
+        threads = 2
+
+        def describe(self) -> dict:
+            return {"settings": {"threads": self.threads, "workers": id(self.threads)}}
+
+    runner = Changing(Clock(0.1))
+    before = timing.state(runner)
+    assert timing.changes(before, timing.state(runner)) == ""
+    runner.threads = 7
+    assert timing.changes(before, timing.state(runner)) == "threads (2 -> 7)"
+
+
+def test_a_process_that_was_stopped_says_so() -> None:
+    meter = timing.Meter([])
+    assert meter.read()["suspensions"] == 0
+    os.kill(os.getpid(), signal.SIGCONT)
+    assert meter.read()["suspensions"] == 1
