@@ -22,6 +22,12 @@ from measurement.workload import layer_prefixes
 # it was 7e-4 short, at 50 million 2e-3, and with 1.3 5e-3 (github.com/pytorch/pytorch/issues/68326); TensorFlow 1.8's
 # 3e-4 at 20 million.
 CLIP_TOLERANCE = 1e-2
+# What is added to biases and vectors of a cell that small weights leave nearly alike: exponential gates are all 1, and their
+# stabiliser 0, where their sums are; and what peepholes see is small.
+APART = {
+    "slstm": {"i": 1.0, "f": -1.0},
+    "peephole": {"see_i": 1.0, "see_f": 1.0, "see_o": 1.0},
+}
 DROPOUT_STEPS = 4
 DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off
 
@@ -32,8 +38,8 @@ def remembering(weights, length, cell="lstm"):
     Its forget gate is open (biased by ln T + 1: 0.7 of a first step is left at the last one), its input gate nearly
     closed (by -ln T / 2, or T inputs would drive it out of the range of tanh) where the cell has one, and what it hears
     of the state is damped (x 0.2). An exponential forget gate keeps where its sum is 0: weights of it are divided by
-    sqrt(T), or its sums would wander. The other units stay as they are, so that one pass shows errors in both. A gradient
-    that misses one step of 1,000, the first or the last, is then off by 1e-3 or more (one layer, the loss on the last step).
+    sqrt(T), or its sums would wander. The other units stay as they are, so that one pass shows errors in both, but for
+    what small weights would hide (APART). A gradient that misses one step of 1,000, the first or the last, is then off by 1e-3 or more (one layer, the loss on the last step).
     """
     kind, found = CELLS[cell], dict(weights)
     names = {"bias": kind.biases, "vectors": kind.vectors}
@@ -42,19 +48,20 @@ def remembering(weights, length, cell="lstm"):
         layer = {part: weights[prefix + part].copy() for part in parts(cell)}
         hidden = len(layer["recurrent"])
 
-        def units(array, place):
+        def units(array, place, first=1):
             """Every second one of a gate, bias or vector."""
-            return array[..., place * hidden + 1 : (place + 1) * hidden : 2]
+            return array[..., place * hidden + first : (place + 1) * hidden : 2]
 
         for place in range(len(kind.gates)):
             units(layer["recurrent"], place)[...] *= 0.2
         if cell == "slstm":
             for part in ("input", "recurrent", "bias"):
                 units(layer[part], kind.gates.index(kind.keeps))[...] /= np.sqrt(length)
-        else:
-            for part in set(names) & set(layer):
-                for place, name in enumerate(names[part]):
+        for part in set(names) & set(layer):
+            for place, name in enumerate(names[part]):
+                if cell != "slstm":
                     units(layer[part], place)[...] += shifts.get(name, 0.0)
+                units(layer[part], place, first=0)[...] += APART.get(cell, {}).get(name, 0.0)
         found.update((prefix + part, value) for part, value in layer.items())
     return found
 

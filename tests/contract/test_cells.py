@@ -28,7 +28,7 @@ HAS = {
 }
 COMPILED = ("pytorch/compiled", "tensorflow/graph-xla")
 PLANTED = [
-    *((cell, "swapped_gates") for cell in CELLS),
+    *((cell, "swapped_gates") for cell in OTHERS),
     ("slstm", "missing_normaliser"),
     ("slstm", "missing_stabiliser"),
     ("gru", "reset_before"),
