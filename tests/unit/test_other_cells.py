@@ -33,7 +33,7 @@ def row(implementation: str, cell: str, seconds: float | None, reason: str = "")
         **{"machine": "m", "device": "cpu", "phase": "training", "generation": "now"},
         "family": STYLES[implementation][0],
         "flexibility": STYLES[implementation][1],
-        "name": implementation,
+        "label": implementation,
         "status": "unsupported" if seconds is None else "ok",
         "reason": reason,
         "wall_median_s": seconds,
@@ -62,10 +62,10 @@ def test_the_answer(tables: Tables) -> None:
     found = other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm")
     (place,) = found["places"]
     best, operators = place["best"], place["operators"]
-    assert (best["name"], best["base"]) == ("tvm/template-tuned", "tvm/template-tuned")
+    assert (best["label"], best["base"]) == ("tvm/template-tuned", "tvm/template-tuned")
     assert best["over"] == pytest.approx(1.2) and best["own"] == pytest.approx(1.2)
     assert best["low"] < 1.2 < best["high"] and best["ready_s"] == 3.0
-    assert operators["name"] == "pytorch/fine-grained"
+    assert operators["label"] == "pytorch/fine-grained"
     assert operators["over"] == pytest.approx(6.0) and operators["own"] == pytest.approx(1.5)
     assert (operators["lines"], operators["other"]) == (9, 8)
     assert found["has"] == {"LSTM": ["pytorch/fused"], "sLSTM": []}
@@ -79,7 +79,7 @@ def test_no_answer_without_a_base(tables: Tables) -> None:
 
 def test_rows(tables: Tables) -> None:
     rows = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")["rows"]
-    assert [(each["called"], each["name"]) for each in rows] == [
+    assert [(each["called"], each["label"]) for each in rows] == [
         ("LSTM", "tvm/template-tuned"),
         ("LSTM", "pytorch/fused"),
         ("LSTM", "pytorch/fine-grained"),
@@ -88,10 +88,12 @@ def test_rows(tables: Tables) -> None:
         ("sLSTM", "pytorch/fused"),
     ]
     assert [each["best"] for each in rows[:5]] == pytest.approx([1.0, 2.0, 4.0, 1.2, 6.0])
-    assert [each["own"] for each in rows[:5]] == pytest.approx([1.0, 1.0, 1.0, 1.2, 1.5])
+    assert [each["own"] for each in rows[:3]] == [None] * 3
+    assert [each["own"] for each in rows[3:5]] == pytest.approx([1.2, 1.5])
     assert rows[5]["status"] == "unsupported" and rows[5]["best"] is None
     assert rows[4]["written"] == "9 (8)" and rows[5]["written"] is None
-    assert cell_rows.analyse(tables, ABOUT, base="lstm", phase="forward") is None
+    for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
+        assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
 
 
 def test_lines_are_counted_without_what_is_no_code(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ COLUMNS = (
     "device",
     "phase",
     "cell",
-    "name",
+    "label",
     "family",
     "wall_median_s",
     "status",
@@ -72,6 +72,7 @@ def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
         none = first.head(0)
         for row in here.to_dict("records"):
             own = styles.get((row["implementation"], row["environment"]), none)
+            own = none if row["cell"] == base else own
             count = lines(row, about) or {}
             yield {
                 **{key: row[key] for key in COLUMNS},
@@ -90,17 +91,20 @@ def written(row: Mapping) -> str | None:
     return None if row["lines"] is None else f"{row['lines']} ({row['other']})"
 
 
-def analyse(tables: Tables, about: Mapping, base: str, phase: str) -> dict | None:
+def analyse(
+    tables: Tables, about: Mapping, base: str, phase: str, device: str = "cpu"
+) -> dict | None:
     """{"rows": [...]}, of each cell the fastest first; a cell that a style does not have stands at the end of its."""
     cells = of_cells(tables, about)
-    found = list(compared(cells[cells["phase"] == phase], about, base))
+    cells = cells[(cells["phase"] == phase) & (cells["device"] == device)]
+    found = list(compared(cells, about, base))
     if not any(row["status"] == OK for row in found):
         return None
     order = list(CELLS)
 
     def place(row: Mapping) -> tuple:
         seconds = row["wall_median_s"] if row["status"] == OK else float("inf")
-        return row["machine"], row["device"], order.index(row["cell"]), seconds
+        return row["machine"], order.index(row["cell"]), seconds
 
     found = [row for row in found if row["status"] in (OK, "unsupported", "incorrect", "failed")]
     found.sort(key=place)

@@ -24,12 +24,14 @@ def _fastest(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dic
     value, low, high = estimates.ratio_of_fastest(*sides)
     best = of.loc[of["wall_median_s"].idxmin()]
     (own,) = (row for row in rows if row["row"]["records"] == best["records"])
-    kept = ("name", "wall_median_s", "own", "own_low", "own_high", "lines", "other", "ready_s")
-    base = to.loc[to["wall_median_s"].idxmin(), "name"]
+    kept = ("label", "wall_median_s", "own", "own_low", "own_high", "lines", "other", "ready_s")
+    base = to.loc[to["wall_median_s"].idxmin(), "label"]
     return {"over": value, "low": low, "high": high, "base": base, **{k: own[k] for k in kept}}
 
 
-def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> dict | None:
+def analyse(
+    tables: Tables, about: Mapping, base: str, asked: str, drawn: bool = True
+) -> dict | None:
     """{"asked", "base", "library": names of library rows that have the cell, "has": {cell: such rows}, "places":
     [{"machine", "device", "phase", "best": the fastest row of the cell, "operators": its fastest of single operators}]}"""
     cells = of_cells(tables, about)
@@ -49,7 +51,7 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> dict | Non
     places.sort(key=lambda each: (each["machine"], each["device"], order[each["phase"]]))
     library = cells[cells["family"].isin(LIBRARY)]
     has = {
-        CELLS[cell]: list(dict.fromkeys(library[library["cell"] == cell]["name"]))
+        CELLS[cell]: list(dict.fromkeys(library[library["cell"] == cell]["label"]))
         for cell in CELLS
         if (cells["cell"] == cell).any()
     }
@@ -58,7 +60,7 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> dict | Non
 
 
 def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
-    keys = ("machine", "device", "phase", "cell", "name", "best", "wall_median_s")
+    keys = ("machine", "device", "phase", "cell", "label", "best", "wall_median_s")
     return [
         {key: row[key] for key in keys} | {"implementation": row["row"]["implementation"]}
         for row in compared(cells, about, base)
@@ -67,9 +69,11 @@ def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, base: str, asked: str
+    data: Mapping, tables: Tables, about: Mapping, base: str, asked: str, drawn: bool = True
 ) -> tuple[plt.Figure, str] | None:
     """Time over the best LSTM row's, a line a cell, a point a style, a panel a machine, device and phase."""
+    if not drawn:
+        return None
     points = pd.DataFrame(data["drawn"])
     groups = list(points.groupby(PLACE, sort=False))
     with plt.rc_context(STYLE):
@@ -105,7 +109,7 @@ def _panel(axis: Axes, points: pd.DataFrame) -> None:
             (point,) = axis.plot(
                 row["best"], height, color=drawn.color, marker=drawn.marker, ls="", **EDGE
             )
-            hover(point, f"{CELLS[cell]}, {row['name']}: {three_digits(row['best'])} times")
+            hover(point, f"{CELLS[cell]}, {row['label']}: {three_digits(row['best'])} times")
     axis.axvline(1.0, color="#444444", lw=0.8, ls=":")
     axis.set_yticks(range(len(order)), [CELLS[cell] for cell in reversed(order)])
     axis.set_ylim(-0.6, len(order) - 0.4)
