@@ -96,4 +96,3 @@ def test_errors_planted_in_cells() -> None:
     for name, phases in found.items():
         for phase, verdict in phases.items():
             assert verdict["status"] == "incorrect", (name, phase, verdict["reason"])
-            assert max(verdict["errors"].values()) > 1e-3, (name, phase)

@@ -10,7 +10,7 @@ from kernels.cells.derivative import backward
 from kernels.cells.language import VARIANCE, computed, in_order
 from kernels.cells.phases import forward_phases
 from kernels.cells.simplify import lowered, scales, stages
-from measurement.reference import lstm_layer, lstm_layer_gradient
+from measurement.reference import layer, layer_gradient
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
