@@ -20,6 +20,9 @@ HAS = {
     "pytorch/cell": ["lstm", "gru"],
     "pytorch/fused": ["lstm", "gru"],
     "pytorch/cudnn": [],
+    "jax/fine-grained": CELLS,
+    "jax/scan": CELLS,
+    "jax/unrolled": CELLS,
     "tensorflow/graph-unrolled": CELLS,
     "tensorflow/graph-while": CELLS,
     "tensorflow/graph-xla": ["gru", "slstm"],
@@ -66,7 +69,7 @@ def test_rows_of_the_document_are_all_here() -> None:
     assert kernels == {"tvm/template-tuned"}
 
 
-@pytest.mark.parametrize("environment", ["pytorch", "tensorflow"])
+@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
 def test_cells_in_styles(environment: str) -> None:
     found = run(*processes(environment)[0])
     for (name, cell), status in cases(environment).items():
