@@ -27,7 +27,10 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
     spec, target, variant = spec_of(workload), cpu_target(threads), kernel["variant"]
     database = database_folder(variant, target, tuning) if tuning else None
-    variant_named(variant).build(spec, target, folder, database, workload.vocabulary)
+    given = [spec, target, folder, database, workload.vocabulary]
+    if workload.outputs and not workload.vocabulary:
+        given.append(workload.outputs)  # of a classifier, which some variants build
+    variant_named(variant).build(*given)
 
 
 def main() -> None:

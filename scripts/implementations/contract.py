@@ -23,6 +23,12 @@ class Unsupported(Exception):
     """This implementation cannot run this workload on this device; the message says why."""
 
 
+def require_cell(workload, cells=("lstm",), reason="it computes LSTMs only"):
+    """Raise Unsupported unless the workload's cell (`measurement.cells`) is one of these."""
+    if workload.cell not in cells:
+        raise Unsupported(reason)
+
+
 class Runner(object):
     """One implementation, built and ready to run batches."""
 

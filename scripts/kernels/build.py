@@ -18,7 +18,7 @@ from .target import vector_registers
 from .template import language_model
 from .template.forward import add_forward
 from .template.language_model_training import Surroundings
-from .template.layout import LINE, flat_size, whole_lines
+from .template.layout import LINE, classifier_shapes, flat_size, views_size, whole_lines
 from .template.tiles import Functions
 from .template.trained_layer import TrainedLayer
 from .template.training import add_training
@@ -48,11 +48,13 @@ def build_template(
     target: dict[str, Any],
     directory: Path,
     vocabulary: int | None = None,
+    classes: int | None = None,
     cell: Cell | None = None,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json into `directory`; returns the metadata written.
 
-    With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow.
+    With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow; with
+    classes, what trains a classifier of sequences (see classifier.py).
     """
     start = time.perf_counter()
     unit, tile = vector_unit(target), most_rows(target, 4)
@@ -67,6 +69,12 @@ def build_template(
             weights = flat_size(own, spec, vocabulary)
             Surroundings(spec, vocabulary, unit, tile, weights).add(training)
             made |= training.made
+    if classes and spec.hidden_size % LINE == 0:
+        own = cell or CELLS[spec.cell]
+        training = training_functions(own, spec, default_schedule(spec, target), target)
+        weights = views_size(classifier_shapes(own, spec, classes))
+        Surroundings(spec, classes, unit, tile, weights).add(training, ["adam"])
+        made |= training.made
     module, tvm_target = tvm.ir.IRModule(made), tvm.target.Target(target)
     _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(

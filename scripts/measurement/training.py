@@ -34,7 +34,7 @@ def perplexity(weights, workload, split):
     buffer = np.empty((CHUNK * workload.batch, weight.shape[1]), np.float32)
     for first in range(0, len(streams) - 1, CHUNK):
         window = streams[first : first + CHUNK + 1]
-        h = reference.hidden_states(weights, window[:-1], state=state)
+        h = reference.hidden_states(weights, window[:-1], state=state, cell=workload.cell)
         h = h.reshape(-1, h.shape[-1])
         logits = np.dot(h, weight, out=buffer[: len(h)])
         logits += bias

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
 from kernels.spec import KernelSpec
+from kernels.workload import cell_name
 from measurement import machine
 from plan import environments, matrix, sources
 from plan.corpus import Corpus
@@ -101,6 +102,7 @@ class Plan:
             hidden_size=sizes["hidden"],
             depth=sizes["layers"],
             threads=self.threads,
+            cell=cell_name(sizes.get("cell", "lstm")),
         )
 
     @kept

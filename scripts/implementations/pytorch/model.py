@@ -1,7 +1,7 @@
 """All workloads in PyTorch, without their LSTM layers: what every style here shares.
 
 A style gives `stack(x [T, B, D], layers) -> h [T, B, H]`, `layers` being one tuple
-(w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer. Those are PyTorch's own layouts, the
+(w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer, of a cell with vectors a fourth. Those are PyTorch's own layouts, the
 transposes of the canonical ones, so that its kernels need no copy; its gates already stand in the
 canonical order i, f, g, o. Layers that run both ways are stacks of one layer each, put together here.
 
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from implementations.contract import Runner, Unsupported
+from implementations.contract import Runner, Unsupported, require_cell
 from measurement import departures
 from measurement.workload import BLANK, layer_weights, reversal
 
@@ -25,9 +25,13 @@ from measurement.workload import BLANK, layer_weights, reversal
 class Model(Runner):
     """Embedding, if any -> stack -> projection, if any (-> loss -> update)."""
 
-    def __init__(self, workload, weights, device, phase, stack=None, layer=None):
+    def __init__(
+        self, workload, weights, device, phase, stack=None, layer=None, cells=("lstm",), reason=None
+    ):
         """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use. A style that
-        computes all kinds of stacks in one call sets `runner.stack` itself."""
+        computes all kinds of stacks in one call sets `runner.stack` itself. cells: those that the style has; reason:
+        why no others."""
+        require_cell(workload, cells, reason or "this style is written for LSTMs")
         self.flush_to_zero = workload.departure != departures.DENORMALS
         self.device = configure(workload.threads, device, self.flush_to_zero)
         self.training = phase == "training"
