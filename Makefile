@@ -65,7 +65,8 @@ test: .venv/ready
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile $(CONFIG)
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest tests/contract
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/workflow tests/faults
 
 # Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
 test-faults: .venv/ready
