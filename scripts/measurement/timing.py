@@ -2,11 +2,13 @@
 
 import os
 import signal
+import threading
 import time
 
 import numpy as np
 
 from measurement import departures, machine, memory
+from measurement.ranges import unmarked
 from measurement.yardstick import Yardstick
 
 # A batch that faults in more pages still takes memory from the system: 256 MB are 62,500. PyTorch's rows do so in one
@@ -15,6 +17,7 @@ FEW_FAULTS = 1000
 FURTHER_WARMUP = 4  # batches, at most; some old allocators never end
 SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
 
+# An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
 GPU_WARM_S = 0.5
 
 
@@ -104,13 +107,14 @@ def sample(runner, batch, departure=None):
     return elapsed
 
 
-def _samples(runner, stream, departure, count, least, least_s, most_s, report):
+def _samples(runner, stream, departure, count, least, least_s, most_s, report, ranges=unmarked):
     """Seconds of each of `count` batches, and how many page faults there were in each; of more until `least_s` have
     passed; of fewer once `most_s` have (None: no limit), but of `least` of them in any case."""
     seconds, faults, helpers, start = [], [], runner.helpers(), time.perf_counter()
     for batch in stream:
         before = memory.faults(helpers)
-        seconds.append(sample(runner, batch, departure))
+        with ranges("batch"):  # outside the clock
+            seconds.append(sample(runner, batch, departure))
         faults.append(memory.faults(helpers) - before)
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
         passed = time.perf_counter() - start
@@ -119,48 +123,63 @@ def _samples(runner, stream, departure, count, least, least_s, most_s, report):
             return seconds, faults
 
 
-def time_batches(runner, workload, protocol, progress, gpu=None):
-    """Time warm-up and timed batches as the protocol says, with further warm-up while memory is taken; `gpu`: the one that takes part, as nvidia-smi names it.
+def _at_work(gpu, given, report):
+    """(a GPU's state while it runs batches, as idle its clocks say nothing; the seconds of each batch). For GPU_WARM_S, and
+    until nvidia-smi has answered, which can take a second."""
+    found = []
+    asking = threading.Thread(target=lambda: found.append(machine.gpu_state(gpu)))
+    seconds, _ = _samples(*given, 1, 1, GPU_WARM_S, None, report=report)
+    asking.start()
+    while asking.is_alive():
+        seconds += _samples(*given, 1, 1, 0, None, report=report)[0]
+    return found[0], seconds
+
+
+def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked):
+    """Time warm-up and timed batches as the protocol says, with further warm-up while memory is taken; `gpu`: the one
+    that takes part, as nvidia-smi names it; `ranges`: what names them in a profiler's timeline.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
     over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
-    and after them, "changes": of the framework's threads and denormals meanwhile, in words, "gpu": the GPU's state before
-    and after them, and where the seconds of a batch go there (`batch`), where one takes part}. The first warm-up batch
-    carries tracing, compiling and tuning: it is `first_step_s`.
+    and after them, "changes": of the framework's threads and denormals meanwhile, in words, "gpu": the GPU's state at
+    work before and after them, and where the seconds of a batch go there (`batch`), where one takes part}. The first
+    warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
-    # An idle GPU's clocks are low, and it takes more than some batches of milliseconds to raise them.
-    warm = (max(limits[0], GPU_WARM_S), limits[1]) if gpu else limits
     given = (runner, batches(workload, runner.reset), workload.departure)
-    yardstick, warmup = Yardstick(workload.threads), []
-    if protocol["warmup_batches"] > 1:
-        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *warm, report=progress)
-    rate_before = yardstick.read()
-    for _ in range(1 + FURTHER_WARMUP):
-        if protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]:
-            break
-        # This one brings back to the caches what the yardstick has driven out of them.
-        last, faults = _samples(*given, 1, 1, 0, None, report=progress)
-        warmup += last
-        if faults[-1] < FEW_FAULTS or workload.departure == departures.DEFAULT_MALLOC:
-            break
+    yardstick, warmup, gpu_before = Yardstick(workload.threads), [], None
+    with ranges("warm-up"):
+        if protocol["warmup_batches"] > 1:
+            count = protocol["warmup_batches"] - 1
+            warmup, _ = _samples(*given, count, 1, *limits, report=progress)
+        rate_before = yardstick.read()
+        if gpu:  # which was idle meanwhile
+            gpu_before, more = _at_work(gpu, given, progress)
+            warmup += more
+        for _ in range(1 + FURTHER_WARMUP):
+            if protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]:
+                break
+            # This one brings back to the caches what the yardstick has driven out of them.
+            last, faults = _samples(*given, 1, 1, 0, None, report=progress)
+            warmup += last
+            if faults[-1] < FEW_FAULTS or workload.departure == departures.DEFAULT_MALLOC:
+                break
     before, state_before = machine.frequency(), state(runner)
-    gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter(runner.helpers())
     counts = (protocol["timed_batches"], protocol["least_batches"])
-    samples, faults = _samples(*given, *counts, *limits, report=progress)
-    interference = meter.read()
+    with ranges("timed"):
+        samples, faults = _samples(*given, *counts, *limits, report=progress, ranges=ranges)
     found = {
         "warmup": warmup,
         "samples": samples,
         "faults": faults,
-        "interference": interference,
+        "interference": meter.read(),
         "changes": changes(state_before, state(runner)),
-        "frequency": {"before": before, "after": machine.frequency()},
-        "yardstick": {"before": rate_before, "after": yardstick.read()},
     }
+    frequency = {"before": before, "after": machine.frequency()}
     if gpu:
-        found["gpu"] = {"before": gpu_before, "after": machine.gpu_state(gpu)}
+        found["gpu"] = {"before": gpu_before, "after": _at_work(gpu, given, progress)[0]}
         batch = fed(runner, next(given[1]), workload.departure)
         found["gpu"]["batch"] = runner.device_times(*batch)
-    return found
+    yardsticks = {"before": rate_before, "after": yardstick.read()}
+    return dict(found, frequency=frequency, yardstick=yardsticks)

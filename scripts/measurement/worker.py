@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, memory, timing, training, verifying
+from measurement import checking, memory, ranges, timing, training, verifying
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
@@ -64,16 +64,20 @@ def run(job, progress):
         )
         found.update(status="ok", reason="")
     else:
-        runner = build(workload)
-        setup["build_s"] = time.perf_counter() - drawn
-        gpu = None
+        gpu, marked = None, ranges.unmarked
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
-        found = timing.time_batches(runner, workload, settings, progress, gpu)
+            marked = ranges.marked() if settings["nvtx"] else marked
+        with marked("build"):
+            runner = build(workload)
+        setup["build_s"] = time.perf_counter() - drawn
+        with marked(identity["phase"]):
+            found = timing.time_batches(runner, workload, settings, progress, gpu, marked)
         setup["first_step_s"] = found["warmup"][0]
         found.update(windows=workload.window_count(), memory=memory.peaks(runner))
         changed = found.pop("changes")
-        found.update(verifying.verify(runner, workload, weights, identity["phase"]))
+        with marked("verify"):
+            found.update(verifying.verify(runner, workload, weights, identity["phase"]))
         if changed and found["status"] == "ok":
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)

@@ -258,7 +258,8 @@ def frequency_changed(records: Sequence[dict]) -> bool:
         (reading["after"]["throttled"] or 0) > (reading["before"]["throttled"] or 0)
         for reading in readings
     )
-    states = [state for record in records for state in record.get("gpu", {}).values() if state]
+    gpus = [record["gpu"] for record in records if "gpu" in record]
+    states = [gpu[when] for gpu in gpus for when in ("before", "after") if gpu[when]]
     clocks += ([state[clock] for state in states] for clock in ("sm_mhz", "memory_mhz"))
     throttled |= any(SLOWDOWNS & {*(state["held_back_by"] or ())} for state in states)
     known = [[mhz for mhz in of_one if mhz] for of_one in clocks]

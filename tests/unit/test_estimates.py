@@ -314,7 +314,8 @@ def gpu(sm_mhz: float | None, memory_mhz: float | None, *held_back_by: str) -> d
 )
 def test_flag_of_a_gpus_clocks(states: list, expected: list[str]) -> None:
     records = [
-        process([1.0] * 20, gpu={"before": before, "after": after}) for before, after in states
+        process([1.0] * 20, gpu={"before": before, "after": after, "batch": {"launched_s": 0.1}})
+        for before, after in states
     ]
     assert estimates.flags(records) == expected
 

@@ -83,7 +83,7 @@ def job(
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
         "protocol": {
             **{"warmup_batches": 1, "timed_batches": 4},
-            **{"least_s": 0, "most_s": None, "least_batches": 1},
+            **{"least_s": 0, "most_s": None, "least_batches": 1, "nvtx": False},
         },
         "failures": f"failures/{style}.jsonl",
         "reads": {"environment": "lab.json", "corpus": "corpus.json"} | reads,
@@ -316,30 +316,57 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert os.environ["OMP_NUM_THREADS"] == "64"
 
 
-def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its record says in which state it was. What answers here is no GPU but a script."""
+@pytest.fixture
+def pretended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A GPU that nvidia-smi, which is a script here, says is there, and a row, `elsewhere`, that runs on the CPU instead;
+    the folder of rows."""
     script = folder / "bin" / "nvidia-smi"
-    script.parent.mkdir()
+    script.parent.mkdir(exist_ok=True)
     script.write_text("#!/bin/sh\necho A GPU, 1980, 3201, 1980, 43, 212.40, [N/A], 97, 5321, 0x0\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
-    style = folder / "scripts" / "implementations" / "fake" / "seen.py"
-    style.write_text(
-        "import os\ndef build(*a): raise ValueError(os.environ['CUDA_VISIBLE_DEVICES'])\n"
-    )
-    assert run("seen", device="gpu")[0]["reason"] == "ValueError: 2"
-    assert run("seen", device="cpu")[0]["reason"] == "ValueError: -1"
-    style.with_name("elsewhere.py").write_text(
+    rows = folder / "scripts" / "implementations" / "fake"
+    (rows / "elsewhere.py").write_text(
         "from implementations.plain import loop\n"
         "def build(workload, weights, device, phase):\n"
         "    return loop.build(workload, weights, 'cpu', phase)\n"
     )
+    return rows
+
+
+def test_a_cell_of_the_gpu_has_one(pretended: Path) -> None:
+    """And its record says in which state it was."""
+    (pretended / "seen.py").write_text(
+        "import os\ndef build(*a): raise ValueError(os.environ['CUDA_VISIBLE_DEVICES'])\n"
+    )
+    assert run("seen", device="gpu")[0]["reason"] == "ValueError: 2"
+    assert run("seen", device="cpu")[0]["reason"] == "ValueError: -1"
     run("elsewhere")
     record, _ = run("elsewhere", kind="time", device="gpu")
     assert set(record["gpu"]) == {"before", "after", "batch"}
     assert record["gpu"]["after"]["utilisation_percent"] == 97
     assert record["gpu"]["after"]["power_limit_w"] is None
+
+
+def test_ranges_for_a_profiler_are_made_where_they_are_asked_for(
+    pretended: Path, folder: Path
+) -> None:
+    noted = folder / "ranges"
+    (folder / "scripts" / "nvtx.py").write_text(
+        f"def push_range(name): print(name, file=open({str(noted)!r}, 'a'))\n"
+        "def pop_range(): push_range('end')\n"
+    )
+    run("elsewhere")
+    order = job("elsewhere", kind="time", device="gpu")
+    carry_out(order, "without.json")
+    assert not noted.exists()
+    order["protocol"]["nvtx"] = True
+    assert carry_out(order, "with.json")[0]["status"] == "ok"
+    assert noted.read_text().split() == [
+        *("build", "end", "training", "warm-up", "end", "timed", *("batch", "end") * 4, "end"),
+        *("end", "verify", "end"),
+    ]
 
 
 def test_threads_of_a_check_do_not_spin_beside_others_but_those_of_a_clock_may() -> None:

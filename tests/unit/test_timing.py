@@ -3,11 +3,14 @@
 import itertools
 import os
 import signal
+import sys
+import time
+import types
 
 import pytest
 
 from implementations import contract
-from measurement import timing
+from measurement import ranges, timing
 
 
 class Clock:
@@ -90,24 +93,104 @@ def test_warm_up_goes_on_while_memory_is_taken(
     assert len(found["warmup"]) == warmup
 
 
-def test_a_gpu_is_warm_before_its_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For half a second; and where the seconds of a batch go there is asked once, after all that are timed."""
-    clock, asked = Clock(0.125), []
+PROTOCOL = {
+    "warmup_batches": 2,
+    "timed_batches": 3,
+    "least_s": 0,
+    "most_s": None,
+    "least_batches": 1,
+}
+
+
+def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warm right before the clock starts, and asked what it does while it does it: an idle one has low clocks. Where the
+    seconds of a batch go is asked while it is still warm."""
+    clock, events = Clock(0.125), []
 
     class OnGpu(Runner):
+        def step(self, inputs: None, targets: None) -> None:
+            super().step(inputs, targets)
+            events.append("batch")
+
         def device_times(self, inputs: None, targets: None) -> dict:
-            asked.append(clock.now)
+            events.append("device times")
             return {"launched_s": 0.1}
 
+    def asked(gpu: str) -> dict:
+        events.append("asked")
+        while events[-1] == "asked":
+            time.sleep(0.001)  # as long as nvidia-smi takes, until another batch has run
+        return {"sm_mhz": 1980.0}
+
+    class Reading:
+        def __init__(self, threads: int) -> None:
+            pass
+
+        def read(self) -> None:
+            events.append("idle")
+
     monkeypatch.setattr(timing, "time", clock)
-    monkeypatch.setattr(timing.machine, "gpu_state", lambda gpu: {"sm_mhz": 1980.0})
-    protocol = {"warmup_batches": 2, "timed_batches": 3, "least_s": 0, "most_s": None}
-    found = timing.time_batches(
-        OnGpu(clock), Endless(), protocol | {"least_batches": 1}, lambda message: None, gpu="0"
-    )
-    assert (len(found["warmup"]), len(found["samples"])) == (5, 3)
-    assert found["gpu"]["batch"] == {"launched_s": 0.1} and asked == [clock.now]
+    monkeypatch.setattr(timing.machine, "gpu_state", asked)
+    monkeypatch.setattr(timing, "Yardstick", Reading)
+    found = timing.time_batches(OnGpu(clock), Endless(), PROTOCOL, lambda message: None, gpu="0")
+    assert found["gpu"]["batch"] == {"launched_s": 0.1} and len(found["samples"]) == 3
     assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
+    assert [event for event in events if event != "batch"] == [
+        *("idle", "asked", "asked", "device times", "idle")
+    ]
+    first, second = (place for place, event in enumerate(events) if event == "asked")
+    idle = events.index("idle")
+    assert set(events[idle + 1 : first]) == {"batch"} and first - idle > 4  # half a second
+    assert len(found["warmup"]) == events[:second].count("batch") - len(found["samples"]) - 4
+
+
+def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pushed and popped in order, none of them between two readings of the clock."""
+    noted: list[str] = []
+    library = types.SimpleNamespace(push_range=noted.append, pop_range=lambda: noted.append("end"))
+    monkeypatch.setitem(sys.modules, "nvtx", library)
+
+    class Noting(Clock):
+        def perf_counter(self) -> float:
+            noted.append("clock")
+            return self.now
+
+    clock = Noting(0.125)
+    monkeypatch.setattr(timing, "time", clock)
+    timing.time_batches(
+        Runner(clock), Endless(), PROTOCOL, lambda message: None, ranges=ranges.marked()
+    )
+    stretches = [each for each in noted if each != "clock"]
+    assert stretches[:2] == ["warm-up", "end"]
+    assert stretches[2:] == ["timed", *["batch", "end"] * 3, "end"]
+    batch = noted.index("batch")
+    assert noted[batch : batch + 4] == ["batch", "clock", "clock", "end"]
+
+
+def test_ranges_that_nothing_can_make_are_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nvtx", None)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(contract.Unsupported, match=r"protocol\.nvtx"):
+        ranges.marked()
+
+
+def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its build without CUDA has the functions, which raise."""
+    noted: list[str] = []
+    own = types.SimpleNamespace(range_push=noted.append, range_pop=lambda: noted.append("end"))
+    monkeypatch.setitem(sys.modules, "nvtx", None)
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    monkeypatch.setitem(sys.modules, "torch.cuda", types.SimpleNamespace(nvtx=own))
+    with ranges.marked()("build"):
+        noted.append("building")
+    assert noted[2:] == ["build", "building", "end"]
+
+    def raises(name: str) -> None:
+        raise RuntimeError("NVTX functions not installed")
+
+    own.range_push = raises
+    with pytest.raises(contract.Unsupported, match="PyTorch with CUDA"):
+        ranges.marked()
 
 
 class Recorder:

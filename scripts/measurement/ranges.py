@@ -1,0 +1,46 @@
+"""NVTX ranges: names in the timeline of a profiler such as Nsight Systems. None unless `protocol.nvtx` asks for them."""
+
+import contextlib
+
+from implementations.contract import Unsupported
+
+
+@contextlib.contextmanager
+def unmarked(name):
+    """No range."""
+    yield
+
+
+def marked():
+    """What makes a range of a name, as a context: by the package `nvtx`, or by a PyTorch with CUDA. Raises Unsupported
+    where neither is there, as a timeline without names is not what was asked for."""
+    push, pop = _library()
+
+    @contextlib.contextmanager
+    def named(name):
+        push(name)
+        try:
+            yield
+        finally:
+            pop()
+
+    return named
+
+
+def _library():
+    """(push a name, pop it)"""
+    try:
+        import nvtx
+
+        return nvtx.push_range, nvtx.pop_range
+    except ImportError:
+        pass
+    try:
+        from torch.cuda import nvtx
+
+        nvtx.range_push("probe")  # a build without CUDA raises
+        nvtx.range_pop()
+        return nvtx.range_push, nvtx.range_pop
+    except (ImportError, RuntimeError):
+        words = "protocol.nvtx asks for ranges, and here is neither the package nvtx nor PyTorch with CUDA"
+        raise Unsupported(words)
