@@ -11,7 +11,6 @@ import shutil
 from pathlib import Path
 
 from kernels.runtime import set_threads
-from kernels.variants import variant_named
 from measurement import machine
 from measurement.record import note_attempt, read_json, read_result, sha256, write_sealed
 from measurement.workload import Workload
@@ -22,11 +21,12 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`, unless the process that waits for it ends."""
     machine.die_with_parent()
     set_threads(threads)
-    from kernels.target import cpu_target
+    from kernels.variants import target_of, variant_named
     from kernels.workload import spec_of
 
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
-    spec, target, variant = spec_of(workload), cpu_target(threads), kernel["variant"]
+    variant = kernel["variant"]
+    spec, target = spec_of(workload), target_of(variant, threads)
     database = database_folder(variant, target, tuning) if tuning else None
     given = [spec, target, folder, database, workload.vocabulary]
     if workload.outputs and not workload.vocabulary:
@@ -52,14 +52,17 @@ def main() -> None:
     for file in (output, library):
         file.unlink(missing_ok=True)
     tuning, tuned = None, kernel["reads"].get("tuning")
-    if missing := not_had(kernel):
+    missing = not_had(kernel)
+    if tuned and not missing:  # whole already, unless the database was damaged since
+        tuning = tune(read_result(tuned), tuned)
+        if "status" in tuning:
+            missing = {key: tuning[key] for key in ("status", "reason")}
+    if missing:
         library.touch()
         write_sealed(
             str(output), missing | {"variant": kernel["variant"], "parts": kernel["parts"]}
         )
         return
-    if tuned:  # whole already, unless the database was damaged since
-        tuning = tune(read_result(tuned), tuned)
     building = output.with_name("building")  # what a killed build leaves is no kernel
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)

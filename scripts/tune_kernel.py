@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from kernels.runtime import set_threads
-from kernels.spec import KernelSpec
+from kernels.spec import KernelSpec, Unsupported
 from measurement import machine
 from measurement.record import append_line, read_json, read_lines, write_sealed
 
@@ -24,20 +24,21 @@ def database_folder(variant: str, target: dict, tuning: str) -> Path:
 def tune(kernel: dict, tuning: str) -> dict:
     """Bring the database beside `tuning` to kernel["trials"]; returns what tuning.json keeps.
 
-    kernel: shape (of a KernelSpec), variant, trials. Seconds are those of all runs that the database is
+    kernel: shape (of a KernelSpec), variant, trials. Where nothing can be tuned here, that is its status. Seconds are those of all runs that the database is
     the work of: `tuning_seconds` of the search, `start_seconds` of importing TVM here and in workers.
     """
     start = time.perf_counter()
     spec = KernelSpec(**kernel["shape"])
     set_threads(spec.threads)
-    from kernels.target import cpu_target
-    from kernels.variants import variant_named
+    from kernels.variants import target_of, variant_named
 
-    variant = variant_named(kernel["variant"])
+    variant, target = variant_named(kernel["variant"]), target_of(kernel["variant"], spec.threads)
     imported = time.perf_counter() - start
-    target = cpu_target(spec.threads)
     folder = database_folder(kernel["variant"], target, tuning)
-    report = asdict(variant.tune(spec, target, kernel["trials"], folder))
+    try:
+        report = asdict(variant.tune(spec, target, kernel["trials"], folder))
+    except Unsupported as reason:
+        return kernel | {"status": "unsupported", "reason": str(reason)}
     report["start_seconds"] += imported
     history = str(folder / "runs.jsonl")
     if report["new_trials"]:
@@ -76,6 +77,7 @@ def main() -> None:
     if arguments.parent:
         machine.end_with(arguments.parent)
     tell_the_terminal(arguments.log)
+    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
     missing = not_had(arguments.kernel)
     write_sealed(arguments.output, kernel | missing if missing else tune(kernel, arguments.output))

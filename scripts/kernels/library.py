@@ -16,14 +16,16 @@ from .spec import KernelSpec
 def compile_library(
     module: tvm.ir.IRModule, target: tvm.target.Target, library: Path, start: float
 ) -> tuple[Any, dict[str, float]]:
-    """Compile into a shared library; returns the executable and the seconds of scheduling (since
-    `start`, a time of time.perf_counter), compiling and linking."""
+    """Compile into a shared library, and keep the source of a GPU's part beside it; returns the executable and the seconds
+    of scheduling (since `start`, a time of time.perf_counter), compiling and linking."""
     constructed = time.perf_counter()
     executable = tvm.compile(module, target=target)
     compiled = time.perf_counter()
     library.parent.mkdir(parents=True, exist_ok=True)
     executable.export_library(str(library))
     linked = time.perf_counter()
+    if device_code := [part.inspect_source() for part in executable.mod.imports]:
+        library.with_suffix(".cu").write_text("\n".join(device_code))
     return executable, {
         "schedule": constructed - start,
         "compile": compiled - constructed,

@@ -69,6 +69,7 @@ def cuda_target() -> dict[str, Any]:
         "max_threads_per_block": 1024,
         "max_shared_memory_per_block": 49152,
         "thread_warp_size": 32,
+        "host": {"kind": "llvm"},
     }
 
 

@@ -23,6 +23,7 @@ from measurement.record import (
 )
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SPOILT = 75  # exit status, see worker.py
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.
@@ -108,7 +109,8 @@ def _wait(process, results, timeout_s, parent):
 
 def run_worker(jobs, log, parent=None):
     """Run a worker for tasks of one kind and environment, one after the other. Returns for each task that it came to
-    its result, or the status and reason of the worker's death; tasks after that one are left."""
+    its result, or the status and reason of the worker's death; tasks after that one are left, as are those after one
+    that has spoilt the process."""
     with tempfile.TemporaryDirectory(prefix="cell-") as folder, open(log, "a") as output:
         job_path = os.path.join(folder, "jobs.json")
         results = [os.path.join(folder, "result-%d.json" % number) for number in range(len(jobs))]
@@ -138,7 +140,7 @@ def run_worker(jobs, log, parent=None):
                 process.wait()
             machine.end_descendants(os.getpid())  # also what has left its session
         found = [read_json(result) for result in results if os.path.exists(result)]
-        if len(found) < len(jobs):
+        if len(found) < len(jobs) and code != SPOILT:
             if code is None:
                 reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
                 found.append({"status": "timeout", "reason": reason})

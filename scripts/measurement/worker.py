@@ -19,7 +19,13 @@ from measurement import checking, memory, ranges, timing, training, verifying
 from measurement.record import read_json, write_json
 from measurement.workload import Workload
 
-OUT_OF_MEMORY_SIGNS = ("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc")
+OUT_OF_MEMORY_SIGNS = (
+    *("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc"),
+    "alloc_failed",  # cuBLAS and cuDNN
+)
+# Exit status of a worker that has failed on a GPU: one wrong access there spoils all that the process does after it, so
+# another one does the rest.
+SPOILT = 75
 
 
 def module_of(implementation):
@@ -85,6 +91,17 @@ def run(job, progress):
     return dict(found, setup=setup, framework=runner.describe())
 
 
+def first_scarce(error):
+    """Of an error and those that it came after, one that says that memory was out; None where none does. What breaks off
+    the capture of a CUDA graph, for one, ends in another error."""
+    while error is not None:
+        said = (type(error).__name__ + str(error)).lower()
+        if isinstance(error, MemoryError) or any(sign in said for sign in OUT_OF_MEMORY_SIGNS):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
 def attempt(job, progress):
     """Run a job; whatever happens, return a result."""
     try:
@@ -93,15 +110,14 @@ def attempt(job, progress):
         return {"status": "unsupported", "reason": str(error)}
     except Exception as error:
         traceback.print_exc()
-        message = "%s: %s" % (type(error).__name__, str(error).strip().split("\n")[0][:300])
-        scarce = isinstance(error, MemoryError) or any(
-            sign in (type(error).__name__ + str(error)).lower() for sign in OUT_OF_MEMORY_SIGNS
-        )
+        scarce = first_scarce(error)
+        told = scarce or error
+        message = "%s: %s" % (type(told).__name__, str(told).strip().split("\n")[0][:300])
         return {"status": "out-of-memory" if scarce else "failed", "reason": message}
 
 
 def main():
-    """Run the jobs one after the other, and leave a result of each."""
+    """Run the jobs one after the other, and leave a result of each; -> exit status."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
     last = [-1.0]
     for number, job in enumerate(jobs):
@@ -118,12 +134,15 @@ def main():
 
         found = attempt(job, progress)
         write_json(os.path.join(folder, "result-%d.json" % number), found)
+        if found["status"] == "failed" and job["identity"]["device"] == "gpu":
+            return SPOILT
         gc.collect()  # the model of this job, before the next one's
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    status = main()
     # All is written. Frameworks take half a second to take themselves apart, of every process of a run.
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)
+    os._exit(status)

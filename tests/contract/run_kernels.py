@@ -1,13 +1,11 @@
 """Build the kernels at awkward shapes in TVM's environment and print their errors, as JSON.
 
-{"template ...": error, "steps": error, ..., "cuda": kernels compiled, "tuning": {...}}; the shapes are batch, length, input size,
+{"template ...": error, "steps": error, ..., "tuning": {...}}; the shapes are batch, length, input size,
 hidden size, depth.
 """
 
-import functools
 import json
 import tempfile
-import time
 from pathlib import Path
 
 from kernels.run import LanguageModelRunner, TemplateRunner
@@ -17,18 +15,15 @@ THREADS = 2
 set_threads(THREADS)
 
 import numpy as np  # noqa: E402
-import tvm  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
-from kernels.library import compile_library, write_metadata  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
-from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
+from kernels.target import cpu_flags, cpu_target  # noqa: E402
 from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
-from kernels.variants.cuda import build_cuda, step_functions  # noqa: E402
-from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
+from kernels.variants.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
@@ -110,13 +105,6 @@ def trained_model_errors(shape: tuple[int, ...], folder: Path) -> dict[str, floa
     return checking.check_training(runner, work, batches, weights, None)
 
 
-def build_split_steps(spec: KernelSpec, target: dict, folder: Path) -> None:
-    """The functions of build_cuda for a CPU, unscheduled: what can be tested of its path without a GPU."""
-    cpu, library = tvm.target.Target(target), folder / "kernel.so"
-    _, seconds = compile_library(step_functions(spec), cpu, library, time.perf_counter())
-    write_metadata(folder, "split-steps", spec, target, seconds)
-
-
 def tuning(folder: Path, target: dict) -> dict:
     """Trials of a first search, of one that tops it up, of a repetition, and after damage."""
     spec: KernelSpec = spec_of(workload(TUNED))
@@ -161,11 +149,6 @@ def main() -> None:
         found["tuned steps"] = error(STEPS, Path(name, "tuned-steps"), StepsRunner)
         build_unrolled(steps, target, Path(name, "unrolled"))
         found["unrolled"] = error(STEPS, Path(name, "unrolled"), UnrolledRunner)
-        build_split_steps(steps, target, Path(name, "split"))
-        on_cpu = functools.partial(SplitStepsRunner, device="cpu")
-        found["split steps"] = error(STEPS, Path(name, "split"), on_cpu)
-        build_cuda(steps, cuda_target(), Path(name, "cuda"))
-        found["cuda"] = Path(name, "cuda", "kernel.cu").read_text().count("__global__")
         found["tuning"] = tuning(Path(name, "database"), target)
     print(json.dumps(found))
 

@@ -16,7 +16,7 @@ def found() -> dict:
 
 
 def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
-    errors = {name: e for name, e in found().items() if name not in ("tuning", "cuda")}
+    errors = {name: e for name, e in found().items() if name != "tuning"}
     # Of a cell, shape and phase: output, d x, states and their gradients, and every layer's weights.
     trained = {name for name in errors if " d weights " in name}
     weights = [3 + len(each.vectors) + each.projected for each in CELLS.values()]
@@ -25,13 +25,8 @@ def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     others = [name for name in errors if name.split()[0] not in CELLS]
     # Of a language model the loss, and of each of its weights the first value, the gradient and the update.
     assert sum(name.startswith("trained") for name in others) == (1 + 3 * 6) + (1 + 3 * 9)
-    assert len(others) == 6 * 5 + 1 + 4 + (1 + 3 * 6) + (1 + 3 * 9) + 4
+    assert len(others) == 6 * 5 + 1 + 4 + (1 + 3 * 6) + (1 + 3 * 9) + 3
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
-
-
-def test_gpu_kernels_compile_without_a_gpu() -> None:
-    """Projections of two input sizes, the recurrence, c and h."""
-    assert found()["cuda"] >= 5
 
 
 def test_tuning_goes_on_from_its_database() -> None:

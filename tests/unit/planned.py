@@ -11,7 +11,7 @@ from plan.planner import Plan
 from tests.conftest import ROOT
 
 DOCUMENTS = ["stacked-lm", "tvm-lstm", "cudnn-lstm-ptb"]
-TRIALS = {"template-tuned": 20, "default-rules": 20}
+TRIALS = {"template-tuned": 20, "default-rules": 20, "default-rules-gpu": 20}
 
 
 def empty_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,7 +132,8 @@ def test_missing_file(scripts: Path) -> None:
 
 def test_only_the_template_s_kernels_depend_on_the_template() -> None:
     """Of how a kernel is built, and of how it is run."""
-    for variant in ("template_tuned", "default_rules", "untuned", "unrolled", "dlight"):
+    others = ("default_rules", "default_rules_gpu", "untuned", "unrolled", "dlight")
+    for variant in ("template_tuned", *others):
         ways = [
             ("scripts/build_kernel.py", f"scripts/kernels/variants/{variant}.py"),
             (f"scripts/implementations/tvm/{variant}.py",),

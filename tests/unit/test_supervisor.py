@@ -27,6 +27,9 @@ STYLES = {
     "greedy": "def build(*a): raise MemoryError()",
     "exhausted": "class ResourceExhaustedError(Exception): pass\n"
     "def build(*a): raise ResourceExhaustedError('OOM when allocating')",
+    "chained": "def build(*a):\n"
+    "    try: raise RuntimeError('CUDA out of memory. Tried to allocate 2 GiB')\n"
+    "    finally: raise RuntimeError('operation failed due to a previous error during capture')",
     "unsupported": "from implementations.contract import Unsupported\n"
     "def build(*a): raise Unsupported('this needs a GPU')",
     "wrong": "from implementations.plain.wrong_gradient import build",
@@ -130,6 +133,7 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("broken", "failed", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("greedy", "out-of-memory", "MemoryError: "),
         ("exhausted", "out-of-memory", "ResourceExhaustedError: OOM when allocating"),
+        ("chained", "out-of-memory", "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"),
         ("wrong", "incorrect", "gradient:lstm.0.recurrent is off by 0.001 from the float64"),
     ],
 )
@@ -215,6 +219,21 @@ class TestSeveralChecks:
         assert [record["status"] for record in records] == ["failed", "incorrect", "ok"]
         kept = [Path(f"several/{number}.jsonl").exists() for number in range(3)]
         assert kept == [True, True, False]
+
+    def test_one_that_fails_on_a_gpu_spoils_no_other(self, folder: Path) -> None:
+        """A wrong access there breaks everything that its process does from then on: the others go on in another."""
+        style = folder / "scripts" / "implementations" / "fake" / "spoiling.py"
+        style.write_text(
+            "from implementations.plain.loop import build as right\nspoilt = []\n"
+            "def build(workload, weights, device, phase):\n"
+            "    if phase == 'forward': spoilt.append('CUDA error: an illegal memory access')\n"
+            "    if spoilt: raise RuntimeError(spoilt[0])\n"
+            "    return right(workload, weights, 'cpu', phase)\n"
+        )
+        phases = ("training", "forward", "training", "forward")
+        records, _ = self.made(*(job("spoiling", device="gpu", phase=phase) for phase in phases))
+        assert [record["status"] for record in records] == ["ok", "failed", "ok", "failed"]
+        assert "illegal memory access" in records[1]["reason"]
 
     def test_one_that_ends_the_process_costs_no_other(self) -> None:
         """The next one goes on in another."""

@@ -1,10 +1,21 @@
 """One layer by a backend of FlashRNN, which has the recurrence; the input's product is PyTorch's."""
 
+import os
+import types
+
 import torch
 from flashrnn import FlashRNNConfig, flashrnn
+from flashrnn.flashrnn import cuda_init
+from torch.utils import cpp_extension
 
 from implementations.contract import Unsupported
 from implementations.pytorch.model import Model, from_zeros
+
+# Before each of several loads it waits for up to ten seconds, lest processes that compile meet; PyTorch's lock sees to that.
+cuda_init.time = types.SimpleNamespace(sleep=lambda seconds: None)
+# It looks for cuBLAS in lib/ beside the headers, which is lib64/ where NVIDIA's installer has put them.
+if not os.path.isdir(os.environ.get("CUDA_LIB", os.curdir)):
+    os.environ["CUDA_LIB"] += "64"
 
 
 def layer_of(backend, batch, hidden):
@@ -25,13 +36,18 @@ def layer_of(backend, batch, hidden):
         length, batch, depth = x.size()
         from_input = x.reshape(length * batch, depth) @ w_input.t()
         states = torch.stack((h, c)).view(2, 1, batch, 1, hidden)
-        found, _ = flashrnn(
+        given = (
             from_input.view(length, batch, 4, 1, hidden),
             w_recurrent.view(4, 1, hidden, hidden),
             bias.view(4, 1, hidden),
             states,
-            config=config,
         )
+        try:
+            found, _ = flashrnn(*given, config=config)
+        except ValueError as error:
+            if "solution of constraints" not in str(error):
+                raise
+            raise Unsupported("FlashRNN has no kernel of these sizes for this GPU")
         outputs, cells = found[:, :, :, 0]  # [T, B, H] each
         return outputs, outputs[-1], cells[-1]
 
@@ -47,4 +63,6 @@ class FlashRnn(Model):
 def built(workload, weights, device, phase, backend):
     if device == "cpu":
         raise Unsupported("FlashRNN's kernels are for NVIDIA GPUs")
+    if not cpp_extension.CUDA_HOME:
+        raise Unsupported("there is no nvcc on PATH to compile FlashRNN's kernels with")
     return FlashRnn(workload, weights, device, phase, backend)

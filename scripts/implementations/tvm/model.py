@@ -51,3 +51,20 @@ class Kernel(Built):
 
     def results(self, handle):
         return {"output": self.kernel.result()}
+
+
+class GpuKernel(Kernel):
+    """The same on a GPU, where functions are queued."""
+
+    def laid_out(self, inputs, targets):
+        return self.kernel.pinned(inputs), targets
+
+    def synchronise(self):
+        self.kernel.synchronise()
+
+    def describe(self):
+        import tvm
+
+        facts = super().describe()
+        facts["build"]["cuda"] = tvm.cuda(0).api_version  # 12040: CUDA 12.4
+        return facts

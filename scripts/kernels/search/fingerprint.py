@@ -19,6 +19,7 @@ _SCHEDULED = {
         *("template/units.py", "template/vector.py"),
     ),
     "default-rules": ("variants/te_lstm.py",),
+    "default-rules-gpu": ("variants/te_lstm.py",),
 }
 
 

@@ -7,6 +7,7 @@ is what is natural to hand them: one step of one layer. The host calls it once f
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from .pool_builder import PoolBuilder
 from .te_lstm import in_memory_order, step_module, unrolled_module
 
 TRIALS_PER_ITERATION = 32
+Functions = Callable[[KernelSpec], dict[str, tvm.ir.IRModule]]
+"""The functions of a step by name, without a schedule."""
 
 
 @dataclass(frozen=True)
@@ -41,26 +44,35 @@ def step_functions(spec: KernelSpec) -> dict[str, tvm.ir.IRModule]:
 
 
 def tune_default_rules(
-    spec: KernelSpec, target: dict[str, Any], trials: int, directory: Path, seed: int = 1
+    spec: KernelSpec,
+    target: dict[str, Any],
+    trials: int,
+    directory: Path,
+    seed: int = 1,
+    functions: Functions = step_functions,
+    rules: str = "post-order-apply",
 ) -> AutomaticReport:
-    """Tune with MetaSchedule's own rules until the database holds `trials` records."""
+    """Tune with MetaSchedule's own rules until the database holds `trials` records. rules: those of the target, unless
+    they are named."""
     begin = time.perf_counter()
     import_only_x86_intrinsics()
     imported = time.perf_counter() - begin
     database = open_json_database(directory)
     known = len(database)
     if known < trials:
-        share = (trials - known) // len(step_functions(spec))
-        functions = {
-            name: module["main"].with_attr("global_symbol", name)
-            for name, module in step_functions(spec).items()
-        }
+        named = functions(spec)
+        share = (trials - known) // len(named)
         evaluator = ms.runner.EvaluatorConfig(
             number=1, repeat=3, min_repeat_ms=20, enable_cpu_cache_flush=False
         )
         with PoolBuilder.workers(spec.threads) as builder:
             ms.tune_tir(
-                tvm.ir.IRModule(functions),
+                tvm.ir.IRModule(
+                    {
+                        name: module["main"].with_attr("global_symbol", name)
+                        for name, module in named.items()
+                    }
+                ),
                 tvm.target.Target(target),
                 str(directory),
                 max_trials_global=trials - known,
@@ -70,6 +82,7 @@ def tune_default_rules(
                 database=database,
                 num_tuning_cores=spec.threads,
                 seed=seed,
+                space=rules,
             )
     return AutomaticReport(
         trials=len(database),
@@ -84,6 +97,7 @@ def build_steps(
     target: dict[str, Any],
     directory: Path,
     database_directory: Path | None = None,
+    functions: Functions = step_functions,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json of the step functions; returns the metadata.
 
@@ -93,9 +107,9 @@ def build_steps(
     import_only_x86_intrinsics()
     tvm_target = tvm.target.Target(target)
     start = time.perf_counter()
-    functions = {}
+    made = {}
     database = None if database_directory is None else open_json_database(database_directory)
-    for name, module in step_functions(spec).items():
+    for name, module in functions(spec).items():
         if database is None:
             scheduled = in_memory_order(module)
         else:
@@ -104,8 +118,8 @@ def build_steps(
             scheduled = database.query_ir_module(normal, tvm_target, name)
             if scheduled is None:
                 raise RuntimeError(f"no trial of {name} could be built and run")
-        functions[name] = scheduled["main"].with_attr("global_symbol", name)
-    module = tvm.ir.IRModule(functions)
+        made[name] = scheduled["main"].with_attr("global_symbol", name)
+    module = tvm.ir.IRModule(made)
     _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(directory, "steps", spec, target, seconds)
 

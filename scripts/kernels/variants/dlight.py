@@ -1,8 +1,9 @@
 """Ready-made schedules for GPUs."""
 
-from ..target import cuda_target
-from .cuda import build_cuda
+from .cuda import build_cuda, target
+
+__all__ = ["build", "target"]
 
 
 def build(spec, target, folder, database, vocabulary):
-    build_cuda(spec, cuda_target(), folder)
+    build_cuda(spec, target, folder)

@@ -58,6 +58,15 @@ def split_step_modules(spec: KernelSpec, input_size: int) -> dict[str, tvm.ir.IR
     }
 
 
+def split_step_functions(spec: KernelSpec) -> dict[str, tvm.ir.IRModule]:
+    """Those of all layers by name: one `projected_K` for each different input size."""
+    return {
+        name: module
+        for size in sorted(set(spec.input_sizes()))
+        for name, module in split_step_modules(spec, size).items()
+    }
+
+
 def unrolled_module(spec: KernelSpec) -> tvm.ir.IRModule:
     """All layers and steps unrolled into one function: x [T, B, K], then w_input, w_recurrent
     and bias of every layer; then y [T, B, H] as its outputs of every step, one after another.
