@@ -49,9 +49,10 @@ compare: .venv/ready
 pack: .venv/ready
 	@.venv/bin/python scripts/pack_results.py
 
-# What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]
+# What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
+# RESOLVE=1 nothing is installed
 lock: .venv/ready
-	@.venv/bin/python scripts/lock_environment.py $(if $(FROM),--from $(FROM)) $(ENVIRONMENT)
+	@.venv/bin/python scripts/lock_environment.py $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet
 example: report

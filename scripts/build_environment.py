@@ -73,6 +73,15 @@ def install(python: Path, specification: Specification, lock: Lock | None, log) 
         ) from None
 
 
+def begin_venv(specification: Specification, interpreter: str, folder: Path, log) -> Path:
+    """A virtual environment with the specification's pip, and no pins yet. Returns its interpreter."""
+    python = folder / "bin" / "python"
+    subprocess.run([interpreter, "-m", "venv", str(folder)], check=True, stdout=log, stderr=log)
+    if specification.bootstrap:
+        run_pip(python, ["install", *specification.bootstrap], log)
+    return python
+
+
 def build_venv(
     specification: Specification, interpreter: str, folder: Path, log, lock: Lock | None = None
 ) -> Path:
@@ -86,9 +95,7 @@ def build_venv(
     if complete.exists() and python.exists():
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    subprocess.run([interpreter, "-m", "venv", str(folder)], check=True, stdout=log, stderr=log)
-    if specification.bootstrap:
-        run_pip(python, ["install", *specification.bootstrap], log)
+    begin_venv(specification, interpreter, folder, log)
     install(python, specification, lock, log)
     complete.write_text(str(time.time() - start))
     return python

@@ -51,6 +51,7 @@ def main() -> None:
     library = output.with_name("kernel.so")
     for file in (output, library):
         file.unlink(missing_ok=True)
+    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     tuning, tuned = None, kernel["reads"].get("tuning")
     missing = not_had(kernel)
     if tuned and not missing:  # whole already, unless the database was damaged since
@@ -66,7 +67,6 @@ def main() -> None:
     building = output.with_name("building")  # what a killed build leaves is no kernel
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     # A process of its own: document 002's unrolled functions overflow the compiler's stack.
     process = multiprocessing.get_context("spawn").Process(
         target=build, args=(kernel, threads, tuned, building)

@@ -1,20 +1,23 @@
 """Lock an environment: note the version of every package that its pins need, and the digests of their files.
 
-python scripts/lock_environment.py NAME [--from FOLDER]
+python scripts/lock_environment.py NAME [--from FOLDER | --resolve]
 
 The pins are resolved anew, in a folder that is deleted again, unless --from names an environment that was built
-before: then what is installed there is what is locked. Digests come from the same indexes.
+before: then what is installed there is what is locked. Digests come from the same indexes. With --resolve nothing is
+installed, and little fetched, where an index tells what its files need: for CUDA's gigabytes. What was locked so has never
+run together, and its first line says so.
 """
 
 import argparse
 import hashlib
+import json
 import sys
 import tempfile
 from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-from build_environment import build_venv, run_pip
+from build_environment import begin_venv, build_venv, run_pip
 from plan import environments, locks
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock, LockProblem
@@ -38,7 +41,27 @@ def digests(
     return found
 
 
-def lock(source: str, built: Path | None) -> list[str]:
+def resolved(python: Path, specification: Specification, folder: Path) -> tuple[dict, dict]:
+    """({package: version}, {package: digest}) of what pip would install."""
+    wanted, report = folder / "pins.txt", folder / "report.json"
+    wanted.write_text("\n".join(specification.pip) + "\n")
+    how = ["--dry-run", "--ignore-installed", "--report", str(report)]
+    with open(folder / "log", "w") as log:
+        run_pip(python, ["install", *how, "-r", str(wanted)], log)
+    versions, files = {}, {}
+    for each in json.loads(report.read_text())["install"]:
+        name = canonicalize_name(each["metadata"]["name"])
+        versions[name] = each["metadata"]["version"]
+        files[name] = each["download_info"]["archive_info"]["hashes"]["sha256"]
+    if specification.name.endswith("-cuda") and any("+cpu" in each for each in versions.values()):
+        raise EnvironmentProblem(
+            "pip takes a build for CPUs, of an index or folder that it is configured to look at first; set "
+            "PIP_CONFIG_FILE=/dev/null and PIP_FIND_LINKS= to ask PyPI alone"
+        )
+    return versions, files
+
+
+def lock(source: str, built: Path | None, resolve: bool = False) -> list[str]:
     """Lock an environment file; returns what has changed, in words."""
     specification = environments.load(source)
     with tempfile.TemporaryDirectory() as folder:
@@ -48,14 +71,20 @@ def lock(source: str, built: Path | None) -> list[str]:
                 raise EnvironmentProblem(f"no Python {specification.python} on this machine")
             built = Path(folder, "environment")
             with open(Path(folder, "log"), "w") as log:
-                build_venv(specification, found[0], built, log)
+                make = begin_venv if resolve else build_venv
+                make(specification, found[0], built, log)
         python = built / "bin" / "python"
         about = environments.inspect(str(python))
-        if mismatches := specification.mismatches(about["packages"]):
-            raise EnvironmentProblem(f"{built} is not of {source}: {'; '.join(mismatches)}")
         pip = about["packages"].pop("pip")
-        versions = dict(sorted(about["packages"].items()))
-        files = digests(python, specification, versions, Path(folder))
+        if resolve:
+            versions, files = resolved(python, specification, Path(folder))
+        else:
+            versions = about["packages"]
+        if mismatches := specification.mismatches(versions):
+            raise EnvironmentProblem(f"{built} is not of {source}: {'; '.join(mismatches)}")
+        if not resolve:
+            files = digests(python, specification, versions, Path(folder))
+    versions = dict(sorted(versions.items()))
     path = locks.path_of(source, about["python"])
     try:
         before = locks.read(path).packages if path.exists() else {}
@@ -68,18 +97,20 @@ def lock(source: str, built: Path | None) -> list[str]:
         packages[name] = (version, tuple(sorted({*had, files[canonicalize_name(name)]})))
     pins = locks.digest_of_pins(specification.pip)
     new = Lock(str(path), ".".join(about["python"].split(".")[:2]), pins, packages)
-    locks.write(new, about["python"], pip)
+    locks.write(new, about["python"], pip, " RESOLVE=1" if resolve else "")
     return locks.changes({name: version for name, (version, _) in before.items()}, versions)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", nargs="?", default="", help="one file of envs/, without .yaml")
-    parser.add_argument("--from", dest="built", type=Path, help="an environment as it was built")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--from", dest="built", type=Path, help="an environment as it was built")
+    way.add_argument("--resolve", action="store_true", help="install nothing")
     arguments = parser.parse_args()
     source = Path("envs", f"{arguments.name}.yaml")
     try:
-        changed = lock(str(source), arguments.built)
+        changed = lock(str(source), arguments.built, arguments.resolve)
     except EnvironmentProblem as problem:
         sys.exit(f"lock: {arguments.name}: {problem}")
     for line in changed or ["nothing has changed"]:

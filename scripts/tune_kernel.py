@@ -24,8 +24,9 @@ def database_folder(variant: str, target: dict, tuning: str) -> Path:
 def tune(kernel: dict, tuning: str) -> dict:
     """Bring the database beside `tuning` to kernel["trials"]; returns what tuning.json keeps.
 
-    kernel: shape (of a KernelSpec), variant, trials. Where nothing can be tuned here, that is its status. Seconds are those of all runs that the database is
-    the work of: `tuning_seconds` of the search, `start_seconds` of importing TVM here and in workers.
+    kernel: shape (of a KernelSpec), variant, trials. Seconds are those of all runs that the database is the work of:
+    `tuning_seconds` of the search, `start_seconds` of importing TVM here and in workers. Where nothing can be tuned, a
+    status says so, and why.
     """
     start = time.perf_counter()
     spec = KernelSpec(**kernel["shape"])

@@ -68,10 +68,10 @@ def workload(folder, seed=0, threads=1, **changes):
     return Workload(dict(BENCHMARK, **changes), str(folder), seed, threads=threads)
 
 
-def bare_layers(seed=0, threads=1):
-    """Two bare layers on dense input."""
+def bare_layers(seed=0, threads=1, **changes):
+    """Two bare layers on dense input, with changes."""
     shape = {"features": 5, "layers": 2, "hidden": 8, "length": 4, "batch": 3}
-    return Workload(shape, None, seed, threads=threads)
+    return Workload(dict(shape, **changes), None, seed, threads=threads)
 
 
 def classifier(kind, seed=0, threads=1, **changes):

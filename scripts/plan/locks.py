@@ -17,7 +17,7 @@ from measurement.record import whole
 
 PLATFORM = f"{sys.platform}-{platform.machine()}"
 FORMAT = """\
-# {name}: what `make lock ENVIRONMENT={name}` found, and renews
+# {name}: what `make lock ENVIRONMENT={name}{how}` found, and renews
 # {platform}, Python {python}, pip {pip}, for the pins {pins}
 {requirements}
 """
@@ -89,10 +89,10 @@ def read(path: Path) -> Lock:
     )
 
 
-def write(lock: Lock, python: str, pip: str) -> None:
-    """`python` and `pip`: the versions that it was made with."""
+def write(lock: Lock, python: str, pip: str, how: str = "") -> None:
+    """`python` and `pip`: the versions that it was made with; how: what the command has beside the environment."""
     path = Path(lock.path)
-    facts = {"name": path.stem, "platform": PLATFORM, "python": python, "pip": pip}
+    facts = {"name": path.stem, "platform": PLATFORM, "python": python, "pip": pip, "how": how}
     with whole(str(path)) as stream:
         stream.write(
             FORMAT.format(**facts, pins=lock.pins, requirements="\n".join(lock.requirements))

@@ -13,12 +13,15 @@ from reporting import estimates, relations, results, tradeoff
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 
+# Of a batch on a GPU, see implementations/contract.py.
+DEVICE_TIMES = ("launched_s", "span_s", "kernel_s", "kernels")
 COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
     *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
     *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "words_per_s", "import_s"),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
+    *DEVICE_TIMES,
     *("output_error", "clip_error", "dropout_shares"),
     *("gflops", *relations.COLUMNS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *relations.SPEEDUP,
@@ -37,6 +40,13 @@ def page_faults(records: Sequence[dict]) -> float | None:
     """Page faults a batch: the median of the processes' medians. None where they were not counted."""
     counted = [np.median(record["faults"]) for record in records if record.get("faults")]
     return float(np.median(counted)) if counted else None
+
+
+def device_times(records: Sequence[dict]) -> dict[str, float]:
+    """DEVICE_TIMES, each the median over processes, of those that a framework told."""
+    told = [record["gpu"]["batch"] for record in records if record.get("gpu", {}).get("batch")]
+    known = {name: [each[name] for each in told if each[name] is not None] for name in DEVICE_TIMES}
+    return {name: float(np.median(values)) for name, values in known.items() if values}
 
 
 def disturbed(records: Sequence[dict], best: dict) -> list[bool]:
@@ -67,6 +77,7 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]
         found |= estimates.cell(counting, benchmark["batch"])
         found |= {"page_faults": page_faults(good), "disturbed_processes": sum(off)}
+        found |= device_times(good)
         if "vocabulary" in benchmark:
             found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
         if cell.phase == "forward":

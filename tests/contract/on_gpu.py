@@ -1,12 +1,13 @@
 """The first command on a GPU: every row that a GPU can run, at tiny shapes against the reference, before anything is timed.
 
-    .venv/bin/python -m tests.contract.on_gpu [--python python3] [IMPLEMENTATION ...]
+    .venv/bin/python -m tests.contract.on_gpu [--python python3] [--seconds 240] [IMPLEMENTATION ...]
 
 Needs what `make measure` needs, and frameworks in the interpreter that is named. A pattern chooses implementations
 (`pytorch/*`). Prints a line a row, shape and phase; the exit status is 1 where one is wrong or fails.
 """
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -19,19 +20,26 @@ from measurement.supervisor import worker_environment  # noqa: E402
 from plan import matrix  # noqa: E402
 from tests import tiny  # noqa: E402
 
-AT_ONCE, SECONDS = 4, 240
+AT_ONCE = 4
+FRAMEWORKS = ["pytorch/*", "jax/*", "tvm/*", "flashrnn/*"]
 WIDE = json.dumps({"hidden": 64, "embedding": 64, "batch": 20, "length": 9})
 
 
 def shapes(entry: dict) -> list[str]:
     """What run_contract.py is given after an implementation's name."""
+    if entry.get("kernel"):
+        return [f"built:{entry['kernel']}"]
+    if entry["implementation"].startswith("flashrnn/"):
+        return [
+            WIDE
+        ]  # it compiles for each shape anew, for a minute or more, and has no kernel of four units
     names = matrix.document("cudnn-lstm-ptb")["benchmarks"]
     if any(matrix.takes_part(entry["benchmarks"], name) for name in names):
         return ["", WIDE, json.dumps(tiny.CARRIED)]
     return ["", WIDE] if matrix.takes_part(entry["benchmarks"], "stacked-lm") else ["one-way"]
 
 
-def verdicts(python: str, entry: dict) -> list[tuple[str, str, str, str]]:
+def verdicts(python: str, seconds: float, entry: dict) -> list[tuple[str, str, str, str]]:
     """(row and shape, phase, status, error or reason) of one implementation, in a process of its own."""
     name = entry["implementation"]
     names = [f"{name} {shape}".strip() for shape in shapes(entry)]
@@ -40,11 +48,11 @@ def verdicts(python: str, entry: dict) -> list[tuple[str, str, str, str]]:
     variables["PYTHONPATH"] += f":{ROOT}"
     try:
         done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS,
+            command, cwd=ROOT, capture_output=True, text=True, timeout=seconds,
             env=variables,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return [(name, "-", "timeout", f"not finished after {SECONDS} s")]
+        return [(name, "-", "timeout", f"not finished after {seconds:g} s")]
     if done.returncode:
         return [(name, "-", "failed", done.stderr.strip()[-1500:])]
     return [
@@ -66,7 +74,8 @@ def said(found: dict) -> tuple[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default="python3")
-    parser.add_argument("implementations", nargs="*", default=["pytorch/*", "jax/*", "flashrnn/*"])
+    parser.add_argument("--seconds", type=float, default=240, help="that a row may take")
+    parser.add_argument("implementations", nargs="*", default=FRAMEWORKS)
     arguments = parser.parse_args()
     entries = [
         entry
@@ -74,11 +83,11 @@ def main() -> None:
         if matrix.takes_part(arguments.implementations, entry["implementation"])
         and "gpu" in entry.get("devices", matrix.DEVICES)
         and entry["family"] not in ("ceiling", "data-parallel")
-        and not entry.get("kernel")
     ]
     wrong = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for found in pool.map(lambda entry: verdicts(arguments.python, entry), entries):
+        each = functools.partial(verdicts, arguments.python, arguments.seconds)
+        for found in pool.map(each, entries):
             for row, phase, status, said in found:
                 wrong += status not in ("ok", "unsupported")
                 print(f"{status:12} {row} {phase}: {said}", flush=True)

@@ -3,7 +3,8 @@
     python run_contract.py [--device=gpu] IMPLEMENTATION ...
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
-have several (`module:builder`); after a space there may be changes to the benchmark, as JSON, or instead of it one of tiny.CLASSIFIERS or bare layers.
+have several (`module:builder`); after a space there may be changes to the benchmark, as JSON, or instead of it one of tiny.CLASSIFIERS, or bare layers,
+or `built:VARIANT`, bare layers whose kernel is tuned and built first.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
@@ -20,6 +21,7 @@ from measurement.worker import module_of
 from tests import tiny
 
 BARE = "bare"  # layers without embedding, projection and loss
+BUILT, TRIALS = "built:", 8
 
 
 def builder(implementation):
@@ -31,17 +33,42 @@ def builder(implementation):
     return getattr(importlib.import_module(module), name or "build")
 
 
+def built(variant, folder):
+    """Bare layers with a kernel by a variant of TVM's."""
+    from pathlib import Path
+
+    from kernels.spec import Unsupported as KernelUnsupported
+    from kernels.variants import target_of, variant_named
+    from kernels.workload import spec_of
+
+    workload, module = tiny.bare_layers(features=16, hidden=32, batch=8), variant_named(variant)
+    spec, target, kernel = spec_of(workload), target_of(variant, 1), Path(folder, variant)
+    try:
+        if hasattr(module, "tune"):
+            module.tune(spec, target, TRIALS, kernel / "database")
+        module.build(spec, target, kernel, kernel / "database", None)
+    except KernelUnsupported as reason:
+        raise Unsupported(str(reason)) from None
+    return workload.changed(kernel=str(kernel))
+
+
+def workload_of(changes, folder):
+    """The workload that stands after an implementation's name."""
+    if changes == BARE:
+        return tiny.bare_layers()
+    if changes.startswith(BUILT):
+        return built(changes[len(BUILT) :], folder)
+    if changes in tiny.CLASSIFIERS:
+        return tiny.classifier(changes)
+    return tiny.workload(folder, **json.loads(changes or "{}"))
+
+
 def verdict(implementation, phase, folder, device):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
     implementation, _, changes = implementation.partition(" ")
-    if changes == BARE:
-        workload = tiny.bare_layers()
-    elif changes in tiny.CLASSIFIERS:
-        workload = tiny.classifier(changes)
-    else:
-        workload = tiny.workload(folder, **json.loads(changes or "{}"))
-    weights = workload.weights()
     try:
+        workload = workload_of(changes, folder)
+        weights = workload.weights()
         build = builder(implementation)
         runner, found = checking.check_implementation(
             lambda workload, weights: build(workload, weights, device, phase),
@@ -59,7 +86,7 @@ def verdict(implementation, phase, folder, device):
 
 def phases(implementation):
     """Bare layers have no loss. Document 003 trains its classifiers only; a planted error has to pass forward, too."""
-    if implementation.endswith(" " + BARE):
+    if implementation.endswith(" " + BARE) or " " + BUILT in implementation:
         return ("forward",)
     trained = implementation.split()[-1] in tiny.CLASSIFIERS and "/" in implementation
     return ("training",) if trained else ("forward", "training")

@@ -1,4 +1,4 @@
-"""TVM's kernels for GPUs, as far as that goes without one, as JSON.
+"""TVM's kernels for GPUs, as far as that goes without one, as JSON; with --compile, by nvcc too.
 
 {"errors": {way: of all steps, run on a CPU}, "trials": in the database of MetaSchedule's rules for CUDA after a search whose
 candidates are scheduled and built as on a GPU, and not run, "kernels": {way: in its CUDA source}, "compiled": {way:
@@ -8,7 +8,7 @@ candidates are scheduled and built as on a GPU, and not run, "kernels": {way: in
 import functools
 import json
 import re
-import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -79,7 +79,7 @@ def searched(spec: KernelSpec, target: dict, folder: Path) -> int:
 def compiled(code: str, target: dict) -> dict[str, dict]:
     """What TVM's own call of nvcc makes of a source, and which approximations are in it."""
     found = {}
-    for architecture in ARCHITECTURES if shutil.which("nvcc") else ():
+    for architecture in ARCHITECTURES:
         with tvm.target.Target(target | {"arch": architecture}):
             size = len(nvcc.tvm_callback_cuda_compile(code))
             assembly = nvcc.compile_cuda(code, target_format="ptx", compiler="nvcc").decode()
@@ -100,7 +100,8 @@ def main() -> None:
             module.build(spec, target, folder / way, database, None)
             code = (folder / way / "kernel.cu").read_text()
             found["kernels"][way] = sorted(re.findall(r"void __launch_bounds__\S* (\w+)\(", code))
-            found["compiled"][way] = compiled(code, target)
+            if "--compile" in sys.argv:
+                found["compiled"][way] = compiled(code, target)
     print(json.dumps(found))
 
 

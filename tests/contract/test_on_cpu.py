@@ -43,3 +43,11 @@ def test_weights_that_warming_up_has_changed_close_the_gate() -> None:
     name = f"{HERE}warmed_up"
     found = run("pytorch", "run_contract.py", name)[name]
     assert found["training"]["status"] == "incorrect"
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("kernel", ["forward_step", "backward_step"])
+def test_tritons_kernels_compile_and_round_nothing(kernel: str, architecture: str) -> None:
+    """With the assembler that Triton brings; its own default would multiply in TF32."""
+    found = run("flashrnn", "run_triton.py")[kernel][architecture]
+    assert found["bytes"] > 1000 and found["rounded"] == []

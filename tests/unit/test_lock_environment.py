@@ -26,9 +26,9 @@ dependencies:
 """
 
 
-def run(folder: Path, *arguments: str, ok: bool = True) -> str:
+def run(folder: Path, *arguments: str, ok: bool = True, name: str = "lab") -> str:
     script = ROOT / "scripts" / "lock_environment.py"
-    command = [sys.executable, script, "lab", *arguments]
+    command = [sys.executable, script, name, *arguments]
     done = subprocess.run(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -73,6 +73,30 @@ def test_renewed(lab: Path) -> None:
     after = found(lab)
     assert set(before.packages["abacus"][1]) < set(after.packages["abacus"][1])
     assert len(after.packages["string-of-beads"][1]) == 1
+
+
+def test_resolved_without_installing(lab: Path) -> None:
+    """The same versions and digests, but of what every environment starts with; a lock that says how it was made."""
+    run(lab)
+    before, path = found(lab), lab / locks.path_of("envs/lab.yaml", HERE)
+    path.unlink()
+    printed = run(lab, "--resolve")
+    assert "lab: abacus: none -> 1.5\n" in printed
+    after = found(lab)
+    assert after.versions == {
+        "abacus": "1.5",
+        "string-of-beads": before.versions["string-of-beads"],
+    }
+    assert after.packages["string-of-beads"] == before.packages["string-of-beads"]
+    assert path.read_text().startswith("# lab: what `make lock ENVIRONMENT=lab RESOLVE=1` found,")
+
+
+def test_a_cpu_build_is_no_lock_of_cuda(lab: Path) -> None:
+    write_wheel(lab / "wheels", "abacus", "1.5+cpu", {"abacus.py": ""})
+    (lab / "envs/lab-cuda.yaml").write_text((lab / "envs/lab.yaml").read_text())
+    printed = run(lab, "--resolve", name="lab-cuda", ok=False)
+    assert printed.startswith("lock: lab-cuda: pip takes a build for CPUs, ")
+    (lab / "wheels" / "abacus-1.5+cpu-py3-none-any.whl").unlink()
 
 
 def test_problems_take_one_line(lab: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every section on a table without rows, of one machine and of two: it says something whole, or nothing."""
+"""Every section on a table without rows, of one machine, of two, and of a GPU: it says something whole, or nothing."""
 
 import json
 from pathlib import Path
@@ -50,17 +50,22 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
             own = hand_made.tabulate(folder, patch, 3, document)
             about = read_json(str(own / "about.json"))
             two = sections.read(pd.read_parquet(own / "cells.parquet"), about)
+            folder = tmp_path_factory.mktemp(f"{document}-gpu")
+            hand_made.project(folder, None, 3, document=document, device="gpu")
+            own = hand_made.tabulate(folder, patch, 3, document, devices=("gpu",))
+            about = read_json(str(own / "about.json"))
+            gpu = sections.read(pd.read_parquet(own / "cells.parquet"), about)
         none = (
             sections.Tables(one[0].cells.head(0), one[0].trainings.head(0), one[0].published),
             {**one[1], "machines": [], "machine_names": {}},
         )
-        found[document] = {0: none, 1: one, 2: two}
+        found[document] = {0: none, 1: one, 2: two, "a GPU": gpu}
     return found
 
 
-@pytest.mark.parametrize("machines", [0, 1, 2])
+@pytest.mark.parametrize("machines", [0, 1, 2, "a GPU"])
 @pytest.mark.parametrize(("document", "entry"), CASES, ids=lambda value: str(value)[:60])
-def test_section(tables: dict, document: str, entry: dict, machines: int) -> None:
+def test_section(tables: dict, document: str, entry: dict, machines: int | str) -> None:
     """Its data is JSON, does not change what it is computed from, and its template takes it; its figure says in words
     what it shows."""
     found, about = tables[document][machines]
