@@ -3,7 +3,7 @@
     python run_contract.py [--device=gpu] IMPLEMENTATION ...
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
-have several (`module:builder`); after a space there may be changes to the benchmark, as JSON, or instead of it one of tiny.CLASSIFIERS, or bare layers,
+have several (`module:builder`); after a space there may be changes to the benchmark, as JSON or `carried`, or instead of it one of tiny.CLASSIFIERS, or bare layers,
 or `built:VARIANT`, bare layers whose kernel is tuned and built first.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
@@ -60,7 +60,8 @@ def workload_of(changes, folder):
         return built(changes[len(BUILT) :], folder)
     if changes in tiny.CLASSIFIERS:
         return tiny.classifier(changes)
-    return tiny.workload(folder, **json.loads(changes or "{}"))
+    changes = tiny.CARRIED if changes == "carried" else json.loads(changes or "{}")
+    return tiny.workload(folder, **changes)
 
 
 def verdict(implementation, phase, folder, device):

@@ -45,6 +45,24 @@ def test_weights_that_warming_up_has_changed_close_the_gate() -> None:
     assert found["training"]["status"] == "incorrect"
 
 
+def test_where_the_time_of_a_batch_goes() -> None:
+    """Neither annotations nor what runs on the host is a kernel; where no profiler tells, nothing is made up."""
+    told, nothing, failed, first = run("pytorch", "run_on_pretended_cuda.py")["times"]
+    assert told == {"launched_s": True, "span_s": 0.02, "kernel_s": 0.004, "kernels": 2}
+    assert nothing == failed == told | {"kernel_s": None, "kernels": None}
+    assert first == ["wait", "record", "step", "record", "wait"]
+
+
+def test_a_graph_is_captured_after_warming_up_beside() -> None:
+    """Of the state that there was before; batches are fed outside, and replayed ones compute nothing on the host."""
+    found = run("pytorch", "run_on_pretended_cuda.py")["graph"]
+    assert found["untouched"] == [True]
+    assert found["events"] == [
+        *("wait", "aside", "step", "step", "step", "end", "wait", "capture", "step", "end"),
+        *("feed", "replay", "feed", "replay"),
+    ]
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("kernel", ["forward_step", "backward_step"])
 def test_tritons_kernels_compile_and_round_nothing(kernel: str, architecture: str) -> None:
