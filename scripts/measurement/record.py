@@ -14,6 +14,10 @@ STATUSES = ("ok", "unsupported", "incorrect", "failed", "timeout", "out-of-memor
 # A cell with one of these is tried again by the next run.
 RETRIED = ("incorrect", "failed", "timeout", "out-of-memory")
 
+# Exit status of a worker that has failed on a GPU: one wrong access there spoils all that the process does after it, so
+# another one does the rest.
+SPOILT = 75
+
 CUT_SHORT = {"status": "failed", "reason": "the line that says what failed was cut short"}
 
 

@@ -14,6 +14,7 @@ import time
 from measurement import departures, machine, memory
 from measurement.record import (
     SCHEMA_VERSION,
+    SPOILT,
     note_attempt,
     read_json,
     read_result,
@@ -23,7 +24,6 @@ from measurement.record import (
 )
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SPOILT = 75  # exit status, see worker.py
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.

@@ -16,16 +16,13 @@ import traceback
 
 from implementations.contract import Unsupported
 from measurement import checking, memory, ranges, timing, training, verifying
-from measurement.record import read_json, write_json
+from measurement.record import SPOILT, read_json, write_json
 from measurement.workload import Workload
 
 OUT_OF_MEMORY_SIGNS = (
     *("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc"),
     "alloc_failed",  # cuBLAS and cuDNN
 )
-# Exit status of a worker that has failed on a GPU: one wrong access there spoils all that the process does after it, so
-# another one does the rest.
-SPOILT = 75
 
 
 def module_of(implementation):
