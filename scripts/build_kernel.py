@@ -11,14 +11,23 @@ import shutil
 from pathlib import Path
 
 from kernels.runtime import set_threads
+from kernels.spec import Unsupported
 from measurement import machine
-from measurement.record import note_attempt, read_json, read_result, sha256, write_sealed
+from measurement.record import (
+    note_attempt,
+    read_json,
+    read_result,
+    sha256,
+    write_json,
+    write_sealed,
+)
 from measurement.workload import Workload
 from tune_kernel import database_folder, not_had, tell_the_terminal, tune
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
-    """Write kernel.so and kernel.json of the variant into `folder`, unless the process that waits for it ends."""
+    """Write kernel.so and kernel.json of the variant into `folder`, or a status of what cannot be built here, unless the
+    process that waits for it ends."""
     machine.die_with_parent()
     set_threads(threads)
     from kernels.variants import target_of, variant_named
@@ -26,12 +35,16 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
 
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
     variant = kernel["variant"]
-    spec, target = spec_of(workload), target_of(variant, threads)
-    database = database_folder(variant, target, tuning) if tuning else None
-    given = [spec, target, folder, database, workload.vocabulary]
-    if workload.outputs and not workload.vocabulary:
-        given.append(workload.outputs)  # of a classifier, which some variants build
-    variant_named(variant).build(*given)
+    try:
+        spec, target = spec_of(workload), target_of(variant, threads)
+        database = database_folder(variant, target, tuning) if tuning else None
+        given = [spec, target, folder, database, workload.vocabulary]
+        if workload.outputs and not workload.vocabulary:
+            given.append(workload.outputs)  # of a classifier, which some variants build
+        variant_named(variant).build(*given)
+    except Unsupported as reason:
+        state = {"status": "unsupported", "reason": str(reason)}
+        write_json(str(folder / "kernel.json"), state)
 
 
 def main() -> None:

@@ -35,7 +35,12 @@ def require_gpu() -> None:
     """Raise Unsupported where nothing can be built for a GPU and run on it."""
     if not tvm.cuda(0).exist:
         raise Unsupported("TVM finds no cuda device")
-    if not shutil.which("nvcc"):
+    require_compiler()
+
+
+def require_compiler() -> None:
+    """Raise Unsupported where a GPU's kernels would have to be compiled and cannot be."""
+    if tvm.cuda(0).exist and not shutil.which("nvcc"):
         raise Unsupported("there is no nvcc on PATH to compile kernels with")
 
 
@@ -64,6 +69,7 @@ def scheduled_module(spec: KernelSpec, target: dict[str, Any]) -> tvm.ir.IRModul
 
 def build_cuda(spec: KernelSpec, target: dict[str, Any], directory: Path) -> dict[str, Any]:
     """Write kernel.so, kernel.json and kernel.cu (the kernels' source); returns the metadata."""
+    require_compiler()
     start = time.perf_counter()
     module, cuda = scheduled_module(spec, target), tvm.target.Target(target)
     _, seconds = compile_library(module, cuda, directory / "kernel.so", start)
