@@ -150,7 +150,7 @@ def second_run(trial: Trial) -> None:
 @fault(
     "a child of a data-parallel row is killed",
     "kill -9 of the second worker, in its check or under the clock",
-    r"(check|time) pytorch/data-parallel .*: (failed|timeout): ",
+    r"(check|time) pytorch/data-parallel .*: failed: ",
     times=MOMENTS,
     lab="parallel",
     ends=True,
