@@ -73,9 +73,10 @@ test: .venv/ready
 test-faults: .venv/ready
 	.venv/bin/python -m pytest tests/faults -m "long or not long" --times 10 $(if $(SEED),--seed $(SEED))
 
-# A document in full shapes with 30 faults at random moments, and without: the same cells and verdicts?
+# A document in full shapes without faults, and with 30 at random moments: the same cells and verdicts? ROWS='a in b,c': only these
 test-faults-long: .venv/ready
-	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows $(ROWS)) $(if $(SEED),--seed $(SEED))
+	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows '$(ROWS)') $(if $(FAULTS),--faults $(FAULTS)) \
+		$(if $(SEED),--seed $(SEED))
 
 # What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
 fuzz: .venv/ready

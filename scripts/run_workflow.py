@@ -37,7 +37,7 @@ STOPPED = "Stopped. Everything that was finished stays; the same command goes on
 LOCKS = Path(".snakemake/locks")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRIPTS = Path(__file__).resolve().parent
-ROOM_BYTES = 100_000  # a few records
+ROOM_BYTES = 20_000  # a record
 
 
 def stages(documents: list[str]) -> Iterator[tuple[str, list[str]]]:

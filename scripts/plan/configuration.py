@@ -18,7 +18,7 @@ import yaml
 from jsonschema import ValidationError
 
 from measurement import machine
-from measurement.record import SCHEMA_VERSION, read_json
+from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
 from plan.jobs import MANIFEST_VERSION
 from plan.reading import FileProblem, shown, strange
@@ -333,11 +333,14 @@ def _unknown_names(config: dict) -> Iterator[str]:
 
 
 def unreadable(folder: str) -> Iterator[str]:
-    """Why a folder of `also_report` cannot be reported, a line each: it is none, or of another version."""
+    """Why a folder of `also_report` cannot be reported, a line each: it is none, damaged, or of another version."""
     manifests = sorted(Path(folder, "manifests").glob("*.json"))
     if not manifests:
         yield f"also_report: {folder} is no results folder: it has no manifests/*.json (`make pack` makes them)"
     for path in manifests:
+        if wrong := damage(str(path)):
+            yield f"also_report: {path} is damaged ({wrong}); fetch the folder again"
+            continue
         manifest = read_json(str(path))
         files = [(path, MANIFEST_VERSION)]
         if _version(manifest) == MANIFEST_VERSION:
@@ -349,6 +352,8 @@ def unreadable(folder: str) -> Iterator[str]:
         for file, version in files:
             if not file.exists():
                 yield f"also_report: {file} is missing, which {path} names; fetch the folder again"
+            elif wrong := damage(str(file)):
+                yield f"also_report: {file} is damaged ({wrong}); fetch the folder again"
             elif (found := _version(read_json(str(file)))) != version:
                 yield f"also_report: {file} has schema {shown(repr(found))}, this workflow reads {version}"
 

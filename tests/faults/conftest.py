@@ -1,54 +1,93 @@
-"""The projects that are harmed, the seed, and the table of what became of them."""
+"""The projects that are harmed, the seed, all trials, and the table of what became of them."""
 
 import csv
+import os
 import random
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from measurement import machine
+
 from .labs import LABS
-from .trial import Lab, Outcome
+from .trial import Fault
+from .verdict import Verdict, attempt, row
 
 TABLE = Path(__file__).resolve().parents[2] / "results" / "faults"
+AT_ONCE = 4  # at most
+SHOWN = 5  # kinds that took longest
+SEED = pytest.StashKey[int]()
+ROWS = pytest.StashKey[list]()
+SECONDS = pytest.StashKey[float]()
 
 
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest) -> int:
     """Of all that is drawn at random."""
     given = request.config.getoption("--seed")
-    request.config.stash[SEED] = given if given is not None else random.randrange(10**6)
-    return request.config.stash[SEED]
-
-
-SEED = pytest.StashKey[int]()
-OUTCOMES = pytest.StashKey[list]()
+    return request.config.stash.setdefault(
+        SEED, random.randrange(10**6) if given is None else given
+    )
 
 
 @pytest.fixture(scope="session")
-def labs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Lab]:
-    """The project of a name, measured once."""
-    made: dict[str, Lab] = {}
+def verdicts(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> Iterator[Callable[[Fault], list[Verdict]]]:
+    """What became of each trial of a fault. All trials of the faults that were chosen are begun, as many at once as
+    there are cores, since half of what they take is waiting."""
+    config, start, times = request.config, time.monotonic(), request.config.getoption("--times")
+    chosen = [
+        item.callspec.params["fault"]
+        for item in request.session.items
+        if "fault" in getattr(getattr(item, "callspec", None), "params", {})
+    ]
+    folder = tmp_path_factory.mktemp("faults")
+    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))  # processes with other tests
+    pool = ThreadPoolExecutor(max(1, min(AT_ONCE, machine.usable_cores() // beside)))
+    # Before all trials: these wait for them.
+    labs = {
+        name: pool.submit(make, folder / name)
+        for name, make in LABS.items()
+        if any(fault.lab == name for fault in chosen)
+    }
 
-    def lab(name: str) -> Lab:
-        if name not in made:
-            made[name] = LABS[name](tmp_path_factory.mktemp(name) / "project")
-        return made[name]
+    def trial(fault: Fault, number: int, place: Path) -> Verdict:
+        return attempt(fault, labs[fault.lab].result(), place / str(number), str(seed))
 
-    return lab
+    trials: dict[str, list[Future]] = {}
+    for place, fault in enumerate(chosen):
+        trials[fault.name] = [
+            pool.submit(trial, fault, number, folder / f"{place}")
+            for number in range(min(fault.times, times))
+        ]
+    yield lambda fault: [each.result() for each in trials[fault.name]]
+    pool.shutdown(cancel_futures=True)
+    config.stash[SECONDS] = time.monotonic() - start
 
 
 @pytest.fixture
-def outcomes(request: pytest.FixtureRequest) -> list[Outcome]:
-    return request.config.stash.setdefault(OUTCOMES, [])
+def tell(request: pytest.FixtureRequest) -> Callable[[Fault, list[Verdict]], None]:
+    """Add a row to the table."""
+    rows = request.config.stash.setdefault(ROWS, [])
+    return lambda fault, found: rows.append(row(fault, found))
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     """The seed, and the table: its rows of this run beside those of earlier ones."""
-    if outcomes := config.stash.get(OUTCOMES, []):
-        write_table([outcome.row() for outcome in outcomes])
-        terminalreporter.write_line(f"seed of the faults: {config.stash[SEED]} (--seed)")
-        terminalreporter.write_line(f"table of the faults: {TABLE / 'faults.md'}")
+    if rows := config.stash.get(ROWS, []):
+        write_table(rows)
+        tried, seconds = sum(each["tried"] for each in rows), config.stash.get(SECONDS, 0.0)
+        slow = sorted(rows, key=lambda row: row["seconds"], reverse=True)[:SHOWN]
+        for line in (
+            f"faults: {len(rows)} kinds, {tried} trials in {seconds:.0f} s; seed {config.stash[SEED]} (--seed)",
+            "longest: " + ", ".join(f"{row['fault']} {row['seconds']} s" for row in slow),
+            f"table of the faults: {TABLE / 'faults.md'}",
+        ):
+            terminalreporter.write_line(line)
 
 
 def write_table(rows: list[dict]) -> None:
@@ -62,9 +101,10 @@ def write_table(rows: list[dict]) -> None:
     known |= {row["fault"]: {key: str(value) for key, value in row.items()} for row in rows}
     rows = sorted(known.values(), key=lambda row: row["group"])
     with open(file, "w", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0].keys())
+        writer = csv.DictWriter(stream, rows[0].keys(), restval="")
         writer.writeheader()
         writer.writerows(rows)
+    rows = [{name: row[name] for name in row if name != "seconds"} for row in rows]
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + ":--|" * 3 + "--:|" * 4 + ":--|"]
     lines += ["| " + " | ".join(cell(value) for value in row.values()) + " |" for row in rows]
     (TABLE / "faults.md").write_text("\n".join(lines) + "\n")

@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from .processes import GOES_ON, TIMING_S
-from .trial import REPORT, Trial, fault
+from .processes import GOES_ON
+from .trial import REPORT, TIMED, TIMING_S, Trial, fault
 
 MADE_ANEW = r"is damaged \(.*\); it is made anew\."
-LISTED = r"time plain/faulty .* s a batch"
 HOUR_S = 3600
 
 
@@ -55,10 +54,10 @@ def noise(content: bytes, trial: Trial) -> bytes:
 
 RECORD, CHECK = "records/**/other/*.json", "checks/**/other/*.json"
 for name, how, pattern, change, times in (
-    ("a record is cut short", "truncated at a random byte", RECORD, cut, 3),
+    ("a record is cut short", "truncated at a random byte", RECORD, cut, 2),
     ("a record is empty", "truncated to nothing", RECORD, empty, 1),
-    ("a digit of a record is another", "one digit anywhere changed", RECORD, flipped, 5),
-    ("a record has blocks of other bytes", "4 kB of noise at a random place", RECORD, noise, 3),
+    ("a digit of a record is another", "one digit anywhere changed", RECORD, flipped, 3),
+    ("a record has blocks of other bytes", "4 kB of noise at a random place", RECORD, noise, 2),
     ("an environment's record is cut short", "truncated", "environments/plain-*.json", cut, 2),
     ("the tokens' description is damaged", "one digit changed", "corpus/*/corpus.json", flipped, 2),
     ("the tokens are cut short", "truncated at a random byte", "corpus/*/train.npy", cut, 2),
@@ -73,14 +72,13 @@ for name, how, pattern, change, times in (
     "a check is cut short",
     "truncated, and its timing missing",
     MADE_ANEW,
-    times=3,
+    times=2,
     ends=True,
 )
 def check_cut(trial: Trial) -> None:
     file = trial.any_of(CHECK)
     trial.harm(file, cut(file.read_bytes(), trial))
-    for record in trial.path("results").glob(RECORD):
-        record.unlink()
+    trial.forget(RECORD)
     trial.run_through()
 
 
@@ -95,8 +93,7 @@ def foreign_record(trial: Trial) -> None:
 def foreign_check(trial: Trial) -> None:
     one, other = sorted(trial.path("results").glob(CHECK))
     trial.harm(one, other.read_bytes())
-    for record in trial.path("results").glob(RECORD):
-        record.unlink()
+    trial.forget(RECORD)
     trial.run_through()
 
 
@@ -120,8 +117,7 @@ def tokens_swapped(trial: Trial) -> None:
 def text_cut(trial: Trial) -> None:
     file = trial.any_of("corpus/sources/*/ptb.*.txt")
     trial.harm(file, cut(file.read_bytes(), trial))
-    tokens = trial.any_of("corpus/*/corpus.json")
-    shutil.rmtree(tokens.parent)
+    shutil.rmtree(trial.any_of("corpus/*/corpus.json").parent)
     trial.run_through()
 
 
@@ -133,22 +129,18 @@ def text_cut(trial: Trial) -> None:
 )
 def corpus_cut(trial: Trial) -> None:
     file = trial.random.choice(sorted(trial.path("corpus").glob("ptb.*.txt")))
-    content = file.read_bytes()
-    file.write_bytes(cut(content, trial))
-    trial.undo.callback(file.write_bytes, content)
+    file.write_bytes(cut(trial.keep(file), trial))
     trial.run_through()
 
 
 @fault(
     "a list of failed attempts is cut short",
     "the worker killed, then the last line of results/failures/ truncated",
-    LISTED,
+    TIMED,
     ends=True,
 )
 def failures_cut(trial: Trial) -> None:
-    trial.start()
-    trial.one("worker time", TIMING_S).kill()
-    trial.wait()
+    trial.run_and_kill("worker time", TIMING_S)
     for file in trial.path("results/failures").rglob("*.jsonl"):
         file.write_bytes(file.read_bytes()[:-9])
 
@@ -171,7 +163,7 @@ def manifest_cut(trial: Trial) -> None:
 @fault(
     "Snakemake's memory is damaged",
     "every file of .snakemake/metadata truncated at a random byte",
-    LISTED,
+    TIMED,
     times=2,
 )
 def memory_cut(trial: Trial) -> None:
@@ -181,7 +173,7 @@ def memory_cut(trial: Trial) -> None:
     trial.run_through()
 
 
-@fault("Snakemake's memory is gone", "rm -r .snakemake", LISTED, ends=True)
+@fault("Snakemake's memory is gone", "rm -r .snakemake", TIMED, ends=True)
 def memory_gone(trial: Trial) -> None:
     shutil.rmtree(trial.path(".snakemake"))
     trial.run_through()
@@ -190,7 +182,7 @@ def memory_gone(trial: Trial) -> None:
 @fault(
     "half-written files lie about",
     "temporary files of a killed run beside each record",
-    LISTED,
+    TIMED,
     ends=True,
 )
 def temporary_left(trial: Trial) -> None:
@@ -202,7 +194,7 @@ def temporary_left(trial: Trial) -> None:
 @fault(
     "results from the future",
     "all results and sources an hour ahead of the clock",
-    LISTED,
+    TIMED,
     ends=True,
 )
 def future(trial: Trial) -> None:
@@ -220,10 +212,7 @@ def future(trial: Trial) -> None:
     ends=False,
 )
 def mistyped(trial: Trial) -> None:
-    file = trial.path("tiny.yaml")
-    text = file.read_text()
-    file.write_text(text.replace("protocol:", "protocl:"))
-    trial.undo.callback(file.write_text, text)
+    trial.change("tiny.yaml", "protocol:", "protocl:")
     trial.run_through()
 
 
@@ -253,10 +242,7 @@ def other_protocol(trial: Trial) -> None:
 )
 def other_machine(trial: Trial) -> None:
     trial.command = REPORT
-    file = trial.path("tiny.yaml")
-    text = file.read_text()
-    trial.configure("tiny.yaml", machine="other-8c-abcdef")
-    trial.undo.callback(file.write_text, text)
+    trial.settings(machine="other-8c-abcdef")
     trial.start()
     trial.one("worker time", TIMING_S)
     trial.one("snakemake").kill()
@@ -266,13 +252,13 @@ def other_machine(trial: Trial) -> None:
 @fault(
     "a damaged record in a folder from elsewhere",
     "also_report of a pack, one of whose records is truncated",
-    r"elsewhere/records/.* is damaged \(.*\); run again, and it is made anew, or fetch it again\.",
+    r"elsewhere/records/.* is damaged \(.*\); (run again, and it is made anew, or fetch it|fetch the folder) again",
     ends=False,
 )
 def pack_damaged(trial: Trial) -> None:
     trial.command = REPORT
     trial.complete()
-    folder, file = trial.path("elsewhere"), trial.path("tiny.yaml")
+    folder = trial.path("elsewhere")
     for name in ("manifests", "records"):
         shutil.copytree(trial.path(f"results/{name}"), folder / name)
     (manifest,) = (folder / "manifests").glob("*.json")
@@ -280,9 +266,7 @@ def pack_damaged(trial: Trial) -> None:
     manifest.write_text(json.dumps(content | {"machine": "other-8c-abcdef"}))
     record = trial.random.choice(sorted((folder / "records").rglob("*.json")))
     record.write_bytes(cut(record.read_bytes(), trial))
-    text = file.read_text()
-    trial.configure("tiny.yaml", also_report=["elsewhere"])
-    trial.undo.callback(file.write_text, text)
+    trial.settings(also_report=["elsewhere"])
     trial.run_through()
 
 
@@ -290,37 +274,28 @@ def pack_damaged(trial: Trial) -> None:
     "a checkpoint is damaged",
     "training killed, its checkpoint truncated or with other bytes",
     r"train plain/faulty .*: ok",
-    times=4,
+    times=2,
     lab="training",
 )
 def checkpoint_damaged(trial: Trial) -> None:
     trial.start()
-    checkpoint = None
-    while checkpoint is None and trial.running.poll() is None:
-        checkpoint = next(trial.path("results/convergence").rglob("*.npz"), None)
-        time.sleep(0.02)
+    checkpoint = trial.first_checkpoint()
     trial.one("worker train").kill()
     trial.wait()
     change = trial.random.choice([cut, noise])
     checkpoint.write_bytes(change(checkpoint.read_bytes(), trial))
 
 
-def kernel_lost(trial: Trial) -> None:
-    """Records and checks of it are to be made."""
-    for name in ("records", "checks", "manifests"):
-        shutil.rmtree(trial.path(f"results/{name}"), ignore_errors=True)
-
-
 @fault(
     "a kernel's library is damaged",
     "truncated or with other bytes",
     MADE_ANEW,
-    times=3,
+    times=2,
     lab="kernels",
     ends=True,
 )
 def library_damaged(trial: Trial) -> None:
-    kernel_lost(trial)
+    trial.forget("records", "checks", "manifests")
     file = trial.any_of("kernels/**/kernel.so")
     trial.harm(file, trial.random.choice([cut, noise])(file.read_bytes(), trial))
     trial.harms(file.with_name("kernel.json"))
@@ -336,10 +311,10 @@ def library_damaged(trial: Trial) -> None:
     ends=True,
 )
 def database_damaged(trial: Trial) -> None:
-    kernel_lost(trial)
+    trial.forget("records", "checks", "manifests")
     file = trial.any_of("tuning/**/database/*/*_record.json")
     file.write_bytes(file.read_bytes()[: -trial.random.randrange(5, 50)])
-    shutil.rmtree(trial.path("results/kernels"))
+    trial.forget("kernels")
     trial.run_through()
 
 
@@ -406,17 +381,12 @@ def serve(trial: Trial, answer: Callable[[BaseHTTPRequestHandler], None]) -> Non
     server: socketserver.BaseServer = Quiet(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     trial.undo.callback(server.shutdown)
-    file, fetch = trial.path("tiny.yaml"), trial.path("scripts/fetch_corpus.py")
-    text, code = file.read_text(), fetch.read_text()
     digests = trial.setting("corpus")["sha256"]
     mirror = f"http://127.0.0.1:{server.server_address[1]}/ptb.{{split}}.txt"
-    trial.configure("tiny.yaml", corpus={"path": None, "mirrors": [mirror], "sha256": digests})
-    # A minute is too long for a test.
-    hasty = code.replace("TIMEOUT_S = 3, 30", "TIMEOUT_S = 2, 2").replace("_S = 120", "_S = 3")
-    assert hasty.count("2, 2") == hasty.count("_S = 3\n") == 1 or "_S = 3  #" in hasty
-    fetch.write_text(hasty)
-    trial.undo.callback(file.write_text, text)
-    trial.undo.callback(fetch.write_text, code)
+    trial.settings(corpus={"path": None, "mirrors": [mirror], "sha256": digests})
+    fetch = "scripts/fetch_corpus.py"  # a minute is too long for a test
+    trial.change(fetch, "TIMEOUT_S = 3, 30", "TIMEOUT_S = 2, 2")
+    trial.change(fetch, "ATTEMPT_S = 120", "ATTEMPT_S = 3")
     trial.run_through()
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from .resources import need_root
 from .snippets import at_step
-from .trial import REPORT, Trial, fault
+from .trial import REPORT, TIMED, Trial, fault
 
-TIMED = r"time plain/faulty .* s a batch"
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>

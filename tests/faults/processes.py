@@ -1,15 +1,14 @@
 """Processes that are killed or interrupted, at every level of a run."""
 
 import os
-import shutil
 import signal
 import time
 
-from .trial import REPORT, Trial, fault
+from .trial import CHECK_S, CHILD_S, MEASURE, REPORT, RUN_S, TIMING_S, TUNING_S, Trial, fault
 
-TIMING_S, CHECK_S = 1.5, 0.5  # how long they take here, about
-GOES_ON = r"Cells: 4 ok"  # what `make report` ends with
+GOES_ON = r"Cells: 4 ok"  # what `make report` and `make measure` end with
 MOMENTS = 10
+TUNED = ("kernels", "tuning", "checks")  # a kernel, and what was tuned for it
 
 
 @fault(
@@ -21,9 +20,7 @@ MOMENTS = 10
     quick=True,
 )
 def timing_killed(trial: Trial) -> None:
-    trial.start()
-    trial.one("worker time", TIMING_S).kill()
-    trial.wait()
+    trial.run_and_kill("worker time", TIMING_S)
 
 
 @fault(
@@ -34,47 +31,35 @@ def timing_killed(trial: Trial) -> None:
     ends=True,
 )
 def check_killed(trial: Trial) -> None:
-    trial.start()
-    trial.one("worker checking", CHECK_S).kill()
-    trial.wait()
+    trial.run_and_kill("worker checking", CHECK_S)
 
 
 @fault(
     "the process that watches over a timing is killed",
     "kill -9 of the supervisor",
     r"Everything that was finished stays\. Mend it and run the same command",
-    times=5,
+    times=3,
 )
 def supervisor_killed(trial: Trial) -> None:
-    trial.start()
-    trial.one("supervisor time", TIMING_S).kill()
-    trial.wait()
+    trial.run_and_kill("supervisor time", TIMING_S)
 
 
 @fault(
     "Snakemake is killed",
-    "kill -9 of Snakemake under make report",
+    "kill -9 of Snakemake under make measure",
     GOES_ON,
     times=MOMENTS,
     quick=True,
     ends=False,
 )
 def snakemake_killed(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("snakemake")
-    trial.sleep(0, 8)
-    for process in trial.of("snakemake"):
-        process.kill()
-    trial.wait()
+    trial.command = MEASURE
+    trial.run_and_kill("snakemake", RUN_S)
 
 
 @fault("make report is killed", "kill -9 of its process", GOES_ON, times=3, ends=False)
 def report_killed(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("snakemake")
-    trial.sleep(0, 8)
+    trial.report_under_way()
     trial.running.kill()
     trial.wait()
 
@@ -83,14 +68,11 @@ def report_killed(trial: Trial) -> None:
     "make report is ended",
     "SIGTERM to its process, as from a container's end",
     r"^Stopped\. Everything that was finished stays; the same command goes on\.",
-    times=3,
+    times=2,
     ends=False,
 )
 def report_ended(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("snakemake")
-    trial.sleep(0, 8)
+    trial.report_under_way()
     trial.running.terminate()
     trial.wait()
 
@@ -99,7 +81,7 @@ def report_ended(trial: Trial) -> None:
     "the terminal is closed",
     "SIGHUP to all processes of the terminal",
     r"^Stopped\. Everything that was finished stays; the same command goes on\.",
-    times=3,
+    times=2,
     ends=False,
 )
 def terminal_closed(trial: Trial) -> None:
@@ -110,7 +92,7 @@ def terminal_closed(trial: Trial) -> None:
     "Ctrl-C",
     "SIGINT to all processes of the terminal, once",
     r"^Stopped\. Everything that was finished stays; the same command goes on\.",
-    times=MOMENTS,
+    times=3,
     ends=False,
 )
 def interrupted_once(trial: Trial) -> None:
@@ -121,7 +103,7 @@ def interrupted_once(trial: Trial) -> None:
     "Ctrl-C twice",
     "SIGINT to all processes of the terminal, twice within a second",
     r"^Stopped\. Everything that was finished stays; the same command goes on\.",
-    times=5,
+    times=3,
     ends=False,
 )
 def interrupted_twice(trial: Trial) -> None:
@@ -129,10 +111,7 @@ def interrupted_twice(trial: Trial) -> None:
 
 
 def interrupted(trial: Trial, *signals: int) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("snakemake")
-    trial.sleep(0, 8)
+    trial.report_under_way()
     for number in signals:
         os.killpg(trial.running.pid, number)
         time.sleep(trial.random.uniform(0, 1))
@@ -143,14 +122,11 @@ def interrupted(trial: Trial, *signals: int) -> None:
     "a power failure",
     "kill -9 of all processes of the run at once, locks and half-written files left behind",
     GOES_ON,
-    times=MOMENTS,
+    times=3,
     ends=False,
 )
 def power_failure(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("snakemake")
-    trial.sleep(0, 8)
+    trial.report_under_way()
     trial.end_all()
     trial.wait()
 
@@ -174,28 +150,35 @@ def second_run(trial: Trial) -> None:
 @fault(
     "a child of a data-parallel row is killed",
     "kill -9 of the second worker, in its check or under the clock",
-    r"(check|time) pytorch/data-parallel .*: (failed|timeout): ",
+    r"(check|time) pytorch/data-parallel .*: failed: ",
     times=MOMENTS,
     lab="parallel",
     ends=True,
 )
 def child_killed(trial: Trial) -> None:
-    trial.start()
-    trial.one("helper spawn_main", 4).kill()
-    trial.wait()
+    checked_anew(trial)
+    trial.run_and_kill("helper spawn_main", CHILD_S)
 
 
 @fault(
     "a child of a data-parallel row stands still",
-    "SIGSTOP of the second worker for good",
-    r"(check|time) pytorch/data-parallel .*: timeout: not finished after",
+    "SIGSTOP of the second worker for good, in its check or under the clock",
+    r"(check|time) pytorch/data-parallel .*: timeout: not finished after 20 s",
     lab="parallel",
     ends=True,
 )
 def child_stopped(trial: Trial) -> None:
+    checked_anew(trial)
+    trial.set_protocol(timeout_s=20)
     trial.start()
-    trial.one("helper spawn_main", 4).suspend()
+    trial.one("helper spawn_main", CHILD_S).suspend()
     trial.wait()
+
+
+def checked_anew(trial: Trial) -> None:
+    """Half of the trials meet the row while it is checked, the others while it is timed."""
+    if trial.random.random() < 0.5:
+        trial.forget("checks/**/data-parallel/*")
 
 
 @fault(
@@ -206,44 +189,34 @@ def child_stopped(trial: Trial) -> None:
     lab="kernels",
 )
 def tuning_worker_killed(trial: Trial) -> None:
-    untuned(trial)
-    trial.start()
-    trial.one("helper popen_worker", 30).kill()
-    trial.wait()
+    trial.forget(*TUNED)
+    trial.run_and_kill("helper spawn_main", TUNING_S, survives=True)
 
 
 @fault(
     "a tuning is killed",
     "kill -9 of its process",
     r"Failed: tune tvm/template-tuned",
-    times=3,
+    times=2,
     lab="kernels",
     ends=False,
 )
 def tuning_killed(trial: Trial) -> None:
-    untuned(trial)
-    trial.start()
-    trial.one("script tune_kernel.py", 40).kill()
-    trial.wait()
+    trial.forget(*TUNED)
+    trial.run_and_kill("script tune_kernel.py", TUNING_S)
 
 
 @fault(
     "Snakemake is killed while a kernel is tuned",
     "kill -9; nothing goes on as an orphan",
     r"time tvm/template-tuned .* s a batch",
-    times=3,
+    times=2,
     lab="kernels",
     ends=False,
 )
 def snakemake_killed_while_tuning(trial: Trial) -> None:
-    untuned(trial)
+    trial.forget(*TUNED)
     trial.start()
-    trial.one("script tune_kernel.py", 40)
+    trial.one("script tune_kernel.py", TUNING_S)
     trial.one("snakemake").kill()
     trial.wait()
-
-
-def untuned(trial: Trial) -> None:
-    """Take the kernel away, and what was tuned for it."""
-    for name in ("kernels", "tuning", "checks"):
-        shutil.rmtree(trial.path(f"results/{name}"))

@@ -133,10 +133,11 @@ def test_folders_that_are_refused_before_anything_runs(
     folder = shutil.copytree(folders["there"] / "results", tmp_path / "there")
     assert not list(configuration.unreadable(str(folder)))
     first = read_json(str(next((folder / "manifests").iterdir())))["cells"][0]["records"][0]
-    record = json.loads((folder / first).read_text())
-    (folder / first).write_text(json.dumps(record | {"schema_version": 99}))
+    text = (folder / first).read_text()
+    other = json.dumps(json.loads(text) | {"schema_version": 99})
     for change, message in (
-        (lambda: None, "has schema 99, this workflow reads 2"),
+        (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is no JSON: "),
+        (lambda: (folder / first).write_text(other), "has schema 99, this workflow reads 2"),
         (
             lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),
             "has schema 1, this workflow reads 2",

@@ -67,6 +67,7 @@ def serve(connection, *arguments):
     """The second worker's process: does what it is told until the first one hangs up."""
     machine.die_with_parent()
     worker, handle = Worker(*arguments), None
+    connection.send("ready")
     worker.join()
     while True:
         try:
@@ -111,6 +112,7 @@ class DataParallel(Runner):
             self._process.start()
         end.close()  # or the other process would never see this end of it closed
         self._end = weakref.finalize(self, stop, self._connection, self._process, folder)
+        self._heard()  # joining would wait for one that has ended for as long as the cell may take
         self._own.join()
 
     def step(self, inputs, targets):
@@ -128,9 +130,16 @@ class DataParallel(Runner):
         self._connection.send(("reset", ()))
         self._own.model.reset()
 
+    def _heard(self):
+        """What the second worker sends next."""
+        try:
+            return self._connection.recv()
+        except EOFError:
+            raise RuntimeError("the second worker has ended")
+
     def _ask(self, what):
         self._connection.send((what, ()))
-        return self._connection.recv()
+        return self._heard()
 
     def synchronise(self):
         self._own.model.synchronise()
