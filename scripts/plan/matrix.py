@@ -13,6 +13,8 @@ from pathlib import Path
 
 import yaml
 
+from measurement import precision
+
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
 DEVICES = ("cpu", "gpu")
@@ -192,8 +194,10 @@ def protocol_of(config: dict, document_name: str) -> dict:
 
 
 def tolerance(check: dict, benchmark: dict) -> float:
-    """Of a benchmark's check: the document's, unless float32 cannot hold the benchmark to it."""
-    return max(check["tolerance"], benchmark.get("tolerance", 0))
+    """Of a benchmark's check: the document's, unless float32, or the benchmark's own format, cannot hold it to that."""
+    data_type = benchmark.get("data_type", precision.FLOAT32)
+    own = precision.tolerance(data_type, benchmark["layers"], benchmark["length"])
+    return max(check["tolerance"], benchmark.get("tolerance", 0), own)
 
 
 def check_of(config: dict, document_name: str, cell: Cell) -> dict:

@@ -53,7 +53,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "name": about["name"],
             "title": document["title"],
             "introduction": [
-                origin_words(document["origin"]),
+                origin_words(document["origin"]) if "origin" in document else document["about"],
                 f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
                 "[Machines and environments](#machines-and-environments); [first page](index.md) of all documents.",
             ],
@@ -64,7 +64,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "counts": counts,
             "protocol": about["protocol"],
             "how": how,
-            "origin": document["origin"],
+            "origin": document.get("origin"),
         }
     )
 
@@ -74,10 +74,11 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     machines = [machine for each in summaries for machine in each["machines"]]
     days = sorted({day for machine in machines for day in machine["days"]})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    count = sum(each["origin"] is not None for each in summaries)
     return (
         "An LSTM written of single operators can be changed freely; one whole kernel cannot, and is fast. What lies "
         f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}, for the models of "
-        f"{len(summaries)} published benchmark document{'s' * (len(summaries) > 1)}."
+        f"{count} published benchmark document{'s' * (count > 1)}."
     )
 
 

@@ -15,7 +15,7 @@ import tempfile
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking
+from measurement import checking, precision
 from measurement.worker import module_of
 from tests import tiny
 
@@ -46,7 +46,9 @@ def verdict(implementation, phase, folder):
         runner, found = checking.check_implementation(
             lambda workload, weights: build(workload, weights, "cpu", phase),
             *(workload, weights, phase),
-            tolerance=1e-4,
+            tolerance=max(
+                1e-4, precision.tolerance(workload.data_type, workload.layers, workload.length)
+            ),
             steps=4,
         )
     except Unsupported as error:
@@ -54,6 +56,8 @@ def verdict(implementation, phase, folder):
     except Exception:
         return {"status": "failed", "reason": traceback.format_exc()}
     runner.synchronise()
+    if workload.data_type != precision.FLOAT32:
+        found["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
     return dict(found, facts=runner.describe(), device_peak_bytes=runner.device_peak_bytes())
 
 

@@ -156,6 +156,13 @@ def test_benchmark_changes_its_cells(before: dict, monkeypatch: pytest.MonkeyPat
     assert found == {key for key in before if "/cell-512/" in key[1] and key[0] != "tuning"}
 
 
+def test_threads_of_a_benchmark_are_those_of_its_cells() -> None:
+    config = planned.config(protocol={"threads": 3}, documents=["landscape"])
+    jobs = Plan(config).timings("landscape")
+    threads = {job.cell.benchmark: job.told()["threads"] for job in jobs}
+    assert (threads["threads-1"], threads["threads-8"], threads["map-1x64x256"]) == (1, 8, 3)
+
+
 def test_workers_change_their_implementation(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     workers = matrix.workers
     monkeypatch.setattr(matrix, "workers", lambda name: workers(name) + (name == "pytorch/fused"))

@@ -14,6 +14,7 @@ from tests.unit import hand_made
 
 DOCUMENTS = sorted(path.stem for path in Path("config/documents").glob("*.yaml"))
 OTHER = "other-8c-def456"
+TABLES = ("times", "shapes", "landscape")  # that have every cell
 
 
 def entries(document: str) -> list[dict]:
@@ -101,13 +102,13 @@ def test_every_section_is_on_a_page() -> None:
 def test_tables_show_what_rows_measure(document: str) -> None:
     """No table shows a family that the document does not measure, and every cell but departures is in a table."""
     about = matrix.document(document)
-    shown = [entry for entry in about["sections"] if entry["section"] in ("times", "shapes")]
+    shown = [entry for entry in about["sections"] if entry["section"] in TABLES]
     families = {entry["implementation"]: entry["family"] for entry in matrix.implementations()}
     for cell in matrix.cells_of(document):
         if "baseline" in about["benchmarks"][cell.benchmark]:
             continue
         assert any(
-            entry["device"] == cell.device
+            entry.get("device", cell.device) == cell.device
             and families[cell.implementation]
             in entry.get("families", [families[cell.implementation]])
             and matrix.takes_part(entry.get("benchmarks", ["*"]), cell.benchmark)

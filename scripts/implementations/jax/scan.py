@@ -6,6 +6,8 @@ from jax import numpy as jnp
 from .cells import lstm
 from .model import Model, affine
 
+DATA_TYPES = ("float32", "bfloat16")
+
 
 def scanned(cell):
     """The LSTM stack as loops over depth, then time, around `cell`."""

@@ -9,6 +9,8 @@ from torch.nn.utils import rnn
 
 from .model import Model
 
+DATA_TYPES = ("float32", "bfloat16")  # by autocast
+
 
 def whole_sequence(workload, layers, training):
     """nn.LSTM on the weights `layers` themselves, no copies, as a stack of model.py."""

@@ -10,14 +10,17 @@ call returned, a sequence of tensors, and None for zeros. A style may give `laye
 -> h [T, B, H], h [B, H], c [B, H]` instead, one layer from a state.
 """
 
+import contextlib
 import os
+import sys
+import tempfile
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from implementations.contract import Runner, Unsupported
-from measurement import departures
+from measurement import departures, precision
 from measurement.workload import BLANK, layer_weights, reversal
 
 
@@ -116,9 +119,33 @@ class Model(Runner):
 
     def step(self, inputs, targets):
         if not self.training:
-            with torch.enable_grad() if self.recording else inference():
+            with torch.enable_grad() if self.recording else inference(), self.cast():
                 return self.output(self.feed(inputs))
-        return self.updated(self.objective(self.feed(inputs), self.feed(targets)))
+        with self.cast():
+            loss = self.objective(self.feed(inputs), self.feed(targets))
+        return self.updated(loss)
+
+    def cast(self):
+        """Where operators compute in the workload's format: weights, gradients and updates are float32."""
+        if self.workload.data_type == precision.FLOAT32:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, getattr(torch, self.workload.data_type))
+
+    def precision(self, inputs, targets):
+        """oneDNN's primitives of a step by what they read, from its log, which goes to the standard output."""
+        verbose = torch.backends.mkldnn
+        sys.stdout.flush()
+        with tempfile.TemporaryFile() as log:
+            kept = os.dup(1)
+            os.dup2(log.fileno(), 1)
+            try:
+                with verbose.verbose(verbose.VERBOSE_ON):
+                    self.step(inputs, targets)
+            finally:
+                os.dup2(kept, 1)
+                os.close(kept)
+            log.seek(0)
+            return primitives(log.read().decode().splitlines())
 
     def objective(self, inputs, targets):
         """The loss of a batch on the device."""
@@ -162,7 +189,7 @@ class Model(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"output": handle.detach().cpu().numpy()}
+            return {"output": handle.detach().float().cpu().numpy()}
         loss, gradients = handle
         return {"loss": loss.item(), "gradients": canonical(gradients)}
 
@@ -197,6 +224,18 @@ class Model(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def primitives(lines):
+    """{"bfloat16": {"matmul": count, ...}, "float32": ...} of oneDNN's log, products and recurrent layers only."""
+    found = {precision.BFLOAT16: {}, precision.FLOAT32: {}}
+    for line in lines:
+        fields = line.split(",")
+        kinds = [each for each in ("matmul", "inner_product", "rnn") if each in fields]
+        if "exec" in fields and kinds:
+            counts = found[precision.BFLOAT16 if ":bf16:" in line else precision.FLOAT32]
+            counts[kinds[0]] = counts.get(kinds[0], 0) + 1
+    return found
 
 
 def onednn():

@@ -29,5 +29,7 @@ def words(benchmarks, name):
     own = benchmarks[name]
     if "departure" in own:
         return DESCRIPTIONS[own["departure"]]
+    if "data_type" in own:
+        return f"products in {own['data_type']}"
     other = benchmarks[own["baseline"]]["optimizer"]["name"]
     return f"optimizer {own['optimizer']['name']} instead of {other}"

@@ -1,0 +1,32 @@
+"""Rows in half precision: what they gain over their own float32, what it costs in error, and what really ran in it."""
+
+from collections.abc import Mapping
+
+from measurement import precision
+from reporting.sections import Tables, rows
+
+TITLE = "Products in half precision"
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"rows": [{"machine", "benchmark", "name", "phase", "device", "wall_median_s", "ratio_to_baseline" with `_low` and
+    `_high`, "error": the largest, "tolerance", "ran"}]}"""
+    shapes = about["document"]["benchmarks"]
+    half = [name for name, shape in shapes.items() if "data_type" in shape]
+    cells = tables.measured()
+    cells = cells[cells["benchmark"].isin(half)]
+    if cells.empty:
+        return None
+
+    def allowed(name: str) -> float:
+        shape = shapes[name]
+        return precision.tolerance(shape["data_type"], shape["layers"], shape["length"])
+
+    cells = cells.assign(
+        error=cells["gradient_error"].fillna(cells["output_error"]),
+        tolerance=cells["benchmark"].map(allowed),
+        ran=cells["ran_in"],
+    )
+    columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
+    over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
+    return {"rows": rows(cells, *columns, *over, "error", "tolerance", "ran")}
