@@ -8,7 +8,7 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-.PHONY: report measure wheels plan html compare pack lock prune example test fuzz format clean
+.PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -34,6 +34,12 @@ prune: .venv/ready
 
 html: report
 	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
+
+# make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='rows to watch'] [AGAIN=1] [RELEVANT=3] [FAIL=1]
+bump: .venv/ready
+	@.venv/bin/python scripts/bump_version.py '$(PIN)' $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
+		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
+		$(if $(FAIL),--fail) $(OPTIONS)
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
@@ -61,6 +67,14 @@ test: .venv/ready
 	.venv/bin/snakemake --lint --configfile $(CONFIG)
 	.venv/bin/python -m pytest
 
+# Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
+test-faults: .venv/ready
+	.venv/bin/python -m pytest tests/faults -m "long or not long" --times 10 $(if $(SEED),--seed $(SEED))
+
+# A document in full shapes with 30 faults at random moments, and without: the same cells and verdicts?
+test-faults-long: .venv/ready
+	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows $(ROWS)) $(if $(SEED),--seed $(SEED))
+
 # What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
@@ -78,7 +92,7 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(PYTHON) -m venv --without-pip .venv
-	.venv/bin/python wheels/pip-*.whl/pip install --quiet --no-index --find-links wheels $(SNAKEMAKE)
+	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-index --find-links wheels $(SNAKEMAKE)
 else
 	$(PYTHON) -m venv .venv
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from measurement.record import read_json, whole
+from measurement.record import plainly, read_json, whole
 from reporting import pages, results, sections, style, summary
 
 
@@ -35,4 +35,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from measurement.record import note_attempt, write_json
+from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock
@@ -163,7 +163,7 @@ def main() -> None:
         print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
     record["seconds"] = time.time() - start
     note_attempt(job["failures"], record)
-    write_json(arguments.output, record)
+    write_sealed(arguments.output, record)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,13 @@ import argparse
 import json
 import multiprocessing
 import os
+import shutil
 from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.variants import variant_named
 from measurement import machine
-from measurement.record import note_attempt, read_json, write_json
+from measurement.record import note_attempt, read_json, read_result, sha256, write_sealed
 from measurement.workload import Workload
 from tune_kernel import database_folder, not_had, tell_the_terminal, tune
 
@@ -26,15 +27,23 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
     spec, target, variant = spec_of(workload), cpu_target(threads), kernel["variant"]
     database = database_folder(variant, target, tuning) if tuning else None
-    variant_named(variant).build(spec, target, folder, database, workload.vocabulary)
+    given = [spec, target, folder, database, workload.vocabulary]
+    if workload.outputs and not workload.vocabulary:
+        given.append(workload.outputs)  # of a classifier, which some variants build
+    variant_named(variant).build(*given)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
+    parser.add_argument(
+        "--parent", type=int, help="process that asked for it; this one ends with it"
+    )
     parser.add_argument("--log", required=True, help="file for what TVM prints")
     parser.add_argument("--output", required=True, help="kernel.json; kernel.so goes beside it")
     arguments = parser.parse_args()
+    if arguments.parent:
+        machine.end_with(arguments.parent)
     tell_the_terminal(arguments.log)
     kernel, output = arguments.kernel, Path(arguments.output)
     threads = kernel["threads"] or machine.usable_cores()
@@ -44,14 +53,19 @@ def main() -> None:
     tuning, tuned = None, kernel["reads"].get("tuning")
     if missing := not_had(kernel):
         library.touch()
-        write_json(str(output), missing | {"variant": kernel["variant"], "parts": kernel["parts"]})
+        write_sealed(
+            str(output), missing | {"variant": kernel["variant"], "parts": kernel["parts"]}
+        )
         return
     if tuned:  # whole already, unless the database was damaged since
-        tuning = tune(read_json(tuned), tuned)
+        tuning = tune(read_result(tuned), tuned)
+    building = output.with_name("building")  # what a killed build leaves is no kernel
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir(parents=True)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     # A process of its own: document 002's unrolled functions overflow the compiler's stack.
     process = multiprocessing.get_context("spawn").Process(
-        target=build, args=(kernel, threads, tuned, output.parent)
+        target=build, args=(kernel, threads, tuned, building)
     )
     process.start()
     process.join(kernel["build_limit_s"])
@@ -59,17 +73,22 @@ def main() -> None:
         process.kill()
         process.join()
         state = {"status": "timeout", "reason": f"not built after {kernel['build_limit_s']} s"}
-    elif process.exitcode or not output.exists():
+    elif process.exitcode or not (building / output.name).exists():
         reason = f"the compiler ended with exit status {process.exitcode}; see {arguments.log}"
         state = {"status": "failed", "reason": reason}
     else:
-        state = {"status": "ok", "reason": "", **read_json(str(output))}
+        state = {"status": "ok", "reason": "", **read_json(str(building / output.name))}
+        for file in building.iterdir():
+            if file.name != output.name:
+                file.replace(output.with_name(file.name))
+    shutil.rmtree(building)
     if tuning:
         state["tuning"] = tuning
     if state["status"] != "timeout":  # a longer limit is another kernel
         note_attempt(kernel["failures"], state)
     library.touch()  # empty where it could not be built
-    write_json(str(output), state | {"variant": kernel["variant"], "parts": kernel["parts"]})
+    state |= {"variant": kernel["variant"], "parts": kernel["parts"]}
+    write_sealed(str(output), state | {"sha256_beside": {library.name: sha256(str(library))}})
 
 
 if __name__ == "__main__":

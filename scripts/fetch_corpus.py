@@ -1,7 +1,6 @@
 """Fetch the three PTB files: from a local folder, from a mirror, or, where allowed, a stand-in."""
 
 import argparse
-import hashlib
 import http.client
 import json
 import shutil
@@ -12,23 +11,20 @@ import urllib.request
 from pathlib import Path
 
 import stand_in
-from measurement.record import write_json
+from measurement.record import plainly, sha256, write_sealed
 
-ATTEMPTS, TIMEOUT_S = 3, 30
+ATTEMPTS, TIMEOUT_S = 3, 30  # seconds without a byte
+ATTEMPT_S = 120  # a mirror may drip
+MOST_BYTES = 64 << 20  # the largest of the three files has 5.1 million
 
 
 class Unavailable(Exception):
     """One source did not give one file; the message says why."""
 
 
-def sha256(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def verify(path: Path, expected: str, source: str) -> None:
     """Raise Unavailable unless the file has the expected digest."""
-    if (found := sha256(path)) != expected:
+    if (found := sha256(str(path))) != expected:
         raise Unavailable(
             f"{source} is not the expected file: SHA-256 {found[:12]}..., expected "
             f"{expected[:12]}... ({path.stat().st_size} bytes; truncated, or another edition)"
@@ -42,9 +38,20 @@ def _attempt(url: str, partial: Path) -> None:
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
         resumed = response.status == 206
         with open(partial, "ab" if resumed else "wb") as stream:
-            shutil.copyfileobj(response, stream)
+            _save(response, stream, url)
         if response.length:  # what is left of its Content-Length
             raise OSError(f"the connection ended {response.length} bytes early")
+
+
+def _save(response, stream, url: str) -> None:
+    """Write what a server sends, within the limits of size and time."""
+    start = time.monotonic()
+    while block := response.read1(1 << 16):
+        stream.write(block)
+        if stream.tell() > MOST_BYTES:
+            raise Unavailable(f"{url} sends more than {MOST_BYTES >> 20} MB, which is not PTB")
+        if time.monotonic() - start > ATTEMPT_S:
+            raise OSError(f"not finished after {ATTEMPT_S} s")
 
 
 def download(url: str, destination: Path, expected: str) -> None:
@@ -138,10 +145,12 @@ def main() -> None:
             "       --config corpus='{stand_in: true}'"
         )
     # The digests tell one corpus from another: a run cut short before tokenizing is then seen as such.
-    digests = {split: sha256(folder / f"ptb.{split}.txt") for split in arguments.corpus["sha256"]}
+    digests = {
+        split: sha256(str(folder / f"ptb.{split}.txt")) for split in arguments.corpus["sha256"]
+    }
     found = {"source": source, "stand_in": source == "stand-in", "sha256": digests}
-    write_json(str(arguments.output), found)
+    write_sealed(str(arguments.output), found)
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from measurement.record import whole
+from measurement.record import plainly, whole
 from reporting import page
 
 SEARCHED = [  # the columns of the searchable table, out of all those of cells.csv
@@ -40,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement import yardstick
-from measurement.record import read_json, write_json
+from measurement.record import plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
 from reporting import claims, estimates
@@ -88,4 +88,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -6,15 +6,15 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from measurement.record import read_json, write_json
+from measurement.record import plainly, read_json, write_json
 from plan import matrix
-from plan.jobs import MANIFEST_VERSION, RESULTS, Job
+from plan.jobs import MANIFEST_VERSION, RESULTS, Job, damage
 from plan.planner import Plan
 
 
 def there(job: Job) -> bool:
     """Whether a job has left its record, be it of a failure."""
-    return Path(job.path).exists()
+    return Path(job.path).exists() and not damage(job.path)
 
 
 def below_results(job: Job) -> str:
@@ -76,4 +76,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

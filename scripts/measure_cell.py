@@ -1,6 +1,7 @@
 """Check one implementation against the reference, time one process of one cell, or train it; write its record."""
 
+from measurement.record import plainly
 from measurement.supervisor import parse_arguments, supervise
 
 if __name__ == "__main__":
-    supervise(parse_arguments(__doc__))
+    plainly(lambda: supervise(parse_arguments(__doc__)))

@@ -7,6 +7,7 @@ import argparse
 import zipfile
 from pathlib import Path
 
+from measurement.record import plainly
 from reporting import results
 
 DATED = (1980, 1, 1, 0, 0, 0)  # equal records give equal files
@@ -34,4 +35,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -45,7 +45,13 @@ def reported() -> set[Path]:
 
 def superfluous(kept: set[Path]) -> list[Path]:
     """Files, and folders of kernels, that are not kept."""
-    files = [file for name in FOLDERS for file in Path(RESULTS, name).rglob("*.json")]
+    patterns = (
+        "*.json",
+        "*.damaged",
+        "*.tmp",
+    )  # the last two: set aside, and left by what was killed
+    folders = [Path(RESULTS, name) for name in FOLDERS]
+    files = [file for folder in folders for pattern in patterns for file in folder.rglob(pattern)]
     found = [file for file in files if file not in kept]
     kernels = Path(RESULTS, BuildJob.folder).rglob("kernel.json")
     return found + [file.parent for file in kernels if file not in kept]

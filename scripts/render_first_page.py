@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from measurement.record import read_json
+from measurement.record import plainly, read_json
 from reporting import page, pages, sections, summary
 
 BACK = "Of all documents; [first page](index.md)."
@@ -67,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from measurement.record import read_json
+from measurement.record import plainly, read_json
 from reporting import page
 
 
@@ -18,4 +18,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

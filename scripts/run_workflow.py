@@ -6,7 +6,8 @@ python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE] [--measure
 With --measure there are no pages: the records are listed, as far as they are there, and packed. With --limit the run is
 stopped in time; the same command goes on.
 
-A lock that a killed run left is taken away, where no other run is alive in this folder.
+A lock that a killed run left is taken away, where no other run is alive in this folder. However this process ends, all
+that it has started ends with it.
 """
 
 import argparse
@@ -16,9 +17,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,14 +28,14 @@ import psutil
 
 import list_records
 from measurement import machine
-from measurement.record import read_json, write_json
+from measurement.record import read_json, refused, write_json
 from plan import configuration
 from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
 
 STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
-STOPPING = 20  # seconds
 LOCKS = Path(".snakemake/locks")
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRIPTS = Path(__file__).resolve().parent
 
 
@@ -73,6 +75,23 @@ def require_alone() -> None:
     shutil.rmtree(LOCKS, ignore_errors=True)  # what `snakemake --unlock` does
 
 
+def require_writable() -> None:
+    """Stop with one line where no file can be written."""
+    for folder in ("results", ".snakemake"):
+        try:
+            os.makedirs(folder, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError as error:
+            sys.exit(refused(f"cannot write {folder}: {error.strerror}"))
+
+
+def stop(*_: object) -> None:
+    """What a signal does, once."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(f"\n{STOPPED}")
+
+
 def closing() -> str:
     """What a run leaves: how many rows have a number, and where the pages are."""
     with open("results/cells.csv", newline="") as table:
@@ -83,30 +102,50 @@ def closing() -> str:
     )
 
 
-def stop(process: subprocess.Popen) -> None:
-    """End Snakemake and what it has started, as Ctrl-C does: nothing unfinished is left."""
-    everything = [
-        psutil.Process(process.pid),
-        *psutil.Process(process.pid).children(recursive=True),
-    ]
-    for each in everything:
-        with suppress(psutil.NoSuchProcess):
-            each.send_signal(signal.SIGINT)
-    for each in psutil.wait_procs(everything, timeout=STOPPING)[1]:
-        each.kill()
+def end_all() -> None:
+    """End everything that this process has started, and what that has."""
+    below = psutil.Process().children(recursive=True)
+    while below:
+        for each in below:
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
+        psutil.wait_procs(below, timeout=1)
+        below = [
+            each
+            for each in psutil.Process().children(recursive=True)
+            if each.is_running() and each.status() != psutil.STATUS_ZOMBIE
+        ]
 
 
-def status_of(command: list, environment: dict[str, str], limit: float | None) -> int | None:
-    """Run Snakemake to its end -> its exit status; None where it did not end within `limit` seconds."""
-    process = subprocess.Popen(command, env=environment)
+def snakemake(
+    configfile: str,
+    settings: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    options: Sequence[str] = (),
+    limit: float | None = None,
+) -> int | None:
+    """Run Snakemake to its end, for some results or for all -> its exit status; None where it did not end within `limit`
+    seconds. However this ends, what runs is ended with it, at once, as nothing needs to end by itself; a terminal's
+    Ctrl-C is answered here only."""
+    command = [Path(sys.executable).with_name("snakemake"), "--cores", "all"]
+    command += ["--rerun-incomplete", "--logger", "cells", "--configfile", configfile, *options]
+    command += ["--config", *settings] if settings else []
+    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
+    process = subprocess.Popen(
+        [*command, "--", *targets],
+        env=environment,
+        start_new_session=True,
+        preexec_fn=machine.die_with_parent,
+    )
     try:
         return process.wait(limit)
     except subprocess.TimeoutExpired:
-        stop(process)
         return None
-    except KeyboardInterrupt:
-        stop(process)
-        sys.exit(f"\n{STOPPED}")
+    finally:
+        if process.poll() is None:
+            end_all()
+            process.wait()
+            shutil.rmtree(LOCKS, ignore_errors=True)
 
 
 def pack(config: dict) -> str:
@@ -130,14 +169,14 @@ def main() -> None:
     parser.add_argument("--measure", action="store_true", help="no pages")
     parser.add_argument("--limit", type=float, help="seconds")
     arguments = parser.parse_args()
+    for number in STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
+    machine.adopt()
     end = time.monotonic() + arguments.limit if arguments.limit else None
     require_alone()
-    snakemake = Path(sys.executable).with_name("snakemake")
-    command = [snakemake, "--cores", "all", "--rerun-incomplete", "--logger", "cells"]
-    command += ["--configfile", arguments.configfile]
-    command += ["--keep-going"] if arguments.measure else []
-    targets = ["--", "measure"] if arguments.measure else []
-    environment = os.environ | {"PYTHONPATH": str(SCRIPTS)}  # where the logger is found
+    require_writable()
+    targets, options = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
     config = configuration.given(arguments.configfile, arguments.config)
     status: int | None = 0
     for said, settings in stages(config["documents"]):
@@ -145,8 +184,8 @@ def main() -> None:
         if settings and not worth_a_look(configuration.given(arguments.configfile, asked)):
             continue
         print(said, flush=True)
-        settled = [*command, *(["--config", *asked] if asked else []), *targets]
-        status = status_of(settled, environment, end and max(0.0, end - time.monotonic()))
+        left = end and max(0.0, end - time.monotonic())
+        status = snakemake(arguments.configfile, asked, targets, options, left)
         if status is None:
             print(STOPPED, flush=True)
         elif status == 0 and not arguments.measure:

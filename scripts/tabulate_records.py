@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from measurement.record import whole
+from measurement.record import plainly, whole
 from reporting import results, tabulate
 
 
@@ -27,4 +27,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from measurement.record import read_json, write_json
+from measurement.record import plainly, read_json, sha256, write_sealed
 
 START, END = "<s>", "</s>"
 
@@ -49,11 +49,14 @@ def main() -> None:
     for split, values in tokens.items():
         np.save(folder / f"{split}.npy", values)
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n")
-    write_json(
+    write_sealed(
         str(arguments.output),
         {
             **read_json(str(arguments.source)),
             "tokens": {split: len(values) for split, values in tokens.items()},
+            "sha256_beside": {
+                f"{split}.npy": sha256(str(folder / f"{split}.npy")) for split in tokens
+            },
             "vocabulary": len(vocabulary),
             "stride": arguments.stride,
         },
@@ -61,4 +64,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    plainly(main)

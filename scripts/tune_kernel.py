@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec
-from measurement.record import append_line, read_json, read_lines, write_json
+from measurement import machine
+from measurement.record import append_line, read_json, read_lines, write_sealed
 
 
 def database_folder(variant: str, target: dict, tuning: str) -> Path:
@@ -41,7 +42,7 @@ def tune(kernel: dict, tuning: str) -> dict:
     history = str(folder / "runs.jsonl")
     if report["new_trials"]:
         append_line(history, report)
-    runs = read_lines(history)
+    runs = [run for run in read_lines(history) if "tuning_seconds" in run]
     seconds = {name for run in runs for name in run if name.endswith("_seconds")} - {"best_seconds"}
     return kernel | report | {name: sum(run[name] for run in runs) for name in seconds}
 
@@ -68,11 +69,16 @@ def main() -> None:
     parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
     parser.add_argument("--output", required=True, help="tuning.json; the database goes beside it")
     parser.add_argument("--log", required=True, help="file for what TVM prints")
+    parser.add_argument(
+        "--parent", type=int, help="process that asked for it; this one ends with it"
+    )
     arguments = parser.parse_args()
+    if arguments.parent:
+        machine.end_with(arguments.parent)
     tell_the_terminal(arguments.log)
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
     missing = not_had(arguments.kernel)
-    write_json(arguments.output, kernel | missing if missing else tune(kernel, arguments.output))
+    write_sealed(arguments.output, kernel | missing if missing else tune(kernel, arguments.output))
 
 
 if __name__ == "__main__":

@@ -91,9 +91,8 @@ def changed(content, draw: random.Random):
         if kind == 0 and where:
             content = without(content, where)
         elif kind == 1 and isinstance(value, dict):
-            content = with_key(
-                content, where, anything(draw) if draw.random() < 0.1 else "extra", anything(draw)
-            )
+            key = draw.choice(("extra", "extra", "extra", *HOSTILE, 7, None, True))
+            content = with_key(content, where, key, anything(draw))
         elif kind == 2 and isinstance(value, list):
             content = replaced(content, where, [*value, anything(draw)])
         elif kind == 3:

@@ -9,6 +9,11 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seed", type=int, help="of the faults' moments; drawn and printed without")
+    parser.addoption("--times", type=int, default=1, help="how often a fault is tried, at most")
+
+
 @pytest.fixture(autouse=True)
 def at_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -74,6 +74,6 @@ def bare_layers(seed=0, threads=1):
     return Workload(shape, None, seed, threads=threads)
 
 
-def classifier(kind, seed=0, threads=1):
-    """One of CLASSIFIERS."""
-    return Workload(CLASSIFIERS[kind], None, seed, threads=threads)
+def classifier(kind, seed=0, threads=1, **changes):
+    """One of CLASSIFIERS, with changes."""
+    return Workload(dict(CLASSIFIERS[kind], **changes), None, seed, threads=threads)

@@ -26,6 +26,12 @@ class Unsupported(Exception):
     """This implementation cannot run this workload on this device; the message says why."""
 
 
+def require_cell(workload, cells=("lstm",), reason="it computes LSTMs only"):
+    """Raise Unsupported unless the workload's cell (`measurement.cells`) is one of these."""
+    if workload.cell not in cells:
+        raise Unsupported(reason)
+
+
 class Runner(object):
     """One implementation, built and ready to run batches."""
 
@@ -103,6 +109,14 @@ class Runner(object):
     def helpers(self):
         """Ids of the processes that it has started: their CPU time and memory are its own. They end when it does."""
         return []
+
+    def device_times(self, inputs, targets):
+        """Where the seconds of a batch on a GPU go, or None where the framework does not tell: {"launched_s": of the host,
+        until everything was queued; "span_s": from the first kernel queued to the last one's end, by the device's
+        clock; "kernel_s" and "kernels": the sum of all kernels and copies, and how many there are; None where no
+        profiler may look}. What a batch takes beyond `kernel_s` the device waits. Measured after the clock, in other
+        batches: a profiler takes time."""
+        return None
 
     def device_peak_bytes(self):
         """Peak of the device allocator in bytes; None where the process's own peak tells all (CPU)."""

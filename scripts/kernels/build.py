@@ -12,15 +12,16 @@ import tvm
 from .cells import CELLS, Cell
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
-from .search.space import most_rows, training_schedule, vector_unit
+from .search.space import default_schedule, most_rows, vector_unit
 from .spec import KernelSpec, Schedule
 from .target import vector_registers
 from .template import language_model
 from .template.forward import add_forward
 from .template.language_model_training import Surroundings
-from .template.layout import LINE, flat_size, whole_lines
+from .template.layout import LINE, classifier_shapes, flat_size, views_size, whole_lines
 from .template.tiles import Functions
-from .template.training import TrainedLayer
+from .template.trained_layer import TrainedLayer
+from .template.training import add_training
 
 
 def template_functions(
@@ -47,11 +48,13 @@ def build_template(
     target: dict[str, Any],
     directory: Path,
     vocabulary: int | None = None,
+    classes: int | None = None,
     cell: Cell | None = None,
 ) -> dict[str, Any]:
     """Write kernel.so and kernel.json into `directory`; returns the metadata written.
 
-    With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow.
+    With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow; with
+    classes, what trains a classifier of sequences (see classifier.py).
     """
     start = time.perf_counter()
     unit, tile = vector_unit(target), most_rows(target, 4)
@@ -62,10 +65,16 @@ def build_template(
         if spec.input_size % LINE == spec.hidden_size % LINE == 0:
             own = cell or CELLS[spec.cell]
             # Tuned is the schedule of inference.
-            training = training_functions(own, spec, training_schedule(spec, target), target)
+            training = training_functions(own, spec, default_schedule(spec, target), target)
             weights = flat_size(own, spec, vocabulary)
             Surroundings(spec, vocabulary, unit, tile, weights).add(training)
             made |= training.made
+    if classes and spec.hidden_size % LINE == 0:
+        own = cell or CELLS[spec.cell]
+        training = training_functions(own, spec, default_schedule(spec, target), target)
+        weights = views_size(classifier_shapes(own, spec, classes))
+        Surroundings(spec, classes, unit, tile, weights).add(training, ["adam"])
+        made |= training.made
     module, tvm_target = tvm.ir.IRModule(made), tvm.target.Target(target)
     _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(
@@ -91,7 +100,8 @@ def training_functions(
     first = spec.input_size, whole_lines(spec.input_size)
     rest = spec.output_size, whole_lines(spec.output_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
-        TrainedLayer(cell, spec, schedule, unit, registers, *sizes).add(functions, suffix)
+        layer = TrainedLayer(cell, spec, schedule, unit, registers, *sizes)
+        add_training(functions, layer, suffix)
     return functions
 
 

@@ -42,13 +42,13 @@ def compile_cell(
     spec = KernelSpec(*sizes, threads, cell.name, projection_size)
     set_threads(spec.threads)
     from .build import build_training
-    from .search.space import training_schedule
+    from .search.space import default_schedule
     from .target import cpu_target
 
     temporary = None if directory else tempfile.TemporaryDirectory(prefix="cell-")
     folder = Path(directory or temporary.name)
     target = cpu_target(spec.threads)
-    build_training(spec, training_schedule(spec, target, cell), target, folder, cell)
+    build_training(spec, default_schedule(spec, target, cell), target, folder, cell)
     return CompiledCell(cell, folder, temporary)
 
 

@@ -191,6 +191,32 @@ class TrainingRunner:
         return Gradients(self._layers[0].buffers["dx"][..., : spec.input_size], states, layers)
 
 
+def layer_buffers(
+    spec: KernelSpec, weights: Mapping[str, Array], gradients: Mapping[str, Array]
+) -> list[dict[str, Array]]:
+    """The weights and gradients of every layer, by the names of layout.flat_shapes, as buffers of a TrainingRunner."""
+    layers = []
+    for number in range(spec.depth):
+        own = {}
+        for name in ("w_input", "w_recurrent", "w_bias", "w_vectors"):
+            key = f"{number}.{name}"
+            if key in weights:
+                own[name] = weights[key]
+                # Gates, units: sizes in whole lines have no padding.
+                shape = weights[key].shape
+                split = shape if name == "w_vectors" else (*shape[:-1], -1, spec.hidden_size)
+                own[name.replace("w_", "d_")] = gradients[key].reshape(split)
+        layers.append(own)
+    return layers
+
+
+def adam_constants(optimizer: Mapping[str, Any], step: int) -> tuple[float, ...]:
+    """What the function `adam` wants for a step, the first one 1."""
+    beta_1, beta_2 = optimizer["beta_1"], optimizer["beta_2"]
+    rates = optimizer["learning_rate"] / (1 - beta_1**step), 1 / (1 - beta_2**step)
+    return beta_1, 1 - beta_1, beta_2, 1 - beta_2, *rates, optimizer["epsilon"]
+
+
 class ModelTrainer:
     """A built language model's training step: embedding, layers, projection, mean cross-entropy, Adam."""
 
@@ -208,18 +234,7 @@ class ModelTrainer:
         flat = {n: allocated((size,)) for n in ("weights", "gradients", "first", "second")}
         self._weights = flat_views(flat["weights"], shapes)
         self._gradients = flat_views(flat["gradients"], shapes)
-        layers = []
-        for number in range(spec.depth):
-            own = {}
-            for name in ("w_input", "w_recurrent", "w_bias", "w_vectors"):
-                key = f"{number}.{name}"
-                if key in shapes:
-                    own[name] = self._weights[key]
-                    # Gates, units: sizes in whole lines have no padding.
-                    split = (*shapes[key][:-1], -1, spec.hidden_size)
-                    split = shapes[key] if name == "w_vectors" else split
-                    own[name.replace("w_", "d_")] = self._gradients[key].reshape(split)
-            layers.append(own)
+        layers = layer_buffers(spec, self._weights, self._gradients)
         self._layers = TrainingRunner(directory, buffers=layers)
         self.spec, self.metadata = spec, metadata
         self._optimizer, self._steps = dict(optimizer), 0
@@ -293,11 +308,5 @@ class ModelTrainer:
         self._layers.backward()
         self._call("d_embedding")
         self._steps += 1
-        beta_1, beta_2 = self._optimizer["beta_1"], self._optimizer["beta_2"]
-        buffers["constants"][...] = (
-            *(beta_1, 1 - beta_1, beta_2, 1 - beta_2),
-            self._optimizer["learning_rate"] / (1 - beta_1**self._steps),
-            1 / (1 - beta_2**self._steps),
-            self._optimizer["epsilon"],
-        )
+        buffers["constants"][...] = adam_constants(self._optimizer, self._steps)
         self._call("adam")

@@ -3,8 +3,13 @@
 from .spec import KernelSpec
 
 
+def cell_name(name: str) -> str:
+    """A benchmark's cell as cells/ has it: its names are Python's."""
+    return name.replace("-", "_")
+
+
 def spec_of(workload) -> KernelSpec:
-    """The shape of a `measurement.workload.Workload`'s LSTM layers."""
+    """The shape of a `measurement.workload.Workload`'s layers."""
     return KernelSpec(
         batch=workload.batch,
         length=workload.length,
@@ -12,4 +17,5 @@ def spec_of(workload) -> KernelSpec:
         hidden_size=workload.hidden,
         depth=workload.layers,
         threads=workload.threads,
+        cell=cell_name(workload.cell),
     )

@@ -15,45 +15,72 @@ import itertools
 import numpy as np
 
 from measurement import reference, timing
+from measurement.cells import CELLS, parts
 from measurement.workload import layer_prefixes
 
 # Of the norm that clipped gradients have. PyTorch's own norm adds up float32 in float32 on a CPU: at 2 million weights
 # it was 7e-4 short, at 50 million 2e-3, and with 1.3 5e-3 (github.com/pytorch/pytorch/issues/68326); TensorFlow 1.8's
 # 3e-4 at 20 million.
 CLIP_TOLERANCE = 1e-2
+# What is added to biases and vectors of a cell that small weights leave nearly alike: exponential gates are all 1, and their
+# stabiliser 0, where their sums are; and what peepholes see is small.
+APART = {
+    "slstm": {"i": 1.0, "f": -1.0},
+    "peephole": {"see_i": 1.0, "see_f": 1.0, "see_o": 1.0},
+}
 DROPOUT_STEPS = 4
 DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off
 
 
-def remembering(weights, length):
+def remembering(weights, length, cell="lstm"):
     """Weights for a check: every second unit of a layer keeps what it has seen, over all `length` steps.
 
     Its forget gate is open (biased by ln T + 1: 0.7 of a first step is left at the last one), its input gate nearly
-    closed (by -ln T / 2, or T inputs would drive it out of the range of tanh), and what it hears of the state is damped
-    (x 0.2). The other units stay as they are, so that one pass shows errors in both. A gradient that misses one step of
-    1,000, the first or the last, is then off by 1e-3 or more (one layer, the loss on the last step).
+    closed (by -ln T / 2, or T inputs would drive it out of the range of tanh) where the cell has one, and what it hears
+    of the state is damped (x 0.2). An exponential forget gate keeps where its sum is 0: weights of it are divided by
+    sqrt(T), or its sums would wander. The other units stay as they are, so that one pass shows errors in both, but for
+    what small weights would hide (APART). A gradient that misses one step of 1,000, the first or the last, is then off by 1e-3 or more (one layer, the loss on the last step).
     """
-    found = dict(weights)
+    kind, found = CELLS[cell], dict(weights)
+    names = {"bias": kind.biases, "vectors": kind.vectors}
+    shifts = {kind.keeps: np.log(length) + 1.0, kind.takes: -0.5 * np.log(length)}
     for prefix in layer_prefixes(weights):
-        recurrent, bias = (weights[prefix + part].copy() for part in ("recurrent", "bias"))
-        hidden = len(bias) // 4
-        for gate, more in enumerate((-0.5 * np.log(length), np.log(length) + 1.0, 0.0, 0.0)):
-            units = slice(gate * hidden + 1, (gate + 1) * hidden, 2)
-            bias[units] += more
-            recurrent[:, units] *= 0.2
-        found[prefix + "recurrent"], found[prefix + "bias"] = recurrent, bias
+        layer = {part: weights[prefix + part].copy() for part in parts(cell)}
+        hidden = len(layer["recurrent"])
+
+        def units(array, place, first=1):
+            """Every second one of a gate, bias or vector."""
+            return array[..., place * hidden + first : (place + 1) * hidden : 2]
+
+        for place in range(len(kind.gates)):
+            units(layer["recurrent"], place)[...] *= 0.2
+        if cell == "slstm":
+            for part in ("input", "recurrent", "bias"):
+                units(layer[part], kind.gates.index(kind.keeps))[...] /= np.sqrt(length)
+        for part in set(names) & set(layer):
+            for place, name in enumerate(names[part]):
+                if cell != "slstm":
+                    units(layer[part], place)[...] += shifts.get(name, 0.0)
+                units(layer[part], place, first=0)[...] += APART.get(cell, {}).get(name, 0.0)
+        found.update((prefix + part, value) for part, value in layer.items())
     return found
 
 
-def gradient_error(name, value, expected):
+def gradient_error(name, value, expected, hidden):
     """The relative error of a gradient; of a layer's, the larger one of its two kinds of units (`remembering`), the
-    gradients of one of which can be twenty times those of the other."""
+    gradients of one of which can be twenty times those of the other; of vectors, that of the worst one."""
     value = np.asarray(value)
-    hidden = expected.shape[-1] // 4
     if not name.startswith("lstm.") or hidden < 2 or value.shape != expected.shape:
         return relative_error(value, expected)
-    value, expected = (each.reshape(-1, 4, hidden) for each in (value, expected))
-    return max(relative_error(value[..., kind::2], expected[..., kind::2]) for kind in (0, 1))
+    value, expected = (
+        each.reshape(-1, each.shape[-1] // hidden, hidden) for each in (value, expected)
+    )
+    places = range(value.shape[1]) if name.endswith(".vectors") else [slice(None)]
+    return max(
+        relative_error(value[:, place, kind::2], expected[:, place, kind::2])
+        for kind in (0, 1)
+        for place in places
+    )
 
 
 def relative_error(value, expected):
@@ -82,7 +109,9 @@ def check_forward(runner, workload, batches, weights, state):
         found = runner.results(handle)["output"]
         expected = runner.expected(inputs)
         if expected is None:
-            expected = reference.output(weights, inputs, workload.loss, workload.lengths, state)
+            expected = reference.output(
+                weights, inputs, workload.loss, workload.lengths, state, workload.cell
+            )
         if workload.lengths is not None:
             after = np.arange(workload.length)[:, None] >= workload.lengths  # [T, B]
             found, expected = (np.where(after[:, :, None], 0.0, each) for each in (found, expected))
@@ -108,8 +137,9 @@ def check_training(runner, workload, batches, weights, state):
         handle = runner.step(*timing.fed(runner, (inputs, targets), workload.departure))
         found = runner.results(handle)
         after = reference.float64(runner.parameters())
+        kind = workload.loss, workload.lengths, state
         loss, gradients = reference.loss_and_gradients(
-            before, inputs, targets, workload.loss, workload.lengths, state
+            before, inputs, targets, *kind, cell=workload.cell
         )
         gradients = clipped(errors, "clip", gradients, found["gradients"], workload)
         expected = exact.update(before, found["gradients"])
@@ -118,7 +148,7 @@ def check_training(runner, workload, batches, weights, state):
             _note(
                 errors,
                 "gradient:" + name,
-                gradient_error(name, found["gradients"][name], gradients[name]),
+                gradient_error(name, found["gradients"][name], gradients[name], workload.hidden),
             )
             _note(errors, "update:" + name, update_error(before[name], after[name], expected[name]))
         before = after
@@ -128,7 +158,7 @@ def check_training(runner, workload, batches, weights, state):
 def check_implementation(build, workload, weights, phase, tolerance, steps):
     """The whole gate for what `build` makes of a workload and weights. Returns a runner and what `check` found, with
     dropout off and, in training, on as well."""
-    weights = remembering(weights, workload.length)
+    weights = remembering(weights, workload.length, workload.cell)
     runner = build(workload.changed(dropout=0.0), weights)
     found = check(runner, workload, weights, phase, tolerance, steps)
     if workload.dropout and phase == "training" and found["status"] == "ok":
@@ -157,12 +187,12 @@ def check_dropout(runner, workload, found, tolerance):
         drawn.append(kept)
         masks = [mask[None, None] / (1.0 - workload.dropout) for mask in kept]
         loss, gradients = reference.loss_and_gradients(
-            before, inputs, targets, workload.loss, None, state, masks
+            before, inputs, targets, workload.loss, None, state, masks, workload.cell
         )
         gradients = clipped(errors, "dropout:clip", gradients, one["gradients"], workload)
         _note(errors, "dropout:loss", relative_error(one["loss"], loss))
         for name, expected in gradients.items():
-            error = gradient_error(name, one["gradients"][name], expected)
+            error = gradient_error(name, one["gradients"][name], expected, workload.hidden)
             _note(errors, "dropout:gradient:" + name, error)
     result, rate = verdict(errors, tolerance), workload.dropout
     places = [np.array(masks) for masks in zip(*drawn)]  # [steps, D] each

@@ -7,6 +7,8 @@ import os
 import platform
 import signal
 import subprocess
+import threading
+import time
 
 
 def _output(*command):
@@ -83,6 +85,19 @@ def usable_cores():
     per_core = lscpu().get("Thread(s) per core", "1")
     cores = usable // max(1, int(per_core) if per_core.isdigit() else 1)
     return max(1, min(cores, int(quota() or cores)))
+
+
+def allowed_cores():
+    """How many CPUs this process may use; None where the system does not tell."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def asleep_seconds():
+    """How long the machine has been suspended since boot; 0.0 where it does not tell."""
+    try:
+        return time.clock_gettime(7) - time.clock_gettime(time.CLOCK_MONOTONIC)  # 7: CLOCK_BOOTTIME
+    except OSError:
+        return 0.0
 
 
 def quota():
@@ -168,7 +183,7 @@ def cpu_seconds():
 
 def _integers(pattern):
     """The numbers in the files of a pattern, one each; [] where there is none."""
-    return [int(text) for text in map(_read, glob.glob(pattern)) if text and text.isdigit()]
+    return _integers_of(filter(None, map(_read, glob.glob(pattern))))
 
 
 def frequency():
@@ -217,14 +232,80 @@ def visible_gpus(count):
     return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible}
 
 
+def adopt():
+    """Linux: what this process has started stays below it, whatever becomes of those between. Elsewhere nothing."""
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
 def die_with_parent():
     """Linux: this process must not outlive the one that started it, and disturb the next cell. Elsewhere nothing."""
+    _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def _prctl(option, value):
     try:
         import ctypes
 
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
     except (OSError, AttributeError):
         pass
+
+
+def alive(pid):
+    """Whether a process is there."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def descendants(pid):
+    """Ids of all processes below another one that run still; [] where the system does not tell."""
+    parents, found, queue = {}, [], [pid]
+    for each in _integers_of(os.listdir("/proc") if os.path.isdir("/proc") else []):
+        state, parent = _process_fields(each)[:2]
+        if state != "Z":
+            parents.setdefault(int(parent), []).append(each)
+    while queue:
+        below = parents.get(queue.pop(), [])
+        found += below
+        queue += below
+    return found
+
+
+def end_descendants(pid):
+    """End all processes below another one, also those that ignore being asked to and those that they start meanwhile."""
+    for _ in range(100):
+        below = descendants(pid)
+        if not below:
+            return
+        for each in below:
+            try:
+                os.kill(each, signal.SIGKILL)
+            except OSError:
+                continue
+        time.sleep(0.01)
+
+
+def end_with(parent):
+    """From now on, this process and all below it end when another one does."""
+
+    def watch():
+        while alive(parent):
+            time.sleep(1)
+        end_descendants(os.getpid())
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    thread = threading.Thread(target=watch)
+    thread.daemon = True
+    thread.start()
+
+
+def _integers_of(texts):
+    return [int(text) for text in texts if text.isdigit()]
 
 
 def _process_fields(pid):

@@ -1,15 +1,20 @@
 """Records: what a process leaves behind, and how it gets onto the disk whole."""
 
 import contextlib
+import hashlib
 import json
 import os
 
 SCHEMA_VERSION = 2
 
+SEAL_DIGITS, SEALED, CLOSING = 16, b'"seal": "', '"\n}'
+
 # Nothing is dropped: a cell that has no number has one of the other statuses and a reason.
 STATUSES = ("ok", "unsupported", "incorrect", "failed", "timeout", "out-of-memory")
 # A cell with one of these is tried again by the next run.
 RETRIED = ("incorrect", "failed", "timeout", "out-of-memory")
+
+CUT_SHORT = {"status": "failed", "reason": "the line that says what failed was cut short"}
 
 
 @contextlib.contextmanager
@@ -28,10 +33,24 @@ def whole(path, mode="w"):
     except OSError as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        raise SystemExit(
-            "cannot write %s: %s. Nothing that was there before is lost; free some space or mend "
-            "the permissions and run the same command again." % (path, error.strerror)
-        )
+        raise SystemExit(refused("cannot write %s: %s" % (path, error.strerror)))
+
+
+def refused(what):
+    """What is said where the system refuses to write or to start something."""
+    return (
+        what
+        + ". Nothing that was there before is lost; free some space or mend the permissions or limits "
+        "and run the same command again."
+    )
+
+
+def plainly(main):
+    """Run a script's `main`; what the system refuses is told in one line instead of a stack trace."""
+    try:
+        main()
+    except OSError as error:
+        raise SystemExit(refused("cannot write: %s" % error))
 
 
 def write_json(path, content):
@@ -39,6 +58,60 @@ def write_json(path, content):
     with whole(path) as stream:
         json.dump(content, stream, indent=1)
         stream.write("\n")
+
+
+def write_sealed(path, content):
+    """Write a result, whole, with a seal as its last field: a digest of all before it and of the file's name, which has
+    the job's identity. So a file that was damaged, or copied to where it does not belong, is known as such (`damage`)."""
+    content = {name: value for name, value in content.items() if name != "seal"}
+    text = json.dumps(dict(content, seal=""), indent=1)
+    before = text[: -len(CLOSING)]
+    with whole(path) as stream:
+        stream.write(before + _seal(path, before.encode()) + CLOSING + "\n")
+
+
+def _seal(path, before):
+    name = "/".join(os.path.abspath(path).split(os.sep)[-2:])
+    return hashlib.sha256(name.encode() + before).hexdigest()[:SEAL_DIGITS]
+
+
+def damage(path):
+    """What is wrong with a result's file, in words; "" where nothing is. One without a seal, which another version of
+    the workflow has left, has to be JSON at least."""
+    with open(path, "rb") as stream:
+        content = stream.read().rstrip()
+    end = CLOSING.encode()
+    before, seal = content[: -SEAL_DIGITS - len(end)], content[-SEAL_DIGITS - len(end) : -len(end)]
+    # One byte that is another does not hide that there was one.
+    if content.endswith(end) and (before.endswith(SEALED) or not seal.strip(b"0123456789abcdef")):
+        right = _seal(path, before).encode() == seal and before.endswith(SEALED)
+        return "" if right else "it is not as it was written there"
+    try:
+        return "" if isinstance(json.loads(content.decode()), dict) else "it is no record"
+    except ValueError as error:
+        return "it is no JSON: %s" % error
+
+
+def sha256(path):
+    """Of a file."""
+    found = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for block in iter(lambda: stream.read(1 << 20), b""):
+            found.update(block)
+    return found.hexdigest()
+
+
+def read_result(path):
+    """What write_sealed wrote; a stop with one line where it is not that any more."""
+    wrong = damage(path)
+    if wrong:
+        raise SystemExit(
+            "%s is damaged (%s); run again, and it is made anew, or fetch it again." % (path, wrong)
+        )
+    found = read_json(path)
+    if isinstance(found, dict):
+        found.pop("seal", None)
+    return found
 
 
 def read_json(path):
@@ -54,18 +127,29 @@ def append_line(path, content):
     """Append one JSON line: the history of failed attempts, which no later run overwrites."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "a") as stream:
-            stream.write(json.dumps(content, sort_keys=True) + "\n")
+        with open(path, "ab+") as stream:
+            if stream.tell():
+                stream.seek(-1, os.SEEK_END)
+            cut_short = stream.read(1) not in (b"", b"\n")
+            line = "\n" * cut_short + json.dumps(content, sort_keys=True) + "\n"
+            stream.write(line.encode())
     except OSError as error:
-        raise SystemExit("cannot write %s: %s." % (path, error.strerror))
+        raise SystemExit(refused("cannot write %s: %s" % (path, error.strerror)))
 
 
 def read_lines(path):
-    """What append_line wrote, one entry a line; nothing where there is no file."""
+    """What append_line wrote, one entry a line; nothing where there is no file. A line that is cut short, by a full disk
+    or a kill, was one of an attempt all the same: it is CUT_SHORT, and so is a file that is empty."""
     if not os.path.exists(path):
         return []
-    with open(path) as stream:
-        return [json.loads(line) for line in stream]
+    found = []
+    with open(path, "rb") as stream:
+        for line in stream:
+            try:
+                found.append(json.loads(line.decode()))
+            except ValueError:
+                found.append(dict(CUT_SHORT))
+    return found or [dict(CUT_SHORT)]
 
 
 def note_attempt(path, record):

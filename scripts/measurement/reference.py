@@ -1,17 +1,15 @@
 """The models in NumPy, float64: what every implementation is held against.
 
-Written from the equations (Hochreiter & Schmidhuber 1997 with forget gates; Kingma & Ba 2015,
-algorithm 1), for clarity and not for speed.
+Written from the equations (`steps` has those of the cells; Kingma & Ba 2015, algorithm 1), for clarity and not for
+speed.
 """
 
 import numpy as np
 
+from measurement.cells import CELLS
+from measurement.cells import parts as parts_of
+from measurement.steps import STEPS
 from measurement.workload import BLANK, layer_prefixes, reversal
-
-
-def sigmoid(x):
-    """Logistic function, any shape."""
-    return 1.0 / (1.0 + np.exp(-x))
 
 
 def product(x, w):
@@ -19,55 +17,71 @@ def product(x, w):
     return (x.reshape(-1, x.shape[-1]) @ w).reshape(x.shape[:-1] + w.shape[1:])
 
 
-def lstm_layer(x, w_input, w_recurrent, bias, state=None):
-    """One layer from a state (h, c), [B, H] each, zero unless given. x [T, B, D] -> h [T, B, H], the state it
-    leaves, and what its gradient needs."""
-    length, batch = x.shape[:2]
-    hidden = w_recurrent.shape[0]
-    h, c = state or (np.zeros((batch, hidden), x.dtype), np.zeros((batch, hidden), x.dtype))
-    outputs, tape = np.empty((length, batch, hidden), x.dtype), []
-    from_input = product(x, w_input) + bias  # [T, B, 4H]
-    for t in range(length):
-        i, f, g, o = np.split(from_input[t] + h @ w_recurrent, 4, axis=-1)
-        i, f, g, o = sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)
-        previous_h, previous_c = h, c
-        c = f * c + i * g
-        tanh_c = np.tanh(c)
-        h = outputs[t] = o * tanh_c
-        tape.append((i, f, g, o, tanh_c, previous_h, previous_c))
-    return outputs, (h, c), tape
+def layer(cell, x, weights, state=None):
+    """One layer from a state, a tuple of [B, H], zero unless given. x [T, B, D], weights (input, recurrent, bias and, if the
+    cell has some, vectors) -> h [T, B, H], the state it leaves, and what its gradient needs."""
+    kind, step = CELLS[cell], STEPS[cell][0]
+    w_input, w_recurrent, bias = weights[:3]
+    batch, hidden = x.shape[1], len(w_recurrent)
+    states = state or tuple(np.zeros((batch, hidden), x.dtype) for _ in kind.states)
+    biases = bias.reshape(-1, hidden)
+    vectors = tuple(weights[3].reshape(-1, hidden)) if kind.vectors else ()
+    outputs, tape = np.empty((x.shape[0], batch, hidden), x.dtype), []
+    for t, of_x in enumerate(product(x, w_input)):  # [B, gates * H]
+        given = _sums(kind, of_x, states[0] @ w_recurrent, biases)
+        before = states[0]
+        states, kept = step(given, vectors, states)
+        outputs[t] = states[0]
+        tape.append((before, kept))
+    return outputs, states, tape
 
 
-def lstm_layer_gradient(x, w_input, w_recurrent, tape, d_output):
-    """Back-propagation through time of `lstm_layer`, to its first step.
-
-    d_output [T, B, H] -> d_x [T, B, D], d_w_input, d_w_recurrent, d_bias.
-    """
-    d_gates = np.empty(x.shape[:2] + (w_input.shape[1],))  # [T, B, 4H]
-    d_h, d_c = np.zeros_like(d_output[0]), np.zeros_like(d_output[0])
-    for t in reversed(range(len(x))):
-        i, f, g, o, tanh_c, _, previous_c = tape[t]
-        d_h = d_h + d_output[t]
-        d_c = d_c + d_h * o * (1 - tanh_c**2)
-        d_gates[t] = np.concatenate(
-            [
-                d_c * g * i * (1 - i),
-                d_c * previous_c * f * (1 - f),
-                d_c * i * (1 - g**2),
-                d_h * tanh_c * o * (1 - o),
-            ],
-            axis=-1,
-        )
-        d_h = d_gates[t] @ w_recurrent.T
-        d_c = d_c * f
-    before = np.array([previous_h for *_, previous_h, _ in tape])  # [T, B, H], h of the step before
-    flat = d_gates.reshape(-1, d_gates.shape[-1])
-    return (
-        product(d_gates, w_input.T),
-        x.reshape(-1, x.shape[-1]).T @ flat,
-        before.reshape(-1, before.shape[-1]).T @ flat,
-        flat.sum(axis=0),
+def _sums(kind, of_x, of_h, biases):
+    """One for each bias: what the products with x and h give a gate, together or apart."""
+    of_x, of_h = (
+        dict(zip(kind.gates, np.split(p, len(kind.gates), axis=-1))) for p in (of_x, of_h)
     )
+    sums = []
+    for name, bias in zip(kind.biases, biases):
+        gate, _, part = name.partition(".")
+        terms = {"x": of_x[gate], "h": of_h[gate], "": None}[part]
+        sums.append((of_x[gate] + of_h[gate] if terms is None else terms) + bias)
+    return sums
+
+
+def layer_gradient(cell, x, weights, tape, d_output):
+    """Back-propagation through time of `layer`, to its first step.
+
+    d_output [T, B, H] -> d_x [T, B, D], and the gradients of the weights, in order.
+    """
+    kind, gradient = CELLS[cell], STEPS[cell][1]
+    w_input, w_recurrent = weights[:2]
+    hidden, parts = len(w_recurrent), [name.partition(".")[2] for name in kind.biases]
+    d_sums = np.empty(x.shape[:2] + (len(kind.biases) * hidden,))
+    d_vectors = np.zeros((len(kind.vectors), hidden))
+    d_states = [np.zeros_like(d_output[0]) for _ in kind.states]
+    for t in reversed(range(len(x))):
+        d_states[0] = d_states[0] + d_output[t]
+        of_sums, of_vectors, of_states = gradient(tape[t][1], *d_states)
+        d_sums[t] = np.concatenate(of_sums, axis=-1)
+        for number, d in enumerate(of_vectors):
+            d_vectors[number] += d
+        d_states = list(of_states)
+        of_h = [d for d, part in zip(of_sums, parts) if part != "x"]
+        d_states[0] = d_states[0] + np.concatenate(of_h, axis=-1) @ w_recurrent.T
+    before = np.array([h for h, _ in tape])  # [T, B, H], of the step before
+    split = np.split(d_sums, len(parts), axis=-1)
+    of_x, of_h = (
+        np.concatenate([d for d, part in zip(split, parts) if part != other], axis=-1)
+        for other in ("h", "x")
+    )
+    found = (
+        product(of_x, w_input.T),
+        x.reshape(-1, x.shape[-1]).T @ of_x.reshape(-1, of_x.shape[-1]),
+        before.reshape(-1, hidden).T @ of_h.reshape(-1, of_h.shape[-1]),
+        d_sums.reshape(-1, d_sums.shape[-1]).sum(axis=0),
+    )
+    return found + ((d_vectors.reshape(-1),) if kind.vectors else ())
 
 
 def _backwards(x, order):
@@ -75,7 +89,7 @@ def _backwards(x, order):
     return np.take_along_axis(x, order[:, :, None], axis=0)
 
 
-def _forward(weights, inputs, lengths=None, state=None, masks=None):
+def _forward(weights, inputs, cell, lengths=None, state=None, masks=None):
     """The last layer's output h [T, B, H], or [T, B, 2H] where layers run both ways, and the input,
     outputs and tapes of every layer, [(x, [(direction's prefix, h, tape), ...]), ...].
 
@@ -95,8 +109,9 @@ def _forward(weights, inputs, lengths=None, state=None, masks=None):
         runs = []
         for prefix in prefixes[first : first + directions]:
             own = _backwards(x, order) if "reverse" in prefix else x
-            given = _parts(weights, prefix) + [state.get(prefix)]
-            h, state[prefix], tape = lstm_layer(own, *given)
+            h, state[prefix], tape = layer(
+                cell, own, _parts(weights, prefix, cell), state.get(prefix)
+            )
             runs.append((prefix, h, tape))
         layers.append((x, runs))
         outputs = [_backwards(h, order) if "reverse" in prefix else h for prefix, h, _ in runs]
@@ -106,11 +121,11 @@ def _forward(weights, inputs, lengths=None, state=None, masks=None):
     return x, layers
 
 
-def _parts(weights, prefix):
-    return [weights[prefix + part] for part in ("input", "recurrent", "bias")]
+def _parts(weights, prefix, cell):
+    return [weights[prefix + part] for part in parts_of(cell)]
 
 
-def _backward(weights, inputs, lengths, layers, d_output, masks=None):
+def _backward(weights, inputs, cell, lengths, layers, d_output, masks=None):
     """Gradients of all weights below the projection, from that of `_forward`'s h."""
     gradients = {}
     for number, (x, runs) in reversed(list(enumerate(layers, start=1))):
@@ -121,10 +136,9 @@ def _backward(weights, inputs, lengths, layers, d_output, masks=None):
         for (prefix, _, tape), d_h in zip(runs, np.split(d_output, len(runs), axis=-1)):
             backwards = "reverse" in prefix
             own, d_h = (_backwards(each, order) if backwards else each for each in (x, d_h))
-            w_input, w_recurrent, _ = _parts(weights, prefix)
-            found = lstm_layer_gradient(own, w_input, w_recurrent, tape, d_h)
+            found = layer_gradient(cell, own, _parts(weights, prefix, cell), tape, d_h)
             d_x = d_x + (_backwards(found[0], order) if backwards else found[0])
-            for part, gradient in zip(("input", "recurrent", "bias"), found[1:]):
+            for part, gradient in zip(parts_of(cell), found[1:]):
                 gradients[prefix + part] = gradient
         d_output = d_x
     if "embedding" in weights:
@@ -138,17 +152,17 @@ def float64(weights):
     return {name: np.asarray(value, dtype=np.float64) for name, value in weights.items()}
 
 
-def hidden_states(weights, inputs, lengths=None, state=None):
+def hidden_states(weights, inputs, lengths=None, state=None, cell="lstm"):
     """The last layer's output [T, B, H] in the precision of the weights; as `output` without a projection."""
-    return _forward(weights, inputs, lengths, state)[0]
+    return _forward(weights, inputs, cell, lengths, state)[0]
 
 
-def output(weights, inputs, loss=None, lengths=None, state=None):
+def output(weights, inputs, loss=None, lengths=None, state=None, cell="lstm"):
     """Forward, float64: tokens [T, B] or dense [T, B, D] -> logits [T, B, C] (loss `ce`, `ce-sum` or `ctc`),
     logits of the last step [B, C] (`ce-last`), or without a projection h [T, B, H]. `state` as in
     `loss_and_gradients`."""
     weights = float64(weights)
-    h = hidden_states(weights, inputs, lengths, state)
+    h = hidden_states(weights, inputs, lengths, state, cell)
     if "projection.weight" not in weights:
         return h
     return _project(weights, h[-1] if loss == "ce-last" else h)
@@ -222,29 +236,30 @@ def _loss(scores, targets, loss, lengths, steps):
     return (value * steps, d_scores * steps) if loss == "ce-sum" else (value, d_scores)
 
 
-def loss(weights, inputs, targets, loss="ce", lengths=None, state=None):
+def loss(weights, inputs, targets, loss="ce", lengths=None, state=None, cell="lstm"):
     """The loss alone; arguments as of `loss_and_gradients`."""
-    return _loss(
-        output(weights, inputs, loss, lengths, state), targets, loss, lengths, len(inputs)
-    )[0]
+    scores = output(weights, inputs, loss, lengths, state, cell)
+    return _loss(scores, targets, loss, lengths, len(inputs))[0]
 
 
-def loss_and_gradients(weights, inputs, targets, loss="ce", lengths=None, state=None, masks=None):
+def loss_and_gradients(
+    weights, inputs, targets, loss="ce", lengths=None, state=None, masks=None, cell="lstm"
+):
     """The loss (see Workload.batches), and its gradient for every weight.
 
-    state: {layer's prefix: (h, c)}, what the batch before left, {} before the first; it becomes what this one
+    state: {layer's prefix: states}, what the batch before left, {} before the first; it becomes what this one
     leaves, and no gradient flows into it. None: from zeros. masks: what dropout multiplies the embedding's output
     and then each layer's by, [T, B, D] each; None: no dropout.
     """
     weights = float64(weights)
-    h, layers = _forward(weights, inputs, lengths, state, masks)
+    h, layers = _forward(weights, inputs, cell, lengths, state, masks)
     top = h[-1:] if loss == "ce-last" else h
     scores = _project(weights, top)
     value, d_scores = _loss(scores, targets, loss, lengths, len(inputs))
     flat = d_scores.reshape(-1, d_scores.shape[-1])
     d_output = np.zeros_like(h)
     d_output[-len(top) :] = product(d_scores, weights["projection.weight"].T)
-    gradients = _backward(weights, inputs, lengths, layers, d_output, masks)
+    gradients = _backward(weights, inputs, cell, lengths, layers, d_output, masks)
     gradients["projection.weight"] = top.reshape(-1, h.shape[-1]).T @ flat
     if "projection.bias" in weights:
         gradients["projection.bias"] = flat.sum(axis=0)

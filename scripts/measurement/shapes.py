@@ -3,6 +3,7 @@
 from collections import OrderedDict, namedtuple
 
 from measurement import precision
+from measurement.cells import CELLS
 
 
 class Shapes(object):
@@ -10,7 +11,7 @@ class Shapes(object):
 
     Attributes: vocabulary V (None unless a language model), features D (width of the first layer's input: a
     token's vector, or the dense input), layers, hidden H (of one direction), length T, batch B, threads
-    (CPU threads to use), all int; bidirectional (bool: a layer runs both ways, its two outputs side by side);
+    (CPU threads to use), all int; cell (a name of `cells`); bidirectional (bool: a layer runs both ways, its two outputs side by side);
     outputs C (width of the projection, a language model's V; None for bare layers); loss (see
     `Workload.batches`; None for bare layers); data_type (see precision.py) of the products.
     """
@@ -21,6 +22,7 @@ class Shapes(object):
         self.features = benchmark["embedding" if self.vocabulary else "features"]
         self.layers = benchmark["layers"]
         self.hidden = benchmark["hidden"]
+        self.cell = benchmark.get("cell", "lstm")
         self.bidirectional = benchmark.get("bidirectional", False)
         self.outputs = benchmark.get("outputs", self.vocabulary)
         self.loss = benchmark.get("loss", "ce" if self.vocabulary else None)
@@ -32,13 +34,15 @@ class Shapes(object):
     def shapes(self):
         """The weights by name, in order: {name: shape}.
 
-        embedding [V, D]; for each layer l lstm.l.input [D, 4H], lstm.l.recurrent [H, 4H], lstm.l.bias [4H],
-        gates i, f, g, o, where D is H after the first layer; if layers run both ways, for the other direction
-        lstm.l.reverse.input, .recurrent and .bias, and D is 2H after the first layer;
+        embedding [V, D]; for each layer l, of an LSTM, lstm.l.input [D, 4H], lstm.l.recurrent [H, 4H], lstm.l.bias [4H],
+        gates i, f, g, o, where D is H after the first layer; of another cell as many as it has gates and biases
+        (`cells`), under the same names, and lstm.l.vectors, one after another, if it has some; if layers run both ways,
+        for the other direction lstm.l.reverse.input, .recurrent and .bias, and D is 2H after the first layer;
         projection.weight [H or 2H, C], and of a language model projection.bias [C]. Bare layers have those
         of their layers only.
         """
         hidden, directions = self.hidden, ["", "reverse."] if self.bidirectional else [""]
+        cell = CELLS[self.cell]
         width = len(directions) * hidden
         shapes = OrderedDict()
         if self.vocabulary:
@@ -46,9 +50,14 @@ class Shapes(object):
         for layer in range(self.layers):
             for direction in directions:
                 prefix = "lstm.%d.%s" % (layer, direction)
-                shapes[prefix + "input"] = (width if layer else self.features, 4 * hidden)
-                shapes[prefix + "recurrent"] = (hidden, 4 * hidden)
-                shapes[prefix + "bias"] = (4 * hidden,)
+                shapes[prefix + "input"] = (
+                    width if layer else self.features,
+                    len(cell.gates) * hidden,
+                )
+                shapes[prefix + "recurrent"] = (hidden, len(cell.gates) * hidden)
+                shapes[prefix + "bias"] = (len(cell.biases) * hidden,)
+                if cell.vectors:
+                    shapes[prefix + "vectors"] = (len(cell.vectors) * hidden,)
         if self.outputs:
             shapes["projection.weight"] = (width, self.outputs)
         if self.vocabulary:
@@ -88,6 +97,7 @@ def products(sizes, phase, form):
     """
     found, directions = [], 2 if sizes.bidirectional else 1
     steps, batch, hidden = sizes.length, sizes.batch, sizes.hidden
+    gates = len(CELLS[sizes.cell].gates) * hidden  # columns
     last = 1 if sizes.loss == "ce-last" else steps  # steps that are projected
 
     def add(times, rows, depth, columns, of_input):
@@ -110,15 +120,15 @@ def products(sizes, phase, form):
         wanted = 1 if layer or sizes.vocabulary else 0
         for _ in range(directions):
             if form == LARGE:
-                add_in_chunks(steps, width + hidden, 4 * hidden, 1)
+                add_in_chunks(steps, width + hidden, gates, 1)
             elif form == JOINED:
-                add(steps, batch, width + hidden, 4 * hidden, steps)
+                add(steps, batch, width + hidden, gates, steps)
             else:
                 if form == HOISTED:
-                    add(1, steps * batch, width, 4 * hidden, wanted)
+                    add(1, steps * batch, width, gates, wanted)
                 else:
-                    add(steps, batch, width, 4 * hidden, steps * wanted)
-                add(steps, batch, hidden, 4 * hidden, steps - 1)
+                    add(steps, batch, width, gates, steps * wanted)
+                add(steps, batch, hidden, gates, steps - 1)
     if sizes.outputs:
         add_in_chunks(last, directions * hidden, sizes.outputs, 1)
     return found

@@ -12,7 +12,15 @@ import tempfile
 import time
 
 from measurement import departures, machine, memory
-from measurement.record import SCHEMA_VERSION, note_attempt, read_json, write_json
+from measurement.record import (
+    SCHEMA_VERSION,
+    note_attempt,
+    read_json,
+    read_result,
+    whole,
+    write_json,
+    write_sealed,
+)
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
@@ -53,8 +61,11 @@ def worker_environment(kind, threads, device, departure=None, workers=1):
         variables.update(PATIENT)
     if device == "gpu":
         variables.update(machine.visible_gpus(workers))
-        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is.
+        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is. XLA has kernels
+        # of its own, which JAX asks; and it would take three quarters of a GPU's memory, which two checks share.
         variables["NVIDIA_TF32_OVERRIDE"] = "0"
+        variables["JAX_DEFAULT_MATMUL_PRECISION"] = "highest"
+        variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     else:
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
         if departure != departures.DEFAULT_MALLOC:
@@ -77,21 +88,10 @@ def _reason_of_death(code, kills_before):
     return "failed", "the process ended with exit status %d before it left a result" % code
 
 
-def _alive(pid):
-    """Whether a process is there."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
-
-
 def _wait(process, results, timeout_s, parent):
     """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks; `results` are the files that it
-    writes, one after the other. Returns its exit status, or None if it is out of time."""
-    finished, since = 0, time.time()
+    writes, one after the other. Returns its exit status, or None if it is out of time, by a clock that nobody sets."""
+    finished, since = 0, time.monotonic()
     while True:
         try:
             return process.wait(timeout=1)  # a look a second is nothing beside a clock
@@ -99,10 +99,10 @@ def _wait(process, results, timeout_s, parent):
             pass
         now = sum(map(os.path.exists, results))
         if now > finished:
-            finished, since = now, time.time()
-        if time.time() - since > timeout_s:
+            finished, since = now, time.monotonic()
+        if time.monotonic() - since > timeout_s:
             return None
-        if parent and not _alive(parent):
+        if parent and not machine.alive(parent):
             raise SystemExit("the workflow has ended; what it had started ends too")
 
 
@@ -136,6 +136,7 @@ def run_worker(jobs, log, parent=None):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+            machine.end_descendants(os.getpid())  # also what has left its session
         found = [read_json(result) for result in results if os.path.exists(result)]
         if len(found) < len(jobs):
             if code is None:
@@ -175,7 +176,7 @@ def _prepared(job):
     """A job with what it reads: (job, {"environment", "corpus", "kernel", "check": their records}, why it is not to be
     run: {"status", "reason"} of the first of them that is not `ok`, or None)."""
     reads = job.pop("reads")
-    read = {name: read_json(reads[name]) if name in reads else None for name in READ}
+    read = {name: read_result(reads[name]) if name in reads else None for name in READ}
     job["kernel"] = os.path.dirname(reads["kernel"]) if "kernel" in reads else None
     job["corpus"] = os.path.dirname(os.path.abspath(reads["corpus"])) if read["corpus"] else None
     if "checkpoint" in job:
@@ -219,7 +220,7 @@ def _leave(record, job, path):
         "{implementation} {phase} on {device}, {benchmark}".format(**job["identity"]),
     )
     note_attempt(job["failures"], record)
-    write_json(path, record)
+    write_sealed(path, record)
     if status != "ok":
         said = "%s: %s" % (status, record["reason"])
     elif "samples" in record:
@@ -231,13 +232,23 @@ def _leave(record, job, path):
     )
 
 
+def _stopped(number, frame):
+    """What a signal does: what runs below is ended on the way out."""
+    raise SystemExit("stopped by signal %s" % signal.Signals(number).name)
+
+
 def supervise(arguments):
     """Run a job, or each check of one that is made of them, unless something upstream already decided its status, and
     write the records."""
+    machine.adopt()
+    signal.signal(signal.SIGTERM, _stopped)
+    signal.signal(signal.SIGINT, _stopped)
     one = arguments.job["kind"] != "checking"
     jobs = [dict(arguments.job, path=arguments.output)] if one else arguments.job["checks"]
-    open(arguments.log, "w").close()
+    with whole(arguments.log):
+        pass  # empty, and a stop with one line where nothing can be written
     started, load = datetime.datetime.utcnow(), os.getloadavg()
+    since = time.monotonic()
     prepared = [_prepared(job) for job in jobs]
     pending = [job for job, _, decided in prepared if not decided]
     results = []
@@ -250,7 +261,7 @@ def supervise(arguments):
         "load": {"before": load, "after": os.getloadavg()},
         "repository": _repository(),
         "started": started.isoformat() + "Z",
-        "seconds": (datetime.datetime.utcnow() - started).total_seconds() / len(jobs),
+        "seconds": (time.monotonic() - since) / len(jobs),
     }
     for job, read, decided in prepared:
         found = decided or results.pop()

@@ -1,10 +1,21 @@
 """The clock: samples of one built implementation. It computes nothing from them."""
 
 import os
+import signal
 import time
+
+import numpy as np
 
 from measurement import departures, machine, memory
 from measurement.yardstick import Yardstick
+
+# A batch that faults in more pages still takes memory from the system: 256 MB are 62,500. PyTorch's rows do so in one
+# to three batches of the first five or so, until the blocks of the heap fit what the batches ask for.
+FEW_FAULTS = 1000
+FURTHER_WARMUP = 4  # batches, at most; some old allocators never end
+SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
+
+GPU_WARM_S = 0.5
 
 
 class Meter(object):
@@ -13,21 +24,50 @@ class Meter(object):
     def __init__(self, helpers):
         """helpers: ids of processes whose CPU time counts as this one's own."""
         self._helpers = helpers
+        self._suspensions, self._asleep = 0, machine.asleep_seconds()
+        signal.signal(signal.SIGCONT, self._resumed)
         self._own, self._all = self._own_seconds(), machine.cpu_seconds()
         self._start = time.perf_counter()
+
+    def _resumed(self, number, frame):
+        self._suspensions += 1
 
     def _own_seconds(self):
         return sum(os.times()[:2]) + sum(map(machine.process_cpu_seconds, self._helpers))
 
     def read(self):
-        """{"wall_s", "own_cpu_s", "other_cpu_s", "steal_s"} since the start (None: unknown)."""
+        """{"wall_s", "own_cpu_s", "other_cpu_s", "steal_s", "suspensions": how often this process, or the machine, was
+        stopped and went on} since the start (None: unknown)."""
         own = self._own_seconds() - self._own
         now, other, steal = machine.cpu_seconds(), None, None
         if now and self._all:
             other = max(0.0, now["busy"] - self._all["busy"] - own)
             steal = now["steal"] - self._all["steal"]
         wall = time.perf_counter() - self._start
-        return {"wall_s": wall, "own_cpu_s": own, "other_cpu_s": other, "steal_s": steal}
+        slept = machine.asleep_seconds() - self._asleep > SLEPT_S
+        return {
+            "wall_s": wall,
+            "own_cpu_s": own,
+            "other_cpu_s": other,
+            "steal_s": steal,
+            "suspensions": self._suspensions + slept,
+        }
+
+
+def state(runner):
+    """{setting: value} of what a framework must not change while it is timed, read back: threads and denormals as it
+    tells them, whether denormals are flushed to zero here, and the cores that this process may use."""
+    told = runner.describe()["settings"]
+    found = {name: told[name] for name in told if "threads" in name or "flush" in name}
+    found["denormals are zero"] = bool(np.float32(1e-38) * np.float32(0.25) == 0)
+    found["cores"] = machine.allowed_cores()
+    return found
+
+
+def changes(before, after):
+    """In words, what differs between two states; "" for nothing."""
+    names = sorted(name for name in before if before[name] != after.get(name))
+    return ", ".join("%s (%s -> %s)" % (name, before[name], after.get(name)) for name in names)
 
 
 def batches(workload, reset):
@@ -80,34 +120,47 @@ def _samples(runner, stream, departure, count, least, least_s, most_s, report):
 
 
 def time_batches(runner, workload, protocol, progress, gpu=None):
-    """Time warm-up and timed batches as the protocol says; `gpu`: the one that takes part, as nvidia-smi names it.
+    """Time warm-up and timed batches as the protocol says, with further warm-up while memory is taken; `gpu`: the one that takes part, as nvidia-smi names it.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
     over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
-    and after them, "gpu": the GPU's state before and after them, where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
+    and after them, "changes": of the framework's threads and denormals meanwhile, in words, "gpu": the GPU's state before
+    and after them, and where the seconds of a batch go there (`batch`), where one takes part}. The first warm-up batch
+    carries tracing, compiling and tuning: it is `first_step_s`.
     """
     limits = (protocol["least_s"], protocol["most_s"])
+    # An idle GPU's clocks are low, and it takes more than some batches of milliseconds to raise them.
+    warm = (max(limits[0], GPU_WARM_S), limits[1]) if gpu else limits
     given = (runner, batches(workload, runner.reset), workload.departure)
     yardstick, warmup = Yardstick(workload.threads), []
     if protocol["warmup_batches"] > 1:
-        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *limits, report=progress)
+        warmup, _ = _samples(*given, protocol["warmup_batches"] - 1, 1, *warm, report=progress)
     rate_before = yardstick.read()
-    if protocol["most_s"] is None or sum(warmup) <= protocol["most_s"]:
-        # The last one brings back to the caches what the yardstick has driven out of them.
-        warmup += _samples(*given, 1, 1, 0, None, report=progress)[0]
-    before = machine.frequency()
+    for _ in range(1 + FURTHER_WARMUP):
+        if protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]:
+            break
+        # This one brings back to the caches what the yardstick has driven out of them.
+        last, faults = _samples(*given, 1, 1, 0, None, report=progress)
+        warmup += last
+        if faults[-1] < FEW_FAULTS:
+            break
+    before, state_before = machine.frequency(), state(runner)
     gpu_before = machine.gpu_state(gpu) if gpu else None
     meter = Meter(runner.helpers())
     counts = (protocol["timed_batches"], protocol["least_batches"])
     samples, faults = _samples(*given, *counts, *limits, report=progress)
+    interference = meter.read()
     found = {
         "warmup": warmup,
         "samples": samples,
         "faults": faults,
-        "interference": meter.read(),
+        "interference": interference,
+        "changes": changes(state_before, state(runner)),
         "frequency": {"before": before, "after": machine.frequency()},
         "yardstick": {"before": rate_before, "after": yardstick.read()},
     }
     if gpu:
         found["gpu"] = {"before": gpu_before, "after": machine.gpu_state(gpu)}
+        batch = fed(runner, next(given[1]), workload.departure)
+        found["gpu"]["batch"] = runner.device_times(*batch)
     return found

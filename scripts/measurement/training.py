@@ -6,13 +6,19 @@ implementations only train, and equal weights are equal perplexity.
 
 import hashlib
 import json
+import os
+import sys
 import time
+import zipfile
+import zlib
 
 import numpy as np
 
 from measurement import reference, timing
 from measurement.record import whole
 
+# What NumPy raises where a file is cut short, has other bytes, or is no file of its kind.
+DAMAGES = (OSError, ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error)
 CHUNK = 20  # steps whose logits are held at a time
 
 
@@ -28,7 +34,7 @@ def perplexity(weights, workload, split):
     buffer = np.empty((CHUNK * workload.batch, weight.shape[1]), np.float32)
     for first in range(0, len(streams) - 1, CHUNK):
         window = streams[first : first + CHUNK + 1]
-        h = reference.hidden_states(weights, window[:-1], state=state)
+        h = reference.hidden_states(weights, window[:-1], state=state, cell=workload.cell)
         h = h.reshape(-1, h.shape[-1])
         logits = np.dot(h, weight, out=buffer[: len(h)])
         logits += bias
@@ -63,14 +69,18 @@ class Checkpoint(object):
             np.savez(stream, about=about, **arrays)
 
     def read(self):
-        """(progress, weights, state) as written; None without a file, or if it is another run's."""
+        """(progress, weights, state) as written; None without a file, or if it is damaged or another run's."""
         try:
             with np.load(self._path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-        except OSError:
+            progress = json.loads(str(arrays.pop("about")))
+            ours = progress.pop("key") == self._key
+        except DAMAGES as error:
+            if os.path.exists(self._path):
+                said = "%s is damaged (%s); the training run starts afresh\n" % (self._path, error)
+                sys.stderr.write(said)
             return None
-        progress = json.loads(str(arrays.pop("about")))
-        if progress.pop("key") != self._key:
+        if not ours:
             return None
         count = sum(name.startswith("state.") for name in arrays)
         state = [arrays.pop("state.%d" % number) for number in range(count)]

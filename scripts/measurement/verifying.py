@@ -84,23 +84,23 @@ def _nan_last(value):
 def errors_of(runner, workload, before, phase, found, batches):
     """Errors by name, as a check's. before: the weights of the step; batches: `repeated`."""
     (inputs, targets), (large, _), order = batches
-    state, loss = {} if workload.carried else None, workload.loss
+    state, loss, cell = {} if workload.carried else None, workload.loss, workload.cell
     ceiling = runner.expected(large)
     if ceiling is not None:
         return {"output": checking.relative_error(found["output"], ceiling)}
     if phase == "forward":
-        expected = reference.output(before, inputs, loss, workload.lengths, state)
+        expected = reference.output(before, inputs, loss, workload.lengths, state, cell)
         return {"output": output_error(found["output"], expected, order)}
     given = (before, inputs, targets, loss, workload.lengths, state)
     if workload.dropout or workload.lengths is not None:
         name = "dropout:loss" if workload.dropout else "loss"
-        errors = {name: checking.relative_error(found["loss"], reference.loss(*given))}
+        errors = {name: checking.relative_error(found["loss"], reference.loss(*given, cell=cell))}
         if "embedding" in before:  # which tokens there were, masks or none
             rows = np.zeros(len(before["embedding"]), dtype=bool)
             rows[inputs] = True
             errors["tokens"] = float((found["gradients"]["embedding"].any(axis=1) != rows).mean())
         return errors
-    expected, gradients = reference.loss_and_gradients(*given)
+    expected, gradients = reference.loss_and_gradients(*given, cell=cell)
     errors = {"loss": checking.relative_error(found["loss"], expected)}
     gradients = checking.clipped(errors, "clip", gradients, found["gradients"], workload)
     for name, gradient in gradients.items():

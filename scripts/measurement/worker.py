@@ -82,7 +82,11 @@ def run(job, progress):
         found = timing.time_batches(runner, workload, settings, progress, gpu)
         setup["first_step_s"] = found["warmup"][0]
         found.update(windows=workload.window_count(), memory=memory.peaks(runner))
+        changed = found.pop("changes")
         found.update(verifying.verify(runner, workload, weights, identity["phase"]))
+        if changed and found["status"] == "ok":
+            reason = "the framework changed its settings while it was timed: %s" % changed
+            found.update(status="failed", reason=reason)
     found.setdefault("memory", memory.peaks(runner))
     return dict(found, setup=setup, framework=runner.describe())
 
@@ -105,7 +109,7 @@ def attempt(job, progress):
 def main():
     """Run the jobs one after the other, and leave a result of each."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
-    last = [0.0]
+    last = [-1.0]
     for number, job in enumerate(jobs):
         name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
             **job["identity"]
@@ -113,9 +117,9 @@ def main():
 
         def progress(message, kind=job["kind"], name=name):
             if (
-                time.time() - last[0] >= 1
+                time.monotonic() - last[0] >= 1
             ):  # a line a second in the log is enough to see that it lives
-                last[0] = time.time()
+                last[0] = time.monotonic()
                 sys.stderr.write("%s %s: %s\n" % (kind, name, message))
 
         found = attempt(job, progress)
@@ -125,3 +129,7 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # All is written. Frameworks take half a second to take themselves apart, of every process of a run.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)

@@ -13,8 +13,10 @@ from collections import OrderedDict
 
 import numpy as np
 
+from measurement.cells import CELLS
 from measurement.shapes import Shapes
 
+PARTS = ("input", "recurrent", "bias", "vectors")  # of a layer's weights
 WEIGHT_RANGE = 0.1  # unless given; at 0.5, rounding alone separates correct implementations by 4e-3
 BLANK = 0  # the output that CTC takes for "no label"
 BOUNDARY = 64  # bytes that dense inputs are aligned to
@@ -54,12 +56,17 @@ class Workload(Shapes):
         return other
 
     def weights(self):
-        """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed."""
+        """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed; gains of a
+        normalisation around 1."""
         random, bound = np.random.RandomState(self._seed), self._weight_range
-        return OrderedDict(
-            (name, random.uniform(-bound, bound, shape).astype(np.float32))
-            for name, shape in self.shapes().items()
-        )
+        weights, cell = OrderedDict(), CELLS[self.cell]
+        for name, shape in self.shapes().items():
+            drawn = random.uniform(-bound, bound, shape)
+            if name.endswith(".vectors"):
+                ones = np.array([name in cell.gains for name in cell.vectors], float)
+                drawn = drawn + ones.repeat(self.hidden)
+            weights[name] = drawn.astype(np.float32)
+        return weights
 
     def windows(self):
         """The training stream, and where its windows of T tokens start (every `stride` tokens)."""
@@ -177,9 +184,9 @@ def layer_prefixes(weights):
 
 def layer_weights(weights):
     """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] of named weights, one entry for each of
-    `layer_prefixes`."""
+    `layer_prefixes`; of a cell with vectors a fourth one, [N H]."""
     return [
-        tuple(weights[prefix + part] for part in ("input", "recurrent", "bias"))
+        tuple(weights[prefix + part] for part in PARTS if prefix + part in weights)
         for prefix in layer_prefixes(weights)
     ]
 

@@ -81,9 +81,12 @@ def _read(path: str):
         return read_yaml(path)
     try:
         with open(path, newline="", encoding="utf-8") as stream:
-            rows = list(csv.DictReader(stream, strict=True, restkey="beyond the last column"))
+            table = csv.DictReader(stream, strict=True, restkey="beyond the last column")
+            rows, columns = list(table), Counter(table.fieldnames or [])
     except (csv.Error, UnicodeDecodeError) as error:
         sys.exit(shown(f"{path} is not CSV: {error}"))
+    if twice := [name for name, count in columns.items() if count > 1]:
+        sys.exit(shown(f"{path} is not CSV: the column {twice[0]!r} stands twice"))
     filled = [{key: text for key, text in row.items() if text} for row in rows]
     return {f"line {number}": row for number, row in enumerate(filled, start=2)}
 
@@ -142,7 +145,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 def _twice(names: Iterable[str], what: str) -> Iterator[str]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield f"{what} `{name}` stands {count} times"
+            yield f"{what}: `{name}` stands {count} times"
 
 
 def implementation_problems(entries: list[dict]) -> list[str]:

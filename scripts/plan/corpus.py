@@ -3,11 +3,12 @@
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from measurement.record import read_json
+from measurement.record import damage, read_json, sha256
 from plan.jobs import RESULTS, digest_of
 
 
@@ -35,6 +36,21 @@ class Corpus:
     def known(self) -> bool:
         """Whether it is known which text it is: a folder was named, or it was fetched before."""
         return bool(self.config["path"]) or os.path.exists(self.source)
+
+    def set_aside(self) -> None:
+        """Take a text that was fetched and is damaged out of the way of the next one, and say so."""
+        if not os.path.exists(self.source):
+            return
+        wrong = damage(self.source)
+        with suppress(FileNotFoundError):
+            for split, noted in {} if wrong else self._fetched.items():
+                name = f"ptb.{split}.txt"
+                if sha256(str(Path(self.source).with_name(name))) != noted:
+                    wrong = f"{name} beside it is not as it was fetched"
+        if wrong:
+            self.__dict__.pop("_fetched", None)
+            os.replace(self.source, f"{self.source}.damaged")
+            print(f"{self.source} is damaged ({wrong}); it is fetched anew.", file=sys.stderr)
 
     @cached_property
     def _fetched(self) -> dict[str, str]:

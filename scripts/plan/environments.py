@@ -61,8 +61,9 @@ class Specification:
         return found
 
     def lacking(self, packages: dict[str, str]) -> list[str]:
-        """The pinned packages of which no version is installed."""
-        return [name for name in self.pins if not {name, name.removesuffix("-cpu")} & set(packages)]
+        """The pinned packages of which no version is installed, in its usual build or the one for CPUs."""
+        have = {name.removesuffix("-cpu") for name in packages}
+        return [name for name in self.pins if name.removesuffix("-cpu") not in have]
 
     def mismatches(self, packages: dict[str, str], lock: Lock | None = None) -> list[str]:
         """What the installed `packages` lack of the pins and the lock; a local label (`+cpu`) is no difference."""
@@ -301,6 +302,12 @@ def here(name: str, config: dict, conda: bool) -> dict:
         )
     except EnvironmentProblem as problem:
         sys.exit(f"environments: {problem}")
+
+
+def forget() -> None:
+    """Read all files again, as they were changed."""
+    load.cache_clear()
+    _here.cache_clear()
 
 
 def python(has: dict) -> str:

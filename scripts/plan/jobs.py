@@ -8,17 +8,20 @@ that comes back finds its results again.
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from measurement import record
 from measurement.record import RETRIED, read_lines
 from plan.matrix import Cell
 
 RESULTS = "results"
 MANIFEST_VERSION = 2
+SPLITS = ("train", "valid", "test")
 
 
 def digest_of(content: object, digits: int = 8) -> str:
@@ -35,6 +38,51 @@ def failed_last(path: str) -> bool:
     """Whether the last attempt of a job failed, in a way that another one may not."""
     attempts = read_lines(path)
     return bool(attempts) and attempts[-1]["status"] in RETRIED
+
+
+@cache
+def _damage(path: str, written_ns: int, size: int) -> str:
+    """What is wrong with a result's file of that time and size."""
+    return record.damage(path)
+
+
+@cache
+def _sha256(path: str, written_ns: int, size: int) -> str:
+    return record.sha256(path)
+
+
+def _as_it_is(path: str) -> tuple[str, int, int]:
+    """A file with what tells that it has not been written since."""
+    stat = os.stat(path)
+    return path, stat.st_mtime_ns, stat.st_size
+
+
+def damage(path: str, beside: Iterable[str] = ()) -> str:
+    """What is wrong with a result's file, or with files `beside` it whose digests stand in it; "" where nothing is, or no
+    file is there."""
+    try:
+        wrong = _damage(*_as_it_is(path))
+        noted = json.loads(Path(path).read_text()).get("sha256_beside", {}) if beside else {}
+        for file in [] if wrong else beside:
+            name = os.path.basename(file)
+            if name in noted and not os.path.exists(file):
+                return f"{name} beside it is missing"
+            if name in noted and noted[name] != _sha256(*_as_it_is(file)):
+                return f"{name} beside it is not as it was written there"
+        return wrong
+    except FileNotFoundError:
+        return ""
+    except ValueError:
+        return wrong
+
+
+def set_aside(path: str, beside: Iterable[str] = ()) -> None:
+    """Take a damaged file, and those `beside` it, out of the way of the next one, and say so."""
+    if wrong := damage(path, beside):
+        for file in (path, *beside):
+            if os.path.exists(file):
+                os.replace(file, f"{file}.damaged")
+        print(f"{path} is damaged ({wrong}); it is made anew.", file=sys.stderr)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +124,19 @@ class Job:
         """The file that keeps its failed attempts; no run overwrites it."""
         return f"{RESULTS}/failures/{self.kind}/{self.stem}.jsonl"
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """Files that belong to its result, which has their digests."""
+        return ()
+
     def done(self) -> bool:
-        """Whether its result is there, and no failure that is to be tried again."""
-        return os.path.exists(self.path) and not failed_last(self.failures)
+        """Whether its result is there, as it was written, and no failure that is to be tried again."""
+        there = os.path.exists(self.path) and not damage(self.path, self.beside)
+        return there and not failed_last(self.failures)
+
+    def set_aside(self) -> None:
+        """Take a damaged result out of the way of the next one, and say so."""
+        set_aside(self.path, self.beside)
 
     def needed(self, kind: type) -> "Job | None":
         """The result of another kind that it reads, if any."""
@@ -128,6 +186,10 @@ class CorpusJob(Job):
     def stem(self) -> str:
         return f"{self.digest}/corpus"
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        return tuple(str(Path(self.path).with_name(f"{split}.npy")) for split in SPLITS)
+
 
 class TuneJob(Job):
     """Search schedules for a kernel's shape. Its database lies beside it and serves further trials too."""
@@ -151,6 +213,10 @@ class BuildJob(Job):
     @property
     def library(self) -> str:
         return str(Path(self.path).with_suffix(".so"))
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        return (self.library,)
 
     def done(self) -> bool:
         return super().done() and Path(self.library).exists()

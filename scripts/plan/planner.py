@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
 from kernels.spec import KernelSpec
+from kernels.workload import cell_name
 from measurement import machine
 from plan import environments, matrix, sources
 from plan.corpus import Corpus
@@ -106,6 +107,7 @@ class Plan:
             hidden_size=sizes["hidden"],
             depth=sizes["layers"],
             threads=self.threads,
+            cell=cell_name(sizes.get("cell", "lstm")),
         )
 
     @kept
@@ -120,7 +122,13 @@ class Plan:
         order = {"shape": asdict(shape), "variant": variant, "trials": trials}
         name = f"{environment}/{variant}/{shape.name}.{self.machine}"
         needs = (self.environment(environment),)
-        return TuneJob(name, parts, needs, order, threads=self.cores)
+        gpus = self._asks_gpu(variant)
+        return TuneJob(name, parts, needs, order, threads=self.cores, gpus=gpus)
+
+    def _asks_gpu(self, variant: str) -> int:
+        """GPUs that tuning and building a kernel take: one, of a kernel for GPUs only, which asks for its architecture."""
+        users = [entry for entry in matrix.implementations() if entry.get("kernel") == variant]
+        return int(all(entry.get("devices") == ["gpu"] for entry in users))
 
     @kept
     def kernel(self, variant: str, environment: str, benchmark: str) -> BuildJob:
@@ -139,15 +147,13 @@ class Plan:
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,
         }
-        users = [entry for entry in matrix.implementations() if entry.get("kernel") == variant]
         return BuildJob(
             f"{environment}/{benchmark}/{variant}",
             parts,
             tuple(needs),
             order | {"threads": self.threads, "build_limit_s": limit},
             threads=max(1, self.cores // 2),
-            # To ask one for its architecture, if the kernel is for GPUs only.
-            gpus=int(all(entry.get("devices") == ["gpu"] for entry in users)),
+            gpus=self._asks_gpu(variant),
         )
 
     def _kernel_of(self, cell: Cell) -> BuildJob | None:

@@ -87,6 +87,7 @@ class Register:
         """The files of a result that some job reads, if they are to be made first."""
         if need.done():
             return []
+        need.set_aside()
         if isinstance(need, CheckJob):
             return [self._checking[need.digest].path]
         if isinstance(need, BuildJob):
@@ -125,4 +126,7 @@ class Register:
         for checking in self._plan.checkings(unchecked):
             self._checking |= {check.digest: checking for check in checking.checks}
             queue.append(checking)
-        self._jobs = with_needs(queue) | self._jobs
+        added = with_needs(queue)
+        for job in added.values():
+            job.set_aside()
+        self._jobs = added | self._jobs

@@ -52,7 +52,7 @@ def files(*entries: str) -> list[str]:
         if path not in found:
             found.add(path)
             # What a module compiles has its name.
-            found.update(filter(Path.exists, [path.with_suffix(".c")]))
+            found.update(filter(Path.exists, map(path.with_suffix, (".c", ".cu"))))
             queue.extend(_imports(path))
     return sorted(map(str, found))
 

@@ -114,9 +114,11 @@ def _open_keys(claim: Mapping) -> list[str]:
 
 def _cases(claim: Mapping, numbers: Numbers) -> list[Case]:
     """Every combination of the names in `for`. A key that the claim leaves open takes every value for which there are
-    numbers."""
+    numbers, and so do several benchmarks."""
     given = {"quantity": ["wall_s"]} | choices(claim["for"])
     free = {key: sorted({cell[KEYS.index(key)] for cell in numbers}) for key in _open_keys(claim)}
+    if len(given.get("benchmark", ())) > 1:
+        free["benchmark"] = given.pop("benchmark")
     ratios = claim.get("ratios") or [f"per {claim['linear']['per']}"]
     cases = []
     for name, cell in itertools.product(ratios, combinations(given)):
@@ -182,8 +184,16 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     return shown
 
 
-def _note(verdict: str, cases: list[dict], devices: set[str]) -> str:
-    """Which cases decide a verdict, and on what device if the claim leaves that open."""
+def _measured_on(claim: Mapping, cases: list[Case]) -> str:
+    """Of several benchmarks that a claim names, those with numbers, where that is not all."""
+    named = choices(claim["for"]).get("benchmark", [])
+    there = {case.cell.get("benchmark") for case in cases if case.found}
+    found = [name for name in named if name in there]
+    return f"on {' and '.join(found)}" if 0 < len(found) < len(named) else ""
+
+
+def _note(verdict: str, cases: list[dict], devices: set[str], where: str) -> str:
+    """Which cases decide a verdict, `where`, and on what device if the claim leaves that open."""
     decide = {FAILS: {FAILS, SAME}}.get(verdict, {verdict})
     deciding = [case["name"] for case in cases if case["verdict"] in decide]
     holding = sum(case["verdict"] == HOLDS for case in cases)
@@ -196,7 +206,7 @@ def _note(verdict: str, cases: list[dict], devices: set[str]) -> str:
             note = "in every case"
         elif len(deciding) <= 2:
             note = "; ".join(deciding)
-    return "; ".join(filter(None, [note, *(device.upper() for device in sorted(devices))]))
+    return "; ".join(filter(None, [note, where, *(device.upper() for device in sorted(devices))]))
 
 
 def _named(cases: list[Case], claim: Mapping) -> list[str]:
@@ -236,7 +246,7 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
     free = _open_keys(claim)
     devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     marks = dict.fromkeys(mark for case in found for mark in case.get("marks", ()))
-    note = _note(verdict, found, devices)
+    note = _note(verdict, found, devices, _measured_on(claim, cases))
     return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
 
 

@@ -35,6 +35,7 @@ FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, abov
 SLOWDOWNS = {
     *("hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"),
 }
+UNEVEN_LIMIT = 1.5  # slowest process over fastest; on virtual machines one can take twice as long
 DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
 DRIFT_SAMPLES = 10  # fewer samples show no drift
 WARM_UP_LIMIT = 0.05  # median of the first samples over that of the others, from one
@@ -269,6 +270,9 @@ def frequency_changed(records: Sequence[dict]) -> bool:
 def flags(records: Sequence[dict]) -> list[str]:
     """What makes a cell's number doubtful, in words."""
     found = {"frequency"} if frequency_changed(records) else set()
+    times = medians(records)
+    if len(times) >= LEAST_PROCESSES and max(times) > UNEVEN_LIMIT * min(times):
+        found.add("uneven")
     for record in records:
         samples, cores = record["samples"], record["machine"]["cores"]
         if spread(samples) > SPREAD_LIMIT:
@@ -279,6 +283,8 @@ def flags(records: Sequence[dict]) -> list[str]:
             found.add("warm-up")
         if (interference(record["interference"], cores) or 0) > INTERFERENCE_LIMIT:
             found.add("interference")
+        if record["interference"].get("suspensions"):
+            found.add("suspended")
         if record["load"]["before"][0] > LOAD_LIMIT * cores:
             found.add("load")
     return sorted(found)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import fastjsonschema
 
-from measurement.record import SCHEMA_VERSION, read_json
+from measurement.record import SCHEMA_VERSION, read_json, read_result
 from plan import configuration, reading
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
@@ -82,7 +82,7 @@ def read_record(path: Path) -> dict:
     """One record, held against its schema; a stop with one line if it is not what this workflow writes."""
     if not path.exists():
         sys.exit(f"{path} is missing, which a manifest beside it names; fetch the folder again.")
-    record = read_json(str(path))
+    record = read_result(str(path))
     version = record.get("schema_version") if isinstance(record, dict) else None
     if version != SCHEMA_VERSION:
         sys.exit(

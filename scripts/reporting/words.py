@@ -44,3 +44,14 @@ def machines(found: Iterable[tuple[str, Mapping | None]]) -> dict[str, str]:
         machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"
         for machine, name in called.items()
     }
+
+
+CELLS = {
+    "lstm": "LSTM",
+    "gru": "GRU",
+    "coupled": "coupled gates",
+    "peephole": "peepholes",
+    "layer-norm": "layer norm",
+    "slstm": "sLSTM",
+}
+"""Recurrent cells (measurement/cells.py), as pages call them."""

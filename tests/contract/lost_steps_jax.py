@@ -3,7 +3,7 @@
 from jax import lax
 from jax import numpy as jnp
 
-from implementations.jax.cells import lstm
+from implementations.jax.cells.lstm import step as lstm
 from implementations.jax.model import Model, affine
 from tests.tiny import KEPT_STEPS
 
@@ -15,13 +15,13 @@ def style(first_steps, between):
         for w_input, w_recurrent, bias in layers:
 
             def step(state, from_input, w_recurrent=w_recurrent):
-                state = lstm(from_input, *state, w_recurrent)
+                state = lstm(from_input, state, w_recurrent, [])
                 return state, state[0]
 
             split, from_input = first_steps(len(x)), affine(x, w_input, bias)
             zeros = jnp.zeros((x.shape[1], w_recurrent.shape[0]))
-            state, before = lax.scan(step, (zeros, zeros), from_input[:split])
-            after = lax.scan(step, tuple(map(between, state)), from_input[split:])[1]
+            state, before = lax.scan(step, [zeros, zeros], from_input[:split])
+            after = lax.scan(step, [between(each) for each in state], from_input[split:])[1]
             x = jnp.concatenate([before, after])
         return x
 

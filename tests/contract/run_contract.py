@@ -1,6 +1,6 @@
 """Check every implementation of an environment at a tiny shape, in that environment; print verdicts.
 
-    python run_contract.py IMPLEMENTATION ...
+    python run_contract.py [--device=gpu] IMPLEMENTATION ...
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
 have several (`module:builder`); after a space there may be changes to the benchmark, as JSON, or instead of it one of tiny.CLASSIFIERS or bare layers.
@@ -31,7 +31,7 @@ def builder(implementation):
     return getattr(importlib.import_module(module), name or "build")
 
 
-def verdict(implementation, phase, folder):
+def verdict(implementation, phase, folder, device):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
     implementation, _, changes = implementation.partition(" ")
     if changes == BARE:
@@ -44,7 +44,7 @@ def verdict(implementation, phase, folder):
     try:
         build = builder(implementation)
         runner, found = checking.check_implementation(
-            lambda workload, weights: build(workload, weights, "cpu", phase),
+            lambda workload, weights: build(workload, weights, device, phase),
             *(workload, weights, phase),
             tolerance=max(
                 1e-4, precision.tolerance(workload.data_type, workload.layers, workload.length)
@@ -70,13 +70,17 @@ def phases(implementation):
 
 
 def main():
+    names, device = sys.argv[1:], "cpu"
+    if names[0].startswith("--device="):
+        device = names.pop(0).partition("=")[2]
     with tempfile.TemporaryDirectory() as folder:
         tiny.write_corpus(folder)
         verdicts = {
             implementation: {
-                phase: verdict(implementation, phase, folder) for phase in phases(implementation)
+                phase: verdict(implementation, phase, folder, device)
+                for phase in phases(implementation)
             }
-            for implementation in sys.argv[1:]
+            for implementation in names
         }
     print(json.dumps(verdicts))
 

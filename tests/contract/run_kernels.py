@@ -20,22 +20,19 @@ import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
-from kernels.build import build_template, build_training  # noqa: E402
+from kernels.build import build_template  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
-from kernels.cells import reference as cell_reference  # noqa: E402
 from kernels.library import compile_library, write_metadata  # noqa: E402
-from kernels.search.space import default_schedule, training_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target, cuda_target  # noqa: E402
-from kernels.template.layout import state_sizes  # noqa: E402
-from kernels.train import TrainingRunner  # noqa: E402
 from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
 from kernels.variants.cuda import build_cuda, step_functions  # noqa: E402
 from kernels.variants.run_steps import SplitStepsRunner, StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
+from tests.contract.cell_errors import cell_errors  # noqa: E402
 
 SHAPES = [
     (1, 1, 1, 1, 1),
@@ -57,7 +54,7 @@ CELL_SHAPES = [
     (13, 4, 17, 24, 2),
     (1, 1, 3, 16, 1),
     (5, 3, 16, 33, 3),
-]  # odd sizes in two layers; batch 1 and length 1; three layers
+]  # odd sizes in two layers; batch 1 and length 1; three layers, units divided among cores
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
 MODELS = [  # V, B, T, E, H, layers
     *((83, 3, 2, 17, 24, 2), (3, 1, 1, 2, 8, 1)),
@@ -83,59 +80,6 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
         expected = reference.output(weights, x)
         found.append(checking.relative_error(runner.result(), expected))
     return max(found)
-
-
-def cell_errors(name: str, shape: tuple[int, ...], folder: Path, target: dict) -> dict[str, float]:
-    """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
-    cell = CELLS[name]
-    # Neither in whole vectors nor as many as the units.
-    projection = shape[3] - 5 if cell.projected else 0
-    spec = KernelSpec(*shape, threads=THREADS, cell=name, projection=projection)
-    random = np.random.default_rng(0)
-    layers = [
-        cell_reference.random_layer(cell, k, spec.hidden_size, random, spec.output_size)
-        for k in spec.input_sizes()
-    ]
-
-    def drawn(*shape: int) -> np.ndarray:
-        return random.uniform(0.1, 1, shape).astype(np.float32)
-
-    x = drawn(spec.length, spec.batch, spec.input_size)
-    d_y = drawn(spec.length, spec.batch, spec.output_size)
-
-    def states() -> dict[str, np.ndarray]:
-        sizes = state_sizes(cell, spec)
-        return {each: drawn(spec.depth, spec.batch, size) for each, size in sizes.items()}
-
-    initial, d_final = states(), states()
-    zero = {each: np.zeros_like(value) for each, value in initial.items()}
-    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
-    build_template(spec, default_schedule(spec, target), target, folder)
-    inference = TemplateRunner(folder, layers)
-    inference.set_input(x)
-    inference()
-    expected, _, _ = cell_reference.forward(cell, x.astype(np.float64), exact, zero)
-    errors = {"inference": checking.relative_error(inference.result(), expected)}
-    # In a folder of its own: a library that is loaded stays the one of its path.
-    build_training(spec, training_schedule(spec, target), target, folder / "training")
-    runner = TrainingRunner(folder / "training")
-    runner.set_weights(layers)
-    for _ in range(2):
-        runner.input[...] = x
-        runner.forward(initial)
-        runner.output_gradient[...] = d_y
-        runner.backward(d_final)
-    y, final, tape = cell_reference.forward(cell, x.astype(np.float64), exact, initial)
-    d_x, d_initial, d_layers = cell_reference.gradients(cell, exact, tape, d_y, d_final)
-    found = runner.gradients()
-    pairs = {"output": (runner.output, y), "d x": (found.x, d_x)}
-    for each in cell.states:
-        pairs[f"final {each}"] = runner.final()[each], final[each]
-        pairs[f"d initial {each}"] = found.initial[each], d_initial[each]
-    for number, (own, wanted) in enumerate(zip(found.layers, d_layers, strict=True)):
-        for place, pair in enumerate(zip(own, wanted, strict=True)):
-            pairs[f"d weights {number} {place}"] = pair
-    return errors | {key: checking.relative_error(*pair) for key, pair in pairs.items()}
 
 
 def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:

@@ -43,6 +43,12 @@ WHOLE = [(environment, name) for environment, name in GENERAL if True in trained
 BARE = [(environment, name) for environment, name in CASES if False in trained(name)]
 
 
+def refuses_cpus(name: str) -> bool:
+    """Whether an implementation is for GPUs only, and must say so instead of falling back to something else."""
+    entry = matrix.implementation(name)
+    return entry["family"] == "cuDNN" or entry.get("devices") == ["gpu"]
+
+
 def departed(benchmark: dict) -> dict:
     """What a benchmark that departs from the protocol changes."""
     if "departure" in benchmark:
@@ -78,7 +84,6 @@ CARRYING = [
     and environment in matrix.environments(matrix.implementation(name), "ptb-medium")
 ]
 FORGETFUL = f"tests.contract.planted_forgetful {json.dumps(tiny.CARRIED)}"
-GPU_ONLY = {"cuDNN"}  # families that must refuse a CPU instead of falling back to something else
 # What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
 LACKING = {
     ("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)",
@@ -149,7 +154,7 @@ def test_agrees_with_the_reference(environment: str, implementation: str, phase:
     if phase not in entry.get("phases", matrix.PHASES):
         assert found["status"] == "unsupported" and "inference" in found["reason"]
         return
-    if entry["family"] in GPU_ONLY:
+    if refuses_cpus(implementation):
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
         return
     if reason := LACKING.get((environment, implementation)):
@@ -164,7 +169,7 @@ def test_agrees_with_the_reference(environment: str, implementation: str, phase:
 @pytest.mark.parametrize(("environment", "implementation"), BARE)
 def test_bare_layers_agree_with_the_reference(environment: str, implementation: str) -> None:
     found = verdicts(environment)[f"{implementation} bare"]["forward"]
-    if matrix.implementation(implementation)["family"] in GPU_ONLY:
+    if refuses_cpus(implementation):
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
     else:
         assert found["status"] == "ok", found["reason"]
@@ -191,7 +196,7 @@ def test_classifiers_agree_with_the_reference(
     environment: str, implementation: str, kind: str
 ) -> None:
     found = verdicts(environment)[f"{implementation} {kind}"]["training"]
-    if matrix.implementation(implementation)["family"] in GPU_ONLY:
+    if refuses_cpus(implementation):
         assert found["status"] == "unsupported" and "GPU" in found["reason"]
     elif reason := LACKING.get((environment, implementation)) or LACKING.get(
         (environment, implementation, kind)
@@ -207,7 +212,7 @@ def test_classifiers_agree_with_the_reference(
 @pytest.mark.parametrize(("environment", "implementation"), CARRYING)
 def test_carried_state_clipping_and_dropout(environment: str, implementation: str) -> None:
     for phase, found in verdicts(environment)[f"{implementation} {DROPPING}"].items():
-        if matrix.implementation(implementation)["family"] in GPU_ONLY:
+        if refuses_cpus(implementation):
             assert found["status"] == "unsupported" and "GPU" in found["reason"]
             continue
         assert found["status"] == "ok", (phase, found["reason"])

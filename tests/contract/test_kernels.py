@@ -8,7 +8,7 @@ from .running import interpreter, run
 
 
 def processes(**_: object) -> list[tuple[str, ...]]:
-    return [("tvm", "run_kernels.py")]
+    return [("tvm", "run_kernels.py"), ("tvm", "run_other_machines.py")]
 
 
 def found() -> dict:
@@ -52,3 +52,11 @@ def test_compiled_cells_on_arrays_and_on_tensors() -> None:
     own = {"torch gru", "torch peephole", "torch projected"}
     assert set(errors) == {"example", *own, "torch nn.GRU", "torch nn.LSTM"}
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
+
+
+def test_more_cores_and_narrower_vectors_agree_with_the_reference() -> None:
+    """Five threads, AVX-512 and AVX2 where the CPU has them; NEON compiles to vectors."""
+    found = run("tvm", "run_other_machines.py")
+    assert len(found["errors"]) >= 2 * 2 * 10
+    assert {name: error for name, error in found["errors"].items() if not error < 1e-5} == {}
+    assert found["neon"] > 100

@@ -16,6 +16,7 @@ class Model(Runner):
         self._training = phase == "training"
         self._weights = dict(weights)
         self._kind = workload.loss, workload.lengths
+        self._cell = workload.cell
         self._state = {} if workload.carried else None
         self._masks = None
         self._clip_norm = workload.optimizer.get("clip_norm")
@@ -23,10 +24,10 @@ class Model(Runner):
 
     def step(self, inputs, targets):
         if not self._training:
-            output = reference.output(self._weights, inputs, *self._kind, self._state)
+            output = reference.output(self._weights, inputs, *self._kind, self._state, self._cell)
             return {"output": self.altered({"output": output})["output"]}
         loss, gradients = reference.loss_and_gradients(
-            self._weights, inputs, targets, *self._kind, self._state, self._masks
+            self._weights, inputs, targets, *self._kind, self._state, self._masks, self._cell
         )
         found = self.altered(dict(reference.clipped(gradients, self._clip_norm), loss=loss))
         loss = found.pop("loss")

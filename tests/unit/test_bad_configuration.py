@@ -211,10 +211,12 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
             content = broken.replaced(content, where, [name] if listed else name)
     elif kind == "twice":
         text = broken.written(content).splitlines()
-        keys = [n for n, line in enumerate(text) if line and line[0] not in " -" and ":" in line]
-        starts = [n for n, line in enumerate(text) if line.startswith("- ") and line.endswith(":")]
-        first = draw(st.sampled_from(keys or starts))
-        again = text[first] if keys else f"  {text[first][2:]}"
+        # Of a list of mappings, the first key of the last one.
+        starts = (
+            [line for line in text if line.startswith("- ")] if isinstance(content, list) else []
+        )
+        keys = [line for line in text if line[:1] not in ("", " ", "-") and ":" in line]
+        again = f"  {starts[-1][2:]}" if starts else draw(st.sampled_from(keys))
         content = "\n".join([*text, f"{again.split(':')[0]}: x"]).encode()
     else:
         text = (ROOT / file.path).read_bytes()

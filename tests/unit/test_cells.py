@@ -10,7 +10,6 @@ from kernels.cells.derivative import backward
 from kernels.cells.language import VARIANCE, computed, in_order
 from kernels.cells.phases import forward_phases
 from kernels.cells.simplify import lowered, scales, stages
-from measurement.reference import lstm_layer, lstm_layer_gradient
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
@@ -56,18 +55,6 @@ def test_gradients_agree_with_complex_steps(name: str) -> None:
             value[place] += STEP * 1j
             assert loss().imag / STEP == pytest.approx(gradient[place], rel=1e-9, abs=1e-10)
             value[place] -= STEP * 1j
-
-
-def test_lstm_is_the_projects_reference() -> None:
-    x, layers, initial, d_y, _ = drawn(CELLS["lstm"])
-    layers, zero = layers[:1], {n: np.zeros_like(value[:1]) for n, value in initial.items()}
-    y, _, tape = reference.forward(CELLS["lstm"], x, layers, zero)
-    expected, _, own = lstm_layer(x, *layers[0])
-    np.testing.assert_allclose(y, expected, rtol=1e-12)
-    d_x, _, (d_layer,) = reference.gradients(CELLS["lstm"], layers, tape, d_y, zero)
-    wanted = lstm_layer_gradient(x, *layers[0][:2], own, d_y)
-    for found, exact in zip((d_x, *d_layer), wanted, strict=True):
-        np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-12)
 
 
 @EVERY

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from measurement import checking, reference
+from measurement.cells import CELLS
 from measurement.workload import Workload, layer_weights
 from plan import matrix
 from tests import tiny
@@ -292,24 +293,26 @@ class Truncated(Model):
     """Back-propagates through the last steps of a sequence only."""
 
     def step(self, inputs: np.ndarray, targets: np.ndarray) -> dict:
-        def last_steps(x, w_input, w_recurrent, tape, d_output):
+        def last_steps(cell, x, weights, tape, d_output):
             kept = slice(len(x) - tiny.KEPT_STEPS, None)
-            d_x, *others = whole(x[kept], w_input, w_recurrent, tape[kept], d_output[kept])
+            d_x, *others = whole(cell, x[kept], weights, tape[kept], d_output[kept])
             return np.concatenate([np.zeros_like(x[: -tiny.KEPT_STEPS]), d_x]), *others
 
-        whole = reference.lstm_layer_gradient
-        reference.lstm_layer_gradient = last_steps
+        whole = reference.layer_gradient
+        reference.layer_gradient = last_steps
         try:
             return super().step(inputs, targets)
         finally:
-            reference.lstm_layer_gradient = whole
+            reference.layer_gradient = whole
 
 
-def test_weights_that_are_checked_show_what_those_that_are_timed_do_not() -> None:
-    work = tiny.classifier("long")
+@pytest.mark.parametrize("cell", CELLS)
+def test_weights_that_are_checked_show_what_those_that_are_timed_do_not(cell: str) -> None:
+    work = tiny.classifier("long", cell=cell)
     given = (work, work.weights(), "training", TOLERANCE, STEPS)
     as_timed = verdict(Truncated(work, work.weights(), "cpu", "training"), work, "training")
-    assert as_timed["status"] == "ok" and as_timed["gradient_error"] < 1e-6
+    if cell == "lstm":
+        assert as_timed["status"] == "ok" and as_timed["gradient_error"] < 1e-6
     for kind, status in ((Model, "ok"), (Truncated, "incorrect")):
         _, found = checking.check_implementation(
             lambda workload, weights, kind=kind: kind(workload, weights, "cpu", "training"), *given
@@ -317,19 +320,21 @@ def test_weights_that_are_checked_show_what_those_that_are_timed_do_not() -> Non
         assert found["status"] == status, found["reason"]
 
 
+@pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("missing", [0, 499, 999])
-def test_one_step_of_a_thousand_counts(missing: int) -> None:
+def test_one_step_of_a_thousand_counts(missing: int, cell: str) -> None:
     """The first, one in the middle, and the last: an input of zeros instead."""
-    shape = {"features": 5, "layers": 1, "hidden": 8, "length": 1000, "batch": 3}
+    shape = {"features": 5, "layers": 1, "hidden": 8, "length": 1000, "batch": 3, "cell": cell}
     work = Workload(shape | {"outputs": 6, "loss": "ce-last"}, None, seed=0)
-    weights = checking.remembering(work.weights(), work.length)
+    weights = checking.remembering(work.weights(), work.length, cell)
     inputs, targets = next(work.batches())
     other = inputs.copy()
     other[missing] = 0
     (_, expected), (_, found) = (
-        reference.loss_and_gradients(weights, x, targets, "ce-last") for x in (inputs, other)
+        reference.loss_and_gradients(weights, x, targets, "ce-last", cell=cell)
+        for x in (inputs, other)
     )
-    errors = {n: checking.gradient_error(n, found[n], expected[n]) for n in expected}
+    errors = {n: checking.gradient_error(n, found[n], expected[n], 8) for n in expected}
     assert max(errors.values()) > 1e-3
 
 
@@ -339,8 +344,8 @@ def test_both_kinds_of_units_are_held_to_their_own_gradients(unit: int) -> None:
     expected[:, 1::2] = 100.0
     value = expected.copy()
     value[3, 8 + unit] *= 1.01
-    assert checking.gradient_error("lstm.0.input", value, expected) == pytest.approx(0.01)
-    assert checking.gradient_error("lstm.0.input", value.T, expected) == float("inf")
+    assert checking.gradient_error("lstm.0.input", value, expected, 8) == pytest.approx(0.01)
+    assert checking.gradient_error("lstm.0.input", value.T, expected, 8) == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -383,6 +388,6 @@ def test_input_reaches_the_top_of_every_stack(name: str) -> None:
         assert checking.relative_error(changed, expected) > 1e-2
         h = inputs.copy()
         for layer in layer_weights(weights):
-            h, _, _ = reference.lstm_layer(h, *layer)
+            h, _, _ = reference.layer("lstm", h, layer)
         assert h.dtype == np.float32
         assert checking.relative_error(h, expected) < 1e-5

@@ -141,6 +141,17 @@ def test_a_key_left_open_takes_what_there_is() -> None:
     assert claims.decide(claim, {})["verdict"] == MISSING
 
 
+def test_of_several_benchmarks_those_with_numbers_decide() -> None:
+    claim = BELOW | {"for": BELOW["for"] | {"benchmark": ["b", "longer"]}}
+    short = numbers(a=1.0, b=2.0)
+    found = claims.decide(claim, short)
+    assert (found["verdict"], found["note"]) == (HOLDS, "on b")
+    longer = {("longer", *key[1:]): number for key, number in numbers(a=3.0, b=2.0).items()}
+    found = claims.decide(claim, short | longer)
+    assert (found["verdict"], found["note"]) == (FAILS, "longer")
+    assert claims.decide(claim, {})["verdict"] == MISSING
+
+
 def cell(implementation: str, environment: str, machine: str, wall_s: float, **more) -> dict:
     row = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
     row |= {"environment": environment, "phase": "training", "device": "cpu", "status": "ok"}

@@ -137,6 +137,7 @@ def test_lacking(tmp_path: Path) -> None:
     assert found.lacking({"torch": "1.0"}) == ["some-package", "here"]
     cpu = Specification("lab", SpecifierSet(), (), ("tensorflow-cpu==2.0",))
     assert cpu.lacking({"tensorflow": "2.1"}) == []
+    assert found.lacking({"torch-cpu": "1", "some-package": "2", "here": "2"}) == []
 
 
 def test_interpreter_named_by_a_pattern() -> None:

@@ -252,6 +252,21 @@ def test_flag_of_interference(
     assert estimates.flags([process([1.0] * 20, interference=reading)]) == expected
 
 
+def test_flag_of_a_process_that_was_stopped() -> None:
+    for times, expected in ((0, []), (1, ["suspended"])):
+        reading = QUIET | {"suspensions": times}
+        assert estimates.flags([process([1.0] * 20, interference=reading)]) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [([1.0, 1.0, 2.0], ["uneven"]), ([1.0, 1.0, 1.4], []), ([1.0, 2.0], [])],
+)
+def test_flag_of_processes_that_differ(seconds: list[float], expected: list[str]) -> None:
+    """Of two, nobody knows which one is odd."""
+    assert estimates.flags([process([each] * 20) for each in seconds]) == expected
+
+
 @pytest.mark.parametrize(("load", "expected"), [(2.9, []), (3.1, ["load"])])
 def test_flag_of_load(load: float, expected: list[str]) -> None:
     """Before a process of a run that keeps two cores busy, the load average is 2."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from measurement.record import RETRIED, STATUSES, append_line
+from measurement.record import RETRIED, STATUSES, append_line, sha256, write_sealed
 from plan import jobs
 from plan.jobs import (
     BuildJob,
@@ -214,3 +214,33 @@ class TestNews:
     def test_of_results_in_folders_of_their_own(self, kind: Callable[..., Job]) -> None:
         leave(kind("a/b", PARTS))
         assert jobs.news(kind("a/b", PARTS | {"sources": "cccc"})) == "new: sources (bbbb -> cccc)"
+
+
+class TestDamage:
+    def test_a_damaged_result_is_none_and_is_set_aside(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        job = check()
+        write_sealed(job.path, {"status": "ok", "parts": job.parts})
+        assert job.done()
+        Path(job.path).write_text(Path(job.path).read_text()[:-9])
+        os.utime(job.path, ns=(1, 1))
+        assert not job.done()
+        job.set_aside()
+        assert not Path(job.path).exists() and Path(f"{job.path}.damaged").exists()
+        assert f"{job.path} is damaged (it is no JSON" in capsys.readouterr().err
+        job.set_aside()
+        assert capsys.readouterr().err == ""
+
+    def test_a_library_belongs_to_its_record(self) -> None:
+        job = BuildJob("tvm/lm/template", PARTS)
+        library = Path(job.library)
+        library.parent.mkdir(parents=True)
+        library.write_bytes(b"code")
+        noted = {"kernel.so": sha256(job.library)}
+        write_sealed(job.path, {"status": "ok", "sha256_beside": noted})
+        assert job.done()
+        library.write_bytes(b"other")
+        assert not job.done()
+        job.set_aside()
+        assert not library.exists() and not Path(job.path).exists()

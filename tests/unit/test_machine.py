@@ -1,5 +1,8 @@
 """Facts about clocks: the CPU's, as Linux tells them in one place or another; a GPU's, as nvidia-smi prints them."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,3 +157,27 @@ def test_cores_are_those_that_the_quota_pays_for(
     monkeypatch.setattr(machine, "lscpu", lambda: {"Thread(s) per core": "2"})
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)
     assert machine.usable_cores() == cores
+
+
+def test_what_has_left_its_session_is_ended_too() -> None:
+    """A child of a child that a daemon's double fork has made an orphan, and that ignores SIGTERM."""
+    code = (
+        "import os, subprocess, sys, time; from measurement import machine; machine.adopt()\n"
+        "deaf = 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(100)'\n"
+        "subprocess.run(['setsid', '-f', sys.executable, '-c', deaf])\n"
+        "before = machine.descendants(os.getpid()); machine.end_descendants(os.getpid())\n"
+        "print(len(before), len(machine.descendants(os.getpid())))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd="scripts", capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "0"]
+
+
+def test_a_process_ends_with_another_one() -> None:
+    other = subprocess.Popen(["sleep", "100"])
+    code = "import sys, time; from measurement import machine; machine.end_with(int(sys.argv[1])); time.sleep(100)"
+    watching = subprocess.Popen([sys.executable, "-c", code, str(other.pid)], cwd="scripts")
+    other.kill()
+    other.wait()
+    assert watching.wait(30) == -signal.SIGKILL

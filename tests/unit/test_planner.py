@@ -197,7 +197,7 @@ def test_conda_is_another_environment(before: dict) -> None:
 def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     """An implementation, and those that import it."""
     digest, file = sources.digest, matrix.implementation_file("pytorch/fine-grained")
-    styles = {"fine-grained", "fine-grained-jit", "compiled"}
+    styles = {"fine-grained", "fine-grained-jit"}
 
     def edited(*entries: str) -> str:
         return "f" * 8 if file in sources.files(*entries) else digest(*entries)

@@ -77,6 +77,63 @@ def test_damaged_record(tmp_path: Path, content: str) -> None:
     assert "\n" not in message
 
 
+class TestSeal:
+    @staticmethod
+    def sealed(tmp_path: Path) -> Path:
+        path = tmp_path / "cell" / "forward-cpu-1.0123456789ab.json"
+        record.write_sealed(str(path), {"status": "ok", "samples": [0.125, 3.5], "seal": "old"})
+        return path
+
+    def test_a_sealed_file_is_json_and_whole(self, tmp_path: Path) -> None:
+        path = self.sealed(tmp_path)
+        assert record.damage(str(path)) == ""
+        assert record.read_result(str(path)) == {"status": "ok", "samples": [0.125, 3.5]}
+        again = json.loads(path.read_text())
+        record.write_sealed(str(path), again)
+        assert json.loads(path.read_text()) == again  # whatever wrote it, it is the same seal
+
+    def test_every_byte_counts(self, tmp_path: Path) -> None:
+        path = self.sealed(tmp_path)
+        content = path.read_bytes()
+        for place in range(len(content) - 1):  # the last one ends the line
+            path.write_bytes(content[:place])
+            assert record.damage(str(path)), place
+            path.write_bytes(content[:place] + b"7" + content[place + 1 :])
+            assert record.damage(str(path)) or content[place : place + 1] == b"7", place
+
+    def test_one_that_was_copied_elsewhere_is_known(self, tmp_path: Path) -> None:
+        path = self.sealed(tmp_path)
+        other = path.with_name("forward-cpu-1.ba9876543210.json")
+        other.write_bytes(path.read_bytes())
+        assert record.damage(str(other)) == "it is not as it was written there"
+        moved = tmp_path / "there" / "cell" / path.name  # with its folder, to another machine
+        moved.parent.mkdir(parents=True)
+        moved.write_bytes(path.read_bytes())
+        assert record.damage(str(moved)) == ""
+        with pytest.raises(SystemExit, match=r"is damaged \(it is not as it was written there\)"):
+            record.read_result(str(other))
+
+    def test_one_of_an_earlier_version_has_none(self, tmp_path: Path) -> None:
+        path = tmp_path / "record.json"
+        for content, wrong in (('{"a": 1}', ""), ("[1]", "it is no record"), ("", "it is no JSON")):
+            path.write_text(content)
+            assert record.damage(str(path)).startswith(wrong) and bool(wrong) == bool(
+                record.damage(str(path))
+            )
+
+
+def test_a_line_that_was_cut_short_was_a_failed_attempt(tmp_path: Path) -> None:
+    path = tmp_path / "failures.jsonl"
+    for number in range(2):
+        record.append_line(str(path), {"number": number})
+    path.write_bytes(path.read_bytes()[:-3])
+    assert record.read_lines(str(path)) == [{"number": 0}, record.CUT_SHORT]
+    record.append_line(str(path), {"number": 2})
+    assert record.read_lines(str(path)) == [{"number": 0}, record.CUT_SHORT, {"number": 2}]
+    path.write_text("")
+    assert record.read_lines(str(path)) == [record.CUT_SHORT]
+
+
 def test_lines_are_appended(tmp_path: Path) -> None:
     path = tmp_path / "new" / "failures.jsonl"
     record.append_line(str(path), {"status": "failed"})

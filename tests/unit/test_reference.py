@@ -8,7 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from kernels.cells import CELLS as KERNELS
+from kernels.cells import reference as derived
 from measurement import reference
+from measurement.cells import CELLS
 from measurement.workload import BLANK, Workload
 from tests import tiny
 
@@ -28,23 +31,33 @@ class Case(NamedTuple):
     def loss_and_gradients(self, **moved: np.ndarray) -> tuple[float, dict]:
         given = (self.weights | moved, self.inputs, self.targets)
         kind = self.work.loss, self.work.lengths, dict(self.state)
-        return reference.loss_and_gradients(*given, *kind, self.masks)
+        return reference.loss_and_gradients(*given, *kind, self.masks, self.work.cell)
 
     def output(self) -> np.ndarray:
         kind = self.work.loss, self.work.lengths, dict(self.state)
-        return reference.output(self.weights, self.inputs, *kind)
+        return reference.output(self.weights, self.inputs, *kind, self.work.cell)
 
 
-@pytest.fixture(scope="module", params=["language-model", "carried", "dropped", *tiny.CLASSIFIERS])
+CASES = ["language-model", "carried", "dropped", *tiny.CLASSIFIERS]
+OTHERS = [name for name in CELLS if name != "lstm"]
+
+
+@pytest.fixture(scope="module", params=[*CASES, *OTHERS])
 def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     if request.param in tiny.CLASSIFIERS:
         work = tiny.classifier(request.param)
+    elif request.param in OTHERS:
+        work = tiny.classifier("one-way", cell=request.param)
     else:
         folder: Path = tmp_path_factory.mktemp("corpus")
         tiny.write_corpus(folder)
         work = tiny.workload(folder, **(tiny.CARRIED if request.param != "language-model" else {}))
     weights = reference.float64(work.weights())
-    weights = {name: 10 * value for name, value in weights.items()}
+    scale = 3 if request.param == "slstm" else 10  # exponential gates are steep
+    weights = {
+        name: value if name.endswith(".vectors") else scale * value
+        for name, value in weights.items()
+    }
     state, masks, batches = {}, None, work.batches()
     if work.carried:
         reference.output(weights, next(batches)[0], state=state)
@@ -163,7 +176,7 @@ def test_gates_stand_in_the_order_i_f_g_o() -> None:
         c = f * c + i * g
         h = o * tanh(c)
         expected.append(h)
-    found = reference.lstm_layer(x, w_input, w_recurrent, bias)
+    found = reference.layer("lstm", x, (w_input, w_recurrent, bias))
     assert found[0][:, 0, 0] == pytest.approx(expected, rel=1e-12)
 
 
@@ -186,3 +199,26 @@ def test_adam_keeps_the_moments_of_each_weight_apart() -> None:
         both = together.update({"a": [0.0], "b": [0.0]}, {"a": [gradient], "b": [7.0]})
         one = alone.update({"a": [0.0]}, {"a": [gradient]})
         assert both["a"] == one["a"]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_cells_are_those_that_kernels_are_made_of(name: str) -> None:
+    """Written by hand here, and derived there from the expressions that kernels are compiled from."""
+    other, own = KERNELS[name.replace("-", "_")], CELLS[name]
+    assert (own.gates, own.biases) == (other.gates, other.declared_sums)
+    assert (own.states, own.vectors) == (other.states, other.vectors)
+    random = np.random.default_rng(0)
+    flat = [each.astype(np.float64) for each in derived.random_layer(other, 5, 6, random)]
+    x, d_y = random.uniform(-1, 1, (7, 3, 5)), random.uniform(-1, 1, (7, 3, 6))
+    zero = {state: np.zeros((1, 3, 6)) for state in own.states}
+    y, final, tape = derived.forward(other, x, [flat], zero)
+    d_x, _, (d_layer,) = derived.gradients(other, [flat], tape, d_y, zero)
+    layer = (*flat[:3], *([np.concatenate(flat[3:])] if own.vectors else []))
+    found, states, kept = reference.layer(name, x, layer)
+    gradients = reference.layer_gradient(name, x, layer, kept, d_y)
+    expected = (d_x, *d_layer[:3], *([np.concatenate(d_layer[3:])] if own.vectors else []))
+    assert np.allclose(found, y, rtol=0, atol=1e-13)
+    for state, value in zip(own.states, states, strict=True):
+        assert np.allclose(final[state][0], value, rtol=0, atol=1e-13), state
+    for gradient, value in zip(gradients, expected, strict=True):
+        assert np.allclose(gradient, value, rtol=0, atol=1e-11)

@@ -336,7 +336,7 @@ def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch
     )
     run("elsewhere")
     record, _ = run("elsewhere", kind="time", device="gpu")
-    assert set(record["gpu"]) == {"before", "after"}
+    assert set(record["gpu"]) == {"before", "after", "batch"}
     assert record["gpu"]["after"]["utilisation_percent"] == 97
     assert record["gpu"]["after"]["power_limit_w"] is None
 

@@ -1,6 +1,8 @@
 """How many batches a process times: a count, within bounds of time. The clock here is made by hand."""
 
 import itertools
+import os
+import signal
 
 import pytest
 
@@ -27,6 +29,9 @@ class Runner(contract.Runner):
 
     def synchronise(self) -> None:
         pass
+
+    def describe(self) -> dict:
+        return {"settings": {"threads": 1}}
 
 
 class Endless:
@@ -65,6 +70,44 @@ def test_number_of_batches(
     assert set(found["warmup"] + found["samples"]) == {seconds}
     assert set(found["frequency"]) == set(found["yardstick"]) == {"before", "after"}
     assert len(found["faults"]) == len(found["samples"])
+
+
+@pytest.mark.parametrize(
+    ("taking", "most_s", "warmup"),
+    [(0, None, 2), (3, None, 4), (99, None, 6), (99, 0.4, 4)],  # batches that take memory
+)
+def test_warm_up_goes_on_while_memory_is_taken(
+    taking: int, most_s: float | None, warmup: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(0.125)
+    monkeypatch.setattr(timing, "time", clock)
+    monkeypatch.setattr(
+        timing.memory, "faults", lambda helpers: 62_500 * min(taking, round(clock.now / 0.125))
+    )
+    bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1}
+    protocol = {"warmup_batches": 2, "timed_batches": 1} | bounds
+    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
+    assert len(found["warmup"]) == warmup
+
+
+def test_a_gpu_is_warm_before_its_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For half a second; and where the seconds of a batch go there is asked once, after all that are timed."""
+    clock, asked = Clock(0.125), []
+
+    class OnGpu(Runner):
+        def device_times(self, inputs: None, targets: None) -> dict:
+            asked.append(clock.now)
+            return {"launched_s": 0.1}
+
+    monkeypatch.setattr(timing, "time", clock)
+    monkeypatch.setattr(timing.machine, "gpu_state", lambda gpu: {"sm_mhz": 1980.0})
+    protocol = {"warmup_batches": 2, "timed_batches": 3, "least_s": 0, "most_s": None}
+    found = timing.time_batches(
+        OnGpu(clock), Endless(), protocol | {"least_batches": 1}, lambda message: None, gpu="0"
+    )
+    assert (len(found["warmup"]), len(found["samples"])) == (5, 3)
+    assert found["gpu"]["batch"] == {"launched_s": 0.1} and asked == [clock.now]
+    assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
 
 
 class Recorder:
@@ -115,3 +158,24 @@ def test_what_stands_between_two_readings_of_the_clock(
     monkeypatch.setattr(timing, "time", Noted)
     timing.sample(runner, ("x", "y"), departure)
     assert runner.calls == expected
+
+
+def test_what_a_framework_changes_meanwhile_is_told() -> None:
+    class Changing(Runner):
+        threads = 2
+
+        def describe(self) -> dict:
+            return {"settings": {"threads": self.threads, "workers": id(self.threads)}}
+
+    runner = Changing(Clock(0.1))
+    before = timing.state(runner)
+    assert timing.changes(before, timing.state(runner)) == ""
+    runner.threads = 7
+    assert timing.changes(before, timing.state(runner)) == "threads (2 -> 7)"
+
+
+def test_a_process_that_was_stopped_says_so() -> None:
+    meter = timing.Meter([])
+    assert meter.read()["suspensions"] == 0
+    os.kill(os.getpid(), signal.SIGCONT)
+    assert meter.read()["suspensions"] == 1

@@ -87,6 +87,16 @@ def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -
     assert train(workload, tmp_path / "run.npz", key="another run")["resumed_at"] == []
 
 
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
+def test_damaged_checkpoint_is_none(workload: Workload, tmp_path: Path, share: float) -> None:
+    path = tmp_path / "run.npz"
+    with pytest.raises(Killed):
+        train(workload, path, killed_at(9))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    assert train(workload, path)["resumed_at"] == []
+
+
 def test_carried_state_is_part_of_a_checkpoint(workload: Workload, tmp_path: Path) -> None:
     """Without it the batches after it would be others."""
     whole = train(workload, tmp_path / "whole.npz")

@@ -122,6 +122,18 @@ def test_weights_of_layers_that_run_both_ways() -> None:
     assert len(shapes) == 2 * 2 * 3 + 1
 
 
+def test_weights_of_other_cells() -> None:
+    """As many gates, biases and vectors as the cell has; gains are around 1."""
+    shapes = tiny.classifier("one-way", cell="gru").shapes()
+    assert shapes["lstm.0.input"] == (5, 12) and shapes["lstm.0.bias"] == (16,)
+    assert "lstm.0.vectors" not in shapes
+    work = tiny.classifier("one-way", cell="layer-norm")
+    vectors = work.weights()["lstm.0.vectors"].reshape(10, 4)
+    assert np.abs(vectors[::2] - 1).max() <= WEIGHT_RANGE
+    assert np.abs(vectors[1::2]).max() <= WEIGHT_RANGE
+    assert [len(layer) for layer in layer_weights(work.weights())] == [4]
+
+
 def test_batches_of_a_classifier() -> None:
     work = tiny.classifier("both-ways")
     (inputs, targets), again = itertools.islice(work.batches(), 2)

@@ -8,7 +8,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 from measurement.record import read_json
 from plan import configuration, matrix, sources
-from plan.jobs import news
+from plan.jobs import news, set_aside
 from plan.planner import Plan
 from plan.register import Register, for_rules
 
@@ -24,11 +24,14 @@ SETTINGS = {
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.corpus.require_files()
+PLAN.corpus.set_aside()
 JOBS = Register(PLAN)
 DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
+for listed in expand([FIRST, PROCESSES, MANIFEST], document=DOCUMENTS):
+    set_aside(listed)
 tool = JOBS.tool
 
 

@@ -22,7 +22,7 @@ rule tune_kernel:
         "tune {wildcards.kernel}: {params.why}"
     shell:
         "{params.python:q} scripts/tune_kernel.py --kernel {params.kernel:q}"
-        " --log {log} --output {output} || (tail -5 {log}; exit 1)"
+        " --parent $PPID --log {log} --output {output} || (tail -5 {log}; exit 1)"
 
 
 rule build_kernel:
@@ -47,4 +47,4 @@ rule build_kernel:
         "build {wildcards.kernel}: {params.why}"
     shell:
         "{params.python:q} scripts/build_kernel.py --kernel {params.kernel:q}"
-        " --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"
+        " --parent $PPID --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"

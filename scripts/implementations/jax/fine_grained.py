@@ -4,28 +4,32 @@
 import jax
 from jax import numpy as jnp
 
-from .cells import lstm
+from measurement.cells import CELLS
+
+from .cells import STEPS, divided
 from .model import Model, affine
 
 
 def looped(cell):
-    """The LSTM stack as Python loops over depth, then time, around `cell`."""
+    """The stack as Python loops over depth, then time, around a cell by name."""
+    step, count = STEPS[cell], len(CELLS[cell].states)
 
-    def lstm_stack(x, layers):
+    def stack(x, layers):
         """x [T, B, D] -> h [T, B, H] of the last layer, from zero states."""
-        for w_input, w_recurrent, bias in layers:
-            h = c = jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)
+        for w_input, w_recurrent, *biases in layers:
+            bias, own = divided(w_recurrent, *biases)
+            states = [jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)] * count
             outputs = []
             for from_input in jnp.unstack(affine(x, w_input, bias)):
-                h, c = cell(from_input, h, c, w_recurrent)
-                outputs.append(h)
+                states = step(from_input, states, w_recurrent, own)
+                outputs.append(states[0])
             x = jnp.stack(outputs)  # [T, B, H]
         return x
 
-    return lstm_stack
+    return stack
 
 
 def build(workload, weights, device, phase):
-    runner = Model(workload, weights, device, phase, looped(lstm), compiled=False)
+    runner = Model(workload, weights, device, phase, looped(workload.cell), compiled=False)
     runner.updated = jax.jit(runner.updated, donate_argnums=0)  # as PyTorch's fused optimizers
     return runner

@@ -107,6 +107,10 @@ class Model(Runner):
         )
         return dots(self.run.lower(*state).compile().as_text())
 
+    def device_peak_bytes(self):
+        statistics = self.device.memory_stats()  # a CPU has none
+        return statistics["peak_bytes_in_use"] if statistics else None
+
     def loss_of(self, handle):
         return float(handle[0])
 

@@ -3,29 +3,33 @@
 from jax import lax
 from jax import numpy as jnp
 
-from .cells import lstm
+from measurement.cells import CELLS
+
+from .cells import STEPS, divided
 from .model import Model, affine
 
 DATA_TYPES = ("float32", "bfloat16")
 
 
 def scanned(cell):
-    """The LSTM stack as loops over depth, then time, around `cell`."""
+    """The stack as loops over depth, then time, around a cell by name."""
+    step, count = STEPS[cell], len(CELLS[cell].states)
 
-    def lstm_stack(x, layers):
+    def stack(x, layers):
         """x [T, B, D] -> h [T, B, H] of the last layer, from zero states."""
-        for w_input, w_recurrent, bias in layers:
+        for w_input, w_recurrent, *biases in layers:
+            bias, own = divided(w_recurrent, *biases)
             zeros = jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)
 
-            def step(state, from_input, w_recurrent=w_recurrent):
-                h, c = cell(from_input, *state, w_recurrent)
-                return (h, c), h
+            def body(states, from_input, w_recurrent=w_recurrent, own=own):
+                states = step(from_input, states, w_recurrent, own)
+                return states, states[0]
 
-            x = lax.scan(step, (zeros, zeros), affine(x, w_input, bias))[1]
+            x = lax.scan(body, [zeros] * count, affine(x, w_input, bias))[1]
         return x
 
-    return lstm_stack
+    return stack
 
 
 def build(workload, weights, device, phase):
-    return Model(workload, weights, device, phase, scanned(lstm))
+    return Model(workload, weights, device, phase, scanned(workload.cell))

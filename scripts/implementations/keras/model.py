@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from implementations.contract import Runner
+from implementations.contract import Runner, require_cell
 
 
 def network(workload, **lstm_options):
@@ -47,6 +47,7 @@ class Model(Runner):
     framework = "Keras"
 
     def __init__(self, workload, weights, device, phase, **lstm_options):
+        require_cell(workload)
         self._settings = self.configure(device, workload.threads)
         self._settings["backend"] = keras.backend.backend()
         self._workload = workload

@@ -5,7 +5,7 @@ import types
 
 import numpy as np
 
-from implementations.contract import Runner
+from implementations.contract import Runner, require_cell
 from implementations.theano_flags import build_facts, configure, theano
 from measurement.workload import layer_prefixes
 
@@ -28,6 +28,7 @@ class Classifier(Runner):
     """Dense input -> LSTM layers -> projection -> loss -> Adam, in one Theano function."""
 
     def __init__(self, workload, weights, device, phase):
+        require_cell(workload)
         self._settings = configure(device, workload.threads)
         self._phase = phase
         self._parameters = []  # (canonical name, shared variables side by side along the last axis)

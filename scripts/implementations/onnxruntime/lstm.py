@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from implementations.contract import Runner, Unsupported
+from implementations.contract import Runner, Unsupported, require_cell
 from measurement.workload import layer_weights
 
 OPSET = 17
@@ -16,6 +16,7 @@ def onnx_model(workload, weights):
 
     ONNX orders the gates i, o, f, g and has two biases, of which the second is zero here.
     """
+    require_cell(workload)
     nodes, constants = [], []
 
     def constant(name, value):

@@ -2,9 +2,8 @@
 
 import torch
 
-from .cell import lstm_stack
-from .model import Model
+from .cell import model
 
 
 def build(workload, weights, device, phase):
-    return Model(workload, weights, device, phase, torch.jit.script(lstm_stack))
+    return model(workload, weights, device, phase, torch.jit.script)

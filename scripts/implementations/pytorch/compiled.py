@@ -4,55 +4,66 @@ TorchInductor fuses everything but the matrix products, forward and backward; no
 operators. The Python loop over groups of steps stays: compiling the unrolled network takes minutes.
 """
 
-from typing import List
-
 import torch
-from torch import Tensor
 
 from implementations.contract import Unsupported
+from measurement.cells import CELLS
 
-from .fine_grained import lstm_cell
+from .cells import STEPS
 from .model import Model
 
-STEPS = 5  # of a layer in one graph
+LENGTH = 5  # steps of a layer in one graph
 
 
-def some_steps(from_input: List[Tensor], h: Tensor, c: Tensor, recurrent: Tensor):
-    """from_input [B, 4H] of each step, h and c [B, H] -> h of each step, the last h and c."""
-    outputs = []
-    for from_input_t in from_input:
-        h, c = lstm_cell(from_input_t, h, c, recurrent)
-        outputs.append(h)
-    return outputs, h, c
+def some_steps(step):
+    """Steps of a cell (see cells) in a row."""
+
+    def steps(from_input, states, recurrent, own):
+        """from_input [B, gates * H] of each step, states [B, H] -> h of each step, the last states."""
+        outputs = []
+        for from_input_t in from_input:
+            states = step(from_input_t, states, recurrent, own)
+            outputs.append(states[0])
+        return outputs, states
+
+    return steps
 
 
-def grouped(steps):
-    """The LSTM stack as loops over depth, then groups of steps, around `steps`."""
+def grouped(steps, states):
+    """The stack as loops over depth, then groups of steps, around `steps` of a cell with so many states."""
 
-    def lstm_stack(x, layers):
+    def stack(x, layers):
         """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
-        for w_input, w_recurrent, bias in layers:
+        for w_input, w_recurrent, bias, *vectors in layers:
             length, batch, depth = x.size()
-            from_input = torch.addmm(bias, x.reshape(length * batch, depth), w_input.t())
+            gates, hidden = w_input.size(0), w_recurrent.size(1)
+            rows = x.reshape(length * batch, depth)
+            from_input = torch.addmm(bias[:gates], rows, w_input.t())
             from_input = from_input.view(length, batch, -1).unbind(0)
-            recurrent = w_recurrent.t()  # [H, 4H]
-            h = x.new_zeros(batch, w_recurrent.size(1))
-            c, outputs = torch.zeros_like(h), []
-            for first in range(0, length, STEPS):
-                found, h, c = steps(list(from_input[first : first + STEPS]), h, c, recurrent)
+            own = list(torch.cat([bias[gates:], *vectors]).view(-1, hidden).unbind(0))
+            recurrent, outputs = w_recurrent.t(), []  # [H, gates * H]
+            state = [x.new_zeros(batch, hidden) for _ in range(states)]
+            for first in range(0, length, LENGTH):
+                found, state = steps(
+                    list(from_input[first : first + LENGTH]), state, recurrent, own
+                )
                 outputs += found
             x = torch.stack(outputs)  # [T, B, H]
         return x
 
-    return lstm_stack
+    return stack
 
 
 class Compiled(Model):
-    def __init__(self, workload, weights, device, phase):
-        stack = grouped(torch.compile(some_steps, dynamic=False))
-        super().__init__(workload, weights, device, phase, stack)
-        self.project = torch.compile(super().project, dynamic=False)
-        self.objective_of = torch.compile(super().objective_of, dynamic=False)
+    """mode: torch.compile's."""
+
+    def __init__(self, workload, weights, device, phase, mode=None):
+        torch._dynamo.reset()  # graphs of models before this one in the process count as recompilations
+        steps = torch.compile(some_steps(STEPS[workload.cell]), dynamic=False, mode=mode)
+        stack = grouped(steps, len(CELLS[workload.cell].states))
+        super().__init__(workload, weights, device, phase, stack, cells=STEPS)
+        self.project = torch.compile(super().project, dynamic=False, mode=mode)
+        self.objective_of = torch.compile(super().objective_of, dynamic=False, mode=mode)
 
 
 def build(workload, weights, device, phase):

@@ -1,19 +1,18 @@
-"""nn.LSTM through cuDNN: the whole network, all layers and steps, in one monolithic kernel call."""
+"""nn.LSTM or nn.GRU through cuDNN: the whole network, all layers and steps, in one monolithic kernel call."""
 
 import torch
 
 from implementations.contract import Unsupported
 
-from .fused import whole_sequence
-from .model import Model
+from .fused import KERNELS, model
 
 
 def build(workload, weights, device, phase):
     if device == "cpu":
         raise Unsupported("cuDNN runs on NVIDIA GPUs only")
-    runner = Model(workload, weights, device, phase)
+    runner = model(workload, weights, device, phase)
     if not torch.backends.cudnn.is_acceptable(runner.layers[0][0]):
         # nn.LSTM would then silently run the kernels of fused.py
         raise Unsupported("PyTorch %s has no usable cuDNN for this GPU" % torch.__version__)
-    runner.stack = whole_sequence(workload, runner.layers, runner.training)
+    runner.stack = KERNELS[workload.cell](workload, runner.layers, runner.training)
     return runner

@@ -10,6 +10,9 @@ from typing import List, Tuple
 import torch
 from torch import Tensor
 
+from measurement.cells import CELLS
+
+from .cells import STEPS
 from .model import Model
 
 DATA_TYPES = ("float32", "bfloat16")  # by autocast
@@ -44,5 +47,36 @@ def unrolled(cell):
     return lstm_stack
 
 
+def unrolled_steps(step):
+    """The same loops around any cell's `step` (see cells)."""
+
+    def stack(x: Tensor, layers: List[List[Tensor]], states: int) -> Tensor:
+        """x [T, B, E], weights (see model), how many states -> h [T, B, H] of the last layer, from zero states."""
+        for weights in layers:
+            w_input, w_recurrent, bias = weights[0], weights[1], weights[2]
+            length, batch, depth = x.size(0), x.size(1), x.size(2)
+            gates, hidden = w_input.size(0), w_recurrent.size(1)
+            from_input = torch.addmm(bias[:gates], x.reshape(length * batch, depth), w_input.t())
+            own = torch.cat([bias[gates:]] + weights[3:]).view(-1, hidden).unbind(0)
+            zeros = torch.zeros(batch, hidden, dtype=x.dtype, device=x.device)
+            state = [zeros for _ in range(states)]
+            outputs = []
+            for from_input_t in from_input.view(length, batch, -1).unbind(0):
+                state = step(from_input_t, state, w_recurrent.t(), own)
+                outputs.append(state[0])
+            x = torch.stack(outputs)  # [T, B, H]
+        return x
+
+    return stack
+
+
+def stack_of(cell, compiled=lambda stack: stack):
+    """The stack of a cell by name; compiled: what is done with the loops."""
+    if cell == "lstm":
+        return compiled(unrolled(lstm_cell))
+    stack, states = compiled(unrolled_steps(STEPS[cell])), len(CELLS[cell].states)
+    return lambda x, layers: stack(x, [list(weights) for weights in layers], states)
+
+
 def build(workload, weights, device, phase):
-    return Model(workload, weights, device, phase, unrolled(lstm_cell))
+    return Model(workload, weights, device, phase, stack_of(workload.cell), cells=STEPS)

@@ -1,4 +1,4 @@
-"""nn.LSTM over all layers and steps without cuDNN: oneDNN or ATen kernels.
+"""nn.LSTM, or nn.GRU, over all layers and steps without cuDNN: oneDNN or ATen kernels.
 
 On a CPU that is oneDNN where the version has it for LSTM, else ATen's C++ loop; on a GPU, with cuDNN
 switched off, ATen's loop with one matrix product and one fused kernel a step.
@@ -7,7 +7,10 @@ switched off, ATen's loop with one matrix product and one fused kernel a step.
 import torch
 from torch.nn.utils import rnn
 
-from .model import Model
+from implementations.contract import Unsupported
+
+from .cell import gru_biases
+from .model import Model, both_ways
 
 DATA_TYPES = ("float32", "bfloat16")  # by autocast
 
@@ -43,8 +46,32 @@ def whole_sequence(workload, layers, training):
     return packed
 
 
+def whole_gru(workload, layers, training):
+    """nn.GRU's operator on the weights `layers` themselves, its biases made of the model's, as a stack of model.py."""
+
+    def stack(x, layers):
+        zeros = x.new_zeros(len(layers), x.size(1), workload.hidden)
+        weights = [each for *w, bias in layers for each in (*w, *gru_biases(bias))]
+        # has biases, layers, dropout, training, bidirectional, batch first
+        return torch.gru(x, zeros, weights, True, len(layers), 0.0, training, False, False)[0]
+
+    return stack if not workload.bidirectional else both_ways(stack, order=None)
+
+
+KERNELS = {"lstm": whole_sequence, "gru": whole_gru}
+
+
+def model(workload, weights, device, phase):
+    """The model whose stack the operator is; raises Unsupported for a cell that has none."""
+    reason = "PyTorch has no such cell of its own: nn.LSTM and nn.GRU are all"
+    runner = Model(workload, weights, device, phase, cells=KERNELS, reason=reason)
+    if workload.cell != "lstm" and (workload.carried or workload.lengths is not None):
+        raise Unsupported("this row runs nn.GRU over whole sequences from zero states")
+    return runner
+
+
 def build(workload, weights, device, phase):
-    runner = Model(workload, weights, device, phase)
+    runner = model(workload, weights, device, phase)
     torch.backends.cudnn.enabled = False
-    runner.stack = whole_sequence(workload, runner.layers, runner.training)
+    runner.stack = KERNELS[workload.cell](workload, runner.layers, runner.training)
     return runner

@@ -1,7 +1,7 @@
 """All workloads in PyTorch, without their LSTM layers: what every style here shares.
 
 A style gives `stack(x [T, B, D], layers) -> h [T, B, H]`, `layers` being one tuple
-(w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer. Those are PyTorch's own layouts, the
+(w_input [4H, D], w_recurrent [4H, H], bias [4H]) a layer, of a cell with vectors a fourth. Those are PyTorch's own layouts, the
 transposes of the canonical ones, so that its kernels need no copy; its gates already stand in the
 canonical order i, f, g, o. Layers that run both ways are stacks of one layer each, put together here.
 
@@ -14,12 +14,13 @@ import contextlib
 import os
 import sys
 import tempfile
+import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-from implementations.contract import Runner, Unsupported
+from implementations.contract import Runner, Unsupported, require_cell
 from measurement import departures, precision
 from measurement.workload import BLANK, layer_weights, reversal
 
@@ -27,9 +28,13 @@ from measurement.workload import BLANK, layer_weights, reversal
 class Model(Runner):
     """Embedding, if any -> stack -> projection, if any (-> loss -> update)."""
 
-    def __init__(self, workload, weights, device, phase, stack=None, layer=None):
+    def __init__(
+        self, workload, weights, device, phase, stack=None, layer=None, cells=("lstm",), reason=None
+    ):
         """Arguments as in contract.py; raises Unsupported where PyTorch sees no GPU to use. A style that
-        computes all kinds of stacks in one call sets `runner.stack` itself."""
+        computes all kinds of stacks in one call sets `runner.stack` itself. cells: those that the style has; reason:
+        why no others."""
+        require_cell(workload, cells, reason or "this style is written for LSTMs")
         self.flush_to_zero = workload.departure != departures.DENORMALS
         self.device = configure(workload.threads, device, self.flush_to_zero)
         self.training = phase == "training"
@@ -167,13 +172,18 @@ class Model(Runner):
         return loss, {name: weight.grad for name, weight in self.weights.items()}
 
     def feed(self, array):
-        """A host array on the device. Pinned, a copy to a GPU does not wait for what is queued there."""
-        if isinstance(array, torch.Tensor):  # there already, see on_device
-            return array
-        tensor = torch.from_numpy(array)
+        """A host array, or what `laid_out` or `on_device` made of it, on the device."""
+        tensor = array if isinstance(array, torch.Tensor) else torch.from_numpy(array)
+        return tensor.to(self.device, non_blocking=True)
+
+    def laid_out(self, inputs, targets):
+        """In pinned memory, as a loader hands batches over: their copies to a GPU wait for nothing that is queued there."""
         if self.device.type == "cpu":
-            return tensor
-        return tensor.pin_memory().to(self.device, non_blocking=True)
+            return inputs, targets
+        given = (inputs, targets)
+        return tuple(
+            None if each is None else torch.from_numpy(each).pin_memory() for each in given
+        )
 
     def on_device(self, inputs, targets):
         batch = self.feed(inputs), None if targets is None else self.feed(targets)
@@ -220,6 +230,11 @@ class Model(Runner):
             "settings": settings,
         }
 
+    def device_times(self, inputs, targets):
+        return (
+            device_times(lambda: self.step(inputs, targets)) if self.device.type == "cuda" else None
+        )
+
     def device_peak_bytes(self):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
@@ -251,6 +266,34 @@ def instructions():
         return torch.backends.cpu.get_cpu_capability()
     built = torch.__config__.show()
     return " ".join(name for name in ("AVX", "AVX2", "AVX512") if "PERF_WITH_%s=1" % name in built)
+
+
+def device_times(step):
+    """See Runner.device_times."""
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    begin.record()
+    step()
+    end.record()
+    launched = time.perf_counter() - start
+    torch.cuda.synchronize()
+    found = {"launched_s": launched, "span_s": begin.elapsed_time(end) / 1e3}
+    try:
+        kind = torch.profiler.ProfilerActivity.CUDA
+        with torch.profiler.profile(activities=[kind]) as profile:
+            step()
+            torch.cuda.synchronize()
+        on_gpu = torch.autograd.DeviceType.CUDA
+        kernels = [event for event in profile.events() if event.device_type == on_gpu]
+        seconds = sum(event.time_range.elapsed_us() for event in kernels) / 1e6
+        found.update(kernel_s=seconds, kernels=len(kernels))
+    except (
+        AttributeError,
+        RuntimeError,
+    ):  # before 1.8, or counters that this system keeps to itself
+        found.update(kernel_s=None, kernels=None)
+    return found
 
 
 def both_ways(stack, order):
@@ -290,6 +333,19 @@ def from_state(layer, dropped):
             )
             after += [h, c]
         return x, after
+
+    return lstm_stack
+
+
+def from_zeros(layer):
+    """A stack that begins from zero states out of a style's single layer."""
+
+    def lstm_stack(x, layers):
+        """x [T, B, D] -> h [T, B, H]"""
+        for weights in layers:
+            zeros = x.new_zeros(x.size(1), weights[1].size(1))
+            x, _, _ = layer(x, zeros, zeros, *weights)
+        return x
 
     return lstm_stack
 

@@ -24,11 +24,15 @@ class BlockLayout(Stack):
 class BlockCell(BlockLayout):
     """The operator as the step of a style's loop."""
 
+    cells = ("lstm",)
+    why_no_other = "LSTMBlockCell is an LSTM; TensorFlow's other cell, GRUBlockCell, resets h before its product"
+
     def cell(self, w, bias):
         no_peephole = tf.zeros([bias.shape.as_list()[0] // 4])
 
-        def step(x_t, h, c):
+        def step(x_t, states):
             """x_t [B, D], h and c [B, H] -> new h and c."""
+            h, c = states
             found = raw_ops.LSTMBlockCell(
                 x=x_t,
                 cs_prev=c,
@@ -40,7 +44,7 @@ class BlockCell(BlockLayout):
                 b=bias,
                 **CELL,
             )
-            return found.h, found.cs
+            return [found.h, found.cs]
 
         return step
 

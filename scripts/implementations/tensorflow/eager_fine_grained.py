@@ -5,38 +5,34 @@ large GEMM a layer, was slower on a CPU: it writes [T, B, 4H] and reads it again
 layer can start before the layer below has ended.
 """
 
-import functools
-
 import tensorflow as tf
 
+from .cells import CELLS
 from .model import Model, Stack
 
 
 class FineGrained(Stack):
-    def cell(self, w, bias):
-        """A layer's step: x_t, h, c -> new h and c."""
-        return functools.partial(cell, w=w, bias=bias)
+    cells = tuple(CELLS)
+
+    def cell(self, w, bias, *vectors):
+        """A layer's step: x_t, states -> new states."""
+        gates, hidden = w.shape.as_list()[1], w.shape.as_list()[1] // len(self.kind.gates)
+        if not self.kind.vectors and self.kind.biases == self.kind.gates:
+            return CELLS[self.name](w, bias, [])
+        own = tf.reshape(tf.concat([bias[gates:], *vectors], axis=0), [-1, hidden])
+        return CELLS[self.name](w, bias[:gates], tf.unstack(own))
 
     def __call__(self, x, values, state):
         """x [T, B, E] -> h [T, B, H], state."""
         xs, after = tf.unstack(x), []  # T of [B, D]
-        for w, bias, h, c in zip(values[::2], values[1::2], state[::2], state[1::2]):
-            step, outputs = self.cell(w, bias), []
+        for weights, states in self.layers(values, state):
+            step, outputs = self.cell(*weights), []
             for x_t in xs:
-                h, c = step(x_t, h, c)
-                outputs.append(self.dropped(h))
+                states = step(x_t, states)
+                outputs.append(self.dropped(states[0]))
             xs = outputs
-            after += [h, c]
+            after += states
         return tf.stack(xs), after
-
-
-def cell(x_t, h, c, w, bias):
-    """One step. x_t [B, D], h and c [B, H], w [D + H, 4H], bias [4H] -> new h and c."""
-    gates = tf.nn.bias_add(tf.matmul(tf.concat([x_t, h], axis=1), w), bias)  # [B, 4H]
-    i, f, g, o = tf.split(gates, 4, axis=1)
-    c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
-    h = tf.sigmoid(o) * tf.tanh(c)
-    return h, c
 
 
 def build(workload, weights, device, phase):

@@ -12,30 +12,31 @@ class WhileLoop(FineGrained):
         length, batch, depth = x.shape.as_list()
         xs = tf.TensorArray(tf.float32, length, element_shape=[batch, depth]).unstack(x)
         after = []
-        for w, bias, h, c in zip(values[::2], values[1::2], state[::2], state[1::2]):
-            h, c, xs = self._loop(self.cell(w, bias), xs, length, h, c)
-            after += [h, c]
+        for weights, states in self.layers(values, state):
+            states, xs = self._loop(self.cell(*weights), xs, length, states)
+            after += states
         h = xs.stack()
         # TensorFlow 2.0 forgets the length.
-        h.set_shape([length, batch, values[-1].shape.as_list()[0] // 4])
+        h.set_shape([length, *states[0].shape.as_list()])
         return h, after
 
-    def _loop(self, step, xs, length, h, c):
-        """TensorArray of T x_t [B, D], h and c [B, H] -> the last h and c, TensorArray of T h [B, H]."""
+    def _loop(self, step, xs, length, states):
+        """TensorArray of T x_t [B, D], states [B, H] -> the last states, TensorArray of T h [B, H]."""
 
-        def body(t, h, c, outputs):
-            h, c = step(xs.read(t), h, c)
-            outputs = outputs.write(t, self.dropped(h))
-            return [t + 1, h, c, outputs]  # a list, as the loop variables are
+        def body(t, *given):
+            *states, outputs = given
+            states = step(xs.read(t), states)
+            outputs = outputs.write(t, self.dropped(states[0]))
+            return [t + 1, *states, outputs]  # a list, as the loop variables are
 
-        outputs = tf.TensorArray(tf.float32, length, element_shape=h.shape)
+        outputs = tf.TensorArray(tf.float32, length, element_shape=states[0].shape)
         loop = tf.while_loop(
             lambda t, *_: t < length,
             body,
-            [tf.constant(0), h, c, outputs],
+            [tf.constant(0), *states, outputs],
             maximum_iterations=length,
         )
-        return loop[1:]
+        return list(loop[1:-1]), loop[-1]
 
 
 def build(workload, weights, device, phase):

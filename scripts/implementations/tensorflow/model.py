@@ -10,8 +10,9 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from implementations.contract import Runner, Unsupported
+from implementations.contract import Runner, Unsupported, require_cell
 from measurement import departures
+from measurement.cells import CELLS, parts
 from measurement.workload import BLANK, layer_prefixes, layer_weights
 
 from .device import build_facts, compiled, configure, flushes_to_zero, host
@@ -24,17 +25,37 @@ class Stack(object):
     `stack(x, values, state)` maps x [T, B, E], the packed weights and the state, two lists of tensors, to the
     top layer's h [T, B, H] and the state after the last step. Unless a subclass says otherwise, a layer is
     packed as w [D + H, 4H], the input weights above the recurrent ones, and bias [4H]: one GEMM a step serves
-    the four gates; and its state is h and c [B, H].
+    the four gates; and its state is h and c [B, H]. Of another cell it has as many gates, biases and states
+    (measurement.cells), and its vectors.
     """
 
     dropout = 0.0  # of each layer's output
+    name = "lstm"  # of the cell
+    cells = ("lstm",)  # that the style has
+    why_no_other = "this style is written for LSTMs"
 
     def __call__(self, x, values, state):
         raise NotImplementedError
 
     def state_shapes(self, workload):
         """The shapes of the tensors of a state."""
-        return [(workload.batch, workload.hidden)] * (2 * workload.layers)
+        return [(workload.batch, workload.hidden)] * (len(self.kind.states) * workload.layers)
+
+    @property
+    def kind(self):
+        """The cell as data."""
+        return CELLS[self.name]
+
+    def layers(self, values, state):
+        """[(weights, states), ...], those of each layer."""
+        weights, states = len(parts(self.name)) - 1, len(self.kind.states)
+        return [
+            (
+                values[number * weights : (number + 1) * weights],
+                state[number * states : (number + 1) * states],
+            )
+            for number in range(len(values) // weights)
+        ]
 
     def dropped(self, x):
         """x, any shape, with dropout, in training."""
@@ -50,26 +71,27 @@ class Stack(object):
         values: as of a stack of twice as many layers, forward and reverse in turn; state: zeros; `backwards`
         reverses the steps of each sequence.
         """
-        for first in range(0, len(values), 4):
-            forward, reverse = values[first : first + 2], values[first + 2 : first + 4]
-            h, _ = self(x, forward, state[:2])
-            of_reverse, _ = self(backwards(x), reverse, state[:2])
+        weights, zeros = len(parts(self.name)) - 1, state[: len(self.kind.states)]
+        for first in range(0, len(values), 2 * weights):
+            h, _ = self(x, values[first : first + weights], zeros)
+            reverse = values[first + weights : first + 2 * weights]
+            of_reverse, _ = self(backwards(x), reverse, zeros)
             x = tf.concat([h, backwards(of_reverse)], axis=2)
         return x
 
     def pack(self, layers):
         """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] -> flat list of float32 arrays."""
         packed = []
-        for w_input, w_recurrent, bias in layers:
-            packed += [np.concatenate([w_input, w_recurrent]), bias]
+        for w_input, w_recurrent, *others in layers:
+            packed += [np.concatenate([w_input, w_recurrent]), *others]
         return packed
 
     def unpack(self, values):
         """The inverse of `pack`, for weights and gradients alike."""
         layers = []
-        for w, bias in zip(values[::2], values[1::2]):
-            depth = w.shape[0] - w.shape[1] // 4
-            layers.append((w[:depth], w[depth:], bias))
+        for (w, *others), _ in self.layers(values, ()):
+            depth = w.shape[0] - w.shape[1] // len(self.kind.gates)
+            layers.append((w[:depth], w[depth:], *others))
         return layers
 
 
@@ -87,7 +109,9 @@ class Model(Runner):
         self._workload = workload
         self._device = device
         self._phase = phase
+        require_cell(workload, stack.cells, stack.why_no_other)
         self._stack = stack
+        stack.name = workload.cell
         if phase == "training":
             stack.dropout = workload.dropout
         self._state_shapes = stack.state_shapes(workload)
@@ -304,7 +328,7 @@ class Model(Runner):
         arrays = [host(tensor) for tensor in tensors]
         named, layers = dict(zip(self._around, arrays)), arrays[len(self._around) :]
         for prefix, values in zip(self._prefixes, self._stack.unpack(layers)):
-            for part, value in zip(("input", "recurrent", "bias"), values):
+            for part, value in zip(parts(self._workload.cell), values):
                 named[prefix + part] = value
         return named
 

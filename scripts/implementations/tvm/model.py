@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
-from implementations.contract import Runner, Unsupported
+import numpy as np
+
+from implementations.contract import Runner, Unsupported, require_cell
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported as KernelUnsupported
 from measurement.workload import layer_weights
+
+
+def kernel_layers(workload, weights):
+    """Layers of named weights as kernels take them: each vector of a cell on its own."""
+    layers = layer_weights(weights)
+    return [[*layer[:3], *np.reshape(layer[3:], (-1, workload.hidden))] for layer in layers]
 
 
 class Built(Runner):
@@ -27,12 +35,13 @@ class Built(Runner):
 
 
 class Kernel(Built):
-    """Bare LSTM layers by one built kernel, which `runner` (of a folder and layers) runs. inputs [T, B, D] -> h [T, B, H]."""
+    """Bare layers by one built kernel, which `runner` (of a folder and layers) runs. inputs [T, B, D] -> h [T, B, H]."""
 
-    def __init__(self, workload, weights, runner):
+    def __init__(self, workload, weights, runner, cells=("lstm",)):
+        require_cell(workload, cells)
         set_threads(workload.threads)
         try:
-            self.kernel = runner(Path(workload.kernel), layer_weights(weights))
+            self.kernel = runner(Path(workload.kernel), kernel_layers(workload, weights))
         except KernelUnsupported as reason:
             raise Unsupported(str(reason)) from None
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..cells import CELLS, Cell
 from ..spec import KernelSpec, Schedule
 from ..target import vector_registers
+from ..template.units import divisible
 from ..template.vector import VectorUnit
 
 FEW_ROWS = 6
@@ -42,19 +43,14 @@ def default_schedule(
 
     Two gates a pass where registers are few: 6 rows x 2 gates load less than 3 rows x 4.
     """
-    _, registers = vector_registers(target)
-    gates = min(4, len((cell or CELLS[spec.cell]).sums)) if registers == 32 else 2
+    cell = cell or CELLS[spec.cell]
+    lanes, registers = vector_registers(target)
+    gates = min(4, len(cell.sums)) if registers == 32 else 2
     schedule = Schedule(rows=most_rows(target, gates), gates=gates, unroll=2, prefetch=1)
-    if spec.threads > 1 and spec.batch < FEW_ROWS * spec.threads:
+    few = spec.threads > 1 and spec.batch < FEW_ROWS * spec.threads
+    if few and divisible(cell, spec.hidden_size, lanes):
         return canonical(replace(schedule, unroll=4, units=1), spec, target, cell)
     return schedule
-
-
-def training_schedule(
-    spec: KernelSpec, target: dict[str, Any], cell: Cell | None = None
-) -> Schedule:
-    """A good schedule of training, in which rows are divided always."""
-    return default_schedule(replace(spec, batch=FEW_ROWS * spec.threads), target, cell)
 
 
 def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:

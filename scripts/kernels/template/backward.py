@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
@@ -14,13 +14,12 @@ from tvm.tirx.script import builder as ir
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
 from .gates import Inputs
+from .layout import LINE, taking
 from .phases import PhasedUpdate
 from .projection import emit_product
-from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers, tile_rows
-
-if TYPE_CHECKING:
-    from .training import TrainedLayer
-from .layout import LINE, taking
+from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers
+from .trained_layer import TrainedLayer
+from .units import one_region, phase, shared
 
 Expr = Any
 
@@ -39,16 +38,46 @@ class BackwardPanel:
     start: Expr
     rows: int
     _phased: PhasedUpdate | None = None
+    _vectors: Expr = None
 
     def emit(self) -> None:
+        """All steps of a panel."""
         layer, a, unit = self.layer, self.a, self.layer.unit
-        cell, spec = layer.cell, layer.spec
-        output, *inner = cell.states
+        own = self._own(lambda *shape: ir.alloc_buffer(shape, "float32", align=64))
+        self._phased = layer.phased_backward(self.rows) if layer.cell.norms else None
+        if self._phased:
+            self._phased.allocate()
+        with ir.serial(layer.spec.length) as reverse:
+            step = layer.spec.length - 1 - reverse
+            self._updates(step, reverse == 0, own)
+            self._plain(
+                "input", True, layer.width, step, lambda r, c, s: unit.store(a["dx"], s, step, r, c)
+            )
+        self._leave(own)
+
+    def emit_divided(self) -> None:
+        """All rows, the units divided among the cores (see units). Nothing waits for the gradients of x: they are one
+        product over all steps."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        length, batch = layer.spec.length, layer.spec.batch
+        own = self._own(shared)
+        with one_region(), ir.serial(length) as reverse:
+            self._updates(length - 1 - reverse, reverse == 0, own)
+
+        def store(row: Expr, column: Expr, value: Expr) -> None:
+            place = tirx.floordiv(row, batch), tirx.floormod(row, batch), column
+            unit.store(a["dx"], value, *place)
+
+        self._plain("input", True, layer.width, integer(0), store, steps=length)
+        self._leave(own)
+
+    def _own(self, allocate: Callable[..., Expr]) -> dict[str, Expr]:
+        """Gradients of states on their way back, from those of the final ones; those of vectors begin with zero."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        output, *inner = layer.cell.states
         direct = not is_constant(layer.backward.gradients[output])
         names = [*inner, *([output] if direct else [])]
-        own = {
-            name: ir.alloc_buffer((self.rows, layer.hidden), "float32", align=64) for name in names
-        }
+        own = {name: allocate(self.rows, layer.hidden) for name in names}
         for name in names:
             given = a[gradient_name(name)]
             layer.copy(
@@ -59,28 +88,21 @@ class BackwardPanel:
                 ),
                 lambda r, c, v, name=name: unit.store(own[name], v, r, c),
             )
-        self._phased = layer.phased_backward(self.rows) if cell.norms else None
-        if self._phased:
-            self._phased.allocate()
-        vectors = None
-        if cell.vectors:
-            vectors = ir.alloc_buffer((len(cell.vectors), layer.hidden), "float32", align=64)
-            for one in range(len(cell.vectors)):
+        if layer.cell.vectors:
+            self._vectors = allocate(len(layer.cell.vectors), layer.hidden)
+            for one in range(len(layer.cell.vectors)):
                 with ir.serial(layer.blocks) as block:
-                    unit.store(vectors, unit.splat(0.0), one, block * layer.lanes)
-        with ir.serial(spec.length) as reverse:
-            step = spec.length - 1 - reverse
-            # A loop of no steps at the sequence's end saves a second copy of the tile's code.
-            extent = tirx.Select(reverse == 0, integer(0), integer(layer.blocks))
-            first = reverse == 0
-            self._updates(step, extent, first, own, vectors)
-            self._plain(
-                "input", True, layer.width, step, lambda r, c, s: unit.store(a["dx"], s, step, r, c)
-            )
+                    unit.store(self._vectors, unit.splat(0.0), one, block * layer.lanes)
+        return own
+
+    def _leave(self, own: dict[str, Expr]) -> None:
+        """The gradients of the initial states, and the panel's share of those of the vectors."""
+        layer, a, unit = self.layer, self.a, self.layer.unit
+        output, *inner = layer.cell.states
         d_h = a[gradient_name(output)]
 
         def initial(row: Expr, column: Expr, value: Expr) -> None:
-            if direct:
+            if output in own:
                 value = value + unit.load(own[output], row - self.start, column)
             unit.store(d_h, value, row, column)
 
@@ -91,11 +113,11 @@ class BackwardPanel:
                 lambda r, c, name=name: unit.load(own[name], r, c),
                 lambda r, c, v, name=name: unit.store(a[gradient_name(name)], v, self.start + r, c),
             )
-        if cell.vectors:
+        if layer.cell.vectors:
             panel = self._panel_number()
-            for one in range(len(cell.vectors)):
+            for one in range(len(layer.cell.vectors)):
                 with ir.serial(layer.blocks) as block:
-                    value = unit.load(vectors, one, block * layer.lanes)
+                    value = unit.load(self._vectors, one, block * layer.lanes)
                     unit.store(a["part_vectors"], value, panel, one, block * layer.lanes)
 
     def _panel_number(self) -> Expr:
@@ -122,12 +144,20 @@ class BackwardPanel:
     ) -> Registers:
         """Sums over all gates of a step: their gradients times transposed weights, from vector `part` on.
 
+        Where units are divided, rows go on into the following steps.
         during(block) may emit prefetches for what follows the product.
         """
         layer, unit, lanes = self.layer, self.layer.unit, self.layer.lanes
         own = taking(layer.cell, range(len(layer.cell.sums)), is_x)
         base = part * (lanes * layer.blocks * len(own) * lanes)
         sums = registers(unit, size, wide, begin)
+
+        def element(row: Expr, block: Expr, k: Expr) -> Expr:
+            if not layer.divided:
+                return self.a["gates"][step, block, self.start + row, k]
+            at = step + tirx.floordiv(row, self.rows)
+            return self.a["gates"][at, block, tirx.floormod(row, self.rows), k]
+
         with ir.serial(extent) as block:
             if during:
                 during(block)
@@ -139,9 +169,7 @@ class BackwardPanel:
                     sums,
                     size,
                     range(wide),
-                    lambda r: self.a["gates"][
-                        step, block, self.start + row + r, own.start * lanes + k
-                    ],
+                    lambda r: element(row + r, block, own.start * lanes + k),
                     lambda v: unit.load(
                         self.a[name],
                         base + (block * (len(own) * lanes) + k) * (wide * lanes) + v * lanes,
@@ -157,11 +185,12 @@ class BackwardPanel:
         size: int,
         step: Expr,
         store: Callable[[Expr, Expr, Expr], None],
+        steps: int = 1,
     ) -> None:
-        """store(row, column, sums) of the product for all columns."""
+        """store(row, column, sums) of the product for all columns and the rows of `steps` steps."""
         layer, unit = self.layer, self.layer.unit
-        for first, count, wide in tile_rows(size // layer.lanes, layer.columns):
-            with ir.serial(count) as number:
+        for first, count, wide in layer.strips(size):
+            with (ir.parallel if layer.divided else ir.serial)(count) as number:
                 part = first + number * wide
 
                 def body(row: Expr, high: int, _tile: Expr) -> None:
@@ -181,17 +210,18 @@ class BackwardPanel:
                             self.start + row + r, (part + v) * layer.lanes, unit.load(register, 0)
                         )
 
-                in_tiles(self.rows, layer.tall(wide), body)
+                in_tiles(steps * self.rows, layer.tall(wide), body)
 
-    def _updates(
-        self, step: Expr, extent: Expr, at_end: Expr, own: dict[str, Expr], vectors: Expr | None
-    ) -> None:
+    def _updates(self, step: Expr, at_end: Expr, own: dict[str, Expr]) -> None:
         """Gradients of all sums and old states of a step."""
         layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
         projected = layer.cell.projected
         d_output = a[gradient_name(layer.cell.states[0])]
-        for first, count, wide in tile_rows(layer.outputs // lanes, layer.columns):
-            with ir.serial(count) as number:
+        # A loop of no steps at the sequence's end saves a second copy of the tile's code.
+        extent = tirx.Select(at_end, integer(0), integer(layer.blocks))
+        for first, count, wide in layer.strips(layer.outputs):
+
+            def tiles(number: Expr) -> None:
                 part = first + number * wide
 
                 def body(row: Expr, high: int, _tile: Expr) -> None:
@@ -222,20 +252,24 @@ class BackwardPanel:
                                 place = step, self.start + row + r, column
                                 unit.store(a["d_states"], value, *place)
                             else:
-                                self._update(value, step, part + v, row + r, own, vectors)
+                                self._update(value, step, part + v, row + r, own)
 
                 in_tiles(self.rows, layer.tall(wide), body)
+
+            if layer.divided:
+                phase(count, tiles)
+            else:
+                with ir.serial(count) as number:
+                    tiles(number)
         if projected:
-            self._projected(step, own, vectors)
+            self._projected(step, own)
         if self._phased:
             self._phased.emit(
                 lambda row, name, column: self._load(step, row, name, column, own),
-                lambda row, name, value, column: self._store(
-                    step, row, name, value, column, own, vectors
-                ),
+                lambda row, name, value, column: self._store(step, row, name, value, column, own),
             )
 
-    def _projected(self, step: Expr, own: dict[str, Expr], vectors: Expr | None) -> None:
+    def _projected(self, step: Expr, own: dict[str, Expr]) -> None:
         """From the gradient of the projected output to that of what was projected, and on."""
         layer, a = self.layer, self.a
 
@@ -246,7 +280,7 @@ class BackwardPanel:
         def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
             for (r, v), register in sums.items():
                 value = layer.unit.load(register, 0)
-                self._update(value, step, part + v, row + r, own, vectors)
+                self._update(value, step, part + v, row + r, own)
 
         emit_product(
             layer.unit,
@@ -254,7 +288,7 @@ class BackwardPanel:
             layer.blocks,
             layer.spec.output_size,
             layer.tall,
-            layer.columns,
+            layer.columns(layer.blocks),
             lambda row, k: a["d_states"][step, self.start + row, k],
             a["turned"],
             integer(0),
@@ -284,7 +318,6 @@ class BackwardPanel:
         block: Expr,
         row: Expr,
         own: dict[str, Expr],
-        vectors: Expr | None,
     ) -> None:
         """One vector of one row: from the gradients of the new states to those of sums and old states.
 
@@ -306,7 +339,7 @@ class BackwardPanel:
         wanted = [*(one.name for one in cell.sums), *own, *cell.vectors]
         values = computed([gradients[name] for name in wanted], Inputs(load), unit.operations)
         for name, value in zip(wanted, values, strict=True):
-            self._store(step, row, name, value, column, own, vectors)
+            self._store(step, row, name, value, column, own)
 
     def _load(self, step: Expr, row: Expr, name: str, column: Expr, own: dict[str, Expr]) -> Expr:
         """What an update reads but the output's gradient."""
@@ -332,7 +365,6 @@ class BackwardPanel:
         value: Expr,
         column: Expr,
         own: dict[str, Expr],
-        vectors: Expr | None,
     ) -> None:
         layer, a, unit = self.layer, self.a, self.layer.unit
         cell = layer.cell
@@ -340,7 +372,8 @@ class BackwardPanel:
             unit.store(own[name], value, row, column)
         elif name in cell.vectors:
             place = cell.vectors.index(name)
-            unit.store(vectors, unit.load(vectors, place, column) + value, place, column)
+            total = unit.load(self._vectors, place, column) + value
+            unit.store(self._vectors, total, place, column)
         elif name not in cell.states:
             place = [one.name for one in cell.sums].index(name) * layer.lanes
             block = tirx.floordiv(column, layer.lanes)

@@ -19,7 +19,7 @@ from .layout import LINE, block_vectors, buffer_shapes, padded_size, projection_
 from .phases import PhasedUpdate
 from .projection import emit_product
 from .tiles import Functions, Registers, parallel_panels
-from .units import DividedUnits
+from .units import DividedUnits, divisible
 from .vector import VectorUnit
 
 Expr = Any
@@ -30,9 +30,7 @@ def add_forward(
 ) -> None:
     """Add the function `main`, which computes the kernel."""
     with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
-        # A parallel loop of one iteration is no loop for TVM: every core would do it.
-        divided = schedule.units and spec.hidden_size > unit.lanes and not cell.norms
-        divided = divided and not cell.projected
+        divided = schedule.units and divisible(cell, spec.hidden_size, unit.lanes)
         way = DividedUnits if divided else DividedRows
         way(cell, spec, schedule, unit, arguments).emit()
 

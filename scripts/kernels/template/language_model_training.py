@@ -17,6 +17,7 @@ product for h multiplies its result by it, that for the weights takes h multipli
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,10 +135,11 @@ class Surroundings:
             },
         }
 
-    def add(self, functions: Functions) -> None:
-        """Add all functions."""
-        for name, shapes in self.shapes().items():
-            with functions.function(name, shapes, ("tokens", "targets")) as arguments:
+    def add(self, functions: Functions, names: Iterable[str] | None = None) -> None:
+        """Add all functions, or those of some names."""
+        shapes = self.shapes()
+        for name in shapes if names is None else names:
+            with functions.function(name, shapes[name], ("tokens", "targets")) as arguments:
                 getattr(self, f"_{name}")(arguments)
 
     def _pack_output(self, a: dict[str, Expr]) -> None:

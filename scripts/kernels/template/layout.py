@@ -155,10 +155,20 @@ def flat_shapes(cell: Cell, spec: KernelSpec, vocabulary: int) -> dict[str, tupl
     return shapes | {"w_output": (hidden, vocabulary), "w_output_bias": (vocabulary,)}
 
 
+def classifier_shapes(cell: Cell, spec: KernelSpec, classes: int) -> dict[str, tuple[int, ...]]:
+    """Those of a classifier of sequences: no embedding, and no bias of the output."""
+    shapes = flat_shapes(cell, spec, classes)
+    return {name: shapes[name] for name in shapes if name not in ("embedding", "w_output_bias")}
+
+
 def flat_size(cell: Cell, spec: KernelSpec, vocabulary: int) -> int:
-    """Float32 values of all of them, each in whole cache lines."""
-    shapes = flat_shapes(cell, spec, vocabulary).values()
-    return sum(whole_lines(int(np.prod(shape))) for shape in shapes)
+    """Float32 values of a language model's weights, each in whole cache lines."""
+    return views_size(flat_shapes(cell, spec, vocabulary))
+
+
+def views_size(shapes: dict[str, tuple[int, ...]]) -> int:
+    """Float32 values of arrays of these shapes, each in whole cache lines."""
+    return sum(whole_lines(int(np.prod(shape))) for shape in shapes.values())
 
 
 def flat_views(flat: Array, shapes: dict[str, tuple[int, ...]]) -> dict[str, Array]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.simplify import scales
-from .layout import declared_places
-from .tiles import integer, tile_rows
-
-if TYPE_CHECKING:
-    from .training import TrainedLayer
-from .layout import block_vectors, passes, taking
+from .layout import block_vectors, declared_places, passes, taking
+from .tiles import integer
+from .trained_layer import TrainedLayer
 
 Expr = Any
 
@@ -66,31 +63,25 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
         ("w_recurrent", "recurrent", False, layer.outputs),
     ):
         own = taking(cell, range(len(cell.sums)), is_x)
-        for first, count, wide in tile_rows(size // lanes, layer.columns):
+        for first, count, wide in layer.strips(size):
             with ir.parallel(count * wide) as strip, ir.serial(layer.blocks) as block:
                 row = (first + strip) * lanes
                 part = first + strip // wide * wide
                 base = part * lanes * (layer.blocks * len(own) * lanes)
                 for to, one in enumerate(own):
-                    with ir.serial(lanes) as lane:
-                        column = (strip % wide) * lanes
+                    first_unit = integer(places[one] * hidden)
+                    found = []
+                    for n in range(lanes):
+                        own_row = row + n
+                        if size != sizes[is_x]:
+                            own_row = _below(own_row, sizes[is_x])
+                        value = units(a[name], own_row, first=first_unit, block=block)
+                        if size != sizes[is_x]:
+                            value = tirx.Select(row + n < sizes[is_x], value, unit.splat(0.0))
+                        found.append(value)
+                    for lane, value in enumerate(unit.transposed(found)):
                         at = (block * len(own) + to) * lanes + lane
-                        source = block * lanes + lane
-                        for n in range(lanes):
-                            inside = tirx.And(row + n < sizes[is_x], source < hidden)
-                            found = a[name][
-                                _below(row + n, sizes[is_x]),
-                                places[one] * hidden + _below(source, hidden),
-                            ]
-                            exact = size == sizes[is_x] and whole
-                            value = (
-                                found
-                                if exact
-                                else tirx.Select(inside, found, tirx.FloatImm("float32", 0.0))
-                            )
-                            ir.buffer_store(
-                                a[result], value, [base + at * wide * lanes + column + n]
-                            )
+                        unit.store(a[result], value, base + (at * wide + strip % wide) * lanes)
 
 
 def _pack_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:

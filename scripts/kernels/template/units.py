@@ -14,10 +14,13 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..cells.language import Cell
+from ..spec import Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference
 from .layout import block_vectors
 from .tiles import accumulate, in_tiles, integer, reduction, registers
+from .vector import VectorUnit
 
 Expr = Any
 
@@ -26,10 +29,64 @@ STACK = 1024
 """Bytes up to which TVM puts a buffer on the stack, where each core has its own."""
 
 
-def _shared(first: int, *rest: int) -> Expr:
+def divisible(cell: Cell, hidden_size: int, lanes: int) -> bool:
+    """Whether the units of a cell can be divided among cores: it takes two vectors of them (see `phase`)."""
+    return hidden_size > lanes and not cell.norms and not cell.projected
+
+
+def shared(first: int, *rest: int) -> Expr:
     """A buffer that all cores see: longer than it need be where it is very small."""
     one = 4 * math.prod(rest)
     return ir.alloc_buffer((max(first, STACK // one + 1), *rest), "float32", align=64)
+
+
+def one_region() -> Any:
+    """A region in which all cores run, until each `phase` in it has ended for all."""
+    return ir.attr(integer(0), "pragma_parallel_launch_point", integer(1))
+
+
+def phase(extent: int, body: Callable[[Expr], None]) -> None:
+    """A loop that the cores share, and wait for each other at its end. With one iteration, every core would do it."""
+    with (
+        ir.attr(integer(0), "pragma_parallel_barrier_when_finish", integer(1)),
+        ir.parallel(extent) as index,
+    ):
+        body(index)
+
+
+def emit_input_sums(
+    unit: VectorUnit,
+    schedule: Schedule,
+    rows: int,
+    inputs: int,
+    sums: int,
+    element: Callable[[Expr, Expr], Expr],
+    weights: Expr,
+    first: Expr,
+    bias: Callable[[int], Expr],
+    store: Callable[[Expr, int, Expr], None],
+) -> None:
+    """The sums' parts of x, with their bias, of one block of units: store(row, sum, value) of element(row, k) times
+    weights[first ...], [k][sums][lanes]."""
+
+    def body(row: Expr, high: int, _tile: Expr) -> None:
+        found = registers(unit, high, sums, lambda r, v: bias(v))
+        reduction(
+            inputs,
+            schedule.unroll,
+            lambda k: accumulate(
+                unit,
+                found,
+                high,
+                range(sums),
+                lambda r: element(row + r, k),
+                lambda v: unit.load(weights, first + (k * sums + v) * unit.lanes),
+            ),
+        )
+        for (r, v), register in found.items():
+            store(row + r, v, unit.load(register, 0))
+
+    in_tiles(rows, schedule.rows, body)
 
 
 class DividedUnits(Inference):
@@ -40,11 +97,11 @@ class DividedUnits(Inference):
         spec, lanes = self.spec, self.unit.lanes
         rows = spec.length * spec.batch
         width = self.cell.x_sums * lanes
-        self.sums = _shared(self.blocks, rows, width)
-        self.sequence = _shared(spec.length + 1, spec.batch, self.padded)
-        self.memory = {name: _shared(spec.batch, self.padded) for name in self.cell.states[1:]}
+        self.sums = shared(self.blocks, rows, width)
+        self.sequence = shared(spec.length + 1, spec.batch, self.padded)
+        self.memory = {name: shared(spec.batch, self.padded) for name in self.cell.states[1:]}
         x = self.arguments["x"]
-        with ir.attr(integer(0), "pragma_parallel_launch_point", integer(1)):
+        with one_region():
             self._layer(integer(0), lambda t, r, k: x[t, r, k], spec.input_size, integer(0))
             if spec.depth > 1:
                 with ir.serial(spec.depth - 1) as lower:
@@ -60,23 +117,15 @@ class DividedUnits(Inference):
                     value = self.sequence[step + 1, r, k]
                     ir.buffer_store(self.arguments["y"], value, [step, r, k])
 
-            self._phase(spec.length, copy)
-
-    def _phase(self, extent: int, body: Callable[[Expr], None]) -> None:
-        """A loop that the cores share, and wait for each other at its end."""
-        with (
-            ir.attr(integer(0), "pragma_parallel_barrier_when_finish", integer(1)),
-            ir.parallel(extent) as index,
-        ):
-            body(index)
+            phase(spec.length, copy)
 
     def _layer(
         self, layer: Expr, source: Callable[[Expr, Expr, Expr], Expr], inputs: int, base: Expr
     ) -> None:
         spec, cell, unit, lanes = self.spec, self.cell, self.unit, self.unit.lanes
         total = block_vectors(cell, inputs, spec.hidden_size) * lanes
-        self._phase(self.blocks, lambda block: self._from_input(block, layer, source, inputs, base))
-        self._phase(spec.batch, lambda row: self._begin(row, layer))
+        phase(self.blocks, lambda block: self._from_input(block, layer, source, inputs, base))
+        phase(spec.batch, lambda row: self._begin(row, layer))
 
         def step(t: Expr, block: Expr) -> None:
             column = block * lanes
@@ -117,8 +166,8 @@ class DividedUnits(Inference):
             ).emit()
 
         with ir.serial(spec.length) as t:
-            self._phase(self.blocks, lambda block: step(t, block))
-        self._phase(spec.batch, lambda row: self._end(row, layer))
+            phase(self.blocks, lambda block: step(t, block))
+        phase(spec.batch, lambda row: self._end(row, layer))
 
     def _bias(self, layer: Expr, block: Expr, one: int) -> Expr:
         place = ((layer * self.blocks + block) * len(self.cell.sums) + one) * self.unit.lanes
@@ -132,36 +181,24 @@ class DividedUnits(Inference):
         inputs: int,
         base: Expr,
     ) -> None:
-        """The sums' parts of x, with their bias, of all steps for one block of units."""
-        spec, unit, lanes = self.spec, self.unit, self.unit.lanes
-        own = range(self.cell.x_sums)
-        first = base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes)
+        """The sums' parts of x of all steps for one block of units."""
+        spec, lanes = self.spec, self.unit.lanes
 
-        def body(row: Expr, high: int, _tile: Expr) -> None:
-            sums = registers(unit, high, len(own), lambda r, v: self._bias(layer, block, v))
+        def element(row: Expr, k: Expr) -> Expr:
+            return source(tirx.floordiv(row, spec.batch), tirx.floormod(row, spec.batch), k)
 
-            def element(r: int, k: Expr) -> Expr:
-                at = row + r
-                return source(tirx.floordiv(at, spec.batch), tirx.floormod(at, spec.batch), k)
-
-            reduction(
-                inputs,
-                self.schedule.unroll,
-                lambda k: accumulate(
-                    unit,
-                    sums,
-                    high,
-                    own,
-                    lambda r: element(r, k),
-                    lambda v: unit.load(
-                        self.arguments["weights"], first + (k * len(own) + v) * lanes
-                    ),
-                ),
-            )
-            for (r, v), register in sums.items():
-                unit.store(self.sums, unit.load(register, 0), block, row + r, integer(v * lanes))
-
-        in_tiles(spec.length * spec.batch, self.schedule.rows, body)
+        emit_input_sums(
+            self.unit,
+            self.schedule,
+            spec.length * spec.batch,
+            inputs,
+            self.cell.x_sums,
+            element,
+            self.arguments["weights"],
+            base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes),
+            lambda v: self._bias(layer, block, v),
+            lambda row, v, value: self.unit.store(self.sums, value, block, row, integer(v * lanes)),
+        )
 
     def _begin(self, row: Expr, layer: Expr) -> None:
         """Initial states of a row, zeros where units pad."""

@@ -98,6 +98,29 @@ class VectorUnit:
         self.store(register, value, 0)
         return self.load(register, 0)
 
+    def transposed(self, rows: list[Expr]) -> list[Expr]:
+        """The columns of a square of as many vectors as these have lanes: places are swapped bit by bit."""
+        values = [self.held(row) for row in rows]
+        bit = 1
+        while bit < self.lanes:
+            swapped = list(values)
+            for place in range(self.lanes):
+                if not place & bit:
+                    pair = [values[place], values[place | bit]]
+                    for to, kept in ((place, 0), (place | bit, bit)):
+                        # A lane is of its own vector where its bit is that vector's.
+                        lanes = [
+                            lane + (self.lanes if kept else 0)
+                            if lane & bit == kept
+                            else (lane ^ bit) + (0 if kept else self.lanes)
+                            for lane in range(self.lanes)
+                        ]
+                        swapped[to] = self.held(
+                            tirx.Shuffle(pair, [tirx.IntImm("int32", one) for one in lanes])
+                        )
+            values, bit = swapped, 2 * bit
+        return values
+
     def total(self, register: Expr) -> Expr:
         """The sum over a register's lanes: halves are added while there are two."""
         lanes = self.lanes // 2

@@ -1,6 +1,7 @@
 """The ways to make a kernel, a module each by its name: `build`, and `tune` where it has a search.
 
-    build(spec, target, folder, database, vocabulary)  write kernel.so and kernel.json; database: what `tune` filled
+    build(spec, target, folder, database, vocabulary)  write kernel.so and kernel.json; database: what `tune` filled;
+                                                       a sixth argument, if it takes one: classes of a classifier
     tune(spec, target, trials, database)               search schedules
 
 A module imports what its way needs, and nothing else: what is edited for one way makes no other one stale.

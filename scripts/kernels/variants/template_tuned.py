@@ -7,6 +7,6 @@ from ..search.tuning import tune
 __all__ = ["build", "tune"]
 
 
-def build(spec, target, folder, database, vocabulary):
+def build(spec, target, folder, database, vocabulary, classes=None):
     schedule = ScheduleDatabase(spec.tuned, target, database).best()
-    build_template(spec, schedule, target, folder, vocabulary)
+    build_template(spec, schedule, target, folder, vocabulary, classes)

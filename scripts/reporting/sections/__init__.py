@@ -7,7 +7,8 @@ say; and, if it has a figure, `draw(data, tables, about, **options)`, which retu
 
 `tables`: what was measured and what was published, of one document. `about`: about.json (reporting/tabulate.py) and
 the document's own file, `document`; `claims`, config/claims.yaml's of the document; `names` and `labels`, what rows are
-called in general and in the document, by implementation; `machine_names`; `entries`, config/implementations.yaml
+called in general and in the document, by implementation; `machine_names`; `cell_lines`, how long the files of cells are
+(reporting/lines.py); `entries`, config/implementations.yaml
 of the rows.
 """
 
@@ -24,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import published, words
+from reporting import lines, published, words
 
 FOLDER = Path(__file__).parent
 OK = "ok"
@@ -88,6 +89,7 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
     )
     shown = set(tables.cells["implementation"])
     more = {
+        "cell_lines": lines.of_cells("lstm"),
         "document": document,
         "claims": [claim for claim in matrix.claims() if claim["document"] == name],
         "names": names,

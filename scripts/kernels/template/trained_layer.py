@@ -1,0 +1,229 @@
+"""One layer to be trained: what is kept of it, and where everything lies. All functions of training share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tvm.tirx.script import builder as ir
+
+from ..cells.derivative import Backward, backward, gradient_name
+from ..cells.language import Cell
+from ..cells.phases import backward_phases, forward_phases
+from ..cells.simplify import Stage, lowered, stages
+from ..spec import KernelSpec, Schedule
+from .layout import block_vectors, whole_lines
+from .phases import PhasedUpdate
+from .tiles import Shapes, panel_count, tile_rows
+from .units import divisible
+from .vector import VectorUnit
+
+Expr = Any
+
+
+@dataclass(frozen=True)
+class TrainedLayer:
+    """One layer to be trained: its cell, shape and schedule.
+
+    inputs: its input size; width: of a row of its input in memory, in whole lines; registers: of the machine.
+    """
+
+    cell: Cell
+    spec: KernelSpec
+    schedule: Schedule
+    unit: VectorUnit
+    registers: int
+    inputs: int
+    width: int
+
+    @cached_property
+    def backward(self) -> Backward:
+        """What forward keeps and how backward uses it."""
+        return backward(self.cell)
+
+    @cached_property
+    def kept(self) -> list[str]:
+        """The names of what is kept, in the order of its places."""
+        return list(self.backward.kept)
+
+    @cached_property
+    def stages(self) -> list[Stage] | None:
+        """Forward's update; none where it has phases."""
+        return None if self.cell.norms else stages(self.cell, self.backward.kept)
+
+    def phased_forward(self, rows: int) -> PhasedUpdate:
+        """Forward's update in phases."""
+        return PhasedUpdate(
+            self.unit,
+            self.cell,
+            forward_phases(self.cell, {**self.cell.outputs, **self.backward.kept}),
+            lambda wanted: lowered(self.cell, wanted, single=True),
+            tuple(one.name for one in self.cell.sums),
+            rows,
+            self.spec.hidden_size,
+            self.blocks,
+        )
+
+    def phased_backward(self, rows: int) -> PhasedUpdate:
+        """Backward's: from the gradient of the output, of all units."""
+        return PhasedUpdate(
+            self.unit,
+            self.cell,
+            backward_phases(self.cell, self.backward),
+            lambda wanted: [Stage(None, wanted)],
+            (gradient_name(self.cell.states[0]),),
+            rows,
+            self.spec.hidden_size,
+            self.blocks,
+        )
+
+    @property
+    def lanes(self) -> int:
+        """Values of a vector."""
+        return self.unit.lanes
+
+    @property
+    def hidden(self) -> int:
+        """Hidden units in whole lines."""
+        return whole_lines(self.spec.hidden_size)
+
+    @property
+    def outputs(self) -> int:
+        """Values of the output in whole lines."""
+        return whole_lines(self.spec.output_size)
+
+    @property
+    def blocks(self) -> int:
+        """Vectors of hidden units."""
+        return self.hidden // self.lanes
+
+    @property
+    def divided(self) -> bool:
+        """Whether hidden units, and not rows, are divided among the cores."""
+        can = divisible(self.cell, self.spec.hidden_size, self.lanes)
+        return bool(self.schedule.units) and can
+
+    def columns(self, vectors: int) -> int:
+        """Vectors of the tile of a product with transposed weights that has so many, at most.
+
+        Where the cores share them: as many as leave all rows in one tile and the same to every core.
+        """
+        most = 4 if self.registers == 32 else 2
+        if not self.divided:
+            return most
+        rows, threads = self.spec.batch, self.spec.threads
+        own = [n for n in range(1, most + 1) if vectors % (n * threads) == 0]
+        return max((n for n in own if self.tall(n) >= rows), default=1)
+
+    def strips(self, size: int) -> list[tuple[int, int, int]]:
+        """The vectors of `size` values in tiles: (first, tiles, vectors of each)."""
+        return tile_rows(size // self.lanes, self.columns(size // self.lanes))
+
+    def tall(self, columns: int) -> int:
+        """Rows of that tile. With 2 columns, 12 rows spill together with the prefetches: 8 take 20 % less."""
+        if self.registers == 32:
+            return {4: 6, 3: 8, 2: 8, 1: 16}[columns]
+        return {2: 5, 1: 10}[columns]
+
+    @property
+    def panels(self) -> int:
+        """Panels of rows."""
+        if self.divided:
+            return 1
+        return panel_count(self.spec.batch, self.schedule.panel_rows, self.spec.threads)
+
+    def shapes(self) -> dict[str, Shapes]:
+        """Arguments of the functions by name: {function: {argument: shape}}, all float32."""
+        cell, spec = self.cell, self.spec
+        steps, batch, hidden = spec.length, spec.batch, self.hidden
+        gates, sums = len(cell.gates), len(cell.sums)
+        extra = len(self.kept) - sums
+        saved: Shapes = {"gates": (steps, self.blocks, batch, sums * self.lanes)}
+        if extra > 0:
+            saved["kept"] = (steps, self.blocks, batch, extra * self.lanes)
+        if cell.norms:
+            saved["inverse"] = (steps, batch, whole_lines(len(cell.norms)))
+        vectors: Shapes = {"vectors": (len(cell.vectors) * hidden,)} if cell.vectors else {}
+        packed: Shapes = {
+            "weights": (hidden * block_vectors(cell, self.inputs, spec.output_size),),
+            "bias": (sums * hidden,),
+        }
+        recurrent: Shapes = {"recurrent": (self.outputs * cell.h_sums * hidden,)}
+        turned: Shapes = {"input": (self.width * cell.x_sums * hidden,), **recurrent}
+        trained: Shapes = {
+            "w_input": (self.inputs, gates * spec.hidden_size),
+            "w_recurrent": (spec.output_size, gates * spec.hidden_size),
+            "w_bias": (sums * spec.hidden_size,),
+        }
+        if cell.vectors:
+            trained["w_vectors"] = (len(cell.vectors), spec.hidden_size)
+        # Of a projected output: the matrix as it is multiplied by and turned, what was projected, its gradient.
+        projection: Shapes = {}
+        turned_back: Shapes = {}
+        made: Shapes = {}
+        d_states: Shapes = {}
+        d_projection: Shapes = {}
+        if cell.projected:
+            trained["w_projection"] = (spec.hidden_size, spec.output_size)
+            projection["projection"] = (self.outputs * spec.hidden_size,)
+            turned_back["turned"] = (hidden * spec.output_size,)
+            made["made"] = (steps, batch, hidden)
+            d_states["d_states"] = (steps, batch, self.outputs)
+            d_projection["d_projection"] = (spec.hidden_size, self.outputs)
+        sequence: Shapes = {
+            "x": (steps, batch, self.width),
+            "states": (steps + 1, batch, self.outputs),
+        }
+        partial: Shapes = {}
+        summed: Shapes = {}
+        if cell.vectors:
+            partial["part_vectors"] = (self.panels, len(cell.vectors), hidden)
+            summed["d_vectors"] = (len(cell.vectors), hidden)
+        inner: Shapes = {name: (batch, hidden) for name in cell.states[1:]}
+        return {
+            "pack": {**trained, **packed, **vectors, **turned, **projection, **turned_back},
+            "forward": {**sequence, **packed, **vectors, **projection, **inner, **saved, **made},
+            "backward": {
+                **saved,
+                **vectors,
+                **turned,
+                **turned_back,
+                "dy": (steps, batch, self.outputs),
+                "dx": (steps, batch, self.width),
+                gradient_name(cell.states[0]): (batch, self.outputs),
+                **{gradient_name(name): (batch, hidden) for name in cell.states[1:]},
+                **partial,
+                **d_states,
+            },
+            "gradients": {
+                **sequence,
+                "gates": saved["gates"],
+                "d_input": (self.inputs, gates, hidden),
+                "d_recurrent": (spec.output_size, gates, hidden),
+                "d_bias": (sums, hidden),
+                **partial,
+                **summed,
+                **made,
+                **d_states,
+                **d_projection,
+            },
+        }
+
+    def place(self, arguments: dict[str, Expr], name: str) -> tuple[Expr, int]:
+        """The array and the first column of a kept value."""
+        sums, place = len(self.cell.sums), self.kept.index(name)
+        if place < sums:
+            return arguments["gates"], place * self.lanes
+        return arguments["kept"], (place - sums) * self.lanes
+
+    def copy(
+        self,
+        rows: int,
+        load: Callable[[Expr, Expr], Expr],
+        store: Callable[[Expr, Expr, Expr], None],
+    ) -> None:
+        """Copy whole vectors of units."""
+        with ir.serial(rows) as row, ir.serial(self.blocks) as block:
+            store(row, block * self.lanes, load(row, block * self.lanes))

@@ -1,0 +1,237 @@
+"""What another version of a package changed: its cells before and after, correctness first."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+import pandas as pd
+
+from measurement.record import RETRIED
+from plan.matrix import Cell
+from reporting import estimates, page
+
+GREW = 10  # times that an error grows which is news, also below the tolerance
+ROUNDING = 1.2e-7  # of float32; an error below it is none
+SETUP_RELEVANT = 0.1  # smallest change of set-up times and memory that is named
+LEAST_S = 0.01  # of set-up times; shorter ones are none that matter
+# What a process takes besides its batches: what it is called, where a record has it, and the least that counts.
+SETUP: dict[str, tuple[tuple[str, str], float]] = {
+    "import (s)": (("setup", "import_s"), LEAST_S),
+    "build (s)": (("setup", "build_s"), LEAST_S),
+    "first step (s)": (("setup", "first_step_s"), LEAST_S),
+    "peak memory (bytes)": (("memory", "process_peak_bytes"), 1),
+}
+ORDER = ["regression", "improvement", "inconclusive", "same"]
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version and what was measured of it: the records of each cell's processes, and of its environments."""
+
+    version: str
+    records: Mapping[Cell, Sequence[dict]]
+    environments: Mapping[str, dict]
+
+    def status(self, cell: Cell) -> tuple[str, str]:
+        """(status, reason); `not measured` without a record."""
+        records = self.records.get(cell, [])
+        bad = [record for record in records if record["status"] != "ok"]
+        if bad:
+            return bad[0]["status"], bad[0]["reason"]
+        return ("ok", "") if records else ("not measured", "")
+
+    def span(self) -> tuple[datetime, datetime] | None:
+        """When its first process was started and its last one ended (UTC)."""
+        found = [
+            (start, start + timedelta(seconds=record["seconds"]))
+            for records in self.records.values()
+            for record in records
+            for start in [datetime.fromisoformat(record["started"].rstrip("Z"))]
+        ]
+        return (min(s for s, _ in found), max(e for _, e in found)) if found else None
+
+    def errors(self, cell: Cell) -> dict[str, float]:
+        """{name: the largest error of its processes}, by the check before them and by that after their last batch."""
+        found: dict[str, float] = {}
+        for record in self.records[cell]:
+            checked = (record.get("check") or {}).get("errors") or {}
+            timed = record.get("verification", {}).get("errors", {})
+            named = {**checked, **{f"timed {name}": error for name, error in timed.items()}}
+            for name, error in named.items():
+                found[name] = max(error, found.get(name, 0.0))
+        return found
+
+    def yardstick(self) -> dict[str, float]:
+        """{rate: its median} of the known work beside the clocks."""
+        rates = [
+            record["yardstick"][when]
+            for records in self.records.values()
+            for record in records
+            if "yardstick" in record
+            for when in ("before", "after")
+        ]
+        names = ("gflops", "gbytes_per_s")
+        return {name: float(np.median([each[name] for each in rates])) for name in names if rates}
+
+
+def age(before: Version, after: Version) -> str:
+    """How far apart the two were measured, in words."""
+    first, then = before.span(), after.span()
+    if not first or not then:
+        return ""
+    if first[0] < then[1] and then[0] < first[1]:
+        return "in turn"
+    apart = max(then[0] - first[1], first[0] - then[1])
+    hours = apart.total_seconds() / 3600
+    words = f"{hours / 24:.0f} days" if hours >= 48 else f"{hours:.1f} hours"
+    return f"{words if hours >= 1 else f'{60 * hours:.0f} minutes'} apart"
+
+
+def grown(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+    """Errors of cells with a number in both that grew by ten times, the one that grew most of each cell."""
+    found = []
+    for cell in cells:
+        old, new = before.errors(cell), after.errors(cell)
+        growth = {name: new[name] / max(old[name], ROUNDING) for name in new.keys() & old.keys()}
+        name = max(growth, key=growth.__getitem__, default=None)
+        if name and growth[name] >= GREW:
+            row = {"cell": cell.name, "error": name, "before": old[name], "after": new[name]}
+            found.append(row | {"growth": new[name] / max(old[name], 1e-12)})
+    return found
+
+
+def largest_error(version: Version, cells: Sequence[Cell]) -> float | None:
+    return max((error for cell in cells for error in version.errors(cell).values()), default=None)
+
+
+def statuses(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+    """Cells whose status is another one; a number lost by a failure is a `regression`."""
+    found = []
+    for cell in cells:
+        (old, why), (new, reason) = before.status(cell), after.status(cell)
+        if old != new and "not measured" not in (old, new):
+            row = {"cell": cell.name, "before": old, "after": new, "reason": reason or why}
+            found.append(row | {"regression": old == "ok" and new in RETRIED})
+    return found
+
+
+def judged(
+    before: Version,
+    after: Version,
+    cells: Sequence[Cell],
+    value: Callable[[dict], float],
+    relevant: float,
+) -> pd.DataFrame:
+    """One quantity of all cells before and after, judged at once (estimates.changes)."""
+
+    def of(version: Version) -> dict[str, list[float]]:
+        return {cell.name: [value(record) for record in version.records[cell]] for cell in cells}
+
+    found = estimates.changes(of(before), of(after), relevant)
+    found["rank"] = found["verdict"].map(ORDER.index)
+    return found.sort_values(["rank", "adjusted"], kind="stable")
+
+
+def packages(before: Version, after: Version) -> list[dict]:
+    """All packages that differ, and Python, by environment."""
+    found = []
+    for name in after.environments:
+        old, new = (
+            {"Python": side.environments[name]["python"]} | side.environments[name]["packages"]
+            if name in side.environments
+            else {}
+            for side in (before, after)
+        )
+        found += [
+            {"environment": name, "package": each, "before": old.get(each), "after": new.get(each)}
+            for each in sorted(old.keys() | new.keys(), key=str.lower)
+            if old and new and old.get(each) != new.get(each)
+        ]
+    return found
+
+
+def setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+    """Set-up times and memory that changed, in cells judged at once, a row each."""
+    found = []
+    for name, ((group, key), least) in SETUP.items():
+
+        def value(record: dict, group: str = group, key: str = key, least: float = least) -> float:
+            return max(record[group][key] or 0, least)
+
+        table = judged(before, after, cells, value, SETUP_RELEVANT)
+        named = table[table["verdict"].isin(["regression", "improvement"])]
+        found += [row | {"what": name} for row in named.to_dict("records")]
+    return found
+
+
+def all_setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+    """The same of every cell, medians over processes."""
+    rows = []
+    for cell in cells:
+        row: dict = {"cell": cell.name}
+        for name, ((group, key), _) in SETUP.items():
+            for side, version in (("before", before), ("after", after)):
+                values = [record[group][key] for record in version.records[cell]]
+                row[f"{name} {side}"] = float(np.median([each or 0.0 for each in values]))
+        rows.append(row)
+    return rows
+
+
+def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
+    if regressions or errors:
+        worse = f"worse in {regressions} cell{'s' * (regressions != 1)}"
+        return worse + (f", {errors} with a grown error" if errors else "")
+    if not sum(counts.values()):
+        return "nothing to compare"
+    better = counts["improvement"]
+    words = f"faster in {better} cell{'s' * (better != 1)}" if better else "no cell differs"
+    same, undecided = counts["same"], counts["inconclusive"]
+    return f"{words} ({same} the same, {undecided} undecided)"
+
+
+def comparison(package: str, before: Version, after: Version, relevant: float) -> dict:
+    """What report/bump.md.j2 shows. `regressions`: names of all cells that are worse, errors and lost numbers first."""
+    cells = list(after.records)
+    both = [cell for cell in cells if before.status(cell)[0] == after.status(cell)[0] == "ok"]
+    changed, errors = statuses(before, after, cells), grown(before, after, both)
+
+    def batch(record: dict) -> float:
+        return float(np.median(record["samples"]))
+
+    table = judged(before, after, both, batch, relevant)
+    counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
+    slower = table.loc[table["verdict"] == "regression", "cell"]
+    lost = [row["cell"] for row in changed if row["regression"]]
+    worse = list(dict.fromkeys([*lost, *(row["cell"] for row in errors), *slower]))
+    verdict = _title(len({*lost, *slower}), counts, len(errors))
+    return {
+        "title": f"{package} {before.version} to {after.version}: {verdict}",
+        "before": before,
+        "after": after,
+        "age": age(before, after),
+        "relevant": relevant,
+        "cells": table.to_dict("records"),
+        "counts": counts,
+        "mean_ratio": float(np.exp(np.log(table["ratio"]).mean())) if both else None,
+        "errors": errors,
+        "largest": [largest_error(before, both), largest_error(after, both)],
+        "statuses": changed,
+        "without_before": [c.name for c in cells if before.status(c)[0] == "not measured"],
+        "packages": packages(before, after),
+        "yardstick": [before.yardstick(), after.yardstick()],
+        "setup": setup(before, after, both),
+        "all_setup": all_setup(before, after, both),
+        "machine": next((r["machine"]["machine"] for c in cells for r in after.records[c]), ""),
+        "grew": GREW,
+        "setup_relevant": SETUP_RELEVANT,
+        "regressions": worse,
+    }
+
+
+def rendered(found: dict) -> str:
+    """The page, in markdown."""
+    template = page.environment(page.REPORT).get_template("bump.md.j2")
+    text = template.render(found | {"machines": {}})
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

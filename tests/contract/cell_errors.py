@@ -1,0 +1,70 @@
+"""Errors of a cell's kernels, in inference and in training, against the reference in float64."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernels.build import build_template, build_training
+from kernels.cells import CELLS, reference
+from kernels.run import TemplateRunner
+from kernels.search.space import default_schedule
+from kernels.spec import KernelSpec
+from kernels.template.layout import state_sizes
+from kernels.train import TrainingRunner
+from measurement.checking import relative_error
+
+
+def cell_errors(
+    name: str, shape: tuple[int, ...], folder: Path, target: dict[str, Any]
+) -> dict[str, float]:
+    """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
+    cell = CELLS[name]
+    # Neither in whole vectors nor as many as the units.
+    projection = shape[3] - 5 if cell.projected else 0
+    spec = KernelSpec(*shape, threads=target["num-cores"], cell=name, projection=projection)
+    random = np.random.default_rng(0)
+    layers = [
+        reference.random_layer(cell, k, spec.hidden_size, random, spec.output_size)
+        for k in spec.input_sizes()
+    ]
+
+    def drawn(*shape: int) -> np.ndarray:
+        return random.uniform(0.1, 1, shape).astype(np.float32)
+
+    x = drawn(spec.length, spec.batch, spec.input_size)
+    d_y = drawn(spec.length, spec.batch, spec.output_size)
+
+    def states() -> dict[str, np.ndarray]:
+        sizes = state_sizes(cell, spec)
+        return {each: drawn(spec.depth, spec.batch, size) for each, size in sizes.items()}
+
+    initial, d_final = states(), states()
+    zero = {each: np.zeros_like(value) for each, value in initial.items()}
+    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
+    build_template(spec, default_schedule(spec, target), target, folder)
+    inference = TemplateRunner(folder, layers)
+    inference.set_input(x)
+    inference()
+    expected, _, _ = reference.forward(cell, x.astype(np.float64), exact, zero)
+    errors = {"inference": relative_error(inference.result(), expected)}
+    # In a folder of its own: a library that is loaded stays the one of its path.
+    build_training(spec, default_schedule(spec, target), target, folder / "training")
+    runner = TrainingRunner(folder / "training")
+    runner.set_weights(layers)
+    for _ in range(2):
+        runner.input[...] = x
+        runner.forward(initial)
+        runner.output_gradient[...] = d_y
+        runner.backward(d_final)
+    y, final, tape = reference.forward(cell, x.astype(np.float64), exact, initial)
+    d_x, d_initial, d_layers = reference.gradients(cell, exact, tape, d_y, d_final)
+    found = runner.gradients()
+    pairs = {"output": (runner.output, y), "d x": (found.x, d_x)}
+    for each in cell.states:
+        pairs[f"final {each}"] = runner.final()[each], final[each]
+        pairs[f"d initial {each}"] = found.initial[each], d_initial[each]
+    for number, (own, wanted) in enumerate(zip(found.layers, d_layers, strict=True)):
+        for place, pair in enumerate(zip(own, wanted, strict=True)):
+            pairs[f"d weights {number} {place}"] = pair
+    return errors | {key: relative_error(*pair) for key, pair in pairs.items()}

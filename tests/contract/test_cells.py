@@ -1,0 +1,101 @@
+"""Every cell in every style that has it, against the reference; what a style does not have, it says; and errors that are
+easily made in a cell are found."""
+
+import json
+
+import pytest
+
+from measurement.cells import CELLS
+from plan import matrix
+
+from .running import run
+
+BENCHMARK = "flexible-lstm"
+OTHERS = [name for name in CELLS if name != "lstm"]
+# Of the styles without kernels; compilers take seconds a cell.
+HAS = {
+    "pytorch/fine-grained": CELLS,
+    "pytorch/fine-grained-jit": CELLS,
+    "pytorch/compiled": ["gru", "slstm"],
+    "pytorch/cell": ["lstm", "gru"],
+    "pytorch/fused": ["lstm", "gru"],
+    "pytorch/cudnn": [],
+    "jax/fine-grained": CELLS,
+    "jax/scan": CELLS,
+    "jax/unrolled": CELLS,
+    "tensorflow/graph-unrolled": CELLS,
+    "tensorflow/graph-while": CELLS,
+    "tensorflow/graph-xla": ["gru", "slstm"],
+    "tensorflow/graph-cell": ["lstm"],
+    "tensorflow/graph-block": ["lstm"],
+}
+COMPILED = ("pytorch/compiled", "tensorflow/graph-xla")
+PLANTED = [
+    *((cell, "swapped_gates") for cell in OTHERS),
+    ("slstm", "missing_normaliser"),
+    ("slstm", "missing_stabiliser"),
+    ("gru", "reset_before"),
+    ("coupled", "not_coupled"),
+    ("peephole", "peephole_too_early"),
+    ("layer-norm", "memory_not_normalised"),
+]
+
+
+def named(implementation: str, cell: str) -> str:
+    return f"{implementation} {json.dumps({'cell': cell})}"
+
+
+def cases(environment: str) -> dict[tuple[str, str], str]:
+    """{(implementation, cell): status} of an environment."""
+    return {
+        (name, cell): "ok" if cell in has else "unsupported"
+        for name, has in HAS.items()
+        if name.startswith(environment + "/")
+        for cell in (has if name in COMPILED else CELLS)
+    }
+
+
+def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
+    if environment == "tvm":
+        return [("tvm", "run_tvm_cells.py")]
+    return [(environment, "run_contract.py", *(named(*case) for case in cases(environment)))]
+
+
+def test_rows_of_the_document_are_all_here() -> None:
+    rows = {cell.implementation for cell in matrix.cells_of("flexible-yet-fast")}
+    kernels = {name for name in rows if matrix.implementation(name).get("kernel")}
+    # Eager, it runs what the graph is made of.
+    assert rows - kernels - {"tensorflow/eager-fine-grained"} == set(HAS)
+    assert kernels == {"tvm/template-tuned"}
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
+def test_cells_in_styles(environment: str) -> None:
+    found = run(*processes(environment)[0])
+    for (name, cell), status in cases(environment).items():
+        for phase, verdict in found[named(name, cell)].items():
+            assert verdict["status"] == status, (name, cell, phase, verdict["reason"])
+            if status == "unsupported":
+                assert len(verdict["reason"]) > 20
+            else:
+                assert max(verdict["errors"].values()) < 5e-5, (name, cell, phase)
+
+
+def test_cells_in_kernels() -> None:
+    found = run("tvm", "run_tvm_cells.py")
+    assert len(found) == (len(CELLS) + 2) * 2
+    for name, verdict in found.items():
+        assert verdict["status"] == "ok", (name, verdict["reason"])
+        assert max(verdict["errors"].values()) < 5e-5, name
+
+
+def test_errors_planted_in_cells() -> None:
+    names = {
+        f"tests.contract.planted_cells:{error} {json.dumps({'cell': cell})}"
+        for cell, error in PLANTED
+    }
+    found = run("pytorch", "run_contract.py", *sorted(names))
+    assert set(found) == names
+    for name, phases in found.items():
+        for phase, verdict in phases.items():
+            assert verdict["status"] == "incorrect", (name, phase, verdict["reason"])

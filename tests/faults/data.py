@@ -1,0 +1,447 @@
+"""Data that is damaged, foreign, or not what it says: results, texts, mirrors, Snakemake's memory."""
+
+import contextlib
+import json
+import os
+import shutil
+import socketserver
+import threading
+import time
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from .processes import GOES_ON, TIMING_S
+from .trial import REPORT, Trial, fault
+
+MADE_ANEW = r"is damaged \(.*\); it is made anew\."
+LISTED = r"time plain/faulty .* s a batch"
+HOUR_S = 3600
+
+
+def damaged(pattern: str, how: Callable[[bytes, Trial], bytes]) -> Callable[[Trial], None]:
+    """A fault that damages one of the finished results."""
+
+    def harm(trial: Trial) -> None:
+        file = trial.any_of(pattern)
+        trial.harm(file, how(file.read_bytes(), trial))
+        trial.run_through()
+
+    harm.__module__ = __name__
+    return harm
+
+
+def cut(content: bytes, trial: Trial) -> bytes:
+    return content[: trial.random.randrange(len(content) - 2)]
+
+
+def empty(content: bytes, trial: Trial) -> bytes:
+    return b""
+
+
+def flipped(content: bytes, trial: Trial) -> bytes:
+    """Another digit at one place: still JSON."""
+    places = [place for place, byte in enumerate(content) if 0x31 <= byte <= 0x38]
+    place = trial.random.choice(places)
+    return content[:place] + bytes([content[place] + 1]) + content[place + 1 :]
+
+
+def noise(content: bytes, trial: Trial) -> bytes:
+    """Blocks of other bytes, as a disk that fails leaves them."""
+    start = trial.random.randrange(len(content))
+    return (content[:start] + trial.random.randbytes(4096) + content[start + 4096 :])[
+        : len(content)
+    ]
+
+
+RECORD, CHECK = "records/**/other/*.json", "checks/**/other/*.json"
+for name, how, pattern, change, times in (
+    ("a record is cut short", "truncated at a random byte", RECORD, cut, 3),
+    ("a record is empty", "truncated to nothing", RECORD, empty, 1),
+    ("a digit of a record is another", "one digit anywhere changed", RECORD, flipped, 5),
+    ("a record has blocks of other bytes", "4 kB of noise at a random place", RECORD, noise, 3),
+    ("an environment's record is cut short", "truncated", "environments/plain-*.json", cut, 2),
+    ("the tokens' description is damaged", "one digit changed", "corpus/*/corpus.json", flipped, 2),
+    ("the tokens are cut short", "truncated at a random byte", "corpus/*/train.npy", cut, 2),
+    ("a token is another", "one byte changed", "corpus/*/valid.npy", flipped, 2),
+):
+    quick = change is flipped and pattern == RECORD
+    more = {"times": times, "ends": True, "quick": quick}
+    fault(name, how, MADE_ANEW, **more)(damaged(pattern, change))
+
+
+@fault(
+    "a check is cut short",
+    "truncated, and its timing missing",
+    MADE_ANEW,
+    times=3,
+    ends=True,
+)
+def check_cut(trial: Trial) -> None:
+    file = trial.any_of(CHECK)
+    trial.harm(file, cut(file.read_bytes(), trial))
+    for record in trial.path("results").glob(RECORD):
+        record.unlink()
+    trial.run_through()
+
+
+@fault("a record of another cell", "copied over it, under its name", MADE_ANEW, times=3, ends=True)
+def foreign_record(trial: Trial) -> None:
+    one, other = trial.random.sample(sorted(trial.path("results").glob(RECORD)), 2)
+    trial.harm(one, other.read_bytes())
+    trial.run_through()
+
+
+@fault("a check of another cell", "copied over it, its timing missing", MADE_ANEW, ends=True)
+def foreign_check(trial: Trial) -> None:
+    one, other = sorted(trial.path("results").glob(CHECK))
+    trial.harm(one, other.read_bytes())
+    for record in trial.path("results").glob(RECORD):
+        record.unlink()
+    trial.run_through()
+
+
+@fault("the tokens of two splits are swapped", "renamed", MADE_ANEW, ends=True)
+def tokens_swapped(trial: Trial) -> None:
+    folder = trial.any_of("corpus/*/corpus.json").parent
+    one, other = folder / "train.npy", folder / "valid.npy"
+    content = one.read_bytes()
+    trial.harm(one, other.read_bytes())
+    trial.harm(other, content)
+    trial.run_through()
+
+
+@fault(
+    "the text that was fetched is cut short",
+    "truncated, and its tokens missing",
+    r"is damaged \(ptb\.\w+\.txt beside it is not as it was fetched\); it is fetched anew\.",
+    times=2,
+    ends=True,
+)
+def text_cut(trial: Trial) -> None:
+    file = trial.any_of("corpus/sources/*/ptb.*.txt")
+    trial.harm(file, cut(file.read_bytes(), trial))
+    tokens = trial.any_of("corpus/*/corpus.json")
+    shutil.rmtree(tokens.parent)
+    trial.run_through()
+
+
+@fault(
+    "the user's corpus folder has another text",
+    "a file of it truncated",
+    r"corpus\.path: corpus/ptb\.\w+\.txt is not the wanted text: SHA-256",
+    ends=False,
+)
+def corpus_cut(trial: Trial) -> None:
+    file = trial.random.choice(sorted(trial.path("corpus").glob("ptb.*.txt")))
+    content = file.read_bytes()
+    file.write_bytes(cut(content, trial))
+    trial.undo.callback(file.write_bytes, content)
+    trial.run_through()
+
+
+@fault(
+    "a list of failed attempts is cut short",
+    "the worker killed, then the last line of results/failures/ truncated",
+    LISTED,
+    ends=True,
+)
+def failures_cut(trial: Trial) -> None:
+    trial.start()
+    trial.one("worker time", TIMING_S).kill()
+    trial.wait()
+    for file in trial.path("results/failures").rglob("*.jsonl"):
+        file.write_bytes(file.read_bytes()[:-9])
+
+
+@fault(
+    "a list of records is cut short",
+    "results/manifests/*.json truncated, nothing else missing",
+    MADE_ANEW,
+    times=2,
+    ends=True,
+)
+def manifest_cut(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.complete()
+    file = trial.any_of("manifests/*.json")
+    trial.harm(file, cut(file.read_bytes(), trial))
+    trial.run_through()
+
+
+@fault(
+    "Snakemake's memory is damaged",
+    "every file of .snakemake/metadata truncated at a random byte",
+    LISTED,
+    times=2,
+)
+def memory_cut(trial: Trial) -> None:
+    for file in trial.path(".snakemake/metadata").rglob("*"):
+        if file.is_file():
+            file.write_bytes(file.read_bytes()[: trial.random.randrange(20)])
+    trial.run_through()
+
+
+@fault("Snakemake's memory is gone", "rm -r .snakemake", LISTED, ends=True)
+def memory_gone(trial: Trial) -> None:
+    shutil.rmtree(trial.path(".snakemake"))
+    trial.run_through()
+
+
+@fault(
+    "half-written files lie about",
+    "temporary files of a killed run beside each record",
+    LISTED,
+    ends=True,
+)
+def temporary_left(trial: Trial) -> None:
+    for file in list(trial.path("results").rglob("*.json")):
+        file.with_name(f"{file.name}.4711.tmp").write_bytes(cut(file.read_bytes(), trial))
+    trial.run_through()
+
+
+@fault(
+    "results from the future",
+    "all results and sources an hour ahead of the clock",
+    LISTED,
+    ends=True,
+)
+def future(trial: Trial) -> None:
+    later = time.time() + HOUR_S
+    for name in ("results", "scripts", "config", "corpus", "envs", ".snakemake"):
+        for file in trial.path(name).rglob("*"):
+            os.utime(file, (later, later))
+    trial.run_through()
+
+
+@fault(
+    "a mistyped setting in a finished folder",
+    "corpus={path: /nowhere}, protocl=..., then the right ones",
+    r"Additional properties are not allowed \('protocl'",
+    ends=False,
+)
+def mistyped(trial: Trial) -> None:
+    file = trial.path("tiny.yaml")
+    text = file.read_text()
+    file.write_text(text.replace("protocol:", "protocl:"))
+    trial.undo.callback(file.write_text, text)
+    trial.run_through()
+
+
+@fault(
+    "another protocol, killed half way, and back",
+    "one batch more, kill -9 of Snakemake",
+    GOES_ON,
+    times=2,
+    ends=False,
+)
+def other_protocol(trial: Trial) -> None:
+    trial.complete()
+    trial.command = REPORT
+    trial.set_protocol(timed_batches=13)
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    trial.one("snakemake").kill()
+    trial.wait()
+
+
+@fault(
+    "a folder that another machine has half measured",
+    "measured under another machine's name, kill -9 of Snakemake, then here",
+    GOES_ON,
+    times=2,
+    ends=False,
+)
+def other_machine(trial: Trial) -> None:
+    trial.command = REPORT
+    file = trial.path("tiny.yaml")
+    text = file.read_text()
+    trial.configure("tiny.yaml", machine="other-8c-abcdef")
+    trial.undo.callback(file.write_text, text)
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    trial.one("snakemake").kill()
+    trial.wait()
+
+
+@fault(
+    "a damaged record in a folder from elsewhere",
+    "also_report of a pack, one of whose records is truncated",
+    r"elsewhere/records/.* is damaged \(.*\); run again, and it is made anew, or fetch it again\.",
+    ends=False,
+)
+def pack_damaged(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.complete()
+    folder, file = trial.path("elsewhere"), trial.path("tiny.yaml")
+    for name in ("manifests", "records"):
+        shutil.copytree(trial.path(f"results/{name}"), folder / name)
+    (manifest,) = (folder / "manifests").glob("*.json")
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(content | {"machine": "other-8c-abcdef"}))
+    record = trial.random.choice(sorted((folder / "records").rglob("*.json")))
+    record.write_bytes(cut(record.read_bytes(), trial))
+    text = file.read_text()
+    trial.configure("tiny.yaml", also_report=["elsewhere"])
+    trial.undo.callback(file.write_text, text)
+    trial.run_through()
+
+
+@fault(
+    "a checkpoint is damaged",
+    "training killed, its checkpoint truncated or with other bytes",
+    r"train plain/faulty .*: ok",
+    times=4,
+    lab="training",
+)
+def checkpoint_damaged(trial: Trial) -> None:
+    trial.start()
+    checkpoint = None
+    while checkpoint is None and trial.running.poll() is None:
+        checkpoint = next(trial.path("results/convergence").rglob("*.npz"), None)
+        time.sleep(0.02)
+    trial.one("worker train").kill()
+    trial.wait()
+    change = trial.random.choice([cut, noise])
+    checkpoint.write_bytes(change(checkpoint.read_bytes(), trial))
+
+
+def kernel_lost(trial: Trial) -> None:
+    """Records and checks of it are to be made."""
+    for name in ("records", "checks", "manifests"):
+        shutil.rmtree(trial.path(f"results/{name}"), ignore_errors=True)
+
+
+@fault(
+    "a kernel's library is damaged",
+    "truncated or with other bytes",
+    MADE_ANEW,
+    times=3,
+    lab="kernels",
+    ends=True,
+)
+def library_damaged(trial: Trial) -> None:
+    kernel_lost(trial)
+    file = trial.any_of("kernels/**/kernel.so")
+    trial.harm(file, trial.random.choice([cut, noise])(file.read_bytes(), trial))
+    trial.harms(file.with_name("kernel.json"))
+    trial.run_through()
+
+
+@fault(
+    "a tuning database is damaged",
+    "a line of it cut short, and a library to be built from it",
+    r"tuning database in .*tuning starts afresh",
+    times=2,
+    lab="kernels",
+    ends=True,
+)
+def database_damaged(trial: Trial) -> None:
+    kernel_lost(trial)
+    file = trial.any_of("tuning/**/database/*/*_record.json")
+    file.write_bytes(file.read_bytes()[: -trial.random.randrange(5, 50)])
+    shutil.rmtree(trial.path("results/kernels"))
+    trial.run_through()
+
+
+# Mirrors
+
+
+def html(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    handler.wfile.write(b"<html>Sign in to the network of the hotel</html>")
+
+
+def hanging(handler: BaseHTTPRequestHandler) -> None:
+    time.sleep(20)
+
+
+def dripping(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(1000):
+        handler.wfile.write(b"the ")
+        time.sleep(0.05)
+
+
+def redirecting(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(302)
+    handler.send_header("Location", handler.path + "x")
+    handler.end_headers()
+
+
+def flooding(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(10 << 30))
+    handler.end_headers()
+    for _ in range(10 << 10):
+        handler.wfile.write(bytes(1 << 20))
+
+
+def closing(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    handler.wfile.write(b"the cat")
+
+
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, address: object) -> None:
+        pass  # the client has gone
+
+
+def serve(trial: Trial, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
+    """A mirror that answers so, and the text fetched from it instead of the folder."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            with contextlib.suppress(OSError):
+                answer(self)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server: socketserver.BaseServer = Quiet(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    trial.undo.callback(server.shutdown)
+    file, fetch = trial.path("tiny.yaml"), trial.path("scripts/fetch_corpus.py")
+    text, code = file.read_text(), fetch.read_text()
+    digests = trial.setting("corpus")["sha256"]
+    mirror = f"http://127.0.0.1:{server.server_address[1]}/ptb.{{split}}.txt"
+    trial.configure("tiny.yaml", corpus={"path": None, "mirrors": [mirror], "sha256": digests})
+    # A minute is too long for a test.
+    hasty = code.replace("TIMEOUT_S = 3, 30", "TIMEOUT_S = 2, 2").replace("_S = 120", "_S = 3")
+    assert hasty.count("2, 2") == hasty.count("_S = 3\n") == 1 or "_S = 3  #" in hasty
+    fetch.write_text(hasty)
+    trial.undo.callback(file.write_text, text)
+    trial.undo.callback(fetch.write_text, code)
+    trial.run_through()
+
+
+def mirror(name: str, how: str, says: str, answer: Callable) -> None:
+    def harm(trial: Trial) -> None:
+        serve(trial, answer)
+
+    harm.__module__ = __name__
+    fault(name, how, says, ends=False)(harm)
+
+
+GIVEN_UP = r"mirror given up: http://127\.0\.0\.1.*"
+mirror(
+    "a mirror answers HTML",
+    "status 200, a page of a hotel's network",
+    GIVEN_UP + "is not the expected file",
+    html,
+)
+mirror("a mirror hangs", "no byte after the request", GIVEN_UP + "timed out", hanging)
+mirror("a mirror drips", "80 bytes a second", GIVEN_UP + "not finished after", dripping)
+mirror("a mirror redirects for ever", "302 to itself", GIVEN_UP + "infinite loop", redirecting)
+mirror("a mirror sends 10 GB", "as it says", GIVEN_UP + "more than 64 MB", flooding)
+mirror(
+    "a mirror's connection ends early",
+    "7 bytes of 100 kB",
+    GIVEN_UP + "early|IncompleteRead",
+    closing,
+)

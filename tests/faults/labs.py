@@ -1,0 +1,95 @@
+"""The projects that faults are tried on, each small and measured in seconds, the last two in real frameworks."""
+
+import os
+from pathlib import Path
+
+import yaml
+
+from measurement import machine
+from tests.contract.running import interpreter
+from tests.tiny import BENCHMARK, CARRIED
+from tests.workflow.conftest import Project, implementation, make_project, manifest
+
+from .trial import Lab
+
+# A second of batches a process, so that a moment within them can be met.
+PROTOCOL = {"processes": 1, "warmup_batches": 1, "timed_batches": 12, "timeout_s": 60}
+LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
+
+
+def plain(
+    root: Path, *entries: dict, environment: str | None = None, **document: object
+) -> Project:
+    """A project with some implementations, of an environment that a cell needs, and no claims."""
+    root.mkdir()
+    project = make_project(root)
+    project.targets = (manifest(),)
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump(list(entries)))
+    project.path("config/claims.yaml").write_text("[]")
+    project.configure("config/documents/tiny.yaml", **document)
+    project.configure("tiny.yaml", protocol=PROTOCOL)
+    if environment:
+        settings = yaml.safe_load(project.path("tiny.yaml").read_text())
+        named = {environment: os.path.abspath(interpreter(environment))}
+        project.configure("tiny.yaml", interpreters=settings["interpreters"] | named)
+    return project
+
+
+def cells(root: Path) -> Lab:
+    """Two implementations; a trial's run checks and times one of them, whose batches take 50 ms."""
+    entries = [implementation("faulty", "plain"), implementation("other", "second")]
+    missing = ("records/**/faulty/*", "checks/**/faulty/*", "manifests/*")
+    return Lab.of(plain(root, *entries), *missing)
+
+
+def training(root: Path) -> Lab:
+    """A training run of three seconds, with checkpoints."""
+    project = plain(
+        root,
+        implementation("faulty", "plain"),
+        phases=["training"],
+        benchmarks={"tiny-lm": BENCHMARK | CARRIED},
+        training={
+            "benchmark": "tiny-lm",
+            "points": [{"batch": 20, "within": 1e-9}],
+            "implementations": ["plain/*"],
+        },
+    )
+    project.configure("tiny.yaml", training={"batches": 60, "checkpoint_batches": 5})
+    return Lab.of(project, "convergence/**/*", "manifests/*")
+
+
+def parallel(root: Path) -> Lab:
+    """PyTorch's two workers on one CPU."""
+    entry = implementation("other", "pytorch") | {
+        **{"implementation": "pytorch/data-parallel", "phases": ["training"]},
+        "workers": {"count": 2, "of": {"cpu": "plain/other", "gpu": "plain/other"}},
+    }
+    large = BENCHMARK | CARRIED | {"batch": 4, "hidden": 512}
+    project = plain(
+        root,
+        entry,
+        implementation("other", "second"),
+        environment="pytorch",
+        phases=["training"],
+        benchmarks={"tiny-lm": large},
+    )
+    project.configure(
+        "tiny.yaml", protocol=PROTOCOL | {"timed_batches": 60, "least_s": 3, "timeout_s": 40}
+    )
+    return Lab.of(project, "records/**/data-parallel/*", "checks/**/data-parallel/*", "manifests/*")
+
+
+def kernels(root: Path) -> Lab:
+    """A tuned kernel of one small layer; a trial's run builds and times it, with its tuning or without."""
+    entry = implementation("other", "tvm") | {
+        **{"implementation": "tvm/template-tuned", "kernel": "template-tuned"},
+        **{"benchmarks": ["layer-small"], "devices": ["cpu"], "phases": ["forward"]},
+    }
+    project = plain(root, entry, environment="tvm", benchmarks={"layer-small": LAYER})
+    project.configure("tiny.yaml", kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
+    assert machine.facts()["machine"] in project.targets[0]
+    return Lab.of(project, "records/**/*", "manifests/*")
+
+
+LABS = {"cells": cells, "training": training, "parallel": parallel, "kernels": kernels}

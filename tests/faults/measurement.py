@@ -1,0 +1,197 @@
+"""What disturbs a clock: other programs, other clocks, a process that stands still or is slow for no reason."""
+
+import csv
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .resources import need_root
+from .snippets import at_step
+from .trial import REPORT, Trial, fault
+
+TIMED = r"time plain/faulty .* s a batch"
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The clock on the wall jumps once the file is there; no other one does. */
+static long jump(void) { return access("clock", F_OK) ? 0 : JUMP; }
+
+int clock_gettime(clockid_t which, struct timespec *now) {
+    static int (*next)(clockid_t, struct timespec *);
+    if (!next) next = dlsym(RTLD_NEXT, "clock_gettime");
+    int status = next(which, now);
+    if (which == CLOCK_REALTIME) now->tv_sec += jump();
+    return status;
+}
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    now->tv_sec = found.tv_sec;
+    now->tv_usec = found.tv_nsec / 1000;
+    return 0;
+}
+time_t time(time_t *result) {
+    struct timespec found;
+    clock_gettime(CLOCK_REALTIME, &found);
+    if (result) *result = found.tv_sec;
+    return found.tv_sec;
+}
+"""
+
+
+def flags(trial: Trial) -> None:
+    """Add to what was printed what the report says of each cell."""
+    with open(trial.path("results/cells.csv"), newline="") as table:
+        for row in csv.DictReader(table):
+            if row["device"] == "cpu":
+                trial.printed += (
+                    f"\nreported: {row['implementation']} {row['phase']}: {row['status']}, "
+                    f"flags: {row['flags']}"
+                )
+
+
+def met(trial: Trial) -> None:
+    """Wait until a cell is at the batch that `at_step` was given."""
+    while not trial.path("reached").exists() and trial.running.poll() is None:
+        time.sleep(0.01)
+
+
+@fault(
+    "another program loads the machine during a cell",
+    "a busy process a core, from a random batch on",
+    r"reported: plain/faulty .*: ok, flags: .*interference",
+    times=2,
+    ends=True,
+)
+def loaded(trial: Trial) -> None:
+    trial.command = REPORT
+    burn = "import time\nend = time.time() + 4\nwhile time.time() < end: pass"
+    trial.undo.callback(trial.path("reached").unlink)
+    at_step(trial, "open('reached', 'a').close()")
+    trial.start()
+    met(trial)
+    others = [subprocess.Popen([sys.executable, "-c", burn]) for _ in range(os.cpu_count())]
+    trial.wait()
+    for other in others:
+        other.wait()
+    flags(trial)
+
+
+@fault(
+    "a process is suspended",
+    "SIGSTOP in the middle of the timed batches, SIGCONT a second later",
+    r"reported: plain/faulty .*: ok, flags: .*suspended",
+    times=2,
+    ends=True,
+)
+def suspended(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.undo.callback(trial.path("reached").unlink)
+    at_step(trial, "open('reached', 'a').close(); time.sleep(0.5)")
+    trial.start()
+    met(trial)
+    process = trial.one("worker time")
+    process.suspend()
+    time.sleep(trial.random.uniform(0.5, 1.5))
+    process.resume()
+    trial.wait()
+    flags(trial)
+
+
+def clock(trial: Trial, jump_s: int) -> None:
+    source, library = trial.root.with_suffix(".c"), trial.root.with_suffix(".so")
+    source.write_text(SHIM)
+    command = ["cc", "-shared", "-fPIC", "-O1", f"-DJUMP={jump_s}L", str(source), "-o"]
+    try:
+        subprocess.run([*command, str(library), "-ldl"], check=True)
+    except OSError:
+        pytest.skip("no compiler")
+    trial.environment["LD_PRELOAD"] = str(library)
+    trial.undo.callback(trial.path("clock").unlink)
+    at_step(trial, "open('clock', 'a').close()")
+    trial.run_through()
+
+
+@fault(
+    "the clock is set back",
+    "by an hour, for all processes of the run, at a random batch",
+    TIMED,
+    times=2,
+    ends=True,
+)
+def clock_back(trial: Trial) -> None:
+    clock(trial, -3600)
+
+
+@fault(
+    "the clock is set ahead",
+    "by ten hours, beyond every time limit, at a random batch",
+    TIMED,
+    times=2,
+    ends=True,
+)
+def clock_ahead(trial: Trial) -> None:
+    clock(trial, 36_000)
+
+
+@fault(
+    "the CPU's frequency changes",
+    "/proc/cpuinfo says half of it from a random batch on",
+    r"reported: plain/faulty .*: ok, flags: .*frequency",
+    ends=True,
+)
+def frequency(trial: Trial) -> None:
+    if Path("/sys/devices/system/cpu/cpu0/cpufreq").exists():
+        pytest.skip("the frequency is read where it cannot be made up")
+    lines = Path("/proc/cpuinfo").read_text().splitlines(keepends=True)
+    if not any(line.startswith("cpu MHz") for line in lines):
+        pytest.skip("the machine does not say its frequency")
+    trial.command = REPORT
+    fake = trial.root.with_suffix(".cpuinfo")
+    fake.write_text("".join(lines))
+    need_root()
+    trial.wrap = ("unshare", "-m")
+    trial.before = f"mount --bind {fake} /proc/cpuinfo; "
+    half = "lines = open(name).read().splitlines(True)"
+    at_step(
+        trial,
+        f"name = {str(fake)!r}",
+        half,
+        "said = ''.join('cpu MHz : 1000.000\\n' if l.startswith('cpu MHz') else l for l in lines)",
+        "open(name, 'w').write(said)",
+    )
+    trial.run_through()
+    flags(trial)
+
+
+@fault("more cores than the machine has", "snakemake --cores 64", TIMED, ends=True)
+def many_cores(trial: Trial) -> None:
+    trial.command = tuple(part.replace("--cores 2", "--cores 64") for part in trial.command)
+    trial.run_through()
+
+
+@fault(
+    "one of three processes takes twice as long",
+    "in every batch, with nothing to see on the machine",
+    r"reported: plain/faulty .*: ok, flags: .*uneven",
+    ends=True,
+)
+def uneven(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.set_protocol(processes=3, target_interval=None)
+    at_step(trial, "time.sleep(0.05 if process == 2 else 0)", every=True)
+    text = trial.path("fault.py").read_text()
+    first = (
+        "import json, sys\nprocess = json.load(open(sys.argv[1]))[0]['identity'].get('process')\n"
+    )
+    trial.path("fault.py").write_text(first + text)
+    trial.run_through()
+    flags(trial)

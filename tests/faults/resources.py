@@ -1,0 +1,222 @@
+"""Resources that run out: memory, time, disk, files, processes, stack."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .snippets import at_step
+from .trial import REPORT, Trial, fault
+
+KEPT_BACK = r"cannot write .*; nothing that was there before is lost|cannot write .*\. Nothing that was there before is lost"
+TIMED = r"time plain/faulty .* s a batch"
+
+
+def need_root() -> None:
+    if os.geteuid():
+        pytest.skip("mounts and control groups need root")
+
+
+def mount(trial: Trial, *arguments: str) -> None:
+    """Mount something at the last argument, until the trial is over."""
+    need_root()
+    subprocess.run(["mount", *arguments], check=True)
+    trial.end.callback(subprocess.run, ["umount", "-l", arguments[-1]], check=True)
+
+
+def small_disk(trial: Trial, folder: Path, free_bytes: int) -> None:
+    """Move a folder to a disk of its own with so much room, until the fault is mended."""
+    saved = folder.rename(folder.with_name(f"{folder.name}-saved"))
+    folder.mkdir()
+    mount(trial, "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(folder))
+    shutil.copytree(saved, folder, dirs_exist_ok=True)
+    filler = folder / "filler"
+    with open(filler, "wb") as stream:
+        stat = os.statvfs(folder)
+        stream.write(bytes(stat.f_bavail * stat.f_frsize - free_bytes))
+    trial.undo.callback(filler.unlink)
+
+
+def group(trial: Trial, controller: str, limits: dict[str, str]) -> None:
+    """A control group that the run is in, with limits, {file: value}, until the fault is mended."""
+    need_root()
+    unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    base = Path("/sys/fs/cgroup") if unified else Path("/sys/fs/cgroup", controller)
+    folder = base / f"faults-{os.getpid()}"
+    try:
+        folder.mkdir()
+        for name, value in limits.items():
+            (folder / name).write_text(value)
+    except OSError as error:
+        pytest.skip(f"no control group for {controller} here: {error}")
+    trial.undo.callback(folder.rmdir)
+    trial.undo.callback(trial.end_all)
+    trial.before = f"echo $$ > {folder}/cgroup.procs; "
+
+
+@fault(
+    "a cell over a memory limit",
+    "control group of 900 MB, 4 GB taken at a random batch",
+    r"time plain/faulty .*: out-of-memory: the system killed the process for want of memory",
+    times=2,
+    ends=True,
+)
+def memory_group(trial: Trial) -> None:
+    unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+    group(trial, "memory", {"memory.max" if unified else "memory.limit_in_bytes": str(900 * 2**20)})
+    at_step(trial, "kept.append(bytearray(b'x') * (4 << 30))")
+    trial.run_through()
+
+
+@fault(
+    "a cell over a limit of its address space",
+    "ulimit -v, 64 GB asked for at a random batch",
+    r"time plain/faulty .*: out-of-memory: MemoryError",
+    times=2,
+    ends=True,
+)
+def memory_limit(trial: Trial) -> None:
+    trial.before = "ulimit -v 33554432; "
+    at_step(trial, "kept.append(bytearray(64 << 30))")
+    trial.run_through()
+
+
+@fault(
+    "a cell over its time limit",
+    "children that ignore SIGTERM and have left its session, and a batch without end",
+    r"time plain/faulty .*: timeout: not finished after 6 s \(protocol\.timeout_s\)",
+    times=2,
+    ends=True,
+    quick=True,
+)
+def time_limit(trial: Trial) -> None:
+    trial.set_protocol(timeout_s=6)
+    child = "import os, signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
+    at_step(
+        trial,
+        "import subprocess, sys",
+        f"subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)",
+        f"subprocess.Popen(['setsid', '-f', sys.executable, '-c', {child!r}])",
+        "time.sleep(600)",
+    )
+    trial.run_through()
+
+
+@fault(
+    "the disk is full while records are written",
+    "results/ on a disk with 0 to 60 kB left",
+    KEPT_BACK,
+    times=3,
+    quick=True,
+)
+def disk_of_records(trial: Trial) -> None:
+    small_disk(trial, trial.path("results"), trial.random.randrange(0, 60_000))
+    trial.run_through()
+
+
+@fault(
+    "the disk is full for Snakemake too",
+    "the whole folder on a disk with 0 to 100 kB left",
+    r"No space left on device",
+    times=3,
+)
+def disk_of_all(trial: Trial) -> None:
+    small_disk(trial, trial.root, trial.random.randrange(0, 100_000))
+    trial.run_through()
+
+
+@fault(
+    "the disk is full while tables and pages are made",
+    "results/ on a disk with 0 to 300 kB left, all measured",
+    KEPT_BACK,
+    times=3,
+)
+def disk_of_pages(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.complete()
+    for name in ("documents", "report", "cells.csv", "records.zip"):
+        path = trial.path(f"results/{name}")
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    small_disk(trial, trial.path("results"), trial.random.randrange(0, 300_000))
+    trial.run_through()
+
+
+@fault(
+    "the disk is full for temporary files",
+    "TMPDIR on a disk with 0 to 4 kB left",
+    r"cannot write|No space left on device|temporary",
+    times=2,
+)
+def disk_of_temporary(trial: Trial) -> None:
+    folder = trial.root.with_name(f"{trial.root.name}-tmp")
+    folder.mkdir()
+    small_disk(trial, folder, trial.random.randrange(0, 4_000))
+    trial.environment["TMPDIR"] = str(folder)
+    trial.run_through()
+
+
+@fault(
+    "the disk is full while a training run leaves checkpoints",
+    "results/ on a disk with 0 to 20 kB left",
+    KEPT_BACK,
+    times=3,
+    lab="training",
+)
+def disk_of_checkpoints(trial: Trial) -> None:
+    small_disk(trial, trial.path("results"), trial.random.randrange(0, 20_000))
+    trial.run_through()
+
+
+@fault(
+    "results/ is read-only",
+    "a read-only mount",
+    r"cannot write results.*: Read-only file system",
+    ends=False,
+)
+def read_only(trial: Trial) -> None:
+    folder = str(trial.path("results"))
+    mount(trial, "--bind", folder, folder)
+    subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
+    trial.undo.callback(subprocess.run, ["mount", "-o", "remount,bind,rw", folder], check=True)
+    trial.run_through()
+
+
+@fault(
+    "no inodes are left",
+    "results/ on a disk for a few more files",
+    KEPT_BACK,
+    times=3,
+)
+def inodes(trial: Trial) -> None:
+    folder = trial.path("results")
+    small_disk(trial, folder, 10**7)
+    used = os.statvfs(folder).f_files - os.statvfs(folder).f_ffree
+    few = used + trial.random.randrange(0, 8)
+    subprocess.run(["mount", "-o", f"remount,nr_inodes={few}", str(folder)], check=True)
+    more = ["mount", "-o", "remount,nr_inodes=100000", str(folder)]
+    trial.undo.callback(subprocess.run, more, check=True)
+    trial.run_through()
+
+
+@fault("few open files", "ulimit -n of 24", rf"{TIMED}|Too many open files")
+def open_files(trial: Trial) -> None:
+    trial.before = "ulimit -n 24; "
+    trial.run_through()
+
+
+@fault(
+    "few processes",
+    "control group of 8 processes and threads",
+    rf"{TIMED}|Resource temporarily unavailable|can't start new thread",
+)
+def few_processes(trial: Trial) -> None:
+    group(trial, "pids", {"pids.max": "8"})
+    trial.run_through()
+
+
+@fault("a small stack", "ulimit -s of 128 kB", TIMED, ends=True)
+def small_stack(trial: Trial) -> None:
+    trial.before = "ulimit -s 128; "
+    trial.run_through()

@@ -1,0 +1,443 @@
+"""One fault in one run of the workflow: what it is, the run that meets it, and what must hold afterwards.
+
+A fault is a function of a `Trial`, in a file of its group. It starts the run (`start`), does its harm, for real, at a
+moment drawn at random, and returns when that run has ended (`wait`). What holds for all faults is checked here, once:
+no result is wrong or half-written, none that was finished is touched, the message says what to do, and the next plain
+run completes with the same cells `ok` as a run that met none.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import fastjsonschema
+import psutil
+import yaml
+
+from plan import configuration
+from tests.workflow.conftest import SNAKEMAKE, Project
+
+PATIENCE_S = 180  # a run of these projects takes ten seconds
+PAUSE_S = 0.02  # between two looks at the processes
+# What every `make report` does before and when it starts Snakemake, but for its pages, which take as long as all else.
+ALONE = (
+    "import sys; sys.path.insert(0, 'scripts'); import run_workflow; run_workflow.require_alone(); "
+    "run_workflow.require_writable()"
+)
+MEASURE = (
+    *(
+        f'"{sys.executable}" -c "{ALONE}" &&',
+        f'exec env PYTHONPATH=scripts "{SNAKEMAKE}" --cores 2 --rerun-incomplete',
+    ),
+    *("--logger cells --configfile tiny.yaml --", "{targets}"),
+)
+REPORT = (f'exec "{sys.executable}" scripts/run_workflow.py --configfile tiny.yaml',)
+PER_RUN = ("started", "seconds")  # of a record, beside what it measures
+RECORDS = ("records", "checks", "convergence")
+
+
+class Missed(Exception):
+    """The run had ended before its fault came."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """group, name and `how` are columns of the table; `says`: the message, a regular expression of one line; times: how
+    often the whole suite tries it; lab: which project it harms; ends: whether the run that meets it ends well (None:
+    either way)."""
+
+    harm: Callable[["Trial"], None]
+    group: str
+    name: str
+    how: str
+    says: str
+    times: int = 1
+    quick: bool = False
+    lab: str = "cells"
+    ends: bool | None = None
+
+
+FAULTS: list[Fault] = []
+
+
+def fault(name: str, how: str, says: str, **more: object) -> Callable:
+    """Add a function to the faults of its file's group."""
+
+    def add(harm: Callable[["Trial"], None]) -> Callable[["Trial"], None]:
+        group = harm.__module__.rpartition(".")[2]
+        FAULTS.append(Fault(harm, group, name, how, says, **more))  # type: ignore
+        return harm
+
+    return add
+
+
+@dataclass
+class Trial(Project):
+    """A half-measured copy of a project, and the run in it that meets a fault."""
+
+    random: Random = field(default_factory=Random)
+    command: tuple[str, ...] = MEASURE  # of the shell, here and in the next run
+    environment: dict[str, str] = field(default_factory=dict)
+    wrap: tuple[str, ...] = ()  # what the shell of that run is started by
+    before: str = ""  # what the shell does first in the run that meets the fault
+    undo: ExitStack = field(default_factory=ExitStack)  # what is mended before the next run
+    end: ExitStack = field(default_factory=ExitStack)  # what is taken down after it
+    harmed: set[str] = field(
+        default_factory=set
+    )  # files below results/ that the fault itself damages
+    whole_project: Path = Path()  # what this is a copy of
+    running: subprocess.Popen | None = None
+    finished: dict[str, tuple] = field(default_factory=dict)
+    printed: str = ""
+
+    def shell(self, before: str = "") -> str:
+        return before + " ".join(self.command).format(targets=" ".join(self.targets))
+
+    @property
+    def output(self) -> Path:
+        """What the run prints."""
+        return self.root.with_name(f"{self.root.name}.txt")
+
+    def start(self) -> None:
+        """Start the run, in a session of its own."""
+        self.finished = self.whole()
+        with open(self.output, "w") as stream:
+            self.running = subprocess.Popen(
+                [*self.wrap, "bash", "-c", self.shell(self.before)],
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "COLUMNS": "200", **self.environment},
+                start_new_session=True,
+            )
+
+    def note(self) -> None:
+        """What is finished at this moment stays so."""
+        self.finished |= self.whole()
+
+    def wait(self, patience_s: float | None = PATIENCE_S) -> int:
+        """Wait for the end of the run; its exit status."""
+        try:
+            code = self.running.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            self.end_all()
+            code = -signal.SIGALRM
+        self.printed = self.output.read_text(errors="replace")
+        return code
+
+    def beside(self) -> str:
+        """What a second run in the same folder prints; it must be refused."""
+        done = subprocess.run(
+            ["bash", "-c", self.shell()], cwd=self.root, capture_output=True, text=True
+        )
+        assert done.returncode, done.stdout
+        return done.stdout + done.stderr
+
+    def run_through(self, patience_s: float | None = PATIENCE_S) -> int:
+        """A run whose fault was prepared."""
+        self.start()
+        return self.wait(patience_s)
+
+    def end_all(self) -> None:
+        """Nothing of this project runs any more, as after a power failure."""
+        for _ in range(2):  # what is started meanwhile too
+            for process in self.processes():
+                process.kill()
+        psutil.wait_procs(self.processes(), 10)
+
+    def processes(self) -> list[psutil.Process]:
+        """All that run in this project's folder."""
+        found = []
+        for process in psutil.process_iter(["cwd", "status"]):
+            here = process.info["cwd"] == str(self.root)
+            if here and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        return found
+
+    def of(self, role: str) -> list[psutil.Process]:
+        """Those of a role: `snakemake`, `supervisor KIND`, `worker KIND`, `script NAME`, or `helper TEXT`, a process
+        below a worker or a script whose command has a text."""
+        what, _, which = role.partition(" ")
+        found = []
+        for process in self.processes():
+            try:
+                words = process.cmdline()
+                script = Path(words[1]).name if len(words) > 1 else ""
+                if what == "snakemake":
+                    fits = script == "snakemake"
+                elif what == "supervisor":
+                    fits = script == "measure_cell.py" and f'"kind": "{which}"' in words[3]
+                elif what == "worker":
+                    fits = "measurement.worker" in words[:3]
+                    fits = fits and f'"kind": "{which}"' in process.parent().cmdline()[3]
+                elif what == "script":
+                    fits = script == which
+                else:
+                    above = [each.cmdline() for each in process.parents()[:4]]
+                    fits = which in " ".join(words) and any(
+                        "measurement.worker" in each or "scripts/tune_kernel.py" in each
+                        for each in above
+                    )
+            except (psutil.Error, AttributeError, IndexError):
+                continue
+            if fits:
+                found.append(process)
+        return found
+
+    def one(self, role: str, span_s: float = 0.0) -> psutil.Process:
+        """A process of a role, at a random moment of its first `span_s` seconds or of another one's; then what is
+        finished is noted."""
+        while self.running.poll() is None:
+            if found := self.of(role):
+                time.sleep(self.random.uniform(0, span_s))
+                span_s /= 2
+                alive = [process for process in self.of(role) if process in found]
+                if alive:
+                    self.note()
+                    return self.random.choice(alive)
+            time.sleep(PAUSE_S)
+        raise Missed(role)
+
+    def sleep(self, least_s: float, most_s: float) -> None:
+        """A random time of the run, with what is finished noted at its end."""
+        time.sleep(self.random.uniform(least_s, most_s))
+        self.note()
+
+    def any_of(self, pattern: str) -> Path:
+        """One of the finished results, at random."""
+        found = sorted(self.path("results").glob(pattern))
+        assert found, f"no {pattern} in {self.root}"
+        return self.random.choice(found)
+
+    def set_protocol(self, **changes: object) -> None:
+        """Change the protocol until the fault is mended."""
+        file = self.path("tiny.yaml")
+        text = file.read_text()
+        self.configure("tiny.yaml", protocol=self.setting("protocol") | changes)
+        self.undo.callback(file.write_text, text)
+
+    def setting(self, name: str) -> dict:
+        return yaml.safe_load(self.path("tiny.yaml").read_text())[name]
+
+    def complete(self) -> None:
+        """Give the copy back what was taken away for the run."""
+        shutil.copytree(self.whole_project / "results", self.path("results"), dirs_exist_ok=True)
+
+    def harm(self, file: Path, content: bytes) -> None:
+        """Damage a file below results/ (or elsewhere)."""
+        file.write_bytes(content)
+        self.harms(file)
+
+    def harms(self, file: Path) -> None:
+        """Note it. What lies in one folder of the corpus is one result."""
+        if file.is_relative_to(self.path("results")):
+            files = file.parent.iterdir() if "/results/corpus/" in str(file) else [file]
+            self.harmed.update(str(each.relative_to(self.path("results"))) for each in files)
+
+    def whole(self) -> dict[str, tuple]:
+        """{name: inode, time, content} of the finished results."""
+        found = {}
+        for name in self.measured_files():
+            file = self.path("results") / name
+            try:
+                content, stat = file.read_bytes(), file.stat()
+                if file.suffix == ".json" and json.loads(content).get("status", "ok") != "ok":
+                    continue  # is tried again
+            except (OSError, ValueError):
+                continue  # gone meanwhile, or what the fault has damaged
+            found[name] = (stat.st_ino, stat.st_mtime_ns, content)
+        return found
+
+    def measured_files(self) -> Iterator[str]:
+        folder = self.path("results")
+        for kind in ("checks", "records", "convergence", "kernels", "environments", "corpus"):
+            for file in (folder / kind).rglob("*"):
+                if file.suffix in (".json", ".npy", ".so", ".txt") and file.is_file():
+                    yield str(file.relative_to(folder))
+
+    def lost(self) -> list[str]:
+        """Finished results that were touched."""
+        now = self.whole()
+        return [
+            name
+            for name, kept in self.finished.items()
+            if name not in self.harmed and now.get(name) != kept
+        ]
+
+    def wrong(self, right: dict[tuple, dict]) -> list[str]:
+        """Files that a reader would take for results and that are damaged, and records that are ok and differ from those
+        of a run without fault (`essences`)."""
+        found = []
+        validate = fastjsonschema.compile(configuration.schema("record"))
+        for kind in (*RECORDS, "environments", "tuning", "kernels", "manifests"):
+            for file in self.path(f"results/{kind}").rglob("*.json"):
+                name = str(file.relative_to(self.path("results")))
+                if "database" in name:
+                    continue
+                try:
+                    record = json.loads(file.read_bytes())
+                    if kind in RECORDS:
+                        validate(record)
+                except (ValueError, fastjsonschema.JsonSchemaValueException) as error:
+                    found.append(f"{name}: {error}")
+                    continue
+                if kind in RECORDS and record["status"] == "ok":
+                    key, essence = of_record(record)
+                    if not same(essence, right.get(key)):
+                        found.append(f"{name}: other content than without fault")
+        return found
+
+    def essences(self) -> dict[tuple, dict]:
+        """{cell: what its record says whenever it is measured} of the records that are ok."""
+        found = {}
+        for kind in RECORDS:
+            for file in self.path(f"results/{kind}").rglob("*.json"):
+                record = json.loads(file.read_bytes())
+                if record["status"] == "ok":
+                    key, essence = of_record(record)
+                    found[key] = essence
+        return found
+
+    def ok_cells(self) -> set[tuple]:
+        """The cells of the manifests that are ok, with how many processes."""
+        table = self.cells()
+        keys = ["benchmark", "implementation", "environment", "phase", "device", "processes"]
+        return set(table[table["status"] == "ok"][keys].itertuples(index=False, name=None))
+
+
+def of_record(record: dict) -> tuple[tuple, dict]:
+    """(which cell and process, what does not differ from run to run) of a record."""
+    identity = {key: value for key, value in record["identity"].items() if key != "process"}
+    key = (record["kind"], *sorted(identity.items()))
+    essence = {name: record.get(name) for name in ("benchmark", "protocol", "threads", "seed")}
+    errors = record.get("errors") or record["check"]["errors"]
+    essence["errors"] = {name: float(f"{value:.3g}") for name, value in errors.items()}
+    essence["samples"] = len(record.get("samples", ()))
+    essence["weights"] = record.get("weights_sha256")
+    essence["curve"] = [
+        {name: value for name, value in point.items() if name != "train_s"}
+        for point in record.get("curve", ())
+    ]
+    return key, essence
+
+
+def same(one: dict, right: dict | None) -> bool:
+    """Whether two records say the same; of another protocol, all but what that decides."""
+    if right and one["protocol"] != right["protocol"]:
+        one, right = ({**each, "protocol": None, "samples": None} for each in (one, right))
+    return one == right
+
+
+@dataclass
+class Outcome:
+    """What became of all trials of a fault: a row of the table."""
+
+    fault: Fault
+    tried: int = 0
+    wrong: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    recovered: int = 0
+    message: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def judge(self, trial: Trial, lab: "Lab") -> None:
+        """Hold a trial against what must hold, after the run that met the fault and after the next one."""
+        fault = self.fault
+        fault.harm(trial)
+        self.tried += 1
+        met = trial.printed
+        if fault.ends is not None and (trial.running.returncode == 0) != fault.ends:
+            self.problems.append(f"the run ended with {trial.running.returncode}:\n{met}")
+        self._hold(trial, lab, "the run that met it")
+        trial.undo.close()
+        if left := trial.processes():
+            time.sleep(3)  # a supervisor looks once a second
+            left = [each.cmdline() for each in left if each.is_running()]
+            if left:
+                self.problems.append(f"still running: {left}")
+                trial.end_all()
+        done = subprocess.run(
+            ["bash", "-c", trial.shell()],
+            cwd=trial.root,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "COLUMNS": "200"},
+            timeout=PATIENCE_S,
+        )
+        said = met + done.stdout + done.stderr
+        self._hold(trial, lab, "the next run")
+        cells = trial.ok_cells() if done.returncode == 0 else None
+        if cells == lab.cells and trial.essences().keys() >= lab.right.keys():
+            self.recovered += 1
+        else:
+            self.problems.append(f"the next run ended with {done.returncode}, {cells}:\n{said}")
+        lines = [line for line in said.splitlines() if re.search(fault.says, line)]
+        if not lines:
+            self.problems.append(f"nothing says {fault.says!r}:\n{said}")
+        else:
+            self.message = shortened(lines[0], trial.root)
+        if "Traceback" in said:
+            self.problems.append(f"a stack trace:\n{said}")
+
+    def _hold(self, trial: Trial, lab: "Lab", when: str) -> None:
+        for name, found in (("wrong", trial.wrong(lab.right)), ("lost", trial.lost())):
+            getattr(self, name).extend(found)
+            self.problems += [f"{name} after {when}: {each}" for each in found]
+
+    def row(self) -> dict[str, object]:
+        """The table's."""
+        return {
+            "group": self.fault.group,
+            "fault": self.fault.name,
+            "how": self.fault.how,
+            "tried": self.tried,
+            "wrong results": len(self.wrong),
+            "lost results": len(self.lost),
+            "recovered": self.recovered,
+            "message": self.message,
+        }
+
+
+def shortened(line: str, root: Path) -> str:
+    """A message without what differs from run to run."""
+    line = re.sub(r"\.[0-9a-f]{12}\b", "", line.strip().replace(f"{root}/", ""))
+    line = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1", line)
+    line = re.sub(r"-[0-9a-f]{8}\b", "", line).replace(str(root), "the folder")
+    return line if len(line) <= 200 else f"{line[:197]}..."
+
+
+@dataclass
+class Lab:
+    """A project that a run without fault has measured, and what half of it is taken away for a trial."""
+
+    project: Project
+    missing: tuple[str, ...]  # patterns of what a trial's run is to make
+    right: dict[tuple, dict] = field(default_factory=dict)
+    cells: set[tuple] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, project: Project, *missing: str) -> "Lab":
+        """Measures it."""
+        project.snakemake()
+        whole = Trial(project.root, targets=project.targets)
+        return cls(project, missing, whole.essences(), whole.ok_cells())
+
+    def trial(self, root: Path, random: Random) -> Trial:
+        """A copy whose results are there in part."""
+        shutil.copytree(self.project.root, root)  # file times are kept
+        for pattern in self.missing:
+            for file in root.glob(f"results/{pattern}"):
+                shutil.rmtree(file) if file.is_dir() else file.unlink()
+        targets, original = self.project.targets, self.project.root
+        return Trial(root, targets=targets, random=random, whole_project=original)

@@ -1,0 +1,150 @@
+"""What is said of two versions of a package, from records made by hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from plan.matrix import Cell
+from reporting import bumps
+from reporting.bumps import Version
+
+from . import hand_made
+
+CELLS = hand_made.cells("stacked-lm")[:20]
+SLOW, WRONG, LOST = CELLS[4], CELLS[7], CELLS[11]
+Change = Callable[[Cell, int, dict], None]
+
+
+def unchanged(cell: Cell, process: int, record: dict) -> None:
+    pass
+
+
+def version(
+    name: str, seed: int, change: Change = unchanged, day: int = 1, processes: int = 3
+) -> Version:
+    """A version whose processes differ by 1 %, measured on a day of January from ten o'clock."""
+    random = np.random.default_rng(seed)
+    records: dict[Cell, list[dict]] = {}
+    for cell in CELLS:
+        for process in range(1, processes + 1):
+            record = hand_made.record(cell, process, True, "stacked-lm")
+            factor = np.exp(0.01 * random.standard_normal())
+            record["samples"] = [factor * each for each in record["samples"]]
+            record["started"] = f"2026-01-{day:02}T10:{len(records):02}:00Z"
+            change(cell, process, record)
+            records.setdefault(cell, []).append(record)
+    packages = {"abacus": name, "beads": f"{name}.0", "numpy": "2.0"}
+    built = {"pytorch": {"python": "3.11.7", "packages": packages}}
+    return Version(name, records, built)
+
+
+def compare(after: Version, before: Version | None = None) -> dict:
+    return bumps.comparison("abacus", before or version("1", 1), after, 0.03)
+
+
+def slower(cell: Cell, process: int, record: dict) -> None:
+    if cell == SLOW:
+        record["samples"] = [1.1 * each for each in record["samples"]]
+
+
+def less_exact(factor: float) -> Change:
+    def change(cell: Cell, process: int, record: dict) -> None:
+        if cell == WRONG and process == 2:
+            name = next(iter(record["check"]["errors"]))
+            record["check"] = {"errors": {name: factor * record["check"]["errors"][name]}}
+
+    return change
+
+
+def lost(cell: Cell, process: int, record: dict) -> None:
+    if cell == LOST and process == 3:
+        hand_made.bad("failed", "RuntimeError: no | kernel")(record)
+
+
+def test_equal_versions() -> None:
+    found = compare(version("2", 2))
+    assert found["regressions"] == []
+    assert found["title"].startswith("abacus 1 to 2: no cell differs (")
+    assert (found["errors"], found["statuses"], found["setup"]) == ([], [], [])
+    page = bumps.rendered(found)
+    assert "**regression**" not in page and "No cell has another status than before." in page
+    assert "| `pytorch` | beads | 1.0 | 2.0 |" in page and "numpy" not in page
+
+
+def test_slower_cell_is_named() -> None:
+    found = compare(version("2", 2, slower))
+    assert found["regressions"] == [SLOW.name]
+    page = bumps.rendered(found)
+    assert page.startswith(f"# abacus 1 to 2: worse in 1 cell\n\n- `{SLOW.name}`\n")
+    assert page.count("**regression**") == 1
+    back = compare(version("1", 1), version("2", 2, slower))
+    assert back["regressions"] == [] and "faster in 1 cell" in back["title"]
+
+
+@pytest.mark.parametrize(("factor", "news"), [(9, False), (50, True)])
+def test_error_that_grew_is_news_below_the_tolerance(factor: float, news: bool) -> None:
+    found = compare(version("2", 2, less_exact(factor)))
+    assert found["regressions"] == ([WRONG.name] if news else [])
+    if news:
+        (row,) = found["errors"]
+        assert row["after"] == pytest.approx(factor * row["before"])
+        assert row["after"] < 1e-4
+        page = bumps.rendered(found)
+        assert "1 with a grown error" in found["title"]
+        assert page.index("Errors that grew by 10 times") < page.index("## Time of a batch")
+
+
+def test_rounding_is_no_news() -> None:
+    def exact(cell: Cell, process: int, record: dict) -> None:
+        record["check"] = {"errors": dict.fromkeys(record["check"]["errors"], 1e-12)}
+
+    assert compare(version("2", 2), version("1", 1, exact))["errors"] == []
+
+
+def test_lost_number_is_a_regression() -> None:
+    found = compare(version("2", 2, lost))
+    assert found["regressions"] == [LOST.name]
+    assert LOST.name not in {row["cell"] for row in found["cells"]}
+    assert "| ok | failed | regression | RuntimeError: no \\| kernel |" in bumps.rendered(found)
+    back = compare(version("1", 1), version("2", 2, lost))
+    assert back["regressions"] == [] and len(back["statuses"]) == 1
+
+
+def test_set_up_that_takes_longer_is_said_and_is_no_regression() -> None:
+    def heavy(cell: Cell, process: int, record: dict) -> None:
+        if cell == SLOW:
+            record["setup"] = record["setup"] | {"first_step_s": 6.0}
+            record["memory"] = record["memory"] | {"process_peak_bytes": 2**31}
+
+    found = compare(version("2", 2, heavy))
+    assert found["regressions"] == []
+    assert [(row["cell"], row["what"], row["ratio"]) for row in found["setup"]] == [
+        (SLOW.name, "first step (s)", pytest.approx(2)),
+        (SLOW.name, "peak memory (bytes)", pytest.approx(2)),
+    ]
+
+
+def test_how_old_the_first_numbers_are() -> None:
+    assert compare(version("2", 2, day=4))["age"] == "3 days apart"
+    assert compare(version("2", 2, day=2))["age"].endswith(" hours apart")
+    turns = compare(version("2", 2))
+    assert turns["age"] == "in turn" and "took turns" in bumps.rendered(turns)
+
+
+def test_cell_without_a_number_before() -> None:
+    before = version("1", 1)
+    few = replace(before, records={c: r for c, r in before.records.items() if c != SLOW})
+    found = compare(version("2", 2, slower), few)
+    assert found["regressions"] == [] and found["without_before"] == [SLOW.name]
+    assert "1 cells have no number of the old version" in bumps.rendered(found)
+    none = compare(version("2", 2), replace(before, records={}, environments={}))
+    assert none["title"] == "abacus 1 to 2: nothing to compare"
+    assert bumps.rendered(none)
+
+
+def test_one_process_decides_nothing() -> None:
+    found = compare(version("2", 2, slower, processes=1), version("1", 1, processes=1))
+    assert found["regressions"] == [] and found["counts"]["inconclusive"] == len(CELLS)
+    assert bumps.rendered(found)

@@ -1,0 +1,115 @@
+"""What is said of other cells: ratios by hand, and lines of code counted from the files."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from measurement.cells import CELLS
+from plan import matrix
+from reporting import lines, words
+from reporting.sections import Tables, cell_lines, cell_rows, other_cells
+
+ABOUT = {
+    "name": "flexible-yet-fast",
+    "document": matrix.document("flexible-yet-fast"),
+    "cell_lines": {"pytorch": {"slstm": {"lines": 9, "other": 8}}, "tvm": {}},
+    "machine_names": {"m": "a machine"},
+}
+STYLES = {
+    "pytorch/fine-grained": ("operators", "operators"),
+    "pytorch/fused": ("whole kernel", "whole kernel"),
+    "tvm/template-tuned": ("TVM kernel", "whole kernel"),
+}
+
+
+def row(implementation: str, cell: str, seconds: float | None, reason: str = "") -> dict:
+    """A row of the table; processes are 1 % apart."""
+    times = [] if seconds is None else [seconds, seconds * 1.01, seconds / 1.01]
+    return {
+        "benchmark": f"flexible-{cell}",
+        "implementation": implementation,
+        "environment": implementation.split("/")[0],
+        **{"machine": "m", "device": "cpu", "phase": "training", "generation": "now"},
+        "family": STYLES[implementation][0],
+        "flexibility": STYLES[implementation][1],
+        "label": implementation,
+        "status": "unsupported" if seconds is None else "ok",
+        "reason": reason,
+        "wall_median_s": seconds,
+        "process_medians_s": times,
+        **{"build_s": 1.0, "first_step_s": 2.0, "tuning_s": None, "kernel_schedule_s": None},
+        **{"kernel_build_s": None, "records": f"{implementation} {cell}"},
+    }
+
+
+@pytest.fixture
+def tables() -> Tables:
+    cells = pd.DataFrame(
+        [
+            row("pytorch/fine-grained", "lstm", 0.4),
+            row("pytorch/fine-grained", "slstm", 0.6),
+            row("pytorch/fused", "lstm", 0.2),
+            row("pytorch/fused", "slstm", None, "no such cell"),
+            row("tvm/template-tuned", "lstm", 0.1),
+            row("tvm/template-tuned", "slstm", 0.12),
+        ]
+    )
+    return Tables(cells, pd.DataFrame(), pd.DataFrame())
+
+
+def test_the_answer(tables: Tables) -> None:
+    found = other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm")
+    (place,) = found["places"]
+    best, operators = place["best"], place["operators"]
+    assert (best["label"], best["base"]) == ("tvm/template-tuned", "tvm/template-tuned")
+    assert best["over"] == pytest.approx(1.2) and best["own"] == pytest.approx(1.2)
+    assert best["low"] < 1.2 < best["high"] and best["ready_s"] == 3.0
+    assert operators["label"] == "pytorch/fine-grained"
+    assert operators["over"] == pytest.approx(6.0) and operators["own"] == pytest.approx(1.5)
+    assert (operators["lines"], operators["other"]) == (9, 8)
+    assert found["has"] == {"LSTM": ["pytorch/fused"], "sLSTM": []}
+
+
+def test_no_answer_without_a_base(tables: Tables) -> None:
+    own = tables.cells[tables.cells["benchmark"] != "flexible-lstm"]
+    without = Tables(own, tables.trainings, tables.published)
+    assert other_cells.analyse(without, ABOUT, base="lstm", asked="slstm") is None
+
+
+def test_rows(tables: Tables) -> None:
+    rows = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")["rows"]
+    assert [(each["called"], each["label"]) for each in rows] == [
+        ("LSTM", "tvm/template-tuned"),
+        ("LSTM", "pytorch/fused"),
+        ("LSTM", "pytorch/fine-grained"),
+        ("sLSTM", "tvm/template-tuned"),
+        ("sLSTM", "pytorch/fine-grained"),
+        ("sLSTM", "pytorch/fused"),
+    ]
+    assert [each["best"] for each in rows[:5]] == pytest.approx([1.0, 2.0, 4.0, 1.2, 6.0])
+    assert [each["own"] for each in rows[:3]] == [None] * 3
+    assert [each["own"] for each in rows[3:5]] == pytest.approx([1.2, 1.5])
+    assert rows[5]["status"] == "unsupported" and rows[5]["best"] is None
+    assert rows[4]["written"] == "9 (8)" and rows[5]["written"] is None
+    for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
+        assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
+
+
+def test_lines_are_counted_without_what_is_no_code(tmp_path: Path) -> None:
+    source = '"""Said."""\n\nimport x\n\n\ndef f(a):\n    """Said\n    twice."""\n    # and why\n    b = a  # here\n    return b\n'
+    assert lines.code(source) == ["def f(a):", "    b = a  # here", "    return b"]
+
+
+def test_every_cell_has_a_short_file_in_every_framework(tables: Tables) -> None:
+    """25 lines at most, whatever stands in them."""
+    counts = lines.of_cells("lstm")
+    assert {"pytorch", "tensorflow", "tvm"} <= counts.keys()
+    for framework, own in counts.items():
+        assert set(own) == set(CELLS) == set(words.CELLS), framework
+        assert own["lstm"]["other"] == 0
+        for name in own:
+            file = lines.folder(framework) / f"{name.replace('-', '_')}.py"
+            assert len(file.read_text().splitlines()) <= 25, file
+    shown = cell_lines.analyse(tables, ABOUT | {"cell_lines": counts}, base="lstm")
+    assert {framework for _, framework in shown["columns"]} == {"pytorch", "tvm"}

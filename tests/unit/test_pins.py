@@ -1,0 +1,108 @@
+"""Pins in environment files: which are meant, and what else of a file changes."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from plan import pins
+from tests.conftest import ROOT
+
+FILE = """\
+# torch==1.0 is no pin here
+dependencies:
+  - python =3.11
+  - pip:
+      - --extra-index-url https://example.org/torch==2
+      - torch==2.13.0  # why
+      - tensorflow-cpu==2.20.0; sys_platform == "linux"
+      - tensorflow==2.20.0; sys_platform != "linux"
+      - tensorflow[and-cuda]==2.20.0
+      - torch-extra==2.13.0
+"""
+
+
+def test_only_the_version_changes() -> None:
+    found = pins.with_version(FILE, "torch", "2.14.0")
+    assert found == FILE.replace("- torch==2.13.0", "- torch==2.14.0")
+    assert pins.with_version(found, "torch", "2.13.0") == FILE
+
+
+def test_builds_of_a_package_go_together() -> None:
+    for name in ("tensorflow", "TensorFlow_CPU"):
+        found = pins.with_version(FILE, name, "2.21.0")
+        assert found == FILE.replace("2.20.0", "2.21.0")
+        assert pins.versions_in(FILE, name) == ["2.20.0"] * 3
+
+
+def test_files_of_today_and_of_one_environment() -> None:
+    names = sorted(file.stem for file in pins.files_with("torch"))
+    assert {"pytorch", "pytorch-cuda", "keras"} <= set(names)
+    assert not any("-20" in name for name in names)
+    old = sorted(file.stem for file in pins.files_with("torch", "pytorch-2019"))
+    assert old == ["pytorch-2019", "pytorch-2019-cuda"]
+    assert pins.names_of(pins.files_with("torch", "pytorch-2019")) == ["pytorch-2019"]
+    # Environments in which no cell runs, such as the report's, are not measured and not bumped.
+    assert not {"report", "corpus"} & {file.stem for file in pins.files_with("numpy")}
+
+
+@pytest.mark.parametrize(
+    ("package", "within", "said"),
+    [
+        ("abacus", None, "No environment of today pins abacus."),
+        (
+            "lasagne",
+            None,
+            "No environment of today pins lasagne; lasagne-2018 does (IN=lasagne-2018).",
+        ),
+        ("torch", "tvm", "envs/tvm.yaml does not pin torch; keras, pytorch, pytorch-2019"),
+    ],
+)
+def test_package_that_is_nowhere(package: str, within: str | None, said: str) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        pins.files_with(package, within)
+    assert str(stopped.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "version"),
+    [
+        ("torch==2.14.0", "torch", "2.14.0"),
+        (" torch == 2.14.0+cpu ", "torch", "2.14.0+cpu"),
+        ("torch", "torch", None),
+        ("pytorch", "torch", None),
+        ("tensorflow==2.20.0", "tensorflow", "2.20.0"),
+    ],
+)
+def test_reading(text: str, package: str, version: str | None) -> None:
+    assert pins.Pin.read(text) == pins.Pin(package, version)
+
+
+@pytest.mark.parametrize("text", ["torch=2.14", "torch==latest", "==2", "", "torch>=2"])
+def test_no_pin(text: str) -> None:
+    with pytest.raises(SystemExit, match="is no pin: write a package with a version"):
+        pins.Pin.read(text)
+
+
+def test_newest_version_by_pip(tmp_path: Path) -> None:
+    from tests.unit.test_build_environment import write_wheel
+
+    for version in ("1.9", "1.10", "2.0.dev1"):
+        write_wheel(tmp_path, "abacus", version, {})
+    file = tmp_path / "lab.yaml"
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    file.write_text(
+        f"dependencies:\n  - python ={here}\n  - pip:\n      - --no-index\n"
+        f"      - --find-links {tmp_path}\n      - abacus==1.9\n"
+    )
+    assert pins.newest("abacus", "lab", {"source": str(file)}) == "1.10"
+    with pytest.raises(SystemExit, match=r"^lab: no version of beads was found"):
+        pins.newest("beads", "lab", {"source": str(file)})
+
+
+def test_repository_has_one_version_of_a_package_a_generation() -> None:
+    """So that a bump is of one version: what several environments of today pin, they pin alike."""
+    for package in ("torch", "tensorflow", "numpy"):
+        texts = pins.files_with(package).values()
+        versions = {version for text in texts for version in pins.versions_in(text, package)}
+        assert len(versions) == 1, (package, versions, ROOT)
