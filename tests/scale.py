@@ -22,7 +22,9 @@ from pathlib import Path
 
 import yaml
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+sys.path.insert(
+    0, str(Path("scripts").resolve())
+)  # of the repository, or of the copy that is planned
 from measurement import machine
 from measurement.record import SCHEMA_VERSION, write_json
 from plan import configuration, matrix

@@ -83,7 +83,8 @@ def damage(path):
     end = CLOSING.encode()
     before, seal = content[: -SEAL_DIGITS - len(end)], content[-SEAL_DIGITS - len(end) : -len(end)]
     # One byte that is another does not hide that there was one.
-    if content.endswith(end) and (before.endswith(SEALED) or not seal.strip(b"0123456789abcdef")):
+    named = sum(a != b for a, b in zip(before[-len(SEALED) :], SEALED)) <= 1
+    if content.endswith(end) and named:
         right = _seal(path, before).encode() == seal and before.endswith(SEALED)
         return "" if right else "it is not as it was written there"
     try:

@@ -1,7 +1,6 @@
 """The configuration, validated, and what it means on this machine."""
 
 import ast
-import csv
 import difflib
 import fnmatch
 import functools
@@ -80,13 +79,9 @@ def _read(path: str):
     if not path.endswith(".csv"):
         return read_yaml(path)
     try:
-        with open(path, newline="", encoding="utf-8") as stream:
-            table = csv.DictReader(stream, strict=True, restkey="beyond the last column")
-            rows, columns = list(table), Counter(table.fieldnames or [])
-    except (csv.Error, UnicodeDecodeError) as error:
-        sys.exit(shown(f"{path} is not CSV: {error}"))
-    if twice := [name for name, count in columns.items() if count > 1]:
-        sys.exit(shown(f"{path} is not CSV: the column {twice[0]!r} stands twice"))
+        rows = reading.read_csv(path)
+    except FileProblem as problem:
+        sys.exit(str(problem))
     filled = [{key: text for key, text in row.items() if text} for row in rows]
     return {f"line {number}": row for number, row in enumerate(filled, start=2)}
 

@@ -82,7 +82,7 @@ def files_with(package: str, within: str | None = None) -> dict[Path, str]:
     found = {file: text for file, text in texts.items() if versions_in(text, package)}
     if not found:
         others = [name for name in sorted(measured()) if versions_in(_text_of(name), package)]
-        hint = f"; {', '.join(others)} does (IN={others[0]})" if others else ""
+        hint = f"; those that do: {', '.join(others)} (IN={others[0]})" if others else ""
         where = f"envs/{within}.yaml does not pin" if within else "No environment of today pins"
         sys.exit(f"{where} {package}{hint}.")
     return found

@@ -1,6 +1,8 @@
 """What somebody has written in YAML, read strictly: what would be misread is refused with one line."""
 
+import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +52,21 @@ def read_yaml(path: str):
         raise FileProblem(f"{path} cannot be read: {error.strerror}") from None
     except (FileProblem, UnicodeDecodeError) as error:
         raise FileProblem(f"{path} is not YAML: {error}") from None
+
+
+def read_csv(path: str) -> list[dict[str, str]]:
+    """The rows of a CSV file: {column: text}. Raises FileProblem."""
+    try:
+        with open(path, newline="", encoding="utf-8") as stream:
+            table = csv.DictReader(stream, strict=True, restkey="beyond the last column")
+            rows, columns = list(table), Counter(table.fieldnames or [])
+    except (csv.Error, UnicodeDecodeError, OSError) as error:
+        raise FileProblem(shown(f"{path} is not CSV: {error}")) from None
+    if not columns:
+        raise FileProblem(f"{path} is not CSV: it has no columns")
+    if twice := [name for name, count in columns.items() if count > 1]:
+        raise FileProblem(shown(f"{path} is not CSV: the column {twice[0]!r} stands twice"))
+    return rows
 
 
 def strange(content, where: tuple = (), inside: tuple = ()) -> Iterator[tuple[str, str]]:

@@ -232,7 +232,7 @@ def drift(samples: Sequence[float]) -> float:
 
 def interference(reading: dict, cores: int) -> float | None:
     """Share of the machine's CPU time that went to others during timing; None where unknown."""
-    if reading["other_cpu_s"] is None:
+    if reading["other_cpu_s"] is None or reading["steal_s"] is None:
         return None
     return (reading["other_cpu_s"] + reading["steal_s"]) / (reading["wall_s"] * cores)
 

@@ -9,6 +9,8 @@ from decimal import Decimal
 
 import pandas as pd
 
+from plan.reading import read_csv
+
 KEY = ["benchmark", "implementation", "phase", "device"]
 ABOUT = ["document", "line", *KEY, "over", "mark"]
 
@@ -23,7 +25,8 @@ def interval(printed: str) -> tuple[float, float]:
 def numbers(paths: Iterable[str]) -> pd.DataFrame:
     """A row a printed number, of all files: what it is about (`over`: the implementation that a speed-up is
     over; `mark`: what is known of how it came to be), `quantity`, `printed`, and `value`, `low` and `high` in SI units. Empty keys are empty strings."""
-    tables = [pd.read_csv(path, dtype=str) for path in paths]
+    # Read as it is validated: pandas takes some texts for nothing, and other things for line breaks.
+    tables = [pd.DataFrame(read_csv(path), dtype=str).replace("", None) for path in paths]
     wide = pd.concat([pd.DataFrame(columns=ABOUT), *tables])
     quantities = [column for column in wide if column not in ABOUT]
     found = wide.melt(ABOUT, quantities, "quantity", "printed").dropna(subset="printed").fillna("")

@@ -14,18 +14,15 @@ from pathlib import Path
 import fastjsonschema
 
 from measurement.record import SCHEMA_VERSION, read_json, read_result
-from plan import configuration, reading
+from plan import configuration
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
 from plan.reading import shown
 
 MANIFESTS = "manifests"
 MEND = "delete it and run again"
-# What of a record and of a manifest is computed with, or shown.
-NUMBERS = (
-    *("samples", "warmup", "curve", "setup", "memory", "interference", "yardstick", "frequency"),
-    *("load", "kernel", "benchmark", "config", "protocol"),
-)
+# What may have infinities: how far a row that computes something else is off.
+ERRORS = ("check", "verification")
 ELSEWHERE = "use the version of the workflow that measured it, or measure again with this one"
 CELL = ("benchmark", "implementation", "environment", "phase", "device")
 
@@ -68,14 +65,16 @@ def _validate(name: str) -> Callable[[dict], dict]:
 
 def _valid(path: Path, content: dict, name: str) -> dict:
     """What a file holds; a stop with one line if it is not what its schema says."""
-    numbers = {key: content[key] for key in NUMBERS if key in content}
-    for where, what in reading.strange(numbers):  # JSON has infinities, and numbers that are none
-        sys.exit(f"{path} is not a valid {name}: {where}: {what}; {MEND}.")
+    computed = {k: v for k, v in content.items() if name == "manifest" or k not in ERRORS}
+    try:
+        json.dumps(computed, allow_nan=False)
+    except ValueError:
+        sys.exit(f"{path} is not a valid {name}: it has a number that is infinite or none; {MEND}.")
     try:
         return _validate(name)(content)
     except fastjsonschema.JsonSchemaValueException as error:
         said = next(iter(configuration.problems(content, name)), str(error))
-        sys.exit(f"{path} is not a valid {name}: {said}; {MEND}.")
+        sys.exit(f"{path} is not a valid {name}: {shown(said)}; {MEND}.")
 
 
 def read_record(path: Path) -> dict:

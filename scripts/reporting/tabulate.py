@@ -195,7 +195,7 @@ def machine(part: results.Part) -> dict:
         if record["corpus"]:
             windows = record.get("windows") or corpus.get("windows")  # carried states need none
             corpus = record["corpus"] | {"windows": windows}
-    states = [record["repository"] for record in records if record["repository"]]
+    states = [record["repository"] for record in records if record.get("repository")]
     return {
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],

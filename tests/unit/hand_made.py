@@ -12,7 +12,7 @@ import join_tables
 import render_first_page
 import render_page
 import tabulate_records
-from measurement.record import SCHEMA_VERSION, read_json, write_json
+from measurement.record import SCHEMA_VERSION, read_json, write_json, write_sealed
 from plan import matrix
 from plan.configuration import validated
 from plan.matrix import Cell
@@ -167,12 +167,12 @@ def project(
             found["machine"] = found["machine"] | {"machine": machine}
             if change:
                 change(cell, process, found)
-            write_json(str(folder / "results" / place(cell, process, machine)), found)
+            write_sealed(str(folder / "results" / place(cell, process, machine)), found)
     for cell in matrix.trained_cells_of(document):
         if cell.device == "cpu":
             found = training_record(cell, stand_in, document)
             found["machine"] = found["machine"] | {"machine": machine}
-            write_json(str(folder / "results" / training_place(cell, machine)), found)
+            write_sealed(str(folder / "results" / training_place(cell, machine)), found)
     return folder
 
 

@@ -56,8 +56,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     description = json.loads((found / "corpus.json").read_text())
     description |= {"source": "a test", "stand_in": False, "tokens": {"train": 200}}
     write_json(str(found / "corpus.json"), description)
-    environment = {"environment": "lab", "fingerprint": "0" * 8, "builder": "venv", "packages": {}}
-    write_json(str(found / "lab.json"), environment | {"status": "ok", "reason": ""})
+    environment = {"environment": "lab", "fingerprint": "0" * 8, "builder": "venv", "pins": {}}
+    found_there = {"python": "3.11.7", "packages": {}, "status": "ok", "reason": ""}
+    write_json(str(found / "lab.json"), environment | found_there)
     return found
 
 

@@ -33,10 +33,14 @@ def build(workload, weights, device, phase):
 
 
 def add(project: Project, style: str, environment: str = "plain") -> None:
-    """One more implementation in the matrix."""
+    """One more implementation in the matrix, or one more environment of one that is there."""
     path = project.path("config/implementations.yaml")
-    entries = [*yaml.safe_load(path.read_text()), implementation(style, environment)]
-    path.write_text(yaml.safe_dump(entries))
+    entry = implementation(style, environment)
+    entries = {each["implementation"]: each for each in yaml.safe_load(path.read_text())}
+    there = entries.setdefault(entry["implementation"], entry)
+    if there is not entry:
+        there["environments"] = [*there["environments"], environment]
+    path.write_text(yaml.safe_dump([*entries.values()]))
 
 
 def rows(project: Project, style: str):

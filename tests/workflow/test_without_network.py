@@ -33,6 +33,7 @@ def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Project:
         if entry["implementation"] in ROWS
     ]
     for entry in entries:
+        entry.pop("instead_of", None)
         if isinstance(entry["environments"], dict):
             entry["environments"] = list(entry["environments"])
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))

@@ -65,6 +65,13 @@ def missing_records(wildcards):
     return JOBS.listed(MANIFEST.format(**wildcards), wildcards.document, counts)
 
 
+def all_records(wildcards):
+    """Of all documents, those of the processes that every cell gets."""
+    for document in DOCUMENTS:
+        require_text(document)
+    return [path for document in DOCUMENTS for path in JOBS.wanted(document, {})]
+
+
 def job(wildcards):
     return JOBS[wildcards.digest]
 

@@ -1,13 +1,6 @@
 # How many processes noisy cells get, and which records a document's report is made of.
 
 
-def all_records(wildcards):
-    """The records of all documents that are not there yet, of the processes that every cell gets."""
-    for document in DOCUMENTS:
-        require_text(document)
-    return [path for document in DOCUMENTS for path in JOBS.wanted(document, {})]
-
-
 # A target for machines that make no pages; scripts/run_workflow.py --measure lists what is there.
 rule measure:
     input:
