@@ -21,7 +21,7 @@ import yaml
 from rich.console import Console
 
 from measurement import machine
-from measurement.record import read_json, write_json
+from measurement.record import read_json, whole, write_json
 from measurement.supervisor import worker_environment
 from plan import configuration, environments, matrix, pins
 from plan.estimate import A_RUN, Estimate, total
@@ -41,6 +41,14 @@ class Impossible(Exception):
     """The version cannot be had; the message says why."""
 
 
+def write_pins(texts: Mapping[Path, str]) -> None:
+    """Write environment files, each whole."""
+    for file, text in texts.items():
+        with whole(str(file)) as stream:
+            stream.write(text)
+    environments.forget()
+
+
 @dataclass
 class Side:
     """One of the two versions: what stands in envs/ with it, its plan, and the processes that its page is made of."""
@@ -53,9 +61,7 @@ class Side:
 
     def put(self) -> None:
         """Write its pins."""
-        for file, text in self.texts.items():
-            file.write_text(text)
-        environments.forget()
+        write_pins(self.texts)
 
     def planned(self, config: dict, names: Sequence[str], patterns: Sequence[str]) -> list[Cell]:
         """Make its plan, with its pins in place. Returns the cells that run in some environments, of those that
@@ -277,8 +283,7 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
             require_usable(old, names, cells)
             new.put()
     except BaseException:
-        for file, text in files.items():
-            file.write_text(text)
+        write_pins(files)
         raise
     write_json(str(note_of(pin.package)), {"before": old.version, "after": new.version})
     most = max(job.process for side in both for jobs in side.jobs.values() for job in jobs)

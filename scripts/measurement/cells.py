@@ -31,6 +31,9 @@ CELLS = {
 }
 
 
+PARTS = ("input", "recurrent", "bias", "vectors")  # of a layer's weights
+
+
 def parts(cell):
     """What a layer's weights are called after its prefix, in order."""
-    return ("input", "recurrent", "bias") + (("vectors",) if CELLS[cell].vectors else ())
+    return PARTS if CELLS[cell].vectors else PARTS[:-1]

@@ -13,10 +13,9 @@ from collections import OrderedDict
 
 import numpy as np
 
-from measurement.cells import CELLS
+from measurement.cells import CELLS, PARTS
 from measurement.shapes import Shapes
 
-PARTS = ("input", "recurrent", "bias", "vectors")  # of a layer's weights
 WEIGHT_RANGE = 0.1  # unless given; at 0.5, rounding alone separates correct implementations by 4e-3
 BLANK = 0  # the output that CTC takes for "no label"
 BOUNDARY = 64  # bytes that dense inputs are aligned to

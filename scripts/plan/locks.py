@@ -13,6 +13,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from measurement.record import whole
+
 PLATFORM = f"{sys.platform}-{platform.machine()}"
 FORMAT = """\
 # {name}: what `make lock ENVIRONMENT={name}` found, and renews
@@ -90,11 +92,11 @@ def read(path: Path) -> Lock:
 def write(lock: Lock, python: str, pip: str) -> None:
     """`python` and `pip`: the versions that it was made with."""
     path = Path(lock.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     facts = {"name": path.stem, "platform": PLATFORM, "python": python, "pip": pip}
-    path.write_text(
-        FORMAT.format(**facts, pins=lock.pins, requirements="\n".join(lock.requirements))
-    )
+    with whole(str(path)) as stream:
+        stream.write(
+            FORMAT.format(**facts, pins=lock.pins, requirements="\n".join(lock.requirements))
+        )
 
 
 def changes(before: dict[str, str], after: dict[str, str]) -> list[str]:

@@ -108,6 +108,16 @@ class Register:
         """The interpreter of the environment that a job runs in."""
         return environments.python(job.needed(EnvironmentJob).order)
 
+    def environment(self, name: str, fingerprint: str) -> EnvironmentJob:
+        """An environment that a file's name asks for, which must be as it is now."""
+        job = self._plan.environment(name)
+        if job.stem != f"{name}-{fingerprint}":
+            sys.exit(
+                f"Environment {name}-{fingerprint} is {job.stem} now: its file, its lock or Python has changed "
+                "since that name was made. Ask for what it is now."
+            )
+        return job
+
     def tool(self, name: str, which: str) -> list[str] | str | None:
         """Of an environment that no cell runs in: its `record`, where that is missing, `conda` file or `python`."""
         job = self._plan.environment(name)

@@ -19,16 +19,18 @@ from plan import environments
 POOL = ThreadPoolExecutor(os.cpu_count())
 
 
+# What decides how an environment is had, as in config/config.yaml.
+DEFAULTS = {"devices": ["cpu"], "interpreters": {}, "environment_folder": ".environments"}
+
+
 @functools.cache
 def _places(environment: str) -> tuple[Path, Path] | None:
     """(record, interpreter) of an environment as the workflow builds it; None without a Python for it here."""
-    specification = environments.load(f"envs/{environment}.yaml")
-    found = environments.find_interpreter(specification.python)
-    if not found:
+    has = environments.here(environment, DEFAULTS, conda=False)
+    if not has["interpreter"]:
         return None
-    stem = f"{environment}-{environments.fingerprint(specification, 'venv', found[0])}"
-    python = Path(f".environments/{stem}/bin/python")
-    return Path(f"results/environments/{stem}.json"), python
+    folder = Path(has["folder"])
+    return Path(f"results/environments/{folder.name}.json"), folder / "bin" / "python"
 
 
 def build(names: Iterable[str]) -> None:

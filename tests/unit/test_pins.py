@@ -53,7 +53,7 @@ def test_files_of_today_and_of_one_environment() -> None:
         (
             "lasagne",
             None,
-            "No environment of today pins lasagne; lasagne-2018 does (IN=lasagne-2018).",
+            "No environment of today pins lasagne; those that do: lasagne-2018 (IN=lasagne-2018).",
         ),
         (
             "torch",

@@ -214,3 +214,12 @@ def test_rules_need_not_find_out_what_a_function_takes() -> None:
     function = for_rules(lambda wildcards, input: (wildcards, input))
     assert function(1, 2) == (1, 2)
     assert list(function.__signature__.parameters) == ["wildcards", "input"]
+
+
+def test_an_environment_of_another_fingerprint_is_refused() -> None:
+    """What is built would lie in another folder than its name says."""
+    asked = plan()
+    now = asked.environment("pytorch")
+    assert Register(asked).environment("pytorch", now.parts["fingerprint"]).path == now.path
+    with pytest.raises(SystemExit, match=f"pytorch-00000000 is {now.stem} now"):
+        Register(asked).environment("pytorch", "00000000")

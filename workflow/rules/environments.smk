@@ -4,7 +4,7 @@
 
 rule build_environment:
     input:
-        lambda w: JOBS.awaited(PLAN.environment(w.environment)),
+        lambda w: JOBS.awaited(JOBS.environment(w.environment, w.fingerprint)),
     output:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
@@ -15,7 +15,7 @@ rule build_environment:
     conda:
         lambda w: tool(w.environment, "conda")
     params:
-        job=lambda w: json.dumps(PLAN.environment(w.environment).told()),
+        job=lambda w: json.dumps(JOBS.environment(w.environment, w.fingerprint).told()),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.
         python=sys.executable,
     shell:

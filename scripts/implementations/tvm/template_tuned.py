@@ -8,8 +8,8 @@ from kernels.run import LanguageModelRunner, TemplateRunner
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported as KernelUnsupported
 from kernels.train import ModelTrainer
-from measurement.cells import CELLS
-from measurement.workload import PARTS, layer_prefixes
+from measurement.cells import CELLS, PARTS
+from measurement.workload import layer_prefixes
 
 from .model import Built, Kernel, kernel_layers
 
