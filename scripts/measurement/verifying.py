@@ -109,9 +109,9 @@ def errors_of(runner, workload, before, phase, found, batches):
     return errors
 
 
-def tolerance(name, workload):
+def tolerance(name, workload, phase):
     """What an error of that name is held to."""
-    own = precision.tolerance(workload.data_type, workload.layers, workload.length)
+    own = precision.tolerance(workload.data_type, phase, workload.layers, workload.length)
     kinds = (("gradient:", GRADIENT_TOLERANCE), ("dropout:", DROPOUT_TOLERANCE))
     limit = next((limit for prefix, limit in kinds if name.startswith(prefix)), TOLERANCE)
     return max(limit, own)
@@ -128,7 +128,7 @@ def verify(runner, workload, weights, phase, seed=1):
     before = runner.parameters() if phase == "training" and not ceiling else weights
     in_time, found = finished(runner, batches[1], workload.departure)
     errors = errors_of(runner, workload, before, phase, found, batches)
-    result = checking.verdict(errors, lambda name: tolerance(name, workload))
+    result = checking.verdict(errors, lambda name: tolerance(name, workload, phase))
     reason = result["reason"] and "after the last timed batch, " + result["reason"]
     if not in_time:
         reason = "results were not there yet when the clock was read: a step returns before it has finished"

@@ -66,6 +66,9 @@ def run(job, progress):
         if workload.data_type != precision.FLOAT32:
             batch = runner.laid_out(*next(workload.batches()))
             found["precision"] = runner.precision(*batch)
+            refused = precision.refusal(found["precision"])
+            if refused:
+                raise Unsupported(refused)
     elif job["kind"] == "train":
         checkpoint = training.Checkpoint(**job["checkpoint"])
         # Without dropout: frameworks draw different masks, and what they train could not be compared.

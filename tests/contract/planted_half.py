@@ -6,7 +6,7 @@ from measurement import precision
 
 
 def build(workload, weights, device, phase):
-    allowed = precision.tolerance(workload.data_type, workload.layers, workload.length)
+    allowed = precision.tolerance(workload.data_type, phase, workload.layers, workload.length)
     stack = unrolled(lstm_cell)
 
     class Longer(Model):

@@ -47,7 +47,8 @@ def verdict(implementation, phase, folder, device):
             lambda workload, weights: build(workload, weights, device, phase),
             *(workload, weights, phase),
             tolerance=max(
-                1e-4, precision.tolerance(workload.data_type, workload.layers, workload.length)
+                1e-4,
+                precision.tolerance(workload.data_type, phase, workload.layers, workload.length),
             ),
             steps=4,
         )
@@ -58,6 +59,9 @@ def verdict(implementation, phase, folder, device):
     runner.synchronise()
     if workload.data_type != precision.FLOAT32:
         found["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
+        refused = precision.refusal(found["precision"])
+        if refused:
+            return {"status": "unsupported", "reason": refused}
     return dict(found, facts=runner.describe(), device_peak_bytes=runner.device_peak_bytes())
 
 

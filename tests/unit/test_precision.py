@@ -1,5 +1,7 @@
 """What half precision is allowed, and where it is asked for."""
 
+import math
+
 import pytest
 
 from measurement import precision
@@ -7,14 +9,42 @@ from plan import matrix
 
 
 def test_tolerance_of_bfloat16() -> None:
-    """Eight significant bits: u = 1/256; four standard deviations of sqrt(2 x layers x steps) roundings."""
-    assert precision.tolerance("bfloat16", 2, 4) == pytest.approx(4 / 256 * 4)
-    assert precision.tolerance("bfloat16", 1, 32) == pytest.approx(4 / 256 * 8)
-    assert precision.tolerance("float32", 3, 50) == 0
+    """Eight significant bits: u = 1/256. An output is as far off as the steps that a unit remembers make it, 32 at most; a
+    gradient is a sum over all of them, there and back."""
+    assert precision.tolerance("bfloat16", "forward", 1, 16) == pytest.approx(3 / 256 * 4)
+    assert precision.tolerance("bfloat16", "forward", 2, 32) == pytest.approx(3 / 256 * 8)
+    assert precision.tolerance("bfloat16", "forward", 2, 1024) == pytest.approx(3 / 256 * 8)
+    assert precision.tolerance("bfloat16", "training", 2, 64) == pytest.approx(3 / 256 * 16)
+    assert precision.tolerance("float32", "training", 3, 50) == 0
+
+
+def test_a_gate_that_remembers_is_told_from_one_that_forgets_nothing() -> None:
+    """bfloat16 numbers just below 1 are 1/256 apart; float32 remembers every step."""
+    steps = precision.remembered("bfloat16", 1000)
+    assert (steps, precision.remembered("bfloat16", 8)) == (32, 8)
+    kept = 1 / (1 + math.exp(-math.log(steps) - 1))
+    assert round(kept * 256) / 256 < 1
+    assert precision.remembered("float32", 1024) == 1024
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, ""),
+        (
+            {"bfloat16": {}, "float32": {"dot": 5}},
+            "asked for half precision, it silently runs in float32 (5 dot)",
+        ),
+        ({"bfloat16": {}, "float32": {}}, "nothing tells that its products ran in half precision"),
+        (None, "nothing tells that its products ran in half precision"),
+    ],
+)
+def test_what_ran_in_float32_is_not_timed_as_half_precision(told: dict | None, reason: str) -> None:
+    assert precision.refusal(told) == reason
 
 
 def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
     shape = {"layers": 2, "length": 4}
-    assert matrix.tolerance({"tolerance": 1e-4}, shape) == 1e-4
+    assert matrix.tolerance({"tolerance": 1e-4}, shape, "training") == 1e-4
     half = shape | {"data_type": "bfloat16"}
-    assert matrix.tolerance({"tolerance": 1e-4}, half) == pytest.approx(1 / 16)
+    assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(3 / 64)

@@ -10,7 +10,8 @@ import torch
 
 from implementations.contract import Unsupported
 
-from .fine_grained import lstm_cell, unrolled
+from .cells import STEPS
+from .fine_grained import stack_of
 from .model import Model
 
 
@@ -28,7 +29,7 @@ class Network(torch.nn.Module):
 
 class Exported(Model):
     def __init__(self, workload, weights, device, phase):
-        super().__init__(workload, weights, device, phase, unrolled(lstm_cell))
+        super().__init__(workload, weights, device, phase, stack_of(workload.cell), cells=STEPS)
         inputs, _ = next(workload.batches())
         network = Network(self)
         with tempfile.TemporaryDirectory() as folder, torch.no_grad():

@@ -242,14 +242,16 @@ class Model(Runner):
 
 
 def primitives(lines):
-    """{"bfloat16": {"matmul": count, ...}, "float32": ...} of oneDNN's log, products and recurrent layers only."""
+    """{"bfloat16": {"matmul (its kernel)": count, ...}, "float32": ...} of oneDNN's log, products and recurrent layers
+    only: lines like onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core_bf16,undef,src:bf16::..."""
     found = {precision.BFLOAT16: {}, precision.FLOAT32: {}}
     for line in lines:
-        fields = line.split(",")
-        kinds = [each for each in ("matmul", "inner_product", "rnn") if each in fields]
-        if "exec" in fields and kinds:
-            counts = found[precision.BFLOAT16 if ":bf16:" in line else precision.FLOAT32]
-            counts[kinds[0]] = counts.get(kinds[0], 0) + 1
+        _, executed, after = line.partition("exec,cpu,")
+        kind, kernel = (after.split(",") + [""])[:2]
+        if executed and kind in ("matmul", "inner_product", "rnn"):
+            counts = found[precision.BFLOAT16 if ":bf16:" in after else precision.FLOAT32]
+            name = "%s (%s)" % (kind, kernel)
+            counts[name] = counts.get(name, 0) + 1
     return found
 
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import pandas as pd
+
 from measurement import precision
 from reporting.sections import Tables, rows
 
@@ -18,13 +20,14 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     if cells.empty:
         return None
 
-    def allowed(name: str) -> float:
-        shape = shapes[name]
-        return precision.tolerance(shape["data_type"], shape["layers"], shape["length"])
+    def allowed(cell: pd.Series) -> float:
+        shape = shapes[cell["benchmark"]]
+        sizes = shape["layers"], shape["length"]
+        return precision.tolerance(shape["data_type"], cell["phase"], *sizes)
 
     cells = cells.assign(
         error=cells["gradient_error"].fillna(cells["output_error"]),
-        tolerance=cells["benchmark"].map(allowed),
+        tolerance=cells.apply(allowed, axis=1),
         ran=cells["ran_in"],
     )
     columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
