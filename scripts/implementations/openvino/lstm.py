@@ -61,5 +61,7 @@ class Request(Runner):
 
 
 def build(workload, weights, device, phase):
-    refuse(workload, phase)
+    if workload.cell == "peephole":
+        raise Unsupported("OpenVINO %s ignores the peepholes of ONNX's LSTM" % openvino.__version__)
+    refuse(workload, phase, cells=("lstm", "gru"))
     return Request(workload, weights, device)
