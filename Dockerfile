@@ -17,6 +17,7 @@ COPY . .
 RUN git config --system --add safe.directory /workflow \
     && .venv/bin/snakemake build_environments --cores 1 --configfile config/quick.yaml \
     && ! grep '"status": "failed"' results/environments/*.json \
+    && { .venv/bin/python -m compileall -qq .environments .venv || true; } \
     && chmod -R a+rwX results .snakemake \
     && chmod a+rwX . .environments
 

@@ -65,7 +65,8 @@ test: .venv/ready
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile $(CONFIG)
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest tests/contract
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/workflow tests/faults
 
 # Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
 test-faults: .venv/ready
@@ -92,10 +93,10 @@ clean:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(PYTHON) -m venv --without-pip .venv
-	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-index --find-links wheels $(SNAKEMAKE)
+	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-compile --no-index --find-links wheels $(SNAKEMAKE)
 else
 	$(PYTHON) -m venv .venv
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt
+	.venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .venv/requirements.txt
 endif
 	touch $@

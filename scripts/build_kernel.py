@@ -19,7 +19,8 @@ from tune_kernel import database_folder, not_had, tell_the_terminal, tune
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
-    """Write kernel.so and kernel.json of the variant into `folder`."""
+    """Write kernel.so and kernel.json of the variant into `folder`, unless the process that waits for it ends."""
+    machine.die_with_parent()
     set_threads(threads)
     from kernels.target import cpu_target
     from kernels.workload import spec_of

@@ -1,4 +1,5 @@
-"""How many processes each cell gets after the first ones: by how wide its interval is, and by the claims it decides."""
+"""How many processes each cell gets after the first ones: one more for each that was disturbed, and where the protocol asks
+for an interval by how wide it is, and by the claims that the cell decides."""
 
 import argparse
 from collections import defaultdict
@@ -17,7 +18,7 @@ RESULTS = Path("results")
 
 def wanted(records: Sequence[dict], protocol: Mapping) -> int:
     """The number of processes of a cell with these records. One that has no number needs no more of them."""
-    if any(record["status"] != "ok" for record in records):
+    if protocol["target_interval"] is None or any(record["status"] != "ok" for record in records):
         return len(records)
     samples = [record["samples"] for record in records]
     return estimates.processes_needed(
@@ -50,8 +51,11 @@ def of_document(
     cells: Mapping[Cell, Sequence[dict]], document_claims: Iterable[Mapping], protocol: Mapping
 ) -> dict[Cell, int]:
     """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
-    that a narrow interval needs, and as many as there may be where a claim that it takes part in is undecided."""
+    that a narrow interval needs, and as many as there may be where a claim that it takes part in is undecided; no further
+    ones where no interval is asked for."""
     found = {cell: wanted(records, protocol) for cell, records in cells.items()}
+    if protocol["target_interval"] is None:
+        return found
     generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
     for cell, records in cells.items():
         generations[matrix.generation(cell.environment)][cell] = records

@@ -82,7 +82,7 @@ def main() -> None:
             f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."
         )
     if any(plan.adapts(document) for document in config["documents"]):
-        console.print("Not counted: further processes of cells whose intervals turn out too wide.")
+        console.print("Not counted: further processes of cells that turn out disturbed, or noisy.")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ STOPPED = "Stopped. Everything that was finished stays; the same command goes on
 LOCKS = Path(".snakemake/locks")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRIPTS = Path(__file__).resolve().parent
+ROOM_BYTES = 100_000  # a few records
 
 
 def stages(documents: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -76,11 +77,12 @@ def require_alone() -> None:
 
 
 def require_writable() -> None:
-    """Stop with one line where no file can be written."""
+    """Stop with one line where no file can be written, or too little of one for a run to come anywhere."""
     for folder in ("results", ".snakemake"):
         try:
             os.makedirs(folder, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(ROOM_BYTES))
         except OSError as error:
             sys.exit(refused(f"cannot write {folder}: {error.strerror}"))
 

@@ -142,7 +142,7 @@ def time_batches(runner, workload, protocol, progress, gpu=None):
         # This one brings back to the caches what the yardstick has driven out of them.
         last, faults = _samples(*given, 1, 1, 0, None, report=progress)
         warmup += last
-        if faults[-1] < FEW_FAULTS:
+        if faults[-1] < FEW_FAULTS or workload.departure == departures.DEFAULT_MALLOC:
             break
     before, state_before = machine.frequency(), state(runner)
     gpu_before = machine.gpu_state(gpu) if gpu else None

@@ -209,9 +209,10 @@ def check_of(config: dict, document_name: str, cell: Cell) -> dict:
 
 
 def adapts(config: dict, document_name: str) -> bool:
-    """Whether noisy cells of a document get further processes; their intervals are what tells."""
+    """Whether cells of a document get further processes: those that were disturbed, and where an interval is asked for
+    the noisy ones."""
     asked = protocol_of(config, document_name)["protocol"]
-    return asked["target_interval"] is not None and asked["processes"] >= LEAST_PROCESSES
+    return asked["most_processes"] > asked["processes"] >= LEAST_PROCESSES
 
 
 def cells(config: dict) -> dict[Cell, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from plan.matrix import LEAST_PROCESSES
 from reporting import words
 from reporting.sections import Tables, plain
 
@@ -10,8 +11,10 @@ def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     """How a document's cells are timed, in a sentence."""
     many = protocol["processes"] > 1
     found = f"{protocol['processes']} fresh process{'es' if many else ''} a cell"
-    if protocol["target_interval"] is not None and protocol["processes"] >= 3:
-        found += f", up to {protocol['most_processes']} where its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
+    if protocol["most_processes"] > protocol["processes"] >= LEAST_PROCESSES:
+        found += f", up to {protocol['most_processes']} where some were disturbed"
+        if protocol["target_interval"] is not None:
+            found += f", or its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %, or a claim that needs it is undecided"
     found += (
         f"; in each, {protocol['warmup_batches']} warm-up batch{'es' * (protocol['warmup_batches'] != 1)} (the first one traces and compiles), then "
         f"{protocol['timed_batches']} timed ones"

@@ -5,6 +5,7 @@ log. The line is drawn when something happens and at no other time: a bar that m
 cores beside a clock.
 """
 
+import re
 import sys
 import time
 from logging import ERROR, LogRecord
@@ -13,7 +14,10 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from measurement.record import refused
+
 WIDTH = 24
+REFUSED = re.compile(r"^(?:OSError|PermissionError): (.+)$", re.MULTILINE)
 LOG_LINES = 6  # the end of a failed job's log; the rest is a file away
 
 
@@ -22,6 +26,12 @@ def progress_line(done: int, total: int, seconds: float, running: str) -> str:
     filled = WIDTH * done // max(total, 1)
     left = f", {seconds / done * (total - done) / 60:.0f} min left" if done else ""
     return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {done} of {total} jobs{left}: {running}"
+
+
+def plain(message: str) -> str:
+    """One line instead of a stack trace of Snakemake's where the system did not let it write."""
+    found = REFUSED.findall(message) if "Traceback" in message else []
+    return refused(f"cannot write: {found[-1]}") if found else message
 
 
 class LogHandler(LogHandlerBase):
@@ -47,7 +57,7 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_ERROR:
             self._failed(*self._jobs.get(record.jobid, ("a job", [])))
         elif event == LogEvent.ERROR or (event is None and record.levelno >= ERROR):
-            self._print(record.getMessage())
+            self._print(plain(record.getMessage()))
         else:
             return
         self._draw()

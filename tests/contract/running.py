@@ -3,6 +3,7 @@
 Most of what they take is importing a framework or compiling, on one core. Nothing here is timed.
 """
 
+import fcntl
 import functools
 import json
 import os
@@ -35,14 +36,21 @@ def _places(environment: str) -> tuple[Path, Path] | None:
 
 def build(names: Iterable[str]) -> None:
     """Build the environments that are not there yet, in one run of the workflow's own rule."""
-    missing = []
-    for places in filter(None, map(_places, sorted(set(names)))):
-        if not all(map(Path.exists, places)):
-            places[0].unlink(missing_ok=True)
-            missing.append(places[0])
-    if missing:
-        snakemake = Path(sys.executable).parent / "snakemake"
-        subprocess.run([snakemake, "--cores", "all", "--quiet", "all", "--", *missing], check=True)
+    asked = list(filter(None, map(_places, sorted(set(names)))))
+    with open(Path(sys.prefix) / "building.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # files of tests run side by side
+        missing = [places for places in asked if not all(map(Path.exists, places))]
+        for record, _ in missing:
+            record.unlink(missing_ok=True)
+        if missing:
+            command = [
+                Path(sys.executable).parent / "snakemake",
+                "--cores",
+                "all",
+                "--quiet",
+                "all",
+            ]
+            subprocess.run([*command, "--", *(record for record, _ in missing)], check=True)
 
 
 def interpreter(environment: str) -> str:

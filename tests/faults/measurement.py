@@ -186,7 +186,7 @@ def many_cores(trial: Trial) -> None:
 )
 def uneven(trial: Trial) -> None:
     trial.command = REPORT
-    trial.set_protocol(processes=3, target_interval=None)
+    trial.set_protocol(processes=3, target_interval=None, most_processes=3)
     at_step(trial, "time.sleep(0.05 if process == 2 else 0)", every=True)
     text = trial.path("fault.py").read_text()
     first = (

@@ -37,6 +37,13 @@ def test_a_wide_interval_needs_them_without_a_claim() -> None:
     assert judge_precision.of_document(cells, [], PROTOCOL) == {cell("x/a"): 8}
 
 
+def test_without_an_interval_nothing_but_disturbed_ones() -> None:
+    """Another process then must not depend on how the first ones came out."""
+    cells = NEAR | {cell("x/c"): records(1.0, 1.5, 2.0)}
+    found = judge_precision.of_document(cells, [CLAIM], PROTOCOL | {"target_interval": None})
+    assert set(found.values()) == {3}
+
+
 def test_a_claim_that_lacks_a_number_is_not_waited_for() -> None:
     cells = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1, 1, 1, status="failed")}
     assert set(judge_precision.of_document(cells, [CLAIM], PROTOCOL).values()) == {3}

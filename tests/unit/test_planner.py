@@ -280,11 +280,12 @@ class TestProcesses:
         [
             ({"processes": 3, "target_interval": 0.1}, True),
             ({"processes": 2, "target_interval": 0.1}, False),
-            ({"processes": 3, "target_interval": None}, False),
+            ({"processes": 3, "target_interval": None}, True),
+            ({"processes": 3, "most_processes": 3}, False),
         ],
         ids=str,
     )
-    def test_adapting_needs_an_interval(self, protocol: dict, expected: bool) -> None:
+    def test_adapting_needs_an_interval_and_room(self, protocol: dict, expected: bool) -> None:
         assert Plan(planned.config(protocol=protocol)).adapts("stacked-lm") == expected
 
 

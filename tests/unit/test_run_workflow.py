@@ -8,7 +8,7 @@ import pytest
 
 import run_workflow
 from plan.planner import Plan
-from snakemake_logger_plugin_cells import progress_line
+from snakemake_logger_plugin_cells import plain, progress_line
 from tests.unit import planned
 
 
@@ -47,6 +47,24 @@ def test_one_elsewhere_does_not_count(
         assert run_workflow.other_runs() == []
     finally:
         other.communicate()
+
+
+def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:
+    code = "import run_workflow; run_workflow.require_writable()"
+    for blocks, said in ((10**6, ""), (50, "cannot write results: File too large. Nothing that")):
+        command = ["bash", "-c", f"ulimit -f {blocks}; exec {sys.executable} -c '{code}'"]
+        path = {"PYTHONPATH": str(run_workflow.SCRIPTS)}
+        done = subprocess.run(command, cwd=folder, env=path, capture_output=True, text=True)
+        assert done.returncode == bool(said) and done.stderr.startswith(said), done.stderr
+
+
+def test_what_the_system_refuses_snakemake_is_told_in_one_line() -> None:
+    trace = 'Traceback (most recent call last):\n  File "lock.py"\n%s\n'
+    said = plain(trace % "OSError: [Errno 28] No space left on device: '.snakemake/locks/0'")
+    assert said.startswith("cannot write: [Errno 28] No space left on device: '.snakemake/locks/0'")
+    assert len(said.splitlines()) == 1
+    for other in (trace % "ValueError: 3", "OSError: in a job"):
+        assert plain(other) == other
 
 
 def test_line_of_progress() -> None:

@@ -95,7 +95,7 @@ def test_higher_limit_adds_processes_to_the_noisy_cell_only(project: Project) ->
 def test_preliminary_and_without_a_target_the_plan_shows_everything(project: Project) -> None:
     """There is nothing to judge, and nothing to measure here."""
     before = project.measured()
-    for setting, processes in (("preliminary=true", 1), ("protocol={target_interval: null}", 3)):
+    for setting, processes in (("preliminary=true", 1), ("protocol={most_processes: 3}", 3)):
         printed = project.snakemake("--config", setting)
         assert "judge_precision" not in printed and "time_cell" not in printed
         table = project.cells().query("device == 'cpu' and phase == 'forward'")

@@ -18,6 +18,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from measurement import machine
+
 from ..build import compile_template
 from ..cells import CELLS
 from ..runtime import set_threads
@@ -107,7 +109,7 @@ class Measurer:
 
     def _pool(self, workers: int) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
-            workers, get_context("spawn"), initializer=set_threads, initargs=(self.spec.threads,)
+            workers, get_context("spawn"), initializer=_begin, initargs=(self.spec.threads,)
         )
 
     def _renewed(self, pool: ProcessPoolExecutor, workers: int) -> ProcessPoolExecutor:
@@ -124,6 +126,12 @@ class Measurer:
             return future.result(timeout=TIMEOUT_SECONDS)
         except (Exception, BrokenProcessPool):
             return None
+
+
+def _begin(threads: int) -> None:
+    """A worker's first step. One whose tuning is killed would wait for jobs for ever."""
+    machine.die_with_parent()
+    set_threads(threads)
 
 
 def _ready() -> bool:

@@ -13,6 +13,8 @@ import tvm
 from tvm.ir.utils import derived_object
 from tvm.s_tir.meta_schedule.builder import BuilderInput, BuilderResult, PyBuilder
 
+from measurement import machine
+
 TIMEOUT_SECONDS = 120.0
 
 
@@ -32,7 +34,9 @@ class PoolBuilder(PyBuilder):
     @contextmanager
     def workers(count: int) -> Iterator[PoolBuilder]:
         """A builder with `count` processes, which end with the context."""
-        with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+        with ProcessPoolExecutor(
+            count, get_context("spawn"), initializer=machine.die_with_parent
+        ) as pool:
             yield PoolBuilder(pool)
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
