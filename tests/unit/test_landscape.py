@@ -62,7 +62,7 @@ def test_best_row_of_each_shape_and_what_operators_take_over_it() -> None:
         *(("operators", "centre", 0.06), ("kernel", "centre", 0.04), ("peak", "centre", 0.01)),
         ("kernel", "wide", 0.5),
     )
-    found = landscape.analyse(own, ABOUT, "centre")
+    found = landscape.analyse(own, ABOUT, "centre", "small")
     small, centre = found["rows"][:2]
     assert (small["name"], small["next"], small["value"]) == ("library", "kernel", 1)
     assert small["margin"] == pytest.approx(2) and small["operators"] == pytest.approx(8)
@@ -73,6 +73,18 @@ def test_best_row_of_each_shape_and_what_operators_take_over_it() -> None:
     assert (short["shapes"], short["wins"], short["winners"]) == (2, 1, 2)
     assert [end["value"] for end in short["operators"]] == pytest.approx([1.5, 8])
     assert [end["at"] for end in short["share"]] == ["small", "centre"]
+    assert short["request"]["name"] == "library"
+    assert short["request"]["wall_p99_s"] == pytest.approx(0.3)
+
+
+def test_what_the_row_of_most_wins_takes_where_another_is_faster() -> None:
+    own = tables(
+        *(("kernel", "small", 0.3), ("library", "small", 0.1), ("kernel", "centre", 0.04)),
+        *(("library", "centre", 0.06), ("kernel", "wide", 0.5), ("library", "wide", 0.6)),
+    )
+    (short,) = landscape.analyse(own, ABOUT, "centre", "small")["short"]
+    assert (short["winner"], short["wins"]) == ("kernel", 2)
+    assert short["elsewhere"] == {"value": pytest.approx(3), "at": "small"}
 
 
 def test_calls_are_ordered_by_their_median_and_show_their_tail() -> None:

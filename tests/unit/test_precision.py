@@ -2,10 +2,12 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from measurement import precision
 from plan import matrix
+from reporting.sections import Tables, half_precision
 
 
 def test_tolerance_of_bfloat16() -> None:
@@ -48,3 +50,21 @@ def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
     assert matrix.tolerance({"tolerance": 1e-4}, shape, "training") == 1e-4
     half = shape | {"data_type": "bfloat16"}
     assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(3 / 64)
+
+
+def test_refused_rows_stand_below_those_that_ran_in_half_precision() -> None:
+    shapes = {"half": {"layers": 1, "length": 32, "data_type": "bfloat16"}}
+    cells = [
+        {"name": "kernel", "status": "ok", "ran_in": "bfloat16: 2 matmul", "output_error": 0.01},
+        {"name": "loop", "status": "unsupported", "reason": "it silently runs in float32"},
+    ]
+    same = {"machine": "m", "benchmark": "half", "phase": "forward", "device": "cpu"}
+    over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
+    table = pd.DataFrame([cell | same for cell in cells])
+    table = table.reindex(columns=[*table, "gradient_error", "wall_median_s", *over])
+    own = Tables(table, pd.DataFrame(), pd.DataFrame())
+    found = half_precision.analyse(own, {"document": {"benchmarks": shapes}})
+    (row,) = found["rows"]
+    assert (row["error"], row["ran"]) == (0.01, "bfloat16: 2 matmul")
+    assert row["tolerance"] == precision.tolerance("bfloat16", "forward", 1, 32)
+    assert found["refused"] == [{"name": "loop", "reason": "it silently runs in float32"}]

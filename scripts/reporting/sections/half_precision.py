@@ -5,19 +5,20 @@ from collections.abc import Mapping
 import pandas as pd
 
 from measurement import precision
-from reporting.sections import Tables, rows
+from reporting.sections import OK, Tables, rows
 
 TITLE = "Products in half precision"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "benchmark", "name", "phase", "device", "wall_median_s", "ratio_to_baseline" with `_low` and
-    `_high`, "error": the largest, "tolerance", "ran"}]}"""
+    `_high`, "error": the largest, "tolerance", "ran"}], "refused": [{"name", "reason"}]}"""
     shapes = about["document"]["benchmarks"]
     half = [name for name, shape in shapes.items() if "data_type" in shape]
-    cells = tables.measured()
-    cells = cells[cells["benchmark"].isin(half)]
-    if cells.empty:
+    asked = tables.cells[tables.cells["benchmark"].isin(half)]
+    cells = asked[asked["status"] == OK]
+    refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
+    if cells.empty and refused.empty:
         return None
 
     def allowed(cell: pd.Series) -> float:
@@ -32,4 +33,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     )
     columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
     over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
-    return {"rows": rows(cells, *columns, *over, "error", "tolerance", "ran")}
+    return {
+        "rows": rows(cells, *columns, *over, "error", "tolerance", "ran"),
+        "refused": rows(refused, "name", "reason"),
+    }

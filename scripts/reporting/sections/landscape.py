@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reporting.sections import Tables
+from reporting.sections import rows as rows_of
 from reporting.style import STYLE, hover, logarithmic, look
 
 FACTORS = {"batch": "sequences of a batch", "hidden": "hidden units", "length": "steps"}
@@ -60,12 +61,19 @@ def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
                 yield found
 
 
-def _short(machine: str, device: str, rows: list[dict]) -> dict:
-    """What the places of one machine and device come to."""
-    shapes = {row["benchmark"]: row for row in rows}.values()
+def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:
+    """What the places of one machine and device come to, from all its cells."""
+    places = {row["benchmark"]: row for row in rows}
+    shapes = places.values()
     wins = pd.Series([row["name"] for row in shapes]).value_counts()
     found = {"machine": machine, "device": device, "shapes": len(shapes)}
     found |= {"winner": wins.index[0], "wins": int(wins.iloc[0]), "winners": len(wins)}
+    times = cells.pivot_table(index="name", columns="benchmark", values="wall_median_s")
+    over = (times / times.min()).loc[found["winner"], list(places)].dropna()
+    found["elsewhere"] = {"value": over.max(), "at": over.idxmax()}
+    asked = cells[cells["benchmark"] == request].sort_values("wall_median_s")
+    columns = ("name", "wall_median_s", "wall_p99_s", "share")
+    found["request"] = rows_of(asked.head(1), *columns)[0] if len(asked) else None
     for name in ("share", "operators"):
         known = sorted(
             (row[name], row["benchmark"]) for row in shapes if row.get(name) == row.get(name, 0)
@@ -91,20 +99,23 @@ def _grids(cells: pd.DataFrame) -> list[dict]:
     return found
 
 
-def analyse(tables: Tables, about: Mapping, centre: str) -> dict | None:
-    """{"rows": what _places gives, "short": what _short says, a machine and device each, "grids": what _grids gives}"""
+def analyse(tables: Tables, about: Mapping, centre: str, request: str) -> dict | None:
+    """{"rows": what _places gives, "short": what _short says, a machine and device each, "grids": what _grids gives};
+    request: the benchmark of a single request."""
     cells = lstms(tables)
     found = list(_places(cells, about, centre))
     if not found:
         return None
-    groups: dict[tuple, list[dict]] = {}
-    for row in found:
-        groups.setdefault((row["machine"], row["device"]), []).append(row)
-    short = [_short(*key, rows) for key, rows in groups.items()]
+    short = []
+    for key, own in cells.groupby(["machine", "device"], sort=False):
+        if places := [row for row in found if (row["machine"], row["device"]) == key]:
+            short.append(_short(*key, places, own, request))
     return {"rows": found, "short": short, "grids": _grids(cells)}
 
 
-def draw(data: Mapping, tables: Tables, about: Mapping, centre: str) -> tuple[plt.Figure, str]:
+def draw(
+    data: Mapping, tables: Tables, about: Mapping, centre: str, request: str
+) -> tuple[plt.Figure, str]:
     """A panel a factor, a curve a row; the line on top is the multiply-add peak. A line of panels a machine and device."""
     cells = lstms(tables)
     groups = [(key, own) for key, own in cells.groupby(["machine", "device"], sort=False)]
