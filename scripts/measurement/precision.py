@@ -4,16 +4,15 @@ A format of p significant bits rounds a number by at most u = 2**-p of it. In ha
 goes into its products, what comes out of them and its state: errors of both signs, which no step knows of the others, so
 that those of N steps add up like a random walk, to u * sqrt(N). TOLERATED times that is let pass.
 
-Of an output, N is L layers times the steps that a unit remembers. A forget gate near 1 is rounded to a multiple of u, and
-one that keeps 0.7 over T steps, 1 - 1 / (e T), becomes 1 where T is above 1 / (e u / 2), about 190: with the weights that a check
-of float32 has (checking.remembering), an honest row would be off by 0.11 at 1,024 steps, and a wrong one pass. In half
-precision those weights therefore keep over 1 / (8 u) steps at most (`remembered`), 32 in bfloat16, where
-the gate is still told from its neighbours. Of a gradient, N is L layers times all T steps, there and back: it is a sum over them, which is rounded at
-every term.
+Of an output, N is L layers times the steps that a unit remembers. Just below 1 the format's numbers are u apart, and a forget
+gate of 1 - 1 / (e T), which keeps 0.7 of a first step over T steps, is rounded to 1 where T is above 2 / (e u), about 190. With
+the weights of float32's check, which remember all steps (checking.remembering), an honest row is then off by 0.11 at 1,024
+steps, and a wrong one would pass. In half precision they remember 1 / (8 u) steps at most, 32 in bfloat16 (`remembered`).
+Of a gradient, N is L layers times all T steps, there and back: it is a sum over them, rounded at every term.
 
-Measured with bfloat16 on a CPU with AVX512-BF16 (PyTorch 2.13's operators and nn.LSTM, OpenVINO; 64 units, 256 and 1,024;
-errors in u, the worst row's of what is allowed): outputs 2.3 of 3.0 after 1 step, 1.9 of 8.5 after 8, 6.5 of 17 after 64,
-6.8 of 17 after 1,024, 5.1 of 29 with 3 layers and 50 steps; gradients 2.8 of 4.2, 3.3 of 12, 10 of 34, 39 of 136 and 5.7 of 52.
+Measured with bfloat16 on a CPU with AVX512-BF16 (PyTorch 2.13's operators and nn.LSTM, OpenVINO 2026.4; 64 to 1,024 units);
+the worst row's error, in u, of what is allowed: outputs 2.3 of 3.0 after 1 step, 1.9 of 8.5 after 8, 6.5 of 17 after 64, 6.8 of
+17 after 1,024, 5.1 of 29 with 3 layers and 50 steps; gradients 2.8 of 4.2, 3.3 of 12, 10 of 34, 39 of 136 and 5.7 of 52.
 """
 
 import math
@@ -42,7 +41,7 @@ def tolerance(data_type, phase, layers, length):
 
 
 def refusal(told):
-    """Why a step that was asked for half precision is not timed under that name: "" where its products ran in it; told:
+    """Why a step that was asked for half precision is not timed under that name, "" where products of it ran in that; told:
     what Runner.precision gives."""
     half, single = ((told or {}).get(name, {}) for name in (BFLOAT16, FLOAT32))
     if sum(half.values()):
