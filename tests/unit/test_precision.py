@@ -50,7 +50,9 @@ def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
     shape = {"layers": 2, "length": 4}
     assert matrix.tolerance({"tolerance": 1e-4}, shape, "training") == 1e-4
     half = shape | {"data_type": "bfloat16"}
-    assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(3 / 256 * 18**0.5)
+    assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(
+        3 / 256 * 18**0.5
+    )
 
 
 def test_refused_rows_stand_below_those_that_ran_in_half_precision() -> None:
