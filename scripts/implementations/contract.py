@@ -9,6 +9,9 @@ An implementation is a module `implementations/<framework>/<style>.py` with one 
 - `device`: "cpu" or "gpu";
 - `phase`: "forward" (no loss, no gradient recording) or "training" (forward, loss, backward, update).
 
+A module that computes in other formats than float32 says so in `DATA_TYPES`, e.g. `("float32", "bfloat16")`
+(`workload.data_type`, measurement/precision.py): weights, gradients and updates stay float32.
+
 `build` raises `Unsupported` with a reason a reader of the report understands, when this
 implementation cannot run that workload on that device. It never falls back to another one.
 
@@ -97,6 +100,11 @@ class Runner(object):
         the measurement (threads, flush-to-zero, TF32).
         """
         raise NotImplementedError
+
+    def precision(self, inputs, targets):
+        """Of a step: which operators really ran in half precision, as the library itself tells: {"bfloat16": {operator:
+        how many}, "float32": {...}}. For the record of a check of a workload in half precision; None: it does not tell."""
+        return None
 
     def helpers(self):
         """Ids of the processes that it has started: their CPU time and memory are its own. They end when it does."""

@@ -14,7 +14,7 @@ import itertools
 
 import numpy as np
 
-from measurement import reference, timing
+from measurement import precision, reference, timing
 from measurement.cells import CELLS, parts
 from measurement.workload import layer_prefixes
 
@@ -158,7 +158,8 @@ def check_training(runner, workload, batches, weights, state):
 def check_implementation(build, workload, weights, phase, tolerance, steps):
     """The whole gate for what `build` makes of a workload and weights. Returns a runner and what `check` found, with
     dropout off and, in training, on as well."""
-    weights = remembering(weights, workload.length, workload.cell)
+    kept = precision.remembered(workload.data_type, workload.length)
+    weights = remembering(weights, kept, workload.cell)
     runner = build(workload.changed(dropout=0.0), weights)
     found = check(runner, workload, weights, phase, tolerance, steps)
     if workload.dropout and phase == "training" and found["status"] == "ok":

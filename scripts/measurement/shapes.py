@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, namedtuple
 
+from measurement import precision
 from measurement.cells import CELLS
 
 
@@ -12,7 +13,7 @@ class Shapes(object):
     token's vector, or the dense input), layers, hidden H (of one direction), length T, batch B, threads
     (CPU threads to use), all int; cell (a name of `cells`); bidirectional (bool: a layer runs both ways, its two outputs side by side);
     outputs C (width of the projection, a language model's V; None for bare layers); loss (see
-    `Workload.batches`; None for bare layers).
+    `Workload.batches`; None for bare layers); data_type (see precision.py) of the products.
     """
 
     def __init__(self, benchmark, batch=None, threads=1):
@@ -25,6 +26,7 @@ class Shapes(object):
         self.bidirectional = benchmark.get("bidirectional", False)
         self.outputs = benchmark.get("outputs", self.vocabulary)
         self.loss = benchmark.get("loss", "ce" if self.vocabulary else None)
+        self.data_type = benchmark.get("data_type", precision.FLOAT32)
         self.length = benchmark["length"]
         self.batch = batch or benchmark["batch"]
         self.threads = threads

@@ -210,7 +210,7 @@ def _record(job, read, found, about):
     if read["kernel"]:
         record["kernel"] = read["kernel"]
     if read["check"]:
-        kept = ("status", "errors", "gradient_error", "dropout")
+        kept = ("status", "errors", "gradient_error", "dropout", "precision")
         record["check"] = {key: read["check"].get(key) for key in kept}
     return record
 

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from measurement import checking, reference, timing
+from measurement import checking, precision, reference, timing
 from measurement.workload import aligned
 
 SEQUENCES = 4  # of a batch that differ
@@ -106,10 +106,12 @@ def errors_of(workload, before, phase, found, batches):
     return errors
 
 
-def tolerance(name):
+def tolerance(name, workload, phase):
     """What an error of that name is held to."""
+    own = precision.tolerance(workload.data_type, phase, workload.layers, workload.length)
     kinds = (("gradient:", GRADIENT_TOLERANCE), ("dropout:", DROPOUT_TOLERANCE))
-    return next((limit for prefix, limit in kinds if name.startswith(prefix)), TOLERANCE)
+    limit = next((limit for prefix, limit in kinds if name.startswith(prefix)), TOLERANCE)
+    return max(limit, own)
 
 
 def verify(runner, workload, weights, phase, seed=1):
@@ -126,7 +128,7 @@ def verify(runner, workload, weights, phase, seed=1):
         errors = {"output": checking.relative_error(found["output"], ceiling)}
     else:
         errors = errors_of(workload, before, phase, found, batches)
-    result = checking.verdict(errors, tolerance)
+    result = checking.verdict(errors, lambda name: tolerance(name, workload, phase))
     reason = result["reason"] and "after the last timed batch, " + result["reason"]
     if not in_time:
         reason = "results were not there yet when the clock was read: a step returns before it has finished"

@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, memory, ranges, timing, training, verifying
+from measurement import checking, memory, precision, ranges, timing, training, verifying
 from measurement.record import SPOILT, read_json, write_json
 from measurement.workload import Workload
 
@@ -35,6 +35,11 @@ def module_of(implementation):
 def run(job, progress):
     """Check, time or train the job's cell. Returns the fields of its record."""
     identity, settings = job["identity"], job["check" if job["kind"] == "check" else "protocol"]
+    cores = machine.usable_cores()
+    if job["benchmark"].get("threads", 1) > cores:
+        raise Unsupported(
+            "it takes %d threads, and this machine has %d cores" % (job["threads"], cores)
+        )
     start = time.perf_counter()
     module = module_of(identity["implementation"])
     imported = time.perf_counter()
@@ -50,6 +55,8 @@ def run(job, progress):
     weights = workload.weights()
     drawn = time.perf_counter()
     setup = {"import_s": imported - start}
+    if workload.data_type not in getattr(module, "DATA_TYPES", (precision.FLOAT32,)):
+        raise Unsupported("it computes in float32 only")
 
     def build(workload, weights=weights):
         return module.build(workload, weights, identity["device"], identity["phase"])
@@ -59,6 +66,12 @@ def run(job, progress):
         runner, found = checking.check_implementation(
             build, workload, weights, identity["phase"], *limits
         )
+        if workload.data_type != precision.FLOAT32:
+            batch = runner.laid_out(*next(workload.batches()))
+            found["precision"] = runner.precision(*batch)
+            refused = precision.refusal(found["precision"])
+            if refused:
+                raise Unsupported(refused)
     elif job["kind"] == "train":
         checkpoint = training.Checkpoint(**job["checkpoint"])
         # Without dropout: frameworks draw different masks, and what they train could not be compared.

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import yaml
 
+from measurement import precision
+
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
 DEVICES = ("cpu", "gpu")
@@ -191,9 +193,11 @@ def protocol_of(config: dict, document_name: str) -> dict:
     }
 
 
-def tolerance(check: dict, benchmark: dict) -> float:
-    """Of a benchmark's check: the document's, unless float32 cannot hold the benchmark to it."""
-    return max(check["tolerance"], benchmark.get("tolerance", 0))
+def tolerance(check: dict, benchmark: dict, phase: str) -> float:
+    """Of a benchmark's check: the document's, unless float32, or the benchmark's own format, cannot hold it to that."""
+    data_type = benchmark.get("data_type", precision.FLOAT32)
+    own = precision.tolerance(data_type, phase, benchmark["layers"], benchmark["length"])
+    return max(check["tolerance"], benchmark.get("tolerance", 0), own)
 
 
 def check_of(config: dict, document_name: str, cell: Cell) -> dict:
@@ -201,7 +205,7 @@ def check_of(config: dict, document_name: str, cell: Cell) -> dict:
     check = protocol_of(config, document_name)["check"]
     benchmark = document(document_name)["benchmarks"][cell.benchmark]
     own = {"batch": None} if implementation(cell.implementation).get("kernel") else {}
-    return check | {"tolerance": tolerance(check, benchmark)} | own
+    return check | {"tolerance": tolerance(check, benchmark, cell.phase)} | own
 
 
 def adapts(config: dict, document_name: str) -> bool:

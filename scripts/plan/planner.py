@@ -67,6 +67,11 @@ class Plan:
     def threads(self) -> int:
         return self.config["protocol"]["threads"] or machine.usable_cores()
 
+    def threads_of(self, cell: Cell) -> int:
+        """CPU threads of a cell: its benchmark's, the document's, or the run's."""
+        own = self.benchmarks[cell.benchmark].get("threads")
+        return own or self.settings(self.documents[cell])["protocol"]["threads"] or self.threads
+
     @kept
     def settings(self, document: str) -> dict:
         """The protocol, check and training of a document."""
@@ -164,7 +169,7 @@ class Plan:
         return {
             "benchmark": digest_of(self.benchmarks[cell.benchmark]),
             "workers": str(matrix.workers(cell.implementation)),
-            "threads": str(protocol["threads"] or self.threads),
+            "threads": str(self.threads_of(cell)),
             "seed": str(protocol["seed"]),
             "sources": sources.digest(*MEASURE, file),
             "environment": self.environment(cell.environment).stem,
@@ -179,7 +184,7 @@ class Plan:
             "identity": asdict(cell),
             "benchmark": self.benchmarks[cell.benchmark],
             "workers": matrix.workers(cell.implementation),
-            "threads": protocol["threads"] or self.threads,
+            "threads": self.threads_of(cell),
             "seed": protocol["seed"],
             "timeout_s": protocol["timeout_s"],
             **more,

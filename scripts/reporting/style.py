@@ -32,6 +32,7 @@ LOOKS = {
     "openvino": Look("OpenVINO", "#D55E00", "X"),
     "keras": Look("Keras", "#CC79A7", "v"),
     "lasagne": Look("Lasagne", "#F0E442", "p"),
+    "iree": Look("IREE", "#332288", "8"),
     "jax": Look("JAX", "#882255", "*"),
 }
 OTHER = Look("other", "#666666", "h")

@@ -19,10 +19,18 @@ COLUMNS = [
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
     *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
     *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
-    *("wall_min_s", "wall_max_s", "elapsed_s", "sequences_per_s", "words_per_s", "import_s"),
+    *(
+        "wall_min_s",
+        "wall_max_s",
+        "wall_p99_s",
+        "elapsed_s",
+        "sequences_per_s",
+        "words_per_s",
+        "import_s",
+    ),
     *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
     *DEVICE_TIMES,
-    *("output_error", "clip_error", "dropout_shares"),
+    *("output_error", "clip_error", "dropout_shares", "ran_in"),
     *("gflops", *relations.COLUMNS, *relations.BASELINE, "ceiling_sequences_per_s"),
     *relations.SPEEDUP,
     *relations.SCALING,
@@ -55,6 +63,16 @@ def disturbed(records: Sequence[dict], best: dict) -> list[bool]:
     return [bool(yardstick.flagged(record.get("yardstick"), best)) for record in records]
 
 
+def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
+    """What of a step ran in which format, as a check's record has it, in words."""
+    kinds = {
+        data_type: ", ".join(f"{count} {operator}" for operator, count in counts.items())
+        for data_type, counts in (precision or {}).items()
+        if counts
+    }
+    return "; ".join(f"{data_type}: {counts}" for data_type, counts in kinds.items()) or None
+
+
 def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
     """The table's row of one cell from the records of all its processes; `best`: as in `disturbed`."""
     good = [record for record in records if record["status"] == "ok"]
@@ -69,6 +87,7 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         "gradient_error": check.get("gradient_error"),
         "clip_error": errors.get("clip"),
         "dropout_shares": check.get("dropout"),
+        "ran_in": ran_in(check.get("precision")),
     }
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
         found["framework_version"] = good[0]["framework"]["framework_version"]

@@ -16,7 +16,7 @@ import tempfile
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking
+from measurement import checking, precision
 from measurement.worker import module_of
 from tests import tiny
 
@@ -74,7 +74,10 @@ def verdict(implementation, phase, folder, device):
         runner, found = checking.check_implementation(
             lambda workload, weights: build(workload, weights, device, phase),
             *(workload, weights, phase),
-            tolerance=1e-4,
+            tolerance=max(
+                1e-4,
+                precision.tolerance(workload.data_type, phase, workload.layers, workload.length),
+            ),
             steps=4,
         )
     except Unsupported as error:
@@ -82,6 +85,11 @@ def verdict(implementation, phase, folder, device):
     except Exception:
         return {"status": "failed", "reason": traceback.format_exc()}
     runner.synchronise()
+    if workload.data_type != precision.FLOAT32:
+        found["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
+        refused = precision.refusal(found["precision"])
+        if refused:
+            return {"status": "unsupported", "reason": refused}
     return dict(found, facts=runner.describe(), device_peak_bytes=runner.device_peak_bytes())
 
 

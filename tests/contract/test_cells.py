@@ -20,6 +20,10 @@ HAS = {
     "pytorch/cell": ["lstm", "gru"],
     "pytorch/fused": ["lstm", "gru"],
     "pytorch/cudnn": [],
+    "pytorch/exported": ["slstm"],
+    "iree/scan": CELLS,
+    "onnxruntime/lstm": ["lstm", "gru", "peephole"],
+    "openvino/lstm": ["lstm", "gru"],
     "jax/fine-grained": CELLS,
     "jax/scan": CELLS,
     "jax/unrolled": CELLS,
@@ -29,7 +33,7 @@ HAS = {
     "tensorflow/graph-cell": ["lstm"],
     "tensorflow/graph-block": ["lstm"],
 }
-COMPILED = ("pytorch/compiled", "tensorflow/graph-xla")
+COMPILED = ("pytorch/compiled", "pytorch/exported", "tensorflow/graph-xla")
 PLANTED = [
     *((cell, "swapped_gates") for cell in OTHERS),
     ("slstm", "missing_normaliser"),
@@ -50,7 +54,7 @@ def cases(environment: str) -> dict[tuple[str, str], str]:
     return {
         (name, cell): "ok" if cell in has else "unsupported"
         for name, has in HAS.items()
-        if name.startswith(environment + "/")
+        if environment in matrix.implementation(name)["environments"]
         for cell in (has if name in COMPILED else CELLS)
     }
 
@@ -69,11 +73,13 @@ def test_rows_of_the_document_are_all_here() -> None:
     assert kernels == {"tvm/template-tuned"}
 
 
-@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
+@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax", "iree", "onnx"])
 def test_cells_in_styles(environment: str) -> None:
     found = run(*processes(environment)[0])
     for (name, cell), status in cases(environment).items():
         for phase, verdict in found[named(name, cell)].items():
+            if phase not in matrix.implementation(name).get("phases", matrix.PHASES):
+                continue
             assert verdict["status"] == status, (name, cell, phase, verdict["reason"])
             if status == "unsupported":
                 assert len(verdict["reason"]) > 20

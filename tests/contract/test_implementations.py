@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from measurement import precision
 from plan import matrix
 from tests import tiny
 
@@ -60,6 +61,7 @@ DEPARTING = [
     for environment, name in CASES
     for benchmark, changed in matrix.document("stacked-lm")["benchmarks"].items()
     if "baseline" in changed
+    and "data_type" not in changed
     and matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
     and environment in matrix.environments(matrix.implementation(name), benchmark)
     for phase in changed.get("phases", matrix.PHASES)
@@ -97,6 +99,17 @@ PLANTED = {
 }
 
 
+# In half precision, and wide enough to be rounded differently from float32.
+HALF = json.dumps({"data_type": "bfloat16", "hidden": 64, "embedding": 64})
+HALVED = [
+    ("pytorch", "pytorch/fine-grained"),
+    ("pytorch", "pytorch/fused"),
+    ("onnx", "openvino/lstm"),
+]
+SILENT = [("jax", "jax/scan")]  # XLA converts products to float32 on a CPU
+BEYOND = f"tests.contract.planted_half {HALF}"
+
+
 def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
     """What `verdicts` of an environment are printed by."""
     names = [name for where, name in WHOLE if where == environment]
@@ -106,6 +119,8 @@ def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
     names += sorted(departing)
     names += [f"{name} {kind}" for where, name, kind in CLASSIFYING if where == environment]
     names += [f"{name} {DROPPING}" for where, name in CARRYING if where == environment]
+    names += [f"{name} {HALF}" for where, name in [*HALVED, *SILENT] if where == environment]
+    names += [BEYOND] if environment == "pytorch" else []
     names += [FORGETFUL] if environment.startswith("pytorch") else []
     names += [
         f"tests.contract.planted_{error} {kind}"
@@ -206,6 +221,33 @@ def test_carried_state_clipping_and_dropout(environment: str, implementation: st
         if phase == "training":
             assert {"clip", "dropout:clip", "dropout:loss"} < errors.keys()
             assert len(found["dropout"]) == tiny.BENCHMARK["layers"] + 1
+
+
+@pytest.mark.parametrize(("environment", "implementation"), HALVED)
+def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32(
+    environment: str, implementation: str
+) -> None:
+    for phase, found in verdicts(environment)[f"{implementation} {HALF}"].items():
+        if phase not in matrix.implementation(implementation).get("phases", matrix.PHASES):
+            continue
+        assert found["status"] == "ok", (phase, found["reason"])
+        error = found["gradient_error"] or found["errors"]["output"]
+        assert 1e-4 < error < precision.tolerance("bfloat16", phase, 2, 4), phase
+        assert found["precision"]["bfloat16"] and not found["precision"]["float32"], phase
+        updates = [value for name, value in found["errors"].items() if name.startswith("update:")]
+        assert all(error < 2e-5 for error in updates), phase  # weights and updates are float32
+
+
+@pytest.mark.parametrize(("environment", "implementation"), SILENT)
+def test_what_silently_runs_in_float32_is_refused(environment: str, implementation: str) -> None:
+    for phase, found in verdicts(environment)[f"{implementation} {HALF}"].items():
+        assert found["status"] == "unsupported", phase
+        assert "silently runs in float32" in found["reason"], phase
+
+
+def test_an_error_beyond_half_precision_closes_the_gate() -> None:
+    for phase, found in verdicts("pytorch")[BEYOND].items():
+        assert found["status"] == "incorrect", phase
 
 
 @pytest.mark.parametrize("environment", ["pytorch", "pytorch-2019"])

@@ -14,7 +14,7 @@ from tests.unit import hand_made
 
 DOCUMENTS = sorted(path.stem for path in Path("config/documents").glob("*.yaml"))
 OTHER = "other-8c-def456"
-TABLES = ("times", "shapes", "cell_rows")  # that have a row a cell
+TABLES = ("times", "shapes", "landscape", "cell_rows")  # that have a row a cell
 
 
 def entries(document: str) -> list[dict]:

@@ -6,6 +6,7 @@ function, with an update by optax, unless a style says that its operators are di
 """
 
 import os
+import re
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ import optax
 from jax import numpy as jnp
 
 from implementations.contract import Runner, Unsupported
+from measurement import precision
 from measurement.workload import layer_weights
 
 
@@ -40,6 +42,7 @@ class Model(Runner):
             raise Unsupported("it runs layers one way, from zero states")
         self.device = configure(workload.threads, device)
         self.workload, self.stack, self.last = workload, stack, None
+        self.half = workload.data_type == precision.BFLOAT16
         self.training = phase == "training"
         self.weights = {name: jnp.array(value) for name, value in weights.items()}
         run, donated = (self.trained, 0) if self.training else (self.output, ())
@@ -56,7 +59,10 @@ class Model(Runner):
     def output(self, weights, inputs):
         """inputs [T, B] or [T, B, D] -> logits [T, B, C], those of the last step [B, C], or h [T, B, H]; see
         contract.py."""
+        if self.half:
+            weights = {name: value.astype(jnp.bfloat16) for name, value in weights.items()}
         x = weights["embedding"][inputs] if "embedding" in weights else jnp.asarray(inputs)
+        x = x.astype(jnp.bfloat16) if self.half else x
         h = self.stack(x, layer_weights(weights))
         h = h[-1] if self.workload.loss == "ce-last" else h
         if "projection.weight" not in weights:
@@ -65,7 +71,7 @@ class Model(Runner):
 
     def loss(self, weights, inputs, targets):
         """See Workload.batches."""
-        logits = self.output(weights, inputs)
+        logits = self.output(weights, inputs).astype(jnp.float32)
         return optax.softmax_cross_entropy_with_integer_labels(logits, targets).mean()
 
     def trained(self, state, inputs, targets):
@@ -92,6 +98,15 @@ class Model(Runner):
     def synchronise(self):
         jax.block_until_ready((self.weights, self.last))
 
+    def precision(self, inputs, targets):
+        """Products of the compiled batch by what they read, as XLA's text has them: a bfloat16 one may be converted."""
+        state = (
+            ((self.weights, self.moments), inputs, targets)
+            if self.training
+            else (self.weights, inputs)
+        )
+        return dots(self.run.lower(*state).compile().as_text())
+
     def device_peak_bytes(self):
         statistics = self.device.memory_stats()  # a CPU has none
         return statistics["peak_bytes_in_use"] if statistics else None
@@ -101,7 +116,7 @@ class Model(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"output": np.asarray(handle)}
+            return {"output": np.asarray(handle, np.float32)}
         loss, gradients = handle
         return {"loss": float(loss), "gradients": host(gradients)}
 
@@ -118,6 +133,20 @@ class Model(Runner):
             "build": {"platform": self.device.client.platform_version},
             "settings": dict(self.settings, flush_to_zero=float(product) == 0),
         }
+
+
+def dots(text):
+    """{"bfloat16": {"dot": count}, "float32": ...} of XLA's optimised program; a loop's body counts once."""
+    found, types = {precision.BFLOAT16: {}, precision.FLOAT32: {}}, {}
+    for line in text.splitlines():
+        types.update(re.findall(r"(\S+): (\w+)\[", line))  # parameters of a computation
+        types.update(re.findall(r"%(\S+) = (\w+)\[", line))
+        for operand in re.findall(r" dot\(%([^,]+),", line):
+            counts = found[
+                precision.BFLOAT16 if types.get(operand) == "bf16" else precision.FLOAT32
+            ]
+            counts["dot"] = counts.get("dot", 0) + 1
+    return found
 
 
 def host(tensors):

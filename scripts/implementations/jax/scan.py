@@ -8,6 +8,8 @@ from measurement.cells import CELLS
 from .cells import STEPS, divided
 from .model import Model, affine
 
+DATA_TYPES = ("float32", "bfloat16")
+
 
 def scanned(cell):
     """The stack as loops over depth, then time, around a cell by name."""

@@ -1,4 +1,4 @@
-"""ONNX's LSTM operator, one a layer, in ONNX Runtime's CPU provider with all its optimisations: for inference."""
+"""ONNX's operator of the cell, one a layer, in ONNX Runtime's CPU provider with all its optimisations: for inference."""
 
 import numpy as np
 import onnx
@@ -9,65 +9,81 @@ from implementations.contract import Runner, Unsupported, require_cell
 from measurement.workload import layer_weights
 
 OPSET = 17
+# Of a cell: the operator, our gates in its order (i, o, f, g; z, r, n), its attributes.
+OPERATORS = {
+    "lstm": ("LSTM", (0, 3, 1, 2), {}),
+    "peephole": ("LSTM", (0, 3, 1, 2), {}),
+    "gru": ("GRU", (1, 0, 2), {"linear_before_reset": 1}),
+}
 
 
 def onnx_model(workload, weights):
-    """The model in ONNX, bytes: x, tokens [T, B] or dense [T, B, D] -> "output", logits [T, B, C] or h [T, B, H].
-
-    ONNX orders the gates i, o, f, g and has two biases, of which the second is zero here.
-    """
-    require_cell(workload)
+    """The model in ONNX, bytes: x, tokens [T, B] or dense [T, B, D] -> logits [T, B, C], those of the last step [B, C], or
+    h [T, B, H]. ONNX has two biases a gate; the second is zero here, but where a sum is kept apart."""
+    operator, order, attributes = OPERATORS[workload.cell]
     nodes, constants = [], []
 
     def constant(name, value):
-        constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        constants.append(numpy_helper.from_array(np.array(value, order="C"), name))
         return name
 
-    def node(operator, inputs, output, **attributes):
-        nodes.append(helper.make_node(operator, inputs, [output], **attributes))
+    def node(kind, inputs, output, **attributes):
+        nodes.append(helper.make_node(kind, inputs, [output], **attributes))
         return output
 
     axis, source = constant("axis", np.array([1], np.int64)), "x"  # of the single direction
     if workload.vocabulary:
         source = node("Gather", [constant("embedding", weights["embedding"]), source], "embedded")
-    for number, (w_input, w_recurrent, bias) in enumerate(layer_weights(weights)):
-        both = np.concatenate([reorder(bias), np.zeros_like(bias)])
+    gates = len(order) * workload.hidden
+    for number, (w_input, w_recurrent, bias, *vectors) in enumerate(layer_weights(weights)):
+        second = np.zeros_like(bias[:gates])
+        second[second.size - (bias.size - gates) :] = bias[gates:]
         inputs = [
             source,
-            constant("W%d" % number, reorder(w_input).T[None]),
-            constant("R%d" % number, reorder(w_recurrent).T[None]),
-            constant("B%d" % number, both[None]),
+            constant("W%d" % number, reorder(w_input, order).T[None]),
+            constant("R%d" % number, reorder(w_recurrent, order).T[None]),
+            constant("B%d" % number, np.concatenate([reorder(bias[:gates], order), second])[None]),
         ]
-        directions = node("LSTM", inputs, "directions%d" % number, hidden_size=workload.hidden)
+        for peepholes in vectors:  # of i, f, o
+            inputs += ["", "", "", constant("P%d" % number, reorder(peepholes, (0, 2, 1))[None])]
+        given = dict(attributes, hidden_size=workload.hidden)
+        directions = node(operator, inputs, "directions%d" % number, **given)
         source = node("Squeeze", [directions, axis], "y%d" % number)
-    if workload.vocabulary:
-        projection = constant("projection", weights["projection.weight"])
-        scores = node("MatMul", [source, projection], "scores")
-        source = node("Add", [scores, constant("bias", weights["projection.bias"])], "logits")
     shape, width = [workload.length, workload.batch], workload.outputs or workload.hidden
-    tokens = workload.vocabulary
+    tokens, steps = workload.vocabulary, shape
+    if workload.loss == "ce-last":
+        last = constant("last", np.array(workload.length - 1, np.int64))
+        source, steps = node("Gather", [source, last], "y", axis=0), [workload.batch]
+    if "projection.weight" in weights:
+        projection = constant("projection", weights["projection.weight"])
+        source = node("MatMul", [source, projection], "scores")
+    if "projection.bias" in weights:
+        source = node("Add", [source, constant("bias", weights["projection.bias"])], "logits")
     kind = TensorProto.INT64 if tokens else TensorProto.FLOAT
     given = helper.make_tensor_value_info(
         "x", kind, shape + ([] if tokens else [workload.features])
     )
-    found = helper.make_tensor_value_info(source, TensorProto.FLOAT, [*shape, width])
+    found = helper.make_tensor_value_info(source, TensorProto.FLOAT, [*steps, width])
     graph = helper.make_graph(nodes, "lstm", [given], [found], constants)
     opset = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opset, ir_version=9).SerializeToString()
 
 
-def refuse(workload, phase):
-    """Raise Unsupported for what that model does not do."""
+def refuse(workload, phase, cells=("lstm", "gru", "peephole")):
+    """Raise Unsupported for what that model does not do; cells: those that a runtime has."""
+    require_cell(workload, cells, "ONNX has operators of LSTM and GRU, no other cells")
     if phase == "training":
         raise Unsupported("it is for inference only")
-    if workload.bidirectional or workload.carried or workload.loss not in (None, "ce"):
-        raise Unsupported("its model has layers one way, from zero states, and all steps as output")
+    if workload.bidirectional or workload.carried or workload.loss not in (None, "ce", "ce-last"):
+        raise Unsupported(
+            "its model has layers one way, from zero states, and all steps or the last one as output"
+        )
 
 
-def reorder(weights):
-    """Gates i, f, g, o -> i, o, f, g along the last axis."""
-    i, f, g, o = np.split(weights, 4, axis=-1)
-    return np.concatenate([i, o, f, g], axis=-1)
+def reorder(weights, order):
+    """Gates, along the last axis, in another order."""
+    gates = np.split(weights, len(order), axis=-1)
+    return np.concatenate([gates[number] for number in order], axis=-1)
 
 
 class Session(Runner):

@@ -15,6 +15,8 @@ from measurement.cells import CELLS
 from .cells import STEPS
 from .model import Model
 
+DATA_TYPES = ("float32", "bfloat16")  # by autocast
+
 
 def lstm_cell(from_input: Tensor, h: Tensor, c: Tensor, recurrent: Tensor) -> Tuple[Tensor, Tensor]:
     """from_input [B, 4H], h and c [B, H], recurrent [H, 4H] -> the next h and c."""

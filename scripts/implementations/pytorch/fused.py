@@ -12,6 +12,8 @@ from implementations.contract import Unsupported
 from .cell import gru_biases
 from .model import Model, both_ways
 
+DATA_TYPES = ("float32", "bfloat16")  # by autocast
+
 
 def whole_sequence(workload, layers, training):
     """nn.LSTM on the weights `layers` themselves, no copies, as a stack of model.py."""

@@ -10,7 +10,10 @@ call returned, a sequence of tensors, and None for zeros. A style may give `laye
 -> h [T, B, H], h [B, H], c [B, H]` instead, one layer from a state.
 """
 
+import contextlib
 import os
+import sys
+import tempfile
 import time
 
 import numpy as np
@@ -18,7 +21,7 @@ import torch
 import torch.nn.functional as F
 
 from implementations.contract import Runner, Unsupported, require_cell
-from measurement import departures
+from measurement import departures, precision
 from measurement.workload import BLANK, layer_weights, reversal
 
 ASKED = 3  # batches of which the middle one tells where its time goes
@@ -123,9 +126,33 @@ class Model(Runner):
 
     def step(self, inputs, targets):
         if not self.training:
-            with torch.enable_grad() if self.recording else inference():
+            with torch.enable_grad() if self.recording else inference(), self.cast():
                 return self.output(self.feed(inputs))
-        return self.updated(self.objective(self.feed(inputs), self.feed(targets)))
+        with self.cast():
+            loss = self.objective(self.feed(inputs), self.feed(targets))
+        return self.updated(loss)
+
+    def cast(self):
+        """Where operators compute in the workload's format: weights, gradients and updates are float32."""
+        if self.workload.data_type == precision.FLOAT32:
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, getattr(torch, self.workload.data_type))
+
+    def precision(self, inputs, targets):
+        """oneDNN's primitives of a step by what they read, from its log, which goes to the standard output."""
+        verbose = torch.backends.mkldnn
+        sys.stdout.flush()
+        with tempfile.TemporaryFile() as log:
+            kept = os.dup(1)
+            os.dup2(log.fileno(), 1)
+            try:
+                with verbose.verbose(verbose.VERBOSE_ON):
+                    self.step(inputs, targets)
+            finally:
+                os.dup2(kept, 1)
+                os.close(kept)
+            log.seek(0)
+            return primitives(log.read().decode().splitlines())
 
     def objective(self, inputs, targets):
         """The loss of a batch on the device."""
@@ -174,7 +201,7 @@ class Model(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"output": handle.detach().cpu().numpy()}
+            return {"output": handle.detach().float().cpu().numpy()}
         loss, gradients = handle
         return {"loss": loss.item(), "gradients": canonical(gradients)}
 
@@ -214,6 +241,20 @@ class Model(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def primitives(lines):
+    """{"bfloat16": {"matmul (its kernel)": count, ...}, "float32": ...} of oneDNN's log, products and recurrent layers
+    only: lines like onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx512_core_bf16,undef,src:bf16::..."""
+    found = {precision.BFLOAT16: {}, precision.FLOAT32: {}}
+    for line in lines:
+        _, executed, after = line.partition("exec,cpu,")
+        kind, kernel = (after.split(",") + [""])[:2]
+        if executed and kind in ("matmul", "inner_product", "rnn"):
+            counts = found[precision.BFLOAT16 if ":bf16:" in after else precision.FLOAT32]
+            name = "%s (%s)" % (kind, kernel)
+            counts[name] = counts.get(name, 0) + 1
+    return found
 
 
 def onednn():

@@ -11,10 +11,11 @@ TITLE = "What the protocol costs"
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "departure", "phase", "device", "name", "wall_median_s", "ratio", "low", "high"}]}"""
     cells = tables.measured()
-    cells = cells[cells["ratio_to_baseline"].notna()]
+    benchmarks = about["document"]["benchmarks"]
+    half = [name for name, shape in benchmarks.items() if "data_type" in shape]  # half_precision's
+    cells = cells[cells["ratio_to_baseline"].notna() & ~cells["benchmark"].isin(half)]
     if cells.empty:
         return None
-    benchmarks = about["document"]["benchmarks"]
     found = cells.assign(departure=cells["benchmark"].map(lambda name: words(benchmarks, name)))
     found = found.sort_values("ratio_to_baseline", kind="stable")
     columns = ["machine", "benchmark", "departure", "phase", "device", "name", "environment"]

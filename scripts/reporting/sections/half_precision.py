@@ -1,0 +1,39 @@
+"""Rows in half precision: what they gain over their own float32, what it costs in error, and what really ran in it."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from measurement import precision
+from reporting.sections import OK, Tables, rows
+
+TITLE = "Products in half precision"
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"rows": [{"machine", "benchmark", "name", "phase", "device", "wall_median_s", "ratio_to_baseline" with `_low` and
+    `_high`, "error": the largest, "tolerance", "ran"}], "refused": [{"name", "reason"}]}"""
+    shapes = about["document"]["benchmarks"]
+    half = [name for name, shape in shapes.items() if "data_type" in shape]
+    asked = tables.cells[tables.cells["benchmark"].isin(half)]
+    cells = asked[asked["status"] == OK]
+    refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
+    if cells.empty and refused.empty:
+        return None
+
+    def allowed(cell: pd.Series) -> float:
+        shape = shapes[cell["benchmark"]]
+        sizes = shape["layers"], shape["length"]
+        return precision.tolerance(shape["data_type"], cell["phase"], *sizes)
+
+    cells = cells.assign(
+        error=cells["gradient_error"].fillna(cells["output_error"]),
+        tolerance=cells.apply(allowed, axis=1),
+        ran=cells["ran_in"],
+    )
+    columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
+    over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
+    return {
+        "rows": rows(cells, *columns, *over, "error", "tolerance", "ran"),
+        "refused": rows(refused, "name", "reason"),
+    }

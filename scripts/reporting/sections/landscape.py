@@ -1,0 +1,172 @@
+"""Rates over a map of shapes, one factor at a time around a centre: who is fastest where, and what operators take there."""
+
+from collections.abc import Iterator, Mapping
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+
+from reporting.sections import Tables
+from reporting.sections import rows as rows_of
+from reporting.style import STYLE, hover, logarithmic, look
+
+FACTORS = {"batch": "sequences of a batch", "hidden": "hidden units", "length": "steps"}
+FLEXIBLE = ("operators", "operators in a loop")
+LINES = ("-", "--", ":", "-.")  # of a framework's first row, second ...
+
+
+def lines(about: Mapping, centre: str) -> dict[str, dict[str, int]]:
+    """{factor: {benchmark: its value}} of those that differ from the centre in this factor alone, and of the centre."""
+    shapes = about["document"]["benchmarks"]
+
+    def others(name: str, factor: str) -> dict:
+        # The input is as wide as the state.
+        left_out = {factor, "features"} if factor == "hidden" else {factor}
+        return {key: value for key, value in shapes[name].items() if key not in left_out}
+
+    return {
+        factor: {
+            name: shapes[name][factor]
+            for name in sorted(shapes, key=lambda name: shapes[name][factor])
+            if others(name, factor) == others(centre, factor)
+        }
+        for factor in FACTORS
+    }
+
+
+def lstms(tables: Tables) -> pd.DataFrame:
+    """Today's rows with a rate, but ceilings; `share` of the machine's multiply-add peak."""
+    cells = tables.measured(generation="now", phase="forward")
+    cells = cells[cells["gflops"].notna() & cells["flexibility"].notna()]
+    return cells.assign(share=1 / cells["ratio_to_peak"])
+
+
+def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
+    """A row a machine, device and shape: the best row, the next and the best of operators."""
+    for (machine, device), own in cells.groupby(["machine", "device"], sort=False):
+        for factor, values in lines(about, centre).items():
+            for benchmark, value in values.items():
+                rows = own[own["benchmark"] == benchmark].sort_values("wall_median_s")
+                if len(rows) < 2:
+                    continue
+                best, following = rows.iloc[0], rows.iloc[1]
+                flexible = rows[rows["flexibility"].isin(FLEXIBLE)]
+                found = {"machine": machine, "device": device, "factor": factor, "value": value}
+                found |= {"benchmark": benchmark, "centre": benchmark == centre}
+                found |= {key: best[key] for key in ("name", "gflops", "share")}
+                found["next"] = following["name"]
+                found["margin"] = following["wall_median_s"] / best["wall_median_s"]
+                if len(flexible):
+                    found["operators"] = flexible["wall_median_s"].iloc[0] / best["wall_median_s"]
+                yield found
+
+
+def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:
+    """What the places of one machine and device come to, from all its cells."""
+    places = {row["benchmark"]: row for row in rows}
+    shapes = places.values()
+    wins = pd.Series([row["name"] for row in shapes]).value_counts()
+    found = {"machine": machine, "device": device, "shapes": len(shapes)}
+    found |= {"winner": wins.index[0], "wins": int(wins.iloc[0]), "winners": len(wins)}
+    times = cells.pivot_table(index="name", columns="benchmark", values="wall_median_s")
+    over = (times / times.min()).loc[found["winner"], list(places)].dropna()
+    found["elsewhere"] = {"value": over.max(), "at": over.idxmax()}
+    asked = cells[cells["benchmark"] == request].sort_values("wall_median_s")
+    columns = ("name", "wall_median_s", "wall_p99_s", "share")
+    found["request"] = rows_of(asked.head(1), *columns)[0] if len(asked) else None
+    for name in ("share", "operators"):
+        known = sorted(
+            (row[name], row["benchmark"]) for row in shapes if row.get(name) == row.get(name, 0)
+        )
+        found[name] = (
+            [dict(zip(("value", "at"), known[end], strict=True)) for end in (0, -1)]
+            if known
+            else None
+        )
+    return found
+
+
+def _grids(cells: pd.DataFrame) -> list[dict]:
+    """By device: [{"device", "names": of rows, "rows": [{"machine", "benchmark", name: seconds}]}]"""
+    found = []
+    for device, own in cells.groupby("device", sort=False):
+        rows = [
+            {"machine": machine, "benchmark": benchmark}
+            | dict(zip(each["name"], each["wall_median_s"], strict=True))
+            for (machine, benchmark), each in own.groupby(["machine", "benchmark"], sort=False)
+        ]
+        found.append({"device": device, "names": list(dict.fromkeys(own["name"])), "rows": rows})
+    return found
+
+
+def analyse(tables: Tables, about: Mapping, centre: str, request: str) -> dict | None:
+    """{"rows": what _places gives, "short": what _short says, a machine and device each, "grids": what _grids gives};
+    request: the benchmark of a single request."""
+    cells = lstms(tables)
+    found = list(_places(cells, about, centre))
+    if not found:
+        return None
+    short = []
+    for key, own in cells.groupby(["machine", "device"], sort=False):
+        if places := [row for row in found if (row["machine"], row["device"]) == key]:
+            short.append(_short(*key, places, own, request))
+    return {"rows": found, "short": short, "grids": _grids(cells)}
+
+
+def draw(
+    data: Mapping, tables: Tables, about: Mapping, centre: str, request: str
+) -> tuple[plt.Figure, str]:
+    """A panel a factor, a curve a row; the line on top is the multiply-add peak. A line of panels a machine and device."""
+    cells = lstms(tables)
+    groups = [(key, own) for key, own in cells.groupby(["machine", "device"], sort=False)]
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            len(groups), 3, figsize=(9.5, 0.9 + 3.1 * len(groups)), sharey="row", squeeze=False
+        )
+        drawn = _curves(cells)
+        for line, ((machine, device), own) in zip(axes, groups, strict=True):
+            for axis, (factor, values) in zip(line, lines(about, centre).items(), strict=True):
+                _panel(axis, own, values, drawn)
+                axis.set_xlabel(FACTORS[factor])
+            line[0].set_ylabel("GFLOP/s of the matrix products")
+            if len(groups) > 1:
+                name = about["machine_names"][machine]
+                line[0].set_title(f"{name}, {device.upper()}", loc="left")
+        handles = {
+            label: handle
+            for axis in axes.flat
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+    first = data["short"][0]
+    return figure, (
+        f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak. Of "
+        f"{first['shapes']} shapes {first['winner']} is fastest on {first['wins']}."
+    )
+
+
+def _curves(cells: pd.DataFrame) -> dict[str, dict]:
+    """{row: how it is drawn}"""
+    found: dict[str, dict] = {}
+    used: list = []
+    for implementation, name in cells.groupby("implementation", sort=False)["name"].first().items():
+        each = look(implementation)
+        style = LINES[used.count(each) % len(LINES)]
+        found[name] = {"color": each.color, "marker": each.marker, "ls": style, "ms": 5, "lw": 1.4}
+        used.append(each)
+    return found
+
+
+def _panel(axis: Axes, cells: pd.DataFrame, values: Mapping, drawn: Mapping) -> None:
+    own = cells[cells["benchmark"].isin(list(values))]
+    for name, rows in own.groupby("name", sort=False):
+        rows = rows.assign(x=rows["benchmark"].map(values)).sort_values("x")
+        (curve,) = axis.plot(rows["x"], rows["gflops"], label=name, **drawn[name])
+        hover(curve, f"{name}: {rows['gflops'].min():.0f} to {rows['gflops'].max():.0f} GFLOP/s")
+    peak = (own["gflops"] / own["share"]).median()
+    if peak == peak:
+        axis.axhline(peak, color="black", lw=1, label="multiply-add peak")
+    axis.set_yscale("log")
+    logarithmic(axis)
+    axis.set_xticks([], minor=True)
+    axis.set_xticks(list(values.values()), [f"{value:g}" for value in values.values()], fontsize=8)

@@ -1,0 +1,73 @@
+"""What half precision is allowed, and where it is asked for."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from measurement import precision
+from plan import matrix
+from reporting.sections import Tables, half_precision
+
+
+def test_tolerance_of_bfloat16() -> None:
+    """Eight significant bits: u = 1/256. An output is as far off as the steps that a unit remembers make it, 32 at most, and
+    what comes in; a gradient is a sum over all of them, there and back."""
+    assert precision.tolerance("bfloat16", "forward", 1, 15) == pytest.approx(3 / 256 * 4)
+    assert precision.tolerance("bfloat16", "forward", 3, 2) == pytest.approx(3 / 256 * 3)
+    longest = precision.tolerance("bfloat16", "forward", 2, 32)
+    assert precision.tolerance("bfloat16", "forward", 2, 1024) == longest
+    assert precision.tolerance("bfloat16", "training", 1, 12) == pytest.approx(3 / 256 * 5)
+    assert precision.tolerance("float32", "training", 3, 50) == 0
+
+
+def test_a_gate_that_remembers_is_told_from_one_that_forgets_nothing() -> None:
+    """bfloat16 numbers just below 1 are 1/256 apart; float32 remembers every step."""
+    steps = precision.remembered("bfloat16", 1000)
+    assert (steps, precision.remembered("bfloat16", 8)) == (32, 8)
+    kept = 1 / (1 + math.exp(-math.log(steps) - 1))
+    assert round(kept * 256) / 256 < 1
+    assert precision.remembered("float32", 1024) == 1024
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, ""),
+        (
+            {"bfloat16": {}, "float32": {"dot": 5}},
+            "asked for half precision, it silently runs in float32 (5 dot)",
+        ),
+        ({"bfloat16": {}, "float32": {}}, "nothing tells that its products ran in half precision"),
+        (None, "nothing tells that its products ran in half precision"),
+    ],
+)
+def test_what_ran_in_float32_is_not_timed_as_half_precision(told: dict | None, reason: str) -> None:
+    assert precision.refusal(told) == reason
+
+
+def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
+    shape = {"layers": 2, "length": 4}
+    assert matrix.tolerance({"tolerance": 1e-4}, shape, "training") == 1e-4
+    half = shape | {"data_type": "bfloat16"}
+    assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(
+        3 / 256 * 18**0.5
+    )
+
+
+def test_refused_rows_stand_below_those_that_ran_in_half_precision() -> None:
+    shapes = {"half": {"layers": 1, "length": 32, "data_type": "bfloat16"}}
+    cells = [
+        {"name": "kernel", "status": "ok", "ran_in": "bfloat16: 2 matmul", "output_error": 0.01},
+        {"name": "loop", "status": "unsupported", "reason": "it silently runs in float32"},
+    ]
+    same = {"machine": "m", "benchmark": "half", "phase": "forward", "device": "cpu"}
+    over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
+    table = pd.DataFrame([cell | same for cell in cells])
+    table = table.reindex(columns=[*table, "gradient_error", "wall_median_s", *over])
+    own = Tables(table, pd.DataFrame(), pd.DataFrame())
+    found = half_precision.analyse(own, {"document": {"benchmarks": shapes}})
+    (row,) = found["rows"]
+    assert (row["error"], row["ran"]) == (0.01, "bfloat16: 2 matmul")
+    assert row["tolerance"] == precision.tolerance("bfloat16", "forward", 1, 32)
+    assert found["refused"] == [{"name": "loop", "reason": "it silently runs in float32"}]
