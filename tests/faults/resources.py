@@ -11,7 +11,7 @@ import pytest
 from .snippets import at_step
 from .trial import REPORT, TIMED, TIMING_S, Trial, fault
 
-KEPT_BACK = r"cannot write .*\. Nothing that was there before is lost"
+KEPT_BACK = r"cannot write\b.*\. Nothing that was there before is lost"
 
 
 def need_root() -> None:

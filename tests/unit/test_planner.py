@@ -107,7 +107,7 @@ def test_cores_of_the_run_change_no_job(before: dict) -> None:
         ({"training": {"batches": 7}}, {"train"}),
         ({"machine": "there"}, MEASURED | KERNELS),
     ],
-    ids=str,
+    ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
 def test_settings_that_change_all_jobs_of_a_kind(
     before: dict, change: dict, expected: set[str]
