@@ -15,7 +15,7 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, memory, precision, ranges, timing, training, verifying
+from measurement import checking, machine, memory, precision, ranges, timing, training, verifying
 from measurement.record import SPOILT, read_json, write_json
 from measurement.workload import Workload
 
