@@ -53,7 +53,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "name": about["name"],
             "title": document["title"],
             "introduction": [
-                origin_words(document["origin"]),
+                origin_words(document["origin"]) if "origin" in document else document["about"],
                 f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
                 "[Machines and environments](#machines-and-environments); [first page](index.md) of all documents.",
             ],
@@ -64,7 +64,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "counts": counts,
             "protocol": about["protocol"],
             "how": how,
-            "origin": document["origin"],
+            "origin": document.get("origin"),
         }
     )
 
