@@ -137,6 +137,8 @@ def sides(pin: pins.Pin, version: str, files: Mapping[Path, str], since: str | N
 def build(side: Side, name: str) -> str | None:
     """Build one of a version's environments, where it is not yet there. Returns why there is none, if so."""
     job = side.plan.environment(name)
+    if job.order["builder"] != "venv":
+        return "its interpreter is named under `interpreters`, so no pin decides what runs in it"
     if not job.done():
         log = Path(RESULTS, "logs", "environments", f"{job.stem}.txt")
         for file in (log, Path(job.path)):
