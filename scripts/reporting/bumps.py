@@ -1,5 +1,6 @@
 """What another version of a package changed: its cells before and after, correctness first."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -232,4 +233,5 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
 def rendered(found: dict) -> str:
     """The page, in markdown."""
     template = page.environment(page.REPORT).get_template("bump.md.j2")
-    return template.render(found | {"machines": {}})
+    text = template.render(found | {"machines": {}})
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
