@@ -53,7 +53,9 @@ def test_lines_by_year() -> None:
 
 
 def test_what_the_style_gained_beyond_its_products() -> None:
-    (found,) = gains.analyse(FOUND, ABOUT, **LM)["rows"]
+    data = gains.analyse(FOUND, ABOUT, **LM)
+    (found,), (framework,) = data["rows"], data["frameworks"]
+    assert (framework["name"], framework["since"]) == ("TensorFlow", 2018)
     assert (found["since"], found["then"], found["now"]) == (2018, "2018", "flow")
     for key, expected in (("gain", 4), ("products", 2), ("style", 2)):
         gain = found[key]

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from reporting import estimates, timeline
 from reporting.sections import Tables
-from reporting.style import EDGE, STYLE, hover, three_digits
+from reporting.style import EDGE, STYLE, hover, look, three_digits
 from reporting.timeline import CEILING
 
 # Colour and marker of a level, as either alone may be lost.
@@ -82,7 +82,8 @@ def draw(
                         )
                     if not number:
                         more = f", {about['machine_names'][machine]}" if len(places) > 1 else ""
-                        axis.set_title(framework + more, loc="left")
+                        called = look(next(iter(own))["implementation"]).name if own else framework
+                        axis.set_title(called + more, loc="left")
         levels = [level for level in LEVELS if any(line["level"] == level for line in found)]
         handles = [_key(level) for level in levels]
         figure.legend(handles=handles, loc="outside lower center", ncols=3)
