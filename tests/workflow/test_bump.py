@@ -130,7 +130,15 @@ def test_releases_one_after_the_other(project: Project) -> None:
 )
 def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said: str) -> None:
     """After the test above: 1.0, 1.1 and 1.2 are measured."""
-    command = ["profiles/ci/compare_versions.sh", "abacus", old, new, "plain/paused", "tiny.yaml"]
+    command = [
+        "bash",
+        "profiles/ci/compare_versions.sh",
+        "abacus",
+        old,
+        new,
+        "plain/paused",
+        "tiny.yaml",
+    ]
     environment = {**os.environ, "PYTHON": sys.executable}
     done = subprocess.run(
         command, cwd=project.root, capture_output=True, text=True, env=environment
