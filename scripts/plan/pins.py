@@ -81,7 +81,7 @@ def files_with(package: str, within: str | None = None) -> dict[Path, str]:
     texts = {file: file.read_text() for file in files if file.exists()}
     found = {file: text for file, text in texts.items() if versions_in(text, package)}
     if not found:
-        others = [name for name in measured() if versions_in(_text_of(name), package)]
+        others = [name for name in sorted(measured()) if versions_in(_text_of(name), package)]
         hint = f"; {', '.join(others)} does (IN={others[0]})" if others else ""
         where = f"envs/{within}.yaml does not pin" if within else "No environment of today pins"
         sys.exit(f"{where} {package}{hint}.")

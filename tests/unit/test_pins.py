@@ -55,7 +55,7 @@ def test_files_of_today_and_of_one_environment() -> None:
             None,
             "No environment of today pins lasagne; lasagne-2018 does (IN=lasagne-2018).",
         ),
-        ("torch", "tvm", r"envs/tvm.yaml does not pin torch; pytorch, "),
+        ("torch", "tvm", "envs/tvm.yaml does not pin torch; keras, pytorch, pytorch-2019"),
     ],
 )
 def test_package_that_is_nowhere(package: str, within: str | None, said: str) -> None:
