@@ -66,7 +66,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def bump(project: Project, pin: str, *arguments: str) -> Bumped:
     command = [sys.executable, "scripts/bump_version.py", pin, "--configfile", "tiny.yaml"]
     done = subprocess.run(
-        [*command, *arguments], cwd=project.root, capture_output=True, text=True, timeout=120
+        [*command, *arguments], cwd=project.root, capture_output=True, text=True, timeout=600
     )
     pages = sorted(project.path("results/bumps").glob("*.md"), key=lambda p: p.stat().st_mtime_ns)
     page = pages[-1].read_text() if pages else ""
