@@ -1,0 +1,73 @@
+"""Rows over the years: what an implementation takes in the environments of each year, as lines."""
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+import pandas as pd
+
+from plan import matrix
+from reporting import estimates
+
+CEILING = "ceiling"
+RELEVANT = 0.05  # smallest change from one release to the next that is named
+
+
+def year_of(environment: str, today: int) -> int:
+    """The year that an environment is of; of one of today, the measurement's."""
+    generation = matrix.generation(environment)
+    return today if generation == "now" else int(generation)
+
+
+def today(about: Mapping) -> int:
+    """The year of the last measurement."""
+    days = [day for machine in about["machines"] for day in machine["days"]]
+    return int(max(days, default="1970")[:4])
+
+
+def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
+    """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase",
+    "device", "framework", "implementation", "name", "level" (of flexibility, or `ceiling`), "points": [{"year",
+    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "gradient_error"}], by year}."""
+    now = today(about)
+    keys = ["machine", "benchmark", "phase", "device", "implementation"]
+    frameworks = cells["environment"].map(matrix.today)
+    for key, own in cells.groupby([*keys, frameworks], sort=False):
+        points = [
+            {
+                "year": year_of(row.environment, now),
+                "environment": row.environment,
+                "version": row.framework_version,
+                "wall_median_s": row.wall_median_s,
+                "low": row.wall_low_s,
+                "high": row.wall_high_s,
+                "times": list(row.process_medians_s),
+                "gradient_error": row.gradient_error,
+            }
+            for row in own.itertuples()
+        ]
+        if len(points) < 2:
+            continue
+        level = own["flexibility"].iloc[0]
+        yield {
+            **dict(zip(keys, key, strict=False)),
+            "framework": key[-1],
+            "name": own["name"].iloc[0],
+            "level": level if isinstance(level, str) else CEILING,
+            "points": sorted(points, key=lambda point: point["year"]),
+        }
+
+
+def releases(found: list[dict]) -> pd.DataFrame:
+    """Every line from each year to the next, judged at once (estimates.changes): its columns, and of the line `name`,
+    `machine`, `benchmark`, `phase`, `device`, `level`, and `from` and `to`, environments, with their `versions`."""
+    before, after, about = {}, {}, []
+    for line in found:
+        for old, new in pairwise(line["points"]):
+            row = {key: line[key] for key in ("machine", "benchmark", "phase", "device", "level")}
+            row |= {"name": line["name"], "from": old["environment"], "to": new["environment"]}
+            row["versions"] = f"{old['version']} to {new['version']}"
+            name = str(len(about))
+            before[name], after[name] = old["times"], new["times"]
+            about.append(row)
+    judged = estimates.changes(before, after, RELEVANT)
+    return pd.concat([pd.DataFrame(about), judged.drop(columns="cell")], axis=1)

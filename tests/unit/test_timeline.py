@@ -1,0 +1,114 @@
+"""Rows over the years, on numbers whose answers are worked out by hand."""
+
+import pandas as pd
+import pytest
+
+from plan import matrix
+from reporting import timeline
+from reporting.sections import Tables, gains, gradients, releases, years
+
+ABOUT = {
+    "machines": [{"days": ["2025-12-31", "2026-01-02"]}],
+    "machine_names": {"here": "Abacus 9000"},
+}
+LM = {"benchmark": "years-stacked-lm", "phase": "training"}
+
+
+def row(implementation: str, environment: str, seconds: float, **more: object) -> dict:
+    """A cell whose three processes differ by 1 %."""
+    entry = matrix.implementation(implementation)
+    times = [0.99 * seconds, seconds, 1.01 * seconds]
+    return {
+        **{"machine": "here", "device": "cpu", "implementation": implementation},
+        **LM,
+        **{"environment": environment, "framework_version": environment[-4:], "status": "ok"},
+        **{"flexibility": entry.get("flexibility"), "name": entry["label"], "reason": ""},
+        **{"wall_median_s": seconds, "wall_low_s": times[0], "wall_high_s": times[2]},
+        **{"process_medians_s": times, "gradient_error": 2e-7},
+        **more,
+    }
+
+
+def tables(*rows: dict) -> Tables:
+    return Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
+
+
+# The loop becomes four times as fast, of which the products, twice as fast, are half.
+FOUND = tables(
+    row("tensorflow/graph-while", "tensorflow", 1.0),
+    row("tensorflow/graph-while", "tensorflow-2018", 4.0),
+    row("tensorflow/graph-while", "tensorflow-2022", 0.8),
+    row("tensorflow/products", "tensorflow", 0.5),
+    row("tensorflow/products", "tensorflow-2018", 1.0),
+    row("pytorch/cell", "pytorch", 1.0),  # of one year only
+)
+
+
+def test_lines_by_year() -> None:
+    loop, products = timeline.lines(FOUND.measured(**LM), ABOUT)
+    assert [point["year"] for point in loop["points"]] == [2018, 2022, 2026]
+    assert [point["wall_median_s"] for point in loop["points"]] == [4.0, 0.8, 1.0]
+    assert (loop["framework"], loop["level"]) == ("tensorflow", "operators in a loop")
+    assert products["level"] == timeline.CEILING
+
+
+def test_what_the_style_gained_beyond_its_products() -> None:
+    data = gains.analyse(FOUND, ABOUT, **LM)
+    (found,), (framework,) = data["rows"], data["frameworks"]
+    assert (framework["name"], framework["since"]) == ("TensorFlow", 2018)
+    assert (found["since"], found["then"], found["now"]) == (2018, "2018", "flow")
+    for key, expected in (("gain", 4), ("products", 2), ("style", 2)):
+        gain = found[key]
+        assert gain["ratio"] == pytest.approx(expected)
+        assert gain["low"] < expected < gain["high"]
+    assert (
+        found["style"]["high"] / found["style"]["low"]
+        > found["gain"]["high"] / found["gain"]["low"]
+    )
+
+
+def test_style_without_products_of_both_years() -> None:
+    few = FOUND.cells[FOUND.cells["environment"] != "tensorflow-2018"]
+    (found,) = gains.analyse(Tables(few, few, few), ABOUT, **LM)["rows"]
+    assert found["since"] == 2022 and found["gain"]["ratio"] == pytest.approx(0.8)
+    assert found["products"] is None and found["style"] is None
+    assert gains.analyse(tables(*FOUND.cells.tail(1).to_dict("records")), ABOUT, **LM) is None
+
+
+def test_release_that_made_a_row_slower_is_named() -> None:
+    found = releases.analyse(FOUND, ABOUT)
+    (slower,) = found["slower"]
+    assert (slower["from"], slower["to"]) == ("tensorflow-2022", "tensorflow")
+    assert slower["ratio"] == pytest.approx(1.25) and slower["low"] > 1
+    assert (found["steps"], found["faster"], found["same"], found["undecided"]) == (3, 2, 0, 0)
+
+
+def test_changes_from_year_to_year() -> None:
+    found = years.analyse(FOUND, ABOUT, **LM)
+    loop = [each for each in found["rows"] if "change" in each and "LSTM" not in each["name"]]
+    assert [each["change"] for each in loop] == pytest.approx([0.2, 1.25, 0.5])
+    figure, text = years.draw(found, FOUND, ABOUT, **LM)
+    assert text == (
+        "Time of a batch of years-stacked-lm, training, from 2018 to 2026: 2 rows in tensorflow."
+    )
+    said = " ".join(figure.__dict__["hovers"])
+    assert "tensorflow-2022 (2022): 0.800 s" in said
+    assert years.analyse(FOUND, ABOUT, "years-stacked-lm", "forward") is None
+
+
+def test_version_whose_gradients_are_wrong_is_named() -> None:
+    right = gradients.analyse(FOUND, ABOUT)
+    assert right["wrong"] == [] and len(right["environments"]) == 4
+    refused = row(
+        "pytorch/fine-grained-jit",
+        "pytorch-2019",
+        1.0,
+        status="incorrect",
+        reason="gradient:lstm.0",
+    )
+    more = tables(*FOUND.cells.to_dict("records"), refused | {"gradient_error": 0.3})
+    (wrong,) = gradients.analyse(more, ABOUT)["wrong"]
+    assert (wrong["environment"], wrong["gradient_error"]) == ("pytorch-2019", 0.3)
+    assert "pytorch-2019" not in {
+        e["environment"] for e in gradients.analyse(more, ABOUT)["environments"]
+    }
