@@ -6,7 +6,6 @@ function, with an update by optax, unless a style says that its operators are di
 """
 
 import os
-import re
 
 import jax
 import numpy as np
@@ -14,6 +13,7 @@ import optax
 from jax import numpy as jnp
 
 from implementations.contract import Runner, Unsupported
+from implementations.hlo import dots
 from measurement import precision
 from measurement.workload import layer_weights
 
@@ -133,20 +133,6 @@ class Model(Runner):
             "build": {"platform": self.device.client.platform_version},
             "settings": dict(self.settings, flush_to_zero=float(product) == 0),
         }
-
-
-def dots(text):
-    """{"bfloat16": {"dot": count}, "float32": ...} of XLA's optimised program; a loop's body counts once."""
-    found, types = {precision.BFLOAT16: {}, precision.FLOAT32: {}}, {}
-    for line in text.splitlines():
-        types.update(re.findall(r"(\S+): (\w+)\[", line))  # parameters of a computation
-        types.update(re.findall(r"%(\S+) = (\w+)\[", line))
-        for operand in re.findall(r" dot\(%([^,]+),", line):
-            counts = found[
-                precision.BFLOAT16 if types.get(operand) == "bf16" else precision.FLOAT32
-            ]
-            counts["dot"] = counts.get("dot", 0) + 1
-    return found
 
 
 def host(tensors):
