@@ -114,8 +114,14 @@ HALVED = [
     ("pytorch", "pytorch/fine-grained"),
     ("pytorch", "pytorch/fused"),
     ("onnx", "openvino/lstm"),
+    ("tensorflow", "tensorflow/graph-while"),
 ]
-SILENT = [("jax", "jax/scan")]  # XLA converts products to float32 on a CPU
+SILENT = [
+    ("jax", "jax/scan"),  # XLA converts products to float32 on a CPU
+    ("tensorflow", "tensorflow/graph-xla"),
+    ("tensorflow", "tests.contract.planted_single"),
+]
+UNABLE = [("tensorflow", "tensorflow/graph-block", "BlockLSTM takes float32 and float16")]
 BEYOND = f"tests.contract.planted_half {HALF}"
 
 
@@ -128,7 +134,8 @@ def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
     names += sorted(departing)
     names += [f"{name} {kind}" for where, name, kind in CLASSIFYING if where == environment]
     names += [f"{name} {DROPPING}" for where, name in CARRYING if where == environment]
-    names += [f"{name} {HALF}" for where, name in [*HALVED, *SILENT] if where == environment]
+    halved = [*HALVED, *SILENT, *(unable[:2] for unable in UNABLE)]
+    names += [f"{name} {HALF}" for where, name in halved if where == environment]
     names += [BEYOND] if environment == "pytorch" else []
     names += [FORGETFUL] if environment.startswith("pytorch") else []
     names += [
@@ -252,6 +259,14 @@ def test_what_silently_runs_in_float32_is_refused(environment: str, implementati
     for phase, found in verdicts(environment)[f"{implementation} {HALF}"].items():
         assert found["status"] == "unsupported", phase
         assert "silently runs in float32" in found["reason"], phase
+
+
+@pytest.mark.parametrize(("environment", "implementation", "reason"), UNABLE)
+def test_what_takes_no_half_precision_says_so(
+    environment: str, implementation: str, reason: str
+) -> None:
+    for phase, found in verdicts(environment)[f"{implementation} {HALF}"].items():
+        assert found["status"] == "unsupported" and reason in found["reason"], phase
 
 
 def test_an_error_beyond_half_precision_closes_the_gate() -> None:

@@ -65,6 +65,23 @@ def compiled(python_function, signature, session, function):
     return tf.function(python_function, input_signature=specifications, **function)
 
 
+def executed(function, given):
+    """The operators that a `tf.function` runs as, after all that TensorFlow makes of its graph: [NodeDef, ...].
+
+    It tells of a graph once, when that is compiled, the latest last: so this calls the function anew.
+    """
+    from tensorflow.python.eager import context
+
+    anew = tf.function(function.python_function, input_signature=function.input_signature)
+    context.enable_run_metadata()
+    try:
+        anew(*given)
+        graphs = context.export_run_metadata().function_graphs[-1].partition_graphs
+    finally:
+        context.disable_run_metadata()
+    return [node for graph in graphs for node in graph.node]
+
+
 def host(tensor):
     """A tensor as a host array, which those that a session returns are already."""
     return tensor.numpy() if hasattr(tensor, "numpy") else tensor

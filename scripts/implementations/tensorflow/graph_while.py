@@ -5,12 +5,14 @@ import tensorflow as tf
 from .eager_fine_grained import FineGrained
 from .model import Model
 
+DATA_TYPES = ("float32", "bfloat16")
+
 
 class WhileLoop(FineGrained):
     def __call__(self, x, values, state):
         """x [T, B, E] -> h [T, B, H], state."""
         length, batch, depth = x.shape.as_list()
-        xs = tf.TensorArray(tf.float32, length, element_shape=[batch, depth]).unstack(x)
+        xs = tf.TensorArray(x.dtype, length, element_shape=[batch, depth]).unstack(x)
         after = []
         for weights, states in self.layers(values, state):
             states, xs = self._loop(self.cell(*weights), xs, length, states)
@@ -29,7 +31,7 @@ class WhileLoop(FineGrained):
             outputs = outputs.write(t, self.dropped(states[0]))
             return [t + 1, *states, outputs]  # a list, as the loop variables are
 
-        outputs = tf.TensorArray(tf.float32, length, element_shape=states[0].shape)
+        outputs = tf.TensorArray(xs.dtype, length, element_shape=states[0].shape)
         loop = tf.while_loop(
             lambda t, *_: t < length,
             body,

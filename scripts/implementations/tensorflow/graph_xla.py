@@ -9,6 +9,8 @@ from implementations.contract import Unsupported
 from .graph_while import WhileLoop
 from .model import Model
 
+DATA_TYPES = ("float32", "bfloat16")
+
 
 class CompiledInside(Model):
     """The whole step compiled by a call inside the graph, before `jit_compile` came with TensorFlow 2.5."""

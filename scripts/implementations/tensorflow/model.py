@@ -11,11 +11,12 @@ import numpy as np
 import tensorflow as tf
 
 from implementations.contract import Runner, Unsupported, require_cell
-from measurement import departures
+from implementations.hlo import dots
+from measurement import departures, precision
 from measurement.cells import CELLS, parts
 from measurement.workload import BLANK, layer_prefixes, layer_weights
 
-from .device import build_facts, compiled, configure, flushes_to_zero, host
+from .device import build_facts, compiled, configure, executed, flushes_to_zero, host
 from .sessions import SESSIONS, Session, Variable, raw_ops
 
 
@@ -109,6 +110,7 @@ class Model(Runner):
         self._workload = workload
         self._device = device
         self._phase = phase
+        self._bfloat16 = workload.data_type == precision.BFLOAT16
         require_cell(workload, stack.cells, stack.why_no_other)
         self._stack = stack
         stack.name = workload.cell
@@ -156,7 +158,11 @@ class Model(Runner):
         values = [variable.read_value() for variable in self._variables]
         around, values = dict(zip(self._around, values)), values[len(self._around) :]
         x = tf.gather(around["embedding"], inputs) if "embedding" in around else inputs  # [T, B, D]
-        state = state or [tf.zeros(shape) for shape in self._state_shapes]
+        if self._bfloat16:
+            # The embedding's rows, not all of it: its gradient is added up in float32.
+            x, *values = [tf.cast(value, tf.bfloat16) for value in (x, *values)]
+            around = {name: tf.cast(value, tf.bfloat16) for name, value in around.items()}
+        state = state or [tf.zeros(shape, x.dtype) for shape in self._state_shapes]
         if self._workload.bidirectional:
             h = self._stack.both_ways(x, values, state, self._backwards)  # [T, B, 2H]
         else:
@@ -178,6 +184,8 @@ class Model(Runner):
     def _loss(self, logits, targets):
         """logits as `_forward` has them, targets as Workload.batches has them -> []."""
         workload = self._workload
+        if self._bfloat16:
+            logits = tf.cast(logits, tf.float32)
         if workload.loss != "ctc":
             losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
                 labels=tf.reshape(targets, [-1]), logits=logits
@@ -312,7 +320,7 @@ class Model(Runner):
 
     def results(self, handle):
         if self._phase == "forward":
-            logits, workload = host(handle), self._workload
+            logits, workload = np.asarray(host(handle), np.float32), self._workload
             if workload.loss != "ce-last":
                 logits = logits.reshape(workload.length, workload.batch, -1)
             return {"output": logits}
@@ -331,6 +339,14 @@ class Model(Runner):
             for part, value in zip(parts(self._workload.cell), values):
                 named[prefix + part] = value
         return named
+
+    def precision(self, inputs, targets):
+        """Products of the graph that a step runs as, or of XLA's program; either is compiled once more for it."""
+        more = (targets, *self._scalars(1)) if self._phase == "training" else ()
+        given = [tf.convert_to_tensor(each) for each in (inputs, *more)]
+        if self._settings.get("tf.function jit_compile"):
+            return dots(self._run.experimental_get_compiler_ir(*given)(stage="optimized_hlo"))
+        return products(executed(self._run, given))
 
     def describe(self):
         return {
@@ -358,3 +374,17 @@ def adam_scalars(constants, step):
     correction = math.sqrt(1 - beta_2**step)
     rate = constants["learning_rate"] * correction / (1 - beta_1**step)
     return rate, constants["epsilon"] * correction
+
+
+def products(nodes):
+    """{"bfloat16": {operator: count}, "float32": ...} of a graph's products; a loop's body counts once.
+
+    oneDNN's (`_Mkl...`) compute in what they read, as its log says; TensorFlow's own convert bfloat16 to float32.
+    """
+    found = {precision.BFLOAT16: {}, precision.FLOAT32: {}}
+    for node in nodes:
+        if "MatMul" in node.op:
+            reads = tf.as_dtype(node.attr["T"].type) if node.op.startswith("_Mkl") else tf.float32
+            counts = found[precision.BFLOAT16 if reads == tf.bfloat16 else precision.FLOAT32]
+            counts[node.op] = counts.get(node.op, 0) + 1
+    return found
