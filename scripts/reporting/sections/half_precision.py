@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from measurement import precision
 from reporting.sections import OK, Tables, rows
 
@@ -21,14 +19,13 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     if cells.empty and refused.empty:
         return None
 
-    def allowed(cell: pd.Series) -> float:
-        shape = shapes[cell["benchmark"]]
-        sizes = shape["layers"], shape["length"]
-        return precision.tolerance(shape["data_type"], cell["phase"], *sizes)
+    def allowed(benchmark: str, phase: str) -> float:
+        shape = shapes[benchmark]
+        return precision.tolerance(shape["data_type"], phase, shape["layers"], shape["length"])
 
     cells = cells.assign(
         error=cells["gradient_error"].fillna(cells["output_error"]),
-        tolerance=cells.apply(allowed, axis=1),
+        tolerance=list(map(allowed, cells["benchmark"], cells["phase"])),
         ran=cells["ran_in"],
     )
     columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
