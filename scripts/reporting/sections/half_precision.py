@@ -28,7 +28,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
 
     cells = cells.assign(
         error=cells["gradient_error"].fillna(cells["output_error"]),
-        tolerance=cells.apply(allowed, axis=1),
+        tolerance=[allowed(cell) for _, cell in cells.iterrows()],
         ran=cells["ran_in"],
     )
     columns = ("machine", "benchmark", "name", "phase", "device", "wall_median_s")
