@@ -22,21 +22,7 @@ def missing(plan: Plan, document: str) -> list[Job]:
     """All jobs of a document whose results are not there, each once."""
     judged = Path(PROCESSES.format(document))
     counts = read_json(str(judged)) if plan.adapts(document) and judged.exists() else {}
-    return with_needed(
-        plan, wanted([*plan.timings(document, counts), *plan.convergences(document)])
-    )
-
-
-def with_needed(plan: Plan, clocks: list[Job]) -> list[Job]:
-    """Some timings and training runs, and all that has to be done before them."""
-    found = {job.path: job for job in [*clocks, *plan.checkings(clocks)]}
-    queue = list(found.values())
-    while queue:
-        for need in queue.pop().needs:
-            if need.kind != "check" and need.path not in found and not need.done():
-                found[need.path] = need
-                queue.append(need)
-    return list(found.values())
+    return plan.with_needed(wanted([*plan.timings(document, counts), *plan.convergences(document)]))
 
 
 def kind_of(job: Job) -> str:

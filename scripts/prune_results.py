@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from measurement import machine
+from plan import configuration
 from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
 from plan.planner import Plan
-from plan_run import read
 
 FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
-CONFIGURATIONS = ("config/config.yaml", "config/quick.yaml")
+CONFIGURATIONS = ("config/config.yaml", "config/quick.yaml", "config/timeline.yaml")
 
 
 def asked_for(configs: Iterable[dict]) -> set[Path]:
@@ -67,7 +67,8 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
-    kept = asked_for(read(file, arguments.config) for file in CONFIGURATIONS) | reported()
+    configs = (configuration.given(file, arguments.config) for file in CONFIGURATIONS)
+    kept = asked_for(configs) | reported()
     found = superfluous(kept)
     if not found:
         print("Every result is asked for by a configuration or named by a report.")

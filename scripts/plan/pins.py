@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from measurement.record import whole
 from plan import environments, matrix
 
 FOLDER = Path("envs")
@@ -96,6 +97,14 @@ def _text_of(environment: str) -> str:
 def names_of(files: Iterable[Path]) -> list[str]:
     """The environments that files are of; a CUDA build is one of its environment."""
     return list(dict.fromkeys(file.stem.removesuffix(CUDA) for file in files))
+
+
+def write(texts: Mapping[Path, str]) -> None:
+    """Write environment files, each whole."""
+    for file, text in texts.items():
+        with whole(str(file)) as stream:
+            stream.write(text)
+    environments.forget()
 
 
 def newest(package: str, environment: str, has: dict) -> str:

@@ -326,3 +326,14 @@ class Plan:
                     gpus=max(check.gpus for check in checks),
                     checks=tuple(checks),
                 )
+
+    def with_needed(self, clocks: list[Job]) -> list[Job]:
+        """Some timings and training runs, and all that has to be done before them."""
+        found = {job.path: job for job in [*clocks, *self.checkings(clocks)]}
+        queue = list(found.values())
+        while queue:
+            for need in queue.pop().needs:
+                if need.kind != "check" and need.path not in found and not need.done():
+                    found[need.path] = need
+                    queue.append(need)
+        return list(found.values())

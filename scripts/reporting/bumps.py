@@ -4,13 +4,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from measurement.record import RETRIED
+from measurement.record import RETRIED, read_json
 from plan.matrix import Cell
 from reporting import estimates, page
+from reporting.results import read_record
 
 GREW = 10  # times that an error grows which is news, also below the tolerance
 ROUNDING = 1.2e-7  # of float32; an error below it is none
@@ -74,6 +76,17 @@ class Version:
         ]
         names = ("gflops", "gbytes_per_s")
         return {name: float(np.median([each[name] for each in rates])) for name in names if rates}
+
+
+def read(
+    version: str, records: Mapping[Cell, Sequence[Path]], environments: Mapping[str, Path]
+) -> Version:
+    """A version from the files of its records, and of those of its environments."""
+    return Version(
+        version,
+        {cell: [read_record(path) for path in paths] for cell, paths in records.items()},
+        {name: read_json(str(path)) for name, path in environments.items()},
+    )
 
 
 def age(before: Version, after: Version) -> str:

@@ -30,8 +30,7 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
     "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "gradient_error"}], by year}."""
     now = today(about)
     keys = ["machine", "benchmark", "phase", "device", "implementation"]
-    frameworks = cells["environment"].map(matrix.today)
-    for key, own in cells.groupby([*keys, frameworks], sort=False):
+    for key, own in cells.groupby(keys, sort=False):
         points = [
             {
                 "year": year_of(row.environment, now),
@@ -49,8 +48,8 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
             continue
         level = own["flexibility"].iloc[0]
         yield {
-            **dict(zip(keys, key, strict=False)),
-            "framework": key[-1],
+            **dict(zip(keys, key, strict=True)),
+            "framework": key[-1].partition("/")[0],
             "name": own["name"].iloc[0],
             "level": level if isinstance(level, str) else CEILING,
             "points": sorted(points, key=lambda point: point["year"]),

@@ -31,7 +31,7 @@ def test_quick_changes_no_shape() -> None:
         quick = configuration.validated(yaml.safe_load(stream))
     default = configuration.validated({})
     changed = {key for key in default if quick[key] != default[key]}
-    assert changed == {"corpus", "protocol", "kernels", "overrides"}
+    assert changed == {"corpus", "documents", "protocol", "kernels", "overrides"}
     assert {key for key in quick["corpus"] if quick["corpus"][key] != default["corpus"][key]} == {
         "stand_in"
     }

@@ -52,6 +52,18 @@ def test_lines_by_year() -> None:
     assert products["level"] == timeline.CEILING
 
 
+def test_a_framework_is_that_of_the_implementation() -> None:
+    """Two libraries share the environments `onnx`."""
+    forward = {"benchmark": "years-stacked-lm", "phase": "forward"}
+    libraries = [
+        row(f"{library}/lstm", environment, 1.0, **forward)
+        for library in ("onnxruntime", "openvino")
+        for environment in ("onnx", "onnx-2023")
+    ]
+    found = timeline.lines(tables(*libraries).measured(**forward), ABOUT)
+    assert [line["framework"] for line in found] == ["onnxruntime", "openvino"]
+
+
 def test_what_the_style_gained_beyond_its_products() -> None:
     data = gains.analyse(FOUND, ABOUT, **LM)
     (found,), (framework,) = data["rows"], data["frameworks"]

@@ -9,6 +9,8 @@ from measurement.cells import CELLS
 from .cells import STEPS, divided
 from .model import Model, affine
 
+unstack = getattr(jnp, "unstack", tuple)  # JAX 0.4.13 has none
+
 
 def looped(cell):
     """The stack as Python loops over depth, then time, around a cell by name."""
@@ -20,7 +22,7 @@ def looped(cell):
             bias, own = divided(w_recurrent, *biases)
             states = [jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)] * count
             outputs = []
-            for from_input in jnp.unstack(affine(x, w_input, bias)):
+            for from_input in unstack(affine(x, w_input, bias)):
                 states = step(from_input, states, w_recurrent, own)
                 outputs.append(states[0])
             x = jnp.stack(outputs)  # [T, B, H]

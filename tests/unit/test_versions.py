@@ -1,20 +1,18 @@
 """Which processes of two versions are measured, in which order, and what stands in envs/ meanwhile."""
 
-import argparse
 import shutil
 from pathlib import Path
 
 import pytest
 
-import bump_version
-from bump_version import Side
-from plan import environments, pins
+from plan import environments, pins, versions
 from plan.jobs import TimeJob
 from plan.matrix import Cell
+from plan.versions import Side
 from tests.conftest import ROOT
 from tests.unit import planned
 
-CELLS = "pytorch/fused for training on stacked-lm, pytorch/cell for forward on stacked-lm"
+CELLS = ["pytorch/fused for training on stacked-lm", "pytorch/cell for forward on stacked-lm"]
 
 
 @pytest.fixture
@@ -28,9 +26,10 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Cell], S
     del config["interpreters"]["pytorch"]  # or its pins would decide nothing
     environments.forget()
     files = pins.files_with("torch")
-    old, new = bump_version.sides(pins.Pin("torch", "2.14.0"), "2.14.0", files, None)
-    asked = argparse.Namespace(cells=CELLS, again=False)
-    cells = bump_version.prepared(config, (old, new), ["pytorch", "keras"], asked)
+    old, new = versions.sides(pins.Pin("torch", "2.14.0"), "2.14.0", files, None)
+    for side in (old, new):
+        cells = side.planned(config, ["pytorch", "keras"], CELLS)
+        side.choose(cells, again=False, retry=side is new)
     yield cells, old, new
     environments.forget()
 
@@ -50,7 +49,7 @@ def test_both_are_missing_and_take_turns(both: tuple[list[Cell], Side, Side]) ->
     assert {cell.implementation for cell in cells} == {"pytorch/fused", "pytorch/cell"}
     assert (old.version, new.version) == ("2.13.0", "2.14.0")
     assert {job.path for job in old.missing}.isdisjoint(job.path for job in new.missing)
-    assert numbers(bump_version.rounds(old, new)) == [
+    assert numbers(versions.rounds(old, new)) == [
         *(("2.13.0", [1, 1]), ("2.14.0", [1, 1])),
         *(("2.14.0", [2, 2]), ("2.13.0", [2, 2])),
         *(("2.13.0", [3, 3]), ("2.14.0", [3, 3])),
@@ -66,7 +65,7 @@ def test_what_is_there_is_not_measured_again(both: tuple[list[Cell], Side, Side]
     leave([*old.missing, extra])
     for side in (old, new):
         side.choose(cells, again=False, retry=True)
-    assert numbers(bump_version.rounds(old, new)) == [("2.13.0", []), ("2.14.0", [1, 2, 3] * 2)]
+    assert numbers(versions.rounds(old, new)) == [("2.13.0", []), ("2.14.0", [1, 2, 3] * 2)]
     assert [len(old.jobs[cell]) for cell in cells] == [4, 3]
     leave(new.missing)
     new.choose(cells, again=False, retry=True)
@@ -80,7 +79,7 @@ def test_again_measures_both_in_turn(both: tuple[list[Cell], Side, Side]) -> Non
         side.choose(cells, again=True, retry=True)
     assert [[job.process for job in old.jobs[cell]] for cell in cells] == [[4, 5, 6]] * 2
     assert [[job.process for job in new.jobs[cell]] for cell in cells] == [[4, 5, 6], [1, 2, 3]]
-    assert numbers(bump_version.rounds(old, new))[:3] == [
+    assert numbers(versions.rounds(old, new))[:3] == [
         *(("2.13.0", [4, 4]), ("2.14.0", [4, 1]), ("2.14.0", [5, 2])),
     ]
 
@@ -92,13 +91,13 @@ def test_a_bump_that_was_interrupted_goes_on(
     file = tmp_path / "pytorch.yaml"
     texts, pin = {file: "  - torch==2.14.0\n"}, pins.Pin("torch", "2.14.0")
     with pytest.raises(SystemExit, match=r"^torch stands at 2.14.0 already; say .* FROM=version"):
-        bump_version.sides(pin, "2.14.0", texts, None)
-    note = bump_version.note_of("torch")
+        versions.sides(pin, "2.14.0", texts, None)
+    note = versions.note_of("torch")
     note.parent.mkdir(parents=True)
     note.write_text('{"before": "2.13.0", "after": "2.14.0"}')
-    old, new = bump_version.sides(pin, "2.14.0", texts, None)
+    old, new = versions.sides(pin, "2.14.0", texts, None)
     assert (old.texts[file], new.texts[file]) == ("  - torch==2.13.0\n", "  - torch==2.14.0\n")
-    old, _ = bump_version.sides(pin, "2.14.0", texts, "1.0")
+    old, _ = versions.sides(pin, "2.14.0", texts, "1.0")
     assert old.version == "1.0"
 
 
@@ -107,7 +106,7 @@ def test_more_processes_than_a_protocol_has(both: tuple[list[Cell], Side, Side])
     config = planned.config(
         documents=["stacked-lm"], overrides={"stacked-lm": {"protocol": {"processes": 2}}}
     )
-    found = bump_version.with_processes(config | {"preliminary": True}, 7)
+    found = versions.with_processes(config | {"preliminary": True}, 7)
     assert found["protocol"]["processes"] == 7 and found["preliminary"] is False
     assert found["overrides"]["stacked-lm"]["protocol"]["processes"] == 7
     assert config["overrides"]["stacked-lm"]["protocol"]["processes"] == 2

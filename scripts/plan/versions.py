@@ -1,0 +1,136 @@
+"""Two versions of a package: what stands in envs/ with each, which processes are compared, and which of them are missing."""
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from measurement import machine
+from measurement.record import read_json
+from plan import configuration, matrix, pins
+from plan.estimate import A_RUN, Estimate, total
+from plan.jobs import RESULTS, TimeJob, wanted
+from plan.matrix import Cell
+from plan.planner import Plan
+
+FOLDER = Path(RESULTS, "bumps")
+
+
+@dataclass
+class Side:
+    """One of the two versions: what stands in envs/ with it, its plan, and the processes that its page is made of."""
+
+    version: str
+    texts: dict[Path, str]
+    plan: Plan | None = None
+    jobs: dict[Cell, list[TimeJob]] = field(default_factory=dict)
+    missing: list[TimeJob] = field(default_factory=list)
+
+    def put(self) -> None:
+        """Write its pins."""
+        pins.write(self.texts)
+
+    def planned(self, config: dict, names: Sequence[str], patterns: Sequence[str]) -> list[Cell]:
+        """Make its plan, with its pins in place. Returns the cells that run in some environments, of those that
+        `patterns` name."""
+        self.put()
+        self.plan = Plan(config, cores=machine.usable_cores())
+        cells = [
+            cell
+            for document in config["documents"]
+            for cell in self.plan.cells(document)
+            if cell.environment in names and matrix.is_one_of(list(patterns), cell)
+        ]
+        for cell in cells:  # an environment is read once, now
+            self.plan.timing(cell, 1)
+        return cells
+
+    def there(self, cell: Cell) -> list[TimeJob]:
+        """The processes of a cell that have a record."""
+        numbered = (self.plan.timing(cell, number) for number in itertools.count(1))
+        return list(itertools.takewhile(lambda job: Path(job.path).exists(), numbered))
+
+    def choose(self, cells: Iterable[Cell], again: bool, retry: bool) -> None:
+        """Name the processes of some cells that are compared: all that are there, and those that are missing of as many
+        as the protocol wants; `again`: as many new ones. retry: also try what failed again."""
+        for cell in cells:
+            there = self.there(cell)
+            count = self.plan.processes(self.plan.documents[cell])
+            first = len(there) + 1 if again else 1
+            last = len(there) + count if again else max(len(there), count)
+            self.jobs[cell] = [self.plan.timing(cell, n) for n in range(first, last + 1)]
+        jobs = [job for each in self.jobs.values() for job in each]
+        self.missing = wanted(jobs) if retry else [j for j in jobs if not Path(j.path).exists()]
+
+    def turns(self) -> dict[int, list[TimeJob]]:
+        """What is missing by its place among the processes of its cell."""
+        return {
+            place: [job for job in jobs if job in self.missing]
+            for place, jobs in enumerate(itertools.zip_longest(*self.jobs.values()))
+        }
+
+    def records(self) -> dict[Cell, list[Path]]:
+        """The records of the processes compared, of cells that have some."""
+        found = {
+            cell: [Path(job.path) for job in jobs if Path(job.path).exists()]
+            for cell, jobs in self.jobs.items()
+        }
+        return {cell: paths for cell, paths in found.items() if paths}
+
+    def environments(self, names: Sequence[str]) -> dict[str, Path]:
+        """{name: record} of its environments that were built."""
+        paths = {name: Path(self.plan.environment(name).path) for name in names}
+        return {name: path for name, path in paths.items() if path.exists()}
+
+
+def note_of(package: str) -> Path:
+    """The file that says which version a package had before its last bump."""
+    return FOLDER / f"{pins.known_as(package)}.json"
+
+
+def sides(pin: pins.Pin, version: str, files: Mapping[Path, str], since: str | None) -> list[Side]:
+    """The version before and the one asked for; a stop with one line if it is not known what was before."""
+    standing = [one for text in files.values() for one in pins.versions_in(text, pin.package)]
+    if not since and set(standing) == {version}:
+        note = note_of(pin.package)  # of a bump that was interrupted
+        last = read_json(str(note)) if note.exists() else {}
+        if last.get("after") != version:
+            sys.exit(
+                f"{pin.package} stands at {version} already; say what to compare with: FROM=version."
+            )
+        since = last["before"]
+    old = {
+        file: pins.with_version(text, pin.package, since) if since else text
+        for file, text in files.items()
+    }
+    new = {file: pins.with_version(text, pin.package, version) for file, text in files.items()}
+    return [Side(since or " and ".join(dict.fromkeys(standing)), old), Side(version, new)]
+
+
+def with_processes(config: dict, count: int) -> dict:
+    """A configuration in whose plans cells have so many processes."""
+    over = {"protocol": {"processes": count, "most_processes": count}}
+    documents = {name: over for name, own in config["overrides"].items() if "protocol" in own}
+    return configuration.merged(config, over | {"overrides": documents, "preliminary": False})
+
+
+def rounds(old: Side, new: Side) -> Iterator[tuple[Side, list[TimeJob]]]:
+    """What is measured one after the other: all that is missing of one version; where both miss something, a process of
+    each cell of one, then of the other, and the next ones the other way round."""
+    if not (old.missing and new.missing):
+        yield from ((side, side.missing) for side in (old, new))
+        return
+    turns = old.turns(), new.turns()
+    for place in range(max(map(len, turns))):
+        both = [(side, turn.get(place, [])) for side, turn in zip((old, new), turns, strict=True)]
+        yield from both if place % 2 == 0 else reversed(both)
+
+
+def expected(sides: Iterable[Side]) -> tuple[float, int]:
+    """(seconds that all that is missing will take, how many of its cells were never seen)."""
+    estimate, seconds, unknown = Estimate(), 0.0, 0
+    for side in sides:
+        found, strange = total(estimate, side.plan.with_needed(side.missing), side.plan.cores)
+        seconds, unknown = seconds + found + (A_RUN if side.missing else 0), unknown + strange
+    return seconds, unknown
