@@ -33,6 +33,8 @@ dependencies:
 CONDA_FORGE = {
     "linux-64": [
         *("python-3.6.15-hb7a2778_0_cpython", "python-3.7.12-hf930737_100_cpython"),
+        *("python-3.8.19-hd12c33a_0_cpython", "python-3.9.18-h0755675_1_cpython"),
+        "python-3.10.13-hd12c33a_1_cpython",
         *("python-3.11.16-h5f976f7_2_cpython", "python-3.12.14-h5f976f7_3_cpython"),
         *("python-3.13.5-hec9711d_102_cp313", "python-3.14.7-hcd007b5_101_cp314"),
     ],
