@@ -35,13 +35,6 @@ for listed in expand([FIRST, PROCESSES, MANIFEST], document=DOCUMENTS):
 tool = JOBS.tool
 
 
-def forget(document, *lists):
-    """Of what waits for a checkpoint, Snakemake (9.27) sees only whether it is there: so lists of a document that are to
-    be made anew are taken away."""
-    for listed in lists:
-        Path(listed.format(document=document)).unlink(missing_ok=True)
-
-
 def counts_of(document):
     """How many processes the cells of a document get: {} where that is not judged. Waits for it where it is; a dry run
     takes it for what all cells get."""
@@ -50,7 +43,9 @@ def counts_of(document):
     if not Path(PROCESSES.format(document=document)).exists():
         if workflow.dryrun:
             return {}
-        forget(document, MANIFEST)
+        listed = Path(MANIFEST.format(document=document))
+        if listed.exists() and read_json(str(listed))["config"] != PLAN.config:
+            listed.unlink()  # of a first look; see require_text
     return read_json(checkpoints.judge_precision.get(document=document).output[0])
 
 
@@ -58,7 +53,9 @@ def require_text(document):
     """Which text a document is measured on decides what its records are: it is fetched first. A dry run takes it for
     the one that is wanted."""
     if PLAN.reads_corpus(document) and not PLAN.corpus.known and not workflow.dryrun:
-        forget(document, FIRST, MANIFEST)
+        # Of what waits for a checkpoint, Snakemake (9.27) sees only whether it is there.
+        for listed in (FIRST, MANIFEST):
+            Path(listed.format(document=document)).unlink(missing_ok=True)
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
 
 

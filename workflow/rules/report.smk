@@ -33,6 +33,8 @@ rule tabulate:
             if config["also_report"]
             else ""
         ),
+        # Where its list is gone, so that it is made anew.
+        records=lambda w: JOBS.summary(w.document),
         python=lambda w, input: tool("report", "python"),
     shell:
         "{params.python:q} scripts/tabulate_records.py --document {wildcards.document}"
