@@ -54,14 +54,14 @@ def attempts(project: Project) -> dict[str, int]:
 
 
 def test_first_look_takes_one_process(project: Project) -> None:
-    """And a list of records is there after it, which a run of all that goes on from there makes anew."""
-    project.snakemake("--config", "preliminary=true")
+    """And a page is there after it, which a run of all that goes on from there makes anew."""
+    project.snakemake("--config", "preliminary=true", "--", "all")
     assert processes(project) == {"steady": 1, "noisy": 1, "failing": 1}
     assert {"time_cell", "judge_precision", "list_records"} <= set(project.snakemake("-n").split())
 
 
 def test_noisy_cell_gets_more_processes_up_to_the_limit(project: Project) -> None:
-    project.snakemake()
+    project.snakemake("--", "all")
     assert processes(project) == {"steady": 3, "noisy": 5, "failing": 3}
     table = project.cells().query("device == 'cpu' and status == 'ok'")
     assert table.groupby("implementation")["processes"].unique().map(list).to_dict() == {
