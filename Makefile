@@ -8,6 +8,9 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
+# Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz format clean
 
 report: .venv/ready

@@ -1,5 +1,6 @@
 # Helpers only: from what rules know, a result's digest, to its job in the plan (scripts/plan/).
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from plan import configuration, matrix, sources
 from plan.jobs import news, set_aside
 from plan.planner import Plan
 from plan.register import Register, for_rules
+
+# Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
 config = configuration.validated(
