@@ -169,8 +169,9 @@ class Model(Runner):
             h, state = self._stack(self._stack.dropped(x), values, state)  # [T, B, H]
         if self._workload.loss == "ce-last":
             h = h[-1]
-        weight = around["projection.weight"]
-        logits = tf.matmul(tf.reshape(h, [-1, weight.shape.as_list()[0]]), weight)
+        logits = tf.reshape(h, [-1, h.shape.as_list()[-1]])
+        if "projection.weight" in around:
+            logits = tf.matmul(logits, around["projection.weight"])
         if "projection.bias" in around:
             # BiasAdd's gradient adds up bfloat16 in bfloat16: of 6,400 rows it was 0.9 off; a sum's was 0.003 (2.21).
             add = tf.add if self._bfloat16 else tf.nn.bias_add
