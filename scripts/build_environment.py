@@ -22,6 +22,8 @@ from plan.locks import Lock
 NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
 ANOTHER_FILE = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+)")
 
+LEAST_LEFT = 100e6  # bytes
+
 
 class PipFailed(EnvironmentProblem):
     """With pip's own last words; `output` has all of them."""
@@ -30,6 +32,15 @@ class PipFailed(EnvironmentProblem):
         errors = [line for line in output.splitlines() if line.startswith("ERROR")]
         super().__init__("pip: " + (" ".join(errors[-2:]) or output.strip()[-300:]))
         self.output = output
+
+
+def explained(error: Exception, log: Path, folder: Path) -> str:
+    """An error in a line. A full disk pip calls `Exception`, and venv does not name it at all."""
+    left = shutil.disk_usage(next(each for each in folder.resolve().parents if each.exists())).free
+    said = log.exists() and "No space left on device" in log.read_text()
+    if said or left < LEAST_LEFT:
+        return f"no space left on the disk of {folder} ({left / 1e9:.1f} GB now; an environment takes up to 3)"
+    return str(error)
 
 
 class Unsupported(EnvironmentProblem):
@@ -166,9 +177,15 @@ def main() -> None:
                 file=sys.stderr,
             )
     except (EnvironmentProblem, subprocess.SubprocessError, OSError) as error:
-        record["reason"] = str(error)
-        record["status"] = "unsupported" if isinstance(error, Unsupported) else "failed"
-        print(f"    environment {specification.name}: {record['status']}: {error}", file=sys.stderr)
+        unsupported = isinstance(error, Unsupported)
+        record["reason"] = (
+            str(error) if unsupported else explained(error, Path(arguments.log), folder)
+        )
+        record["status"] = "unsupported" if unsupported else "failed"
+        print(
+            f"    environment {specification.name}: {record['status']}: {record['reason']}",
+            file=sys.stderr,
+        )
     record["seconds"] = time.time() - start
     note_attempt(job["failures"], record)
     write_sealed(arguments.output, record)

@@ -8,7 +8,7 @@ import ctypes
 import glob
 import os
 import platform
-import sys
+import tempfile
 
 import numpy as np
 
@@ -43,9 +43,9 @@ def openblas():
 
 def flags():
     """Theano's flags for this environment."""
-    found = ["floatX=float32", "device=cpu"]
-    if os.access(sys.prefix, os.W_OK):  # one folder of compiled code an environment
-        found.append("base_compiledir=" + os.path.join(sys.prefix, "theano"))
+    # By default it would find in the home folder what an earlier process has compiled.
+    compiled = os.path.join(tempfile.gettempdir(), "theano")
+    found = ["floatX=float32", "device=cpu", "base_compiledir=" + compiled]
     if openblas():
         folder, name = os.path.split(openblas())
         found.append("blas.ldflags=-L%s -l:%s -Xlinker -rpath=%s" % (folder, name, folder))

@@ -9,15 +9,18 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from measurement.supervisor import with_own_caches
 from plan import environments
 
 POOL = ThreadPoolExecutor(os.cpu_count())
+TEMPORARY = tempfile.TemporaryDirectory(prefix="contract-")  # compilers fill it with gigabytes
 
 
 # What decides how an environment is had, as in config/config.yaml.
@@ -72,7 +75,9 @@ def _started(python: str, script: str, arguments: tuple[str, ...]) -> Future:
         [python, f"tests/contract/{script}", *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"},
+        env=with_own_caches(
+            {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}, TEMPORARY.name
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from build_environment import install
+from build_environment import explained, install
 from plan import environments, locks
 from plan.environments import EnvironmentProblem
 from plan.jobs import EnvironmentJob, failed_last
@@ -79,6 +80,19 @@ def test_virtual_environment(tmp_path: Path) -> None:
     assert found["lock"] is None
     said = r" *environment lab: not locked for Python \S+ and these pins, .*: make lock ENVIRONMENT=lab\n"
     assert re.fullmatch(said, told)
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log, folder = tmp_path / "log", tmp_path / "not" / "there" / "yet"
+    error = EnvironmentProblem("pip: ERROR: Exception:")
+    assert explained(error, log, folder) == str(error)
+    full = f"no space left on the disk of {folder} ("
+    log.write_text("ERROR: Exception:\nOSError: [Errno 28] No space left on device\n")
+    assert explained(error, log, folder).startswith(full)
+    log.unlink()
+    usage = shutil.disk_usage(tmp_path)._replace(free=10**6)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    assert explained(error, log, folder) == f"{full}0.0 GB now; an environment takes up to 3)"
 
 
 LOCKED = ("abacus==1.5", "beads")  # the pins

@@ -335,6 +335,23 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert os.environ["OMP_NUM_THREADS"] == "64"
 
 
+def test_nothing_is_left_that_another_process_could_find_instead_of_compiling_it(
+    folder: Path,
+) -> None:
+    names = ("TMPDIR", *supervisor.CACHES)
+    style = folder / "scripts" / "implementations" / "fake" / "keeps.py"
+    style.write_text(
+        "import os, tempfile\n"
+        f"kept = [os.environ[name] for name in {names!r}]\n"
+        "for path in kept: os.makedirs(path, exist_ok=True)\n"
+        "tempfile.mkstemp()\n"
+        "def build(*a): raise ValueError(' '.join(kept))\n"
+    )
+    places = [run("keeps")[0]["reason"].removeprefix("ValueError: ").split() for _ in range(2)]
+    assert not set(places[0]) & set(places[1]) and len(places[0]) == len(names)
+    assert not any(map(os.path.exists, places[0]))
+
+
 @pytest.fixture
 def pretended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A GPU that nvidia-smi, which is a script here, says is there, and a row, `elsewhere`, that runs on the CPU instead;
