@@ -41,15 +41,19 @@ GENERAL = [
 SIZES = matrix.benchmarks(sorted(file.stem for file in Path("config/documents").glob("*.yaml")))
 
 
-def trained(name: str, sizes: dict = SIZES) -> set[bool]:
+def trained(environment: str, name: str, sizes: dict = SIZES) -> set[bool]:
     """Whether benchmarks that an implementation is measured on have something to train; bare layers have nothing."""
-    patterns = matrix.implementation(name)["benchmarks"]
-    own = (sizes[benchmark] for benchmark in sizes if matrix.takes_part(patterns, benchmark))
-    return {"optimizer" in each for each in own}
+    entry = matrix.implementation(name)
+    return {
+        "optimizer" in sizes[benchmark]
+        for benchmark in sizes
+        if matrix.takes_part(entry["benchmarks"], benchmark)
+        if environment in matrix.environments(entry, benchmark)
+    }
 
 
-WHOLE = [(environment, name) for environment, name in GENERAL if True in trained(name)]
-BARE = [(environment, name) for environment, name in CASES if False in trained(name)]
+WHOLE = [each for each in GENERAL if True in trained(*each)]
+BARE = [each for each in CASES if False in trained(*each)]
 
 
 def refuses_cpus(name: str) -> bool:
