@@ -57,12 +57,14 @@ pack: .venv/ready
 lock: .venv/ready
 	@.venv/bin/python scripts/lock_environment.py $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
-# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet
+# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
+# those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
+EXAMPLE ?= example
 example: report
-	rm -rf report/example && mkdir report/example
-	cp -r results/report/*.md results/report/figures results/cells.csv report/example
-	find report/example -name .snakemake_timestamp -delete
-	sed -i 's/(cells.html)/(cells.csv)/' report/example/*.md
+	rm -rf report/$(EXAMPLE) && mkdir report/$(EXAMPLE)
+	cp -r results/report/*.md results/report/figures results/cells.csv report/$(EXAMPLE)
+	find report/$(EXAMPLE) -name .snakemake_timestamp -delete
+	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
 test: .venv/ready
 	.venv/bin/ruff check .

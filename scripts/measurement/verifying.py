@@ -21,7 +21,9 @@ SEQUENCES = 4  # of a batch that differ
 TOLERANCE = 1e-4  # of an output or a loss
 GRADIENT_TOLERANCE = 1e-3  # sums of float32 over a batch, of weights trained meanwhile
 DROPOUT_TOLERANCE = 0.1  # of a loss whose masks are not known
-TRIES = 3
+# One process of 568, of TensorFlow 2.16's products, whose results are 256 MB, was out of luck three times in a row.
+TRIES = 10
+PAUSE_S = 0.1  # before the second try, and as much longer before each further one
 
 
 def few(batch):
@@ -49,7 +51,8 @@ def repeated(workload, seed):
 def finished(runner, batch, departure):
     """Whether a step's results are there once it was waited for, and the results of the first step."""
     first = None
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
+        time.sleep(PAUSE_S * attempt)
         given = timing.fed(runner, batch, departure)
         start = time.perf_counter()
         handle = runner.step(*given)

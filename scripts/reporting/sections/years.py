@@ -59,7 +59,7 @@ def draw(
         figure, axes = plt.subplots(
             count,
             len(frameworks),
-            figsize=(1.5 + 3.4 * len(frameworks), 0.9 + 2.3 * count),
+            figsize=(min(1.5 + 3.4 * len(frameworks), 13), 0.9 + 2.3 * count),
             sharex=True,
             sharey="row",
             squeeze=False,
