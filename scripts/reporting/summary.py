@@ -78,10 +78,11 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     days = sorted({day for machine in machines for day in machine["days"]})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     count = sum(each["origin"] is not None for each in summaries)
+    models = f", for the models of {count} published benchmark document{'s' * (count > 1)}"
     return (
         "An LSTM written of single operators can be changed freely; one whole kernel cannot, and is fast. What lies "
-        f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}, for the models of "
-        f"{count} published benchmark document{'s' * (count > 1)}."
+        f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}"
+        f"{models * bool(count)}."
     )
 
 
