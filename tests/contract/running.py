@@ -52,6 +52,8 @@ def build(names: Iterable[str]) -> None:
                 "all",
                 "--quiet",
                 "all",
+                "--config",
+                f"devices={DEFAULTS['devices']}",  # also beside a GPU, which has environments of its own
             ]
             subprocess.run([*command, "--", *(record for record, _ in missing)], check=True)
 

@@ -30,7 +30,7 @@ PATIENCE_S = 300  # a run of these projects takes ten seconds, with a tuning in 
 PAUSE_S = 0.02  # between two looks at the processes
 # How long these take in the projects here, about.
 TIMING_S, CHECK_S, CHILD_S, TUNING_S = 1.5, 0.5, 6, 8
-RUN_S = 8  # of `make report`, once Snakemake has been started
+RUN_S = 5  # of `make report`, once Snakemake has been started
 # What every `make report` does before and when it starts Snakemake, but for its pages, which take as long as all else.
 ALONE = (
     "import sys; sys.path.insert(0, 'scripts'); import run_workflow; run_workflow.require_alone(); "

@@ -14,7 +14,7 @@ from tests.workflow.conftest import Project
 
 from .trial import PATIENCE_S, Fault, Missed, Trial
 
-ATTEMPTS = 3  # to meet a run before it has ended
+ATTEMPTS = 6  # to meet a run before it has ended
 ENDING_S = 3  # a supervisor looks once a second whether it is still wanted
 
 
