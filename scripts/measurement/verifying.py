@@ -21,7 +21,8 @@ SEQUENCES = 4  # of a batch that differ
 TOLERANCE = 1e-4  # of an output or a loss
 GRADIENT_TOLERANCE = 1e-3  # sums of float32 over a batch, of weights trained meanwhile
 DROPOUT_TOLERANCE = 0.1  # of a loss whose masks are not known
-# One process of 568, of TensorFlow 2.16's products, whose results are 256 MB, was out of luck three times in a row.
+# With three, one process of 568 was refused (TensorFlow 2.16's products, 256 MB of results). What it had computed was
+# right and the row's other processes passed; it was not seen again, so why fetching took longer is not known.
 TRIES = 10
 PAUSE_S = 0.1  # before the second try, and as much longer before each further one
 

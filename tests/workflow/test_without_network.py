@@ -96,6 +96,6 @@ def test_results_are_shown_elsewhere(cut_off: Project) -> None:
     cut_off.snakemake("--config", "also_report=[elsewhere]")
     table = pd.read_csv(cut_off.path("results/cells.csv"))
     there = table[(table["machine"] == THERE) & (table["device"] == "cpu")]
-    counts = there["status"].value_counts()
-    assert counts["ok"] == 2 and set(counts.index) == {"unsupported", "ok"}
+    # Two phases in twelve environments, of which one is there.
+    assert there["status"].value_counts().to_dict() == {"unsupported": 22, "ok": 2}
     assert (there[there["status"] == "ok"]["wall_median_s"] > 0).all()
