@@ -1,5 +1,6 @@
 """Resources that run out: memory, time, disk, files, processes, stack."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -35,12 +36,13 @@ def small_disk(trial: Trial, folder: Path) -> None:
 
 
 def fill(trial: Trial, folder: Path, free_bytes: int) -> None:
-    """Leave so much room on its disk, until the fault is mended."""
+    """Leave at most so much room on its disk, until the fault is mended."""
     filler = folder / "filler"
-    with open(filler, "wb") as stream:
-        stat = os.statvfs(folder)
+    trial.undo.callback(filler.unlink, missing_ok=True)
+    stat = os.statvfs(folder)
+    # the run may write in between: then its disk is full already
+    with contextlib.suppress(OSError), open(filler, "wb") as stream:
         stream.write(bytes(stat.f_bavail * stat.f_frsize - free_bytes))
-    trial.undo.callback(filler.unlink)
 
 
 def group(trial: Trial, controller: str, limits: dict[str, str]) -> None:
