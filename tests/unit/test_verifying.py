@@ -1,5 +1,6 @@
 """What was timed is verified at its own shape: what passes a check and cheats under the clock is found out."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,17 @@ def test_one_that_returns_before_it_has_finished(work: Workload, phase: str) -> 
     assert found["status"] == "incorrect"
     assert "before it has finished" in found["reason"]
     assert max(found["verification"]["errors"].values()) < 1e-5
+
+
+@pytest.mark.parametrize(("late", "status"), [((1, *9 * (0,)), "ok"), ((1, 0), "incorrect")])
+def test_one_that_is_late_now_and_then(work: Workload, late: tuple, status: str) -> None:
+    """Once may be the machine."""
+
+    class Uneven(early.Early):
+        pass
+
+    Uneven.late = itertools.cycle(late)
+    assert verified(Uneven, work, "forward", timed=0)["status"] == status
 
 
 def test_not_a_number(work: Workload) -> None:
