@@ -11,7 +11,7 @@ endif
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz format clean
+.PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz audit format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
@@ -86,6 +86,14 @@ test-faults-long: .venv/ready
 # What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
+
+# Known weaknesses of everything that is installed here and in the locks of today's environments (asks PyPI)
+audit: .venv/ready
+	$(PYTHON) -m venv .venv/audit
+	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	status=0; for given in "--path $(wildcard .venv/lib/python3*/site-packages)" \
+		$(patsubst %,"--disable-pip -r %",$(wildcard envs/locks/linux-x86_64-py3.11/*.txt)); do \
+		.venv/audit/bin/pip-audit $$given || status=1; done; exit $$status
 
 format: .venv/ready
 	.venv/bin/ruff check --fix .
