@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 LARGEST = 1e15  # of any number
+DEEPEST = 50  # what is nested
 PRINTED = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]*")  # with line breaks and tabs
 
 
@@ -72,7 +73,9 @@ def read_csv(path: str) -> list[dict[str, str]]:
 def strange(content, where: tuple = (), inside: tuple = ()) -> Iterator[tuple[str, str]]:
     """(where, what is wrong) of all that YAML can say and that nothing here can mean."""
     name = ".".join(map(str, where)) or "top level"
-    if isinstance(content, dict | list):
+    if len(where) > DEEPEST:
+        yield name, f"it is nested more than {DEEPEST} deep"
+    elif isinstance(content, dict | list):
         if any(content is other for other in inside):
             yield name, "an alias that contains itself"
             return

@@ -294,6 +294,7 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
         ("a: [1\n", "is not YAML: while parsing a flow sequence"),
         ("&a [*a]\n", "it has to be a mapping"),
         ("corpus: &a {mirrors: [*a]}\n", "an alias that contains itself"),
+        ("corpus: " + 400 * "[" + 400 * "]", "is nested more than 50 deep"),
         ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan is no number up to 1e+15"),
         ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 is not of type 'integer'"),
         (
