@@ -28,7 +28,7 @@ from tune_kernel import database_folder, not_had, tell_the_terminal, tune
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`, or a status of what cannot be built here, unless the
     process that waits for it ends."""
-    machine.die_with_parent()
+    machine.die_with_parent(multiprocessing.parent_process().pid)
     set_threads(threads)
     from kernels.variants import target_of, variant_named
     from kernels.workload import spec_of

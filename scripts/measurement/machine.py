@@ -237,9 +237,13 @@ def adopt():
     _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
 
 
-def die_with_parent():
-    """Linux: this process must not outlive the one that started it, and disturb the next cell. Elsewhere nothing."""
+def die_with_parent(parent=None):
+    """Linux: this process must not outlive the one that started it, and disturb the next cell. Elsewhere nothing.
+
+    parent: the id of that one, where it may have ended before this process got here."""
     _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if parent not in (None, os.getppid()):
+        os._exit(1)
 
 
 def _prctl(option, value):

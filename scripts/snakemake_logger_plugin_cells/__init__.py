@@ -5,6 +5,7 @@ log. The line is drawn when something happens and at no other time: a bar that m
 cores beside a clock.
 """
 
+import logging
 import re
 import sys
 import time
@@ -36,6 +37,9 @@ def plain(message: str) -> str:
 
 class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
+        logging.raiseExceptions = (
+            False  # or a full disk gives a stack trace a line of Snakemake's own log
+        )
         self._jobs: dict[int, tuple[str, list[str]]] = {}
         self._running: set[int] = set()
         self._done, self._total, self._start = 0, 0, time.time()

@@ -45,6 +45,7 @@ SNAKEMAKE_ALONE = (
 )
 REPORT = (f'exec "{sys.executable}" scripts/run_workflow.py --configfile tiny.yaml',)
 MEASURE = (*REPORT, "--measure")
+HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the background of a script
 RECORDS = ("records", "checks", "convergence")
 TOLERANCE = 1e-4  # of what a check compares
 TIMED = (
@@ -119,7 +120,7 @@ class Trial(Project):
         self.finished = self.whole()
         with open(self.output, "w") as stream:
             self.running = subprocess.Popen(
-                [*self.wrap, "bash", "-c", self.shell(self.before)],
+                [*self.wrap, *HEARS, "bash", "-c", self.shell(self.before)],
                 cwd=self.root,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -176,6 +177,8 @@ class Trial(Project):
         for _ in range(2):  # what is started meanwhile too
             for process in self.processes():
                 process.kill()
+        if self.running:  # psutil would take its exit status away
+            self.running.wait(PATIENCE_S)
         psutil.wait_procs(self.processes(), 10)
 
     def processes(self) -> list[psutil.Process]:

@@ -9,8 +9,11 @@ one process would compute from the whole batch.
 import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
+import threading
 import weakref
+from multiprocessing.connection import wait
 
 import numpy as np
 import torch
@@ -112,8 +115,15 @@ class DataParallel(Runner):
             self._process.start()
         end.close()  # or the other process would never see this end of it closed
         self._end = weakref.finalize(self, stop, self._connection, self._process, folder)
-        self._heard()  # joining would wait for one that has ended for as long as the cell may take
-        self._own.join()
+        self._heard()
+        joined = threading.Event()
+        watching = threading.Thread(target=end_with, args=(self._process.sentinel, joined))
+        watching.start()
+        try:
+            self._own.join()
+        finally:
+            joined.set()
+            watching.join()
 
     def step(self, inputs, targets):
         columns = np.split(np.arange(inputs.shape[1]), WORKERS)
@@ -185,6 +195,15 @@ class second_gpu(object):
         del os.environ["CUDA_VISIBLE_DEVICES"]
         if self._before is not None:
             os.environ["CUDA_VISIBLE_DEVICES"] = self._before
+
+
+def end_with(sentinel, joined):
+    """End this process if another one ends before they have joined: joining waits for it as long as the cell may take."""
+    while not joined.wait(0.1):
+        if wait([sentinel], 0):
+            sys.stderr.write("the second worker has ended before the first had joined it\n")
+            sys.stderr.flush()
+            os._exit(1)
 
 
 def stop(connection, process, folder):

@@ -9,27 +9,21 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
-from measurement import machine
-
 from ..build import compile_template
 from ..cells import CELLS
-from ..runtime import set_threads
 from ..spec import KernelSpec, Schedule
 from ..template.layout import buffer_shapes
+from .pool import WorkerPool
 from .space import vector_unit
 
 MIN_SECONDS = 0.03
 MIN_SAMPLES = 5
-TIMEOUT_SECONDS = 120.0
 
 
 class Measurer:
@@ -39,17 +33,13 @@ class Measurer:
         self.spec, self.target = spec, target
         self.build_seconds = 0.0
         self.run_seconds = 0.0
-        self._builders: ProcessPoolExecutor | None = None
-        self._runner: ProcessPoolExecutor | None = None
+        self._builders, self._runner = WorkerPool(spec.threads), WorkerPool(1)
         self._directory = tempfile.TemporaryDirectory(prefix="tvm-lstm-")
 
     def __enter__(self) -> Self:
         """Start the workers; returns when they have imported TVM."""
-        self._builders = self._pool(self.spec.threads)
-        self._runner = self._pool(1)
-        ready = [self._builders.submit(_ready) for _ in range(self.spec.threads)]
-        for future in [*ready, self._runner.submit(_ready)]:
-            future.result()
+        for pool in (self._builders, self._runner):
+            pool.results([(_ready,)] * pool.workers)
         return self
 
     def __exit__(
@@ -59,8 +49,7 @@ class Measurer:
         trace: TracebackType | None,
     ) -> None:
         for pool in (self._builders, self._runner):
-            if pool is not None:
-                pool.shutdown(cancel_futures=True)
+            pool.__exit__(kind, error, trace)
         self._directory.cleanup()
 
     def measure(self, schedules: Sequence[Schedule], rounds: int = 1) -> list[list[float]]:
@@ -88,50 +77,17 @@ class Measurer:
     def _build(self, schedules: Sequence[Schedule]) -> list[Path | None]:
         directory = Path(self._directory.name)
         paths = [directory / f"{time.time_ns()}-{i}.so" for i in range(len(schedules))]
-        assert self._builders is not None
-        futures: list[Future[Any]] = [
-            self._builders.submit(compile_template, self.spec, schedule, self.target, path)
+        jobs = [
+            (compile_template, self.spec, schedule, self.target, path)
             for schedule, path in zip(schedules, paths, strict=True)
         ]
-        done = [self._outcome(future) is not None for future in futures]
-        if not all(done):
-            self._builders = self._renewed(self._builders, self.spec.threads)
-        return [path if ok else None for path, ok in zip(paths, done, strict=True)]
+        built = zip(paths, self._builders.results(jobs), strict=True)
+        return [None if isinstance(found, Exception) else path for path, found in built]
 
     def _run(self, library: Path) -> list[float]:
-        assert self._runner is not None
         lanes = vector_unit(self.target).lanes
-        values = self._outcome(self._runner.submit(_time, self.spec, lanes, str(library)))
-        if values is None:
-            self._runner = self._renewed(self._runner, 1)
-            return []
-        return values
-
-    def _pool(self, workers: int) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            workers, get_context("spawn"), initializer=_begin, initargs=(self.spec.threads,)
-        )
-
-    def _renewed(self, pool: ProcessPoolExecutor, workers: int) -> ProcessPoolExecutor:
-        """A fresh pool in place of one whose worker may have died or hung."""
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        pool.shutdown(wait=False, cancel_futures=True)
-        return self._pool(workers)
-
-    @staticmethod
-    def _outcome(future: Future[Any]) -> Any:
-        """A worker's result, None if it raised, died or took too long."""
-        try:
-            return future.result(timeout=TIMEOUT_SECONDS)
-        except (Exception, BrokenProcessPool):
-            return None
-
-
-def _begin(threads: int) -> None:
-    """A worker's first step. One whose tuning is killed would wait for jobs for ever."""
-    machine.die_with_parent()
-    set_threads(threads)
+        (values,) = self._runner.results([(_time, self.spec, lanes, str(library))])
+        return [] if isinstance(values, Exception) else values
 
 
 def _ready() -> bool:

@@ -19,7 +19,7 @@ def open_json_database(directory: Path) -> ms.database.JSONDatabase:
         return ms.database.JSONDatabase(work_dir=str(directory))
     except Exception as error:
         # TVM reports a damaged file by various exception types.
-        moved = _set_aside(directory)
+        moved = set_aside(directory, "corrupted")
         logging.getLogger(__name__).warning(
             f"The tuning database in {directory} is corrupted ({_first_line(error)}). "
             f"It was moved to {', '.join(moved)}; tuning starts afresh."
@@ -27,11 +27,12 @@ def open_json_database(directory: Path) -> ms.database.JSONDatabase:
         return ms.database.JSONDatabase(work_dir=str(directory))
 
 
-def _set_aside(directory: Path) -> list[str]:
+def set_aside(directory: Path, why: str) -> list[str]:
+    """Rename the files of a database, so that the next one begins afresh; their new paths."""
     stamp = time.strftime("%Y%m%dT%H%M%S")
     moved = []
     for path in _existing(directory / name for name in _FILES):
-        moved.append(str(path.rename(path.with_name(f"{path.name}.corrupted-{stamp}"))))
+        moved.append(str(path.rename(path.with_name(f"{path.name}.{why}-{stamp}"))))
     return moved
 
 

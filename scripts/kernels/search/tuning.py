@@ -17,6 +17,7 @@ from ..spec import KernelSpec, Schedule
 from .database import ScheduleDatabase
 from .measure import Measurer
 from .space import default_schedule, mutations, random_schedules
+from .stored import set_aside
 
 BATCH = 16
 FINALISTS = 6
@@ -74,7 +75,10 @@ def tune(
             build_seconds, run_seconds = measurer.build_seconds, measurer.run_seconds
     best = database.best()
     if best is None:
-        raise RuntimeError(f"{spec.name}: no schedule could be built and run")
+        set_aside(directory, "failed")
+        raise RuntimeError(
+            f"{spec.name}: no schedule could be built and run; the next run tries all of them again"
+        )
     return TuningReport(
         schedule=best,
         trials=len(database),

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
 from pathlib import Path
 
 import tvm
 from tvm.ir.utils import derived_object
 from tvm.s_tir.meta_schedule.builder import BuilderInput, BuilderResult, PyBuilder
 
-from measurement import machine
-
-TIMEOUT_SECONDS = 120.0
+from ..search.pool import WorkerPool
 
 
 @derived_object
@@ -26,7 +22,7 @@ class PoolBuilder(PyBuilder):
     them imports all tensor intrinsics; that, not tuning, was most of its tuning time.
     """
 
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         super().__init__()
         self.pool = pool
 
@@ -34,20 +30,21 @@ class PoolBuilder(PyBuilder):
     @contextmanager
     def workers(count: int) -> Iterator[PoolBuilder]:
         """A builder with `count` processes, which end with the context."""
-        with ProcessPoolExecutor(
-            count, get_context("spawn"), initializer=machine.die_with_parent
-        ) as pool:
+        with WorkerPool(count) as pool:
             yield PoolBuilder(pool)
 
     def build(self, build_inputs: list[BuilderInput]) -> list[BuilderResult]:
         """Build all candidates; one that fails gives its error's message."""
-        futures = [
-            self.pool.submit(
-                _build, tvm.ir.save_json(item.mod), {k: _plain(v) for k, v in _export(item)}
-            )
+        jobs = [
+            (_build, tvm.ir.save_json(item.mod), {k: _plain(v) for k, v in _export(item)})
             for item in build_inputs
         ]
-        return [_result(future) for future in futures]
+        return [
+            BuilderResult(None, f"{type(found).__name__}: {found}")
+            if isinstance(found, Exception)
+            else BuilderResult(found, None)
+            for found in self.pool.results(jobs)
+        ]
 
 
 def _export(item: BuilderInput) -> list[tuple[str, object]]:
@@ -63,13 +60,6 @@ def _plain(value: object) -> object:
     if hasattr(value, "__iter__"):
         return [_plain(v) for v in value]
     return int(value)  # type: ignore[call-overload]
-
-
-def _result(future: Future[str]) -> BuilderResult:
-    try:
-        return BuilderResult(future.result(timeout=TIMEOUT_SECONDS), None)
-    except Exception as error:
-        return BuilderResult(None, f"{type(error).__name__}: {error}")
 
 
 def _build(module: str, target: dict[str, object]) -> str:
