@@ -133,7 +133,7 @@ def disk_of_records(trial: Trial) -> None:
 @fault(
     "the disk is full for Snakemake too",
     "the whole folder on a disk with 0 to 100 kB left",
-    r"No space left on device",
+    rf"{TIMED}|No space left on device",  # 80 kB are enough
     times=2,
 )
 def disk_of_all(trial: Trial) -> None:

@@ -66,10 +66,10 @@ class Worker(object):
         return self.model.updated(self._parallel(*map(self.model.feed, (inputs, targets))))
 
 
-def serve(connection, *arguments):
+def serve(connection, parent, *place):
     """The second worker's process: does what it is told until the first one hangs up."""
-    machine.die_with_parent()
-    worker, handle = Worker(*arguments), None
+    machine.die_with_parent(parent)
+    worker, handle = Worker(*(connection.recv() + place)), None
     connection.send("ready")
     worker.join()
     while True:
@@ -109,12 +109,14 @@ class DataParallel(Runner):
         started = multiprocessing.get_context("spawn")  # a fork would share the threads' locks
         self._connection, end = started.Pipe()
         self._process = started.Process(
-            target=serve, args=(end, half, weights, device, 1, folder), daemon=True
+            target=serve, args=(end, os.getpid(), device, 1, folder), daemon=True
         )
         with second_gpu(device):
             self._process.start()
         end.close()  # or the other process would never see this end of it closed
         self._end = weakref.finalize(self, stop, self._connection, self._process, folder)
+        # Not with what starts it: that waits for ever where the other process ends before it has read 64 kB.
+        self._tell(half, weights)
         self._heard()
         joined = threading.Event()
         watching = threading.Thread(target=end_with, args=(self._process.sentinel, joined))
@@ -131,24 +133,30 @@ class DataParallel(Runner):
             tuple(np.ascontiguousarray(each[:, half]) for each in (inputs, targets))
             for half in columns
         )
-        self._connection.send(("step", other))
+        self._tell("step", other)
         return self._own.step(*own)
 
     def reset(self, state=None):
         if state:
             raise Unsupported("its state lies in several processes")
-        self._connection.send(("reset", ()))
+        self._tell("reset", ())
         self._own.model.reset()
+
+    def _tell(self, *what):
+        try:
+            self._connection.send(what)
+        except (BrokenPipeError, ConnectionResetError):
+            raise RuntimeError("the second worker has ended")
 
     def _heard(self):
         """What the second worker sends next."""
         try:
             return self._connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             raise RuntimeError("the second worker has ended")
 
     def _ask(self, what):
-        self._connection.send((what, ()))
+        self._tell(what, ())
         return self._heard()
 
     def synchronise(self):
