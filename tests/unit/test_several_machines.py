@@ -138,6 +138,7 @@ def test_folders_that_are_refused_before_anything_runs(
     for change, message in (
         (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is no JSON: "),
         (lambda: (folder / first).write_text(other), "has schema 99, this workflow reads 2"),
+        (lambda: change_manifest(folder, lambda found: found.update(cells=[])), "cells: "),
         (
             lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),
             "has schema 1, this workflow reads 2",
