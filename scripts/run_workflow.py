@@ -26,6 +26,7 @@ from pathlib import Path
 
 import psutil
 
+import bytecode  # noqa: F401 - before all others of ours
 import list_records
 from measurement import machine
 from measurement.record import read_json, refused, write_json

@@ -33,7 +33,7 @@ TIMING_S, CHECK_S, CHILD_S, TUNING_S = 1.5, 0.5, 6, 8
 RUN_S = 5  # of `make report`, once Snakemake has been started
 # What every `make report` does before and when it starts Snakemake, but for its pages, which take as long as all else.
 ALONE = (
-    "import sys; sys.path.insert(0, 'scripts'); import run_workflow; run_workflow.require_alone(); "
+    "import sys; sys.path.insert(0, 'scripts'); import bytecode, run_workflow; run_workflow.require_alone(); "
     "run_workflow.require_writable()"
 )
 SNAKEMAKE_ALONE = (

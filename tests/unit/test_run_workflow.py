@@ -1,15 +1,40 @@
 """`make report`: never two runs in one folder, and no lock of a dead one."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import bytecode
 import run_workflow
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
 from tests.unit import planned
+
+
+def test_bytecode_that_a_full_disk_has_cut_short_is_made_again(tmp_path: Path) -> None:
+    """As CPython 3.11 leaves it. What a program says of it is a stack trace, at every run."""
+    (tmp_path / "long_module.py").write_text(
+        "".join(f"name_{number} = {number}.5\n" for number in range(600))
+    )
+
+    def imported() -> int:
+        program = [sys.executable, "-c", "import long_module"]
+        written = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+        return subprocess.run(program, cwd=tmp_path, env=written, capture_output=True).returncode
+
+    assert imported() == 0
+    (cached,) = tmp_path.rglob("*.pyc")
+    whole = cached.read_bytes()
+    assert len(whole) > bytecode.PAGE and len(whole) % bytecode.PAGE
+    cached.write_bytes(whole[: bytecode.PAGE])
+    assert imported() == 1
+    bytecode.sweep(tmp_path)
+    assert imported() == 0 and cached.read_bytes() == whole
+    bytecode.sweep(tmp_path)
+    assert cached.exists()
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+import bytecode  # before all others of ours
 from measurement.record import read_json
 from plan import configuration, matrix, sources
 from plan.jobs import news, set_aside
