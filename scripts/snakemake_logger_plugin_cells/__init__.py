@@ -37,9 +37,8 @@ def plain(message: str) -> str:
 
 class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
-        logging.raiseExceptions = (
-            False  # or a full disk gives a stack trace a line of Snakemake's own log
-        )
+        # Or a full disk gives a stack trace a line of Snakemake's own log.
+        logging.raiseExceptions = False
         self._jobs: dict[int, tuple[str, list[str]]] = {}
         self._running: set[int] = set()
         self._done, self._total, self._start = 0, 0, time.time()

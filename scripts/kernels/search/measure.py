@@ -6,11 +6,11 @@ every batch of trials, and each imports tensor intrinsics (22 s) that no float32
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import numpy as np
@@ -26,31 +26,24 @@ MIN_SECONDS = 0.03
 MIN_SAMPLES = 5
 
 
-class Measurer:
+class Measurer(ExitStack):
     """Two pools: builders (one a thread of the kernel) and one process that runs candidates."""
 
     def __init__(self, spec: KernelSpec, target: dict[str, Any]) -> None:
+        super().__init__()
         self.spec, self.target = spec, target
         self.build_seconds = 0.0
         self.run_seconds = 0.0
-        self._builders, self._runner = WorkerPool(spec.threads), WorkerPool(1)
-        self._directory = tempfile.TemporaryDirectory(prefix="tvm-lstm-")
+        # Left in the other order: the workers end before what they write to.
+        self._directory = Path(self.enter_context(TemporaryDirectory(prefix="tvm-lstm-")))
+        self._builders = self.enter_context(WorkerPool(spec.threads))
+        self._runner = self.enter_context(WorkerPool(1))
 
     def __enter__(self) -> Self:
         """Start the workers; returns when they have imported TVM."""
         for pool in (self._builders, self._runner):
             pool.results([(_ready,)] * pool.workers)
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for pool in (self._builders, self._runner):
-            pool.__exit__(kind, error, trace)
-        self._directory.cleanup()
 
     def measure(self, schedules: Sequence[Schedule], rounds: int = 1) -> list[list[float]]:
         """Seconds of each schedule's runs, empty for one that failed to build or run.
@@ -75,8 +68,7 @@ class Measurer:
         return seconds
 
     def _build(self, schedules: Sequence[Schedule]) -> list[Path | None]:
-        directory = Path(self._directory.name)
-        paths = [directory / f"{time.time_ns()}-{i}.so" for i in range(len(schedules))]
+        paths = [self._directory / f"{time.time_ns()}-{i}.so" for i in range(len(schedules))]
         jobs = [
             (compile_template, self.spec, schedule, self.target, path)
             for schedule, path in zip(schedules, paths, strict=True)

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from multiprocessing import get_context
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from measurement import machine
 
@@ -18,22 +18,14 @@ Job = tuple[Any, ...]
 """A function, and its arguments."""
 
 
-class WorkerPool:
+class WorkerPool(AbstractContextManager):
     """Some processes, which end with the one that has them."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._pool = self._begun()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
     def results(self, jobs: Sequence[Job], last: bool = False) -> list[Any]:
