@@ -26,7 +26,7 @@ CLIP_TOLERANCE = 1e-2
 # stabiliser 0, where their sums are; and what peepholes see is small.
 APART = {
     "slstm": {"i": 1.0, "f": -1.0},
-    "peephole": {"see_i": 1.0, "see_f": 1.0, "see_o": 8.0},
+    "peephole": {"see_i": 1.0, "see_f": -1.0, "see_o": 8.0},
 }
 DROPOUT_STEPS = 4
 DROPOUT_DEVIATIONS = 5  # standard deviations that the share of dropped elements may be off
