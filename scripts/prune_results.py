@@ -17,9 +17,7 @@ from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob,
 from plan.planner import Plan
 
 FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
-CONFIGURATIONS = [
-    f"config/{name}.yaml" for name in ("config", "quick", "timeline", "today")
-]
+CONFIGURATIONS = [f"config/{name}.yaml" for name in ("config", "quick", "timeline", "today")]
 
 
 def asked_for(configs: Iterable[dict]) -> set[Path]:
