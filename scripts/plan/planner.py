@@ -309,11 +309,13 @@ class Plan:
         groups: dict[tuple, dict[str, CheckJob]] = defaultdict(dict)
         for check in filter(None, (job.needed(CheckJob) for job in jobs)):
             cell = check.cell
-            # A departure may need a process that was started in another way.
+            # A departure may need a process that was started in another way, and TensorFlow another one for another
+            # number of threads. Those that ask for more than there are cores are refused before it starts.
             departure = self.benchmarks[cell.benchmark].get("departure", "protocol")
+            threads = min(self.threads_of(cell), self.cores)
             group = (cell.environment, cell.implementation, check.document, departure, cell.device)
-            groups[group][check.digest] = check
-        for (environment, implementation, document, departure, device), found in groups.items():
+            groups[*group, threads][check.digest] = check
+        for (environment, implementation, document, departure, device, _), found in groups.items():
             missing = sorted(wanted(found.values()), key=lambda check: check.name)
             for first in range(0, len(missing), CHECKS):
                 checks = missing[first : first + CHECKS]
