@@ -213,7 +213,7 @@ def machine(part: results.Part) -> dict:
         "devices": part.manifest["config"]["devices"],
         "protocol": part.manifest["protocol"],
         "facts": records[0]["machine"] if records else None,
-        "threads": sorted({record["threads"] for record in records}),
+        "threads": sorted({each["threads"] for each in records if each["status"] == "ok"}),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),

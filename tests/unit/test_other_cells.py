@@ -68,6 +68,7 @@ def test_the_answer(tables: Tables) -> None:
     assert operators["label"] == "pytorch/fine-grained"
     assert operators["over"] == pytest.approx(6.0) and operators["own"] == pytest.approx(1.5)
     assert (operators["lines"], operators["other"]) == (9, 8)
+    assert place["compiled"] is None  # no such row
     assert found["has"] == {"LSTM": ["pytorch/fused"], "sLSTM": []}
 
 
@@ -78,22 +79,37 @@ def test_no_answer_without_a_base(tables: Tables) -> None:
 
 
 def test_rows(tables: Tables) -> None:
-    rows = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")["rows"]
+    found = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")
+    rows = found["rows"]
     assert [(each["called"], each["label"]) for each in rows] == [
         ("LSTM", "tvm/template-tuned"),
         ("LSTM", "pytorch/fused"),
         ("LSTM", "pytorch/fine-grained"),
         ("sLSTM", "tvm/template-tuned"),
         ("sLSTM", "pytorch/fine-grained"),
-        ("sLSTM", "pytorch/fused"),
     ]
-    assert [each["best"] for each in rows[:5]] == pytest.approx([1.0, 2.0, 4.0, 1.2, 6.0])
+    assert [each["best"] for each in rows] == pytest.approx([1.0, 2.0, 4.0, 1.2, 6.0])
     assert [each["own"] for each in rows[:3]] == [None] * 3
-    assert [each["own"] for each in rows[3:5]] == pytest.approx([1.2, 1.5])
-    assert rows[5]["status"] == "unsupported" and rows[5]["best"] is None
-    assert rows[4]["written"] == "9 (8)" and rows[5]["written"] is None
+    assert [each["own"] for each in rows[3:]] == pytest.approx([1.2, 1.5])
+    assert rows[4]["written"] == "9 (8)" and rows[3]["written"] is None
     for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
         assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
+
+
+def test_a_row_a_style(tables: Tables) -> None:
+    found = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")
+    assert found["cells"] == {"lstm": "LSTM", "slstm": "sLSTM"}
+    template, fused, operators = found["styles"]
+    assert found["others"] == [template, operators]
+    assert [each["label"] for each in (template, fused, operators)] == [
+        "tvm/template-tuned",
+        "pytorch/fused",
+        "pytorch/fine-grained",
+    ]
+    assert template["best-slstm"] == pytest.approx(1.2)
+    assert template["best-slstm_low"] < 1.2 < template["best-slstm_high"]
+    assert operators["own-slstm"] == pytest.approx(1.5) and operators["own-lstm"] is None
+    assert fused["best-lstm"] == pytest.approx(2.0) and "best-slstm" not in fused
 
 
 def test_lines_are_counted_without_what_is_no_code(tmp_path: Path) -> None:

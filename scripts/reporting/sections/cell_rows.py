@@ -1,6 +1,7 @@
 """Every cell in every style: time over the LSTM's in the same style, and over the best LSTM row."""
 
-from collections.abc import Iterator, Mapping
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
@@ -94,22 +95,46 @@ def written(row: Mapping) -> str | None:
 def analyse(
     tables: Tables, about: Mapping, base: str, phase: str, device: str = "cpu"
 ) -> dict | None:
-    """{"rows": [...]}, of each cell the fastest first; a cell that a style does not have stands at the end of its."""
+    """{"rows": [...], of each cell the fastest first, "styles": a row each, "others": those that have
+    another cell, "cells": {name: what it is called}}."""
     cells = of_cells(tables, about)
     cells = cells[(cells["phase"] == phase) & (cells["device"] == device)]
     found = list(compared(cells, about, base))
-    if not any(row["status"] == OK for row in found):
+    found = [row for row in found if row["status"] == OK]
+    if not found:
         return None
     order = list(CELLS)
-
-    def place(row: Mapping) -> tuple:
-        seconds = row["wall_median_s"] if row["status"] == OK else float("inf")
-        return row["machine"], order.index(row["cell"]), seconds
-
-    found = [row for row in found if row["status"] in (OK, "unsupported", "incorrect", "failed")]
-    found.sort(key=place)
+    found.sort(key=lambda row: (row["machine"], order.index(row["cell"]), row["wall_median_s"]))
     for row in found:
         row["written"] = written(row)
-        for key in ("row", "reason"):
+        for key in ("row", "reason", "status"):
             del row[key]
-    return {"rows": found, "base": CELLS[base]}
+    shown = [cell for cell in order if any(row["cell"] == cell for row in found)]
+    own = styles(found)
+    others = [row for row in own if any(row.get(f"own-{cell}") for cell in shown)]
+    return {
+        "rows": found,
+        "styles": own,
+        "others": others,
+        "base": CELLS[base],
+        "cells": {cell: CELLS[cell] for cell in shown},
+    }
+
+
+def styles(rows: Iterable[Mapping]) -> list[dict]:
+    """A row a style, the fastest first: {"machine", "label", and of each cell `best-<cell>` and `own-<cell>`, with `_low`
+    and `_high`}."""
+    found: dict[tuple, dict] = {}
+    for row in rows:
+        own = found.setdefault(
+            (row["machine"], row["label"]), {"machine": row["machine"], "label": row["label"]}
+        )
+        for over in ("best", "own"):
+            for end in ("", "_low", "_high"):
+                own[f"{over}-{row['cell']}{end}"] = row[f"{over}{end}"]
+
+    def middle(row: Mapping) -> float:
+        values = [row.get(f"best-{cell}") for cell in CELLS]
+        return statistics.geometric_mean(value for value in values if value)
+
+    return sorted(found.values(), key=lambda row: (row["machine"], middle(row)))

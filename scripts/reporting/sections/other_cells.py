@@ -13,7 +13,7 @@ from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
 from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look, three_digits
 from reporting.words import CELLS
 
-NOW = "now"
+NOW, COMPILED = "now", "compiled"
 
 
 def _fastest(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict | None:
@@ -43,7 +43,12 @@ def analyse(
         best = _fastest(own, first, rows)
         if best:
             single = own[own["flexibility"].isin(FLEXIBLE)]
-            found = {"best": best, "operators": _fastest(single, first, rows)}
+            compiled = own[own["flexibility"] == COMPILED]
+            found = {
+                "best": best,
+                "operators": _fastest(single, first, rows),
+                "compiled": _fastest(compiled, first, rows),
+            }
             places.append(dict(zip(PLACE, place, strict=True)) | found)
     if not places:
         return None

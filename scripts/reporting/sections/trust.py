@@ -3,22 +3,27 @@
 import statistics
 from collections.abc import Iterable, Mapping
 
+import pandas as pd
+
 from reporting.claims import FAILS, HOLDS, OPEN, SAME
 from reporting.sections import Tables
 from reporting.sections import claims as claims_section
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
-    """{"errors": of measured rows' checks, "tolerance", "counts": {status: rows}, "claims": {verdict: how many},
+    """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows}, "claims": {verdict: how many},
     "gpu" and "lacking": claims without the rows that decide them, "flagged", "disturbed", "processes", "days", "commits"}"""
     cells = tables.measured()
-    errors = [
-        row["output_error"] if row["phase"] == "forward" else row["gradient_error"]
-        for row in cells.to_dict("records")
-    ]
+    errors: dict[bool, list[float]] = {False: [], True: []}
+    for row in cells.to_dict("records"):
+        error = row["output_error"] if row["phase"] == "forward" else row["gradient_error"]
+        if pd.notna(error):
+            half = "data_type" in about["document"]["benchmarks"][row["benchmark"]]
+            errors[half].append(error)
     decided = claims_section.analyse(tables, about) or {"counts": {}, "gpu": 0, "lacking": 0}
     return {
-        "errors": [error for error in errors if error == error and error is not None],
+        "errors": errors[False],
+        "half": errors[True],
         "tolerance": about["check"]["tolerance"],
         "counts": tables.cells["status"].value_counts().to_dict(),
         "claims": decided["counts"],
@@ -34,7 +39,7 @@ def analyse(tables: Tables, about: Mapping) -> dict:
 
 def merge(parts: Iterable[Mapping]) -> dict:
     parts = list(parts)
-    errors = [error for part in parts for error in part["errors"]]
+    errors, half = ([error for part in parts for error in part[key]] for key in ("errors", "half"))
 
     def added(key: str) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -45,7 +50,8 @@ def merge(parts: Iterable[Mapping]) -> dict:
 
     verdicts, processes = added("claims"), [n for part in parts for n in part["processes"]]
     return {
-        "checked": len(errors),
+        "checked": len(errors) + len(half),
+        "worst_half": max(half, default=None),
         "worst": max(errors, default=None),
         "typical": statistics.median(errors) if errors else None,
         "tolerance": max((part["tolerance"] for part in parts), default=None),
