@@ -99,10 +99,11 @@ def framework_legend(figure: plt.Figure, cells: pd.DataFrame, *others: Line2D) -
         figure.legend(handles=[*handles, *others], loc="outside lower center", ncols=6)
 
 
-def logarithmic(axis: Axes) -> None:
-    """A logarithmic x axis with plain numbers at 1, 2 and 5."""
-    axis.set_xscale("log")
-    axis.xaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
-    axis.xaxis.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
-    axis.tick_params(axis="x", which="both", length=3)
+def logarithmic(axis: Axes, way: str = "x") -> None:
+    """A logarithmic axis, x or y, with plain numbers at 1, 2 and 5."""
+    axis.set(**{f"{way}scale": "log"})
+    own = getattr(axis, f"{way}axis")
+    own.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    own.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    own.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.tick_params(axis=way, which="both", length=3)

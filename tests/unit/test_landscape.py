@@ -66,6 +66,8 @@ def test_best_row_of_each_shape_and_what_operators_take_over_it() -> None:
     small, centre = found["rows"][:2]
     assert (small["name"], small["next"], small["value"]) == ("library", "kernel", 1)
     assert small["margin"] == pytest.approx(2) and small["operators"] == pytest.approx(8)
+    assert small["margin_low"] < 2 < small["margin_high"]
+    assert small["operators_low"] < 8 < small["operators_high"]
     assert small["share"] == pytest.approx(0.1) and centre["share"] == pytest.approx(0.25)
     (short,) = found[
         "short"

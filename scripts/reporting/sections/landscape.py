@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from reporting import estimates
 from reporting.sections import Tables
 from reporting.sections import rows as rows_of
 from reporting.style import STYLE, hover, logarithmic, look
@@ -55,10 +56,17 @@ def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
                 found |= {"benchmark": benchmark, "centre": benchmark == centre}
                 found |= {key: best[key] for key in ("name", "gflops", "share")}
                 found["next"] = following["name"]
-                found["margin"] = following["wall_median_s"] / best["wall_median_s"]
+                found |= _over("margin", rows.iloc[1:2], rows.iloc[:1])
                 if len(flexible):
-                    found["operators"] = flexible["wall_median_s"].iloc[0] / best["wall_median_s"]
+                    found |= _over("operators", flexible, rows)
                 yield found
+
+
+def _over(name: str, of: pd.DataFrame, to: pd.DataFrame) -> dict[str, float | None]:
+    """The fastest of some rows over the fastest of others: `name`, with `_low` and `_high`."""
+    sides = ([[own] for own in each["process_medians_s"]] for each in (of, to))
+    found = estimates.ratio_of_fastest(*sides)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
 
 
 def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:
@@ -166,7 +174,7 @@ def _panel(axis: Axes, cells: pd.DataFrame, values: Mapping, drawn: Mapping) -> 
     peak = (own["gflops"] / own["share"]).median()
     if peak == peak:
         axis.axhline(peak, color="black", lw=1, label="multiply-add peak")
-    axis.set_yscale("log")
+    logarithmic(axis, "y")
     logarithmic(axis)
     axis.set_xticks([], minor=True)
     axis.set_xticks(list(values.values()), [f"{value:g}" for value in values.values()], fontsize=8)
