@@ -41,13 +41,15 @@ def of_cells(tables: Tables, about: Mapping) -> pd.DataFrame:
 
 
 def over(row: Mapping, others: pd.DataFrame, name: str) -> dict[str, float | None]:
-    """A row's time over the fastest of others, with its interval."""
+    """A row's time over that of the row that came out fastest of others, with the interval of these two."""
     keys = (name, f"{name}_low", f"{name}_high")
     if row["status"] != OK or others.empty:
         return dict.fromkeys(keys)
-    to = [[own] for own in others["process_medians_s"]]
-    found = estimates.ratio_of_fastest([[row["process_medians_s"]]], to)
-    return dict(zip(keys, found, strict=True))
+    fastest = others.loc[others["wall_median_s"].idxmin()]
+    if fastest["records"] == row["records"]:
+        return dict.fromkeys(keys) | {name: 1.0}
+    found = estimates.ratio([row["process_medians_s"]], [fastest["process_medians_s"]])
+    return dict(zip(keys, (found.ratio, found.low, found.high), strict=True))
 
 
 def ready(row: Mapping) -> float | None:

@@ -50,23 +50,22 @@ def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
                 rows = own[own["benchmark"] == benchmark].sort_values("wall_median_s")
                 if len(rows) < 2:
                     continue
-                best, following = rows.iloc[0], rows.iloc[1]
+                best = rows.iloc[0]
                 flexible = rows[rows["flexibility"].isin(FLEXIBLE)]
                 found = {"machine": machine, "device": device, "factor": factor, "value": value}
                 found |= {"benchmark": benchmark, "centre": benchmark == centre}
                 found |= {key: best[key] for key in ("name", "gflops", "share")}
-                found["next"] = following["name"]
-                found |= _over("margin", rows.iloc[1:2], rows.iloc[:1])
+                found["next"] = rows["name"].iloc[1]
+                found |= _over("margin", rows.iloc[1], best)
                 if len(flexible):
-                    found |= _over("operators", flexible, rows)
+                    found |= _over("operators", flexible.iloc[0], best)
                 yield found
 
 
-def _over(name: str, of: pd.DataFrame, to: pd.DataFrame) -> dict[str, float | None]:
-    """The fastest of some rows over the fastest of others: `name`, with `_low` and `_high`."""
-    sides = ([[own] for own in each["process_medians_s"]] for each in (of, to))
-    found = estimates.ratio_of_fastest(*sides)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+def _over(name: str, row: pd.Series, best: pd.Series) -> dict[str, float | None]:
+    """A row's time over the best one's: `name`, with `_low` and `_high`."""
+    found = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
+    return {name: found.ratio, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
-from reporting import estimates
 from reporting.sections import OK, Tables
 from reporting.sections.answer import FLEXIBLE
 from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
@@ -17,16 +16,15 @@ NOW, COMPILED = "now", "compiled"
 
 
 def _fastest(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict | None:
-    """The fastest of some rows over the fastest of others, with what `compared` says of it."""
+    """The row that came out fastest over the fastest of others, with what `compared` says of it."""
     if of.empty or to.empty:
         return None
-    sides = ([[own] for own in each["process_medians_s"]] for each in (of, to))
-    value, low, high = estimates.ratio_of_fastest(*sides)
     best = of.loc[of["wall_median_s"].idxmin()]
     (own,) = (row for row in rows if row["row"]["records"] == best["records"])
     kept = ("label", "wall_median_s", "own", "own_low", "own_high", "lines", "other", "ready_s")
+    over = {"over": own["best"], "low": own["best_low"], "high": own["best_high"]}
     base = to.loc[to["wall_median_s"].idxmin(), "label"]
-    return {"over": value, "low": low, "high": high, "base": base, **{k: own[k] for k in kept}}
+    return over | {"base": base, **{key: own[key] for key in kept}}
 
 
 def analyse(
