@@ -191,6 +191,12 @@ def ratio(
     return Ratio(point, low, high, verdict, more)
 
 
+def over(row: Mapping, best: Mapping, name: str) -> dict[str, float]:
+    """The time of a cell's row of a table over that of another: `name`, with `_low` and `_high`."""
+    found = ratio([row["process_medians_s"]], [best["process_medians_s"]])
+    return {name: found.ratio, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
 Alternatives = Sequence[Sequence[Sequence[float]]]  # of cells whose times are multiplied
 
 

@@ -54,6 +54,12 @@ class Tables:
         return self.cells[~self.cells["benchmark"].isin(departing)]
 
 
+def in_half_precision(about: Mapping) -> list[str]:
+    """The document's benchmarks that are."""
+    shapes = about["document"]["benchmarks"]
+    return [name for name, shape in shapes.items() if "data_type" in shape]
+
+
 def on(cells: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame:
     """The cells on benchmarks of these names, * as in file names."""
     return cells[

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pandas as pd
 
 from reporting import estimates
-from reporting.sections import OK, Tables
+from reporting.sections import Tables
 from reporting.words import CELLS
 
 LIBRARY = (
@@ -26,15 +26,14 @@ COLUMNS = (
     "label",
     "family",
     "wall_median_s",
-    "status",
-    "reason",
 )
 
 
 def of_cells(tables: Tables, about: Mapping) -> pd.DataFrame:
-    """The rows of the document with their `cell`, in the order of `words.CELLS`, ceilings left out."""
+    """The measured rows of the document with their `cell`, in the order of `words.CELLS`, ceilings left out."""
     benchmarks = about["document"]["benchmarks"]
-    found = tables.cells[tables.cells["flexibility"].notna()]
+    found = tables.measured()
+    found = found[found["flexibility"].notna()]
     cell = found["benchmark"].map(lambda name: benchmarks[name].get("cell", "lstm"))
     place = cell.map(list(CELLS).index)
     return found.assign(cell=cell, place=place).sort_values("place", kind="stable")
@@ -42,20 +41,17 @@ def of_cells(tables: Tables, about: Mapping) -> pd.DataFrame:
 
 def over(row: Mapping, others: pd.DataFrame, name: str) -> dict[str, float | None]:
     """A row's time over that of the row that came out fastest of others, with the interval of these two."""
-    keys = (name, f"{name}_low", f"{name}_high")
-    if row["status"] != OK or others.empty:
-        return dict.fromkeys(keys)
+    none = dict.fromkeys((name, f"{name}_low", f"{name}_high"))
+    if others.empty:
+        return none
     fastest = others.loc[others["wall_median_s"].idxmin()]
     if fastest["records"] == row["records"]:
-        return dict.fromkeys(keys) | {name: 1.0}
-    found = estimates.ratio([row["process_medians_s"]], [fastest["process_medians_s"]])
-    return dict(zip(keys, (found.ratio, found.low, found.high), strict=True))
+        return none | {name: 1.0}
+    return estimates.over(row, fastest, name)
 
 
-def ready(row: Mapping) -> float | None:
+def ready(row: Mapping) -> float:
     """Seconds before batches take the time that is reported."""
-    if row["status"] != OK:
-        return None
     return sum(row[key] for key in READY if pd.notna(row[key]))
 
 
@@ -70,7 +66,7 @@ def lines(row: Mapping, about: Mapping) -> dict[str, int] | None:
 def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
     """A dictionary a row: COLUMNS, `own` and `best` with their intervals, `lines`, `other`, `ready_s`."""
     for _, here in cells.groupby(PLACE, sort=False):
-        first = here[(here["cell"] == base) & (here["status"] == OK)]
+        first = here[here["cell"] == base]
         styles = {key: own for key, own in first.groupby(STYLE, sort=False)}
         none = first.head(0)
         for row in here.to_dict("records"):
@@ -102,15 +98,13 @@ def analyse(
     cells = of_cells(tables, about)
     cells = cells[(cells["phase"] == phase) & (cells["device"] == device)]
     found = list(compared(cells, about, base))
-    found = [row for row in found if row["status"] == OK]
     if not found:
         return None
     order = list(CELLS)
     found.sort(key=lambda row: (row["machine"], order.index(row["cell"]), row["wall_median_s"]))
     for row in found:
         row["written"] = written(row)
-        for key in ("row", "reason", "status"):
-            del row[key]
+        del row["row"]
     shown = [cell for cell in order if any(row["cell"] == cell for row in found)]
     own = styles(found)
     others = [row for row in own if any(row.get(f"own-{cell}") for cell in shown)]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from measurement.departures import DESCRIPTIONS
-from reporting.sections import Tables, rows
+from reporting.sections import Tables, in_half_precision, rows
 
 TITLE = "What the protocol costs"
 
@@ -12,7 +12,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "departure", "phase", "device", "name", "wall_median_s", "ratio", "low", "high"}]}"""
     cells = tables.measured()
     benchmarks = about["document"]["benchmarks"]
-    half = [name for name, shape in benchmarks.items() if "data_type" in shape]  # half_precision's
+    half = in_half_precision(about)  # they have a section of their own
     cells = cells[cells["ratio_to_baseline"].notna() & ~cells["benchmark"].isin(half)]
     if cells.empty:
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from measurement import precision
-from reporting.sections import OK, Tables, rows
+from reporting.sections import OK, Tables, in_half_precision, rows
 
 TITLE = "Products in half precision"
 
@@ -12,8 +12,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "benchmark", "name", "phase", "device", "wall_median_s", "ratio_to_baseline" with `_low` and
     `_high`, "error": the largest, "tolerance", "ran"}], "refused": [{"name", "reason"}]}"""
     shapes = about["document"]["benchmarks"]
-    half = [name for name, shape in shapes.items() if "data_type" in shape]
-    asked = tables.cells[tables.cells["benchmark"].isin(half)]
+    asked = tables.cells[tables.cells["benchmark"].isin(in_half_precision(about))]
     cells = asked[asked["status"] == OK]
     refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
     if cells.empty and refused.empty:

@@ -56,16 +56,10 @@ def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
                 found |= {"benchmark": benchmark, "centre": benchmark == centre}
                 found |= {key: best[key] for key in ("name", "gflops", "share")}
                 found["next"] = rows["name"].iloc[1]
-                found |= _over("margin", rows.iloc[1], best)
+                found |= estimates.over(rows.iloc[1], best, "margin")
                 if len(flexible):
-                    found |= _over("operators", flexible.iloc[0], best)
+                    found |= estimates.over(flexible.iloc[0], best, "operators")
                 yield found
-
-
-def _over(name: str, row: pd.Series, best: pd.Series) -> dict[str, float | None]:
-    """A row's time over the best one's: `name`, with `_low` and `_high`."""
-    found = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
-    return {name: found.ratio, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:

@@ -33,7 +33,7 @@ def analyse(
     """{"asked", "base", "library": names of library rows that have the cell, "has": {cell: such rows}, "places":
     [{"machine", "device", "phase", "best": the fastest row of the cell, "operators": its fastest of single operators}]}"""
     cells = of_cells(tables, about)
-    cells = cells[(cells["status"] == OK) & (cells["generation"] == NOW)]
+    cells = cells[cells["generation"] == NOW]
     places = []
     for place, here in cells.groupby(PLACE, sort=False):
         first, own = here[here["cell"] == base], here[here["cell"] == asked]

@@ -3,27 +3,21 @@
 import statistics
 from collections.abc import Iterable, Mapping
 
-import pandas as pd
-
 from reporting.claims import FAILS, HOLDS, OPEN, SAME
-from reporting.sections import Tables
+from reporting.sections import Tables, in_half_precision
 from reporting.sections import claims as claims_section
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
-    """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows}, "claims": {verdict: how many},
-    "gpu" and "lacking": claims without the rows that decide them, "flagged", "disturbed", "processes", "days", "commits"}"""
+    """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
+    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "flagged", "disturbed", "processes", "days", "commits"}"""
     cells = tables.measured()
-    errors: dict[bool, list[float]] = {False: [], True: []}
-    for row in cells.to_dict("records"):
-        error = row["output_error"] if row["phase"] == "forward" else row["gradient_error"]
-        if pd.notna(error):
-            half = "data_type" in about["document"]["benchmarks"][row["benchmark"]]
-            errors[half].append(error)
+    errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
+    half = cells["benchmark"].isin(in_half_precision(about))
     decided = claims_section.analyse(tables, about) or {"counts": {}, "gpu": 0, "lacking": 0}
     return {
-        "errors": errors[False],
-        "half": errors[True],
+        "errors": errors[~half].dropna().tolist(),
+        "half": errors[half].dropna().tolist(),
         "tolerance": about["check"]["tolerance"],
         "counts": tables.cells["status"].value_counts().to_dict(),
         "claims": decided["counts"],
