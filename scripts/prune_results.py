@@ -17,7 +17,13 @@ from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob,
 from plan.planner import Plan
 
 FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
-CONFIGURATIONS = [f"config/{name}.yaml" for name in ("config", "quick", "timeline", "today")]
+
+
+def configurations() -> list[str]:
+    """The files of config/ that are laid over its defaults; the others are tables, which have schemas of their own."""
+    schemas = Path("workflow/schemas").glob("*.schema.yaml")
+    tables = {path.name.removesuffix(".schema.yaml") for path in schemas} - {"config"}
+    return sorted(str(path) for path in Path("config").glob("*.yaml") if path.stem not in tables)
 
 
 def asked_for(configs: Iterable[dict]) -> set[Path]:
@@ -67,7 +73,7 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
-    configs = (configuration.given(file, arguments.config) for file in CONFIGURATIONS)
+    configs = (configuration.given(file, arguments.config) for file in configurations())
     kept = asked_for(configs) | reported()
     found = superfluous(kept)
     if not found:

@@ -7,9 +7,12 @@ from reporting.claims import FAILS, HOLDS, MISSING
 
 
 def bound_at(batch: int, points: Sequence[Mapping]) -> float:
-    """How far perplexities may be apart after a batch: what the document says of the last point up to there."""
-    passed = [point["within"] for point in points if point["batch"] <= batch]
-    return (passed or [points[0]["within"]])[-1]
+    """How far perplexities may be apart after a batch: what the document says of that point; between two of them the
+    wider bound, as nobody knows when the one becomes the other; after all of them the last one's."""
+    before = [point["within"] for point in points if point["batch"] <= batch][-1:]
+    after = [point["within"] for point in points if point["batch"] >= batch][:1]
+    at = [point["within"] for point in points if point["batch"] == batch]
+    return max(at or before + after)
 
 
 def agreement(rows: Iterable[dict], points: Sequence[Mapping]) -> dict:

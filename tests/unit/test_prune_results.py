@@ -1,5 +1,6 @@
 """What `make prune` deletes: results that no configuration asks for."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def test_what_a_configuration_asks_for_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     planned.empty_project(tmp_path, monkeypatch)
-    monkeypatch.setattr(prune_results, "CONFIGURATIONS", ["config/timeline.yaml"])
+    monkeypatch.setattr(prune_results, "configurations", lambda: ["config/timeline.yaml"])
     asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
     kept = next(path for path in asked if "pytorch-2021" in str(path) and "records" in str(path))
     other = kept.with_name("training-cpu-1.000000000000.json")
@@ -27,3 +28,19 @@ def test_what_a_configuration_asks_for_stays(
     assert capsys.readouterr().out.startswith(
         "1 results that nothing asks for, 0.0 MiB, such as results/"
     )
+
+
+def test_every_file_of_config_that_a_run_can_be_given_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one that somebody has put there: what it measured must not be deleted."""
+    planned.empty_project(tmp_path, monkeypatch)
+    (tmp_path / "config").unlink()
+    shutil.copytree(planned.ROOT / "config", "config")
+    shipped = set(prune_results.configurations())
+    assert {"config/config.yaml", "config/quick.yaml", "config/gpu.yaml"} <= shipped
+    assert not shipped & {"config/claims.yaml", "config/implementations.yaml", "config/pages.yaml"}
+    for file in shipped:
+        configuration.given(file, [])  # does not refuse it
+    Path("config/mine.yaml").write_text("documents: [timeline]\n")
+    assert set(prune_results.configurations()) == shipped | {"config/mine.yaml"}

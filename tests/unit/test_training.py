@@ -129,6 +129,15 @@ def test_agreement_is_decided_by_the_point_that_is_nearest_to_its_bound() -> Non
     assert reported.agreement(rows[:1], points)["verdict"] == "not measured"
 
 
+def test_between_two_points_the_wider_bound_counts() -> None:
+    """What is settled at the first one may be unsettled on the way to the next."""
+    points = [
+        {"batch": batch, "within": within} for batch, within in ((10, 0.01), (100, 0.2), (500, 0.1))
+    ]
+    asked = {5: 0.01, 10: 0.01, 60: 0.2, 100: 0.2, 400: 0.2, 500: 0.1, 900: 0.1}
+    assert {batch: reported.bound_at(batch, points) for batch in asked} == asked
+
+
 def test_known_perplexity_is_that_of_a_whole_epoch() -> None:
     known = {"valid_perplexity": 180, "train_perplexity": 270, "within": 0.05, "source": "a log"}
     assert reported.reached([row(500, 300, 185)], known)["verdict"] == "holds"
