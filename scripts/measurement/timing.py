@@ -11,10 +11,11 @@ from measurement import departures, machine, memory
 from measurement.ranges import unmarked
 from measurement.yardstick import Yardstick
 
-# A batch that faults in more pages still takes memory from the system: 256 MB are 62,500. PyTorch's rows do so in one
-# to three batches of the first five or so, until the blocks of the heap fit what the batches ask for.
+# A batch that faults in more pages still takes memory from the system: 256 MB are 62,500, and a twelfth of the time of
+# PyTorch's forward pass. Its rows do so in some of their first six batches or so, after quiet ones too, until the blocks
+# of the heap fit what the batches ask for.
 FEW_FAULTS = 1000
-FURTHER_WARMUP = 4  # batches, at most; some old allocators never end
+FURTHER_WARMUP = 6  # batches, at most; some old allocators never end
 SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
 
 # An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
@@ -107,9 +108,12 @@ def sample(runner, batch, departure=None):
     return elapsed
 
 
-def _samples(runner, stream, departure, count, least, least_s, most_s, report, ranges=unmarked):
+def _samples(
+    runner, stream, departure, count, least, least_s, most_s, report, ranges=unmarked, settling=0
+):
     """Seconds of each of `count` batches, and how many page faults there were in each; of more until `least_s` have
-    passed; of fewer once `most_s` have (None: no limit), but of `least` of them in any case."""
+    passed; of fewer once `most_s` have (None: no limit), but of `least` of them in any case; and no further than one of
+    the first `settling` that takes memory."""
     seconds, faults, helpers, start = [], [], runner.helpers(), time.perf_counter()
     for batch in stream:
         before = memory.faults(helpers)
@@ -117,10 +121,17 @@ def _samples(runner, stream, departure, count, least, least_s, most_s, report, r
             seconds.append(sample(runner, batch, departure))
         faults.append(memory.faults(helpers) - before)
         report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
+        if _unsettled(faults, settling):
+            return seconds, faults
         passed = time.perf_counter() - start
         late = most_s is not None and passed > most_s
         if late and len(seconds) >= least or len(seconds) >= count and passed >= least_s:
             return seconds, faults
+
+
+def _unsettled(faults, settling):
+    """Whether the last of some batches takes memory, and is one of the first `settling`."""
+    return len(faults) <= settling and faults[-1] >= FEW_FAULTS
 
 
 def _at_work(gpu, given, report):
@@ -136,8 +147,8 @@ def _at_work(gpu, given, report):
 
 
 def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked):
-    """Time warm-up and timed batches as the protocol says, with further warm-up while memory is taken; `gpu`: the one
-    that takes part, as nvidia-smi names it; `ranges`: what names them in a profiler's timeline.
+    """Time warm-up and timed batches as the protocol says; those up to one that takes memory are further warm-up; `gpu`: the
+    one that takes part, as nvidia-smi names it; `ranges`: what names them in a profiler's timeline.
 
     Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
     over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
@@ -148,6 +159,10 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
     limits = (protocol["least_s"], protocol["most_s"])
     given = (runner, batches(workload, runner.reset), workload.departure)
     yardstick, warmup, gpu_before = Yardstick(workload.threads), [], None
+
+    def late():
+        return protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]
+
     with ranges("warm-up"):
         if protocol["warmup_batches"] > 1:
             count = protocol["warmup_batches"] - 1
@@ -156,19 +171,20 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
         if gpu:  # which was idle meanwhile
             gpu_before, more = _at_work(gpu, given, progress)
             warmup += more
-        for _ in range(1 + FURTHER_WARMUP):
-            if protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]:
-                break
-            # This one brings back to the caches what the yardstick has driven out of them.
-            last, faults = _samples(*given, 1, 1, 0, None, report=progress)
-            warmup += last
-            if faults[-1] < FEW_FAULTS or workload.departure == departures.DEFAULT_MALLOC:
-                break
+        if not late():  # it brings back to the caches what the yardstick has driven out of them
+            warmup += _samples(*given, 1, 1, 0, None, report=progress)[0]
     before, state_before = machine.frequency(), state(runner)
-    meter = Meter(runner.helpers())
     counts = (protocol["timed_batches"], protocol["least_batches"])
-    with ranges("timed"):
-        samples, faults = _samples(*given, *counts, *limits, report=progress, ranges=ranges)
+    settling = 0 if workload.departure == departures.DEFAULT_MALLOC else FURTHER_WARMUP
+    while True:
+        settling = 0 if late() else settling
+        meter = Meter(runner.helpers())
+        with ranges("timed"):
+            samples, faults = _samples(*given, *counts, *limits, progress, ranges, settling)
+        if not _unsettled(faults, settling):
+            break
+        warmup += samples
+        settling -= len(samples)
     found = {
         "warmup": warmup,
         "samples": samples,

@@ -76,21 +76,34 @@ def test_number_of_batches(
 
 
 @pytest.mark.parametrize(
-    ("taking", "most_s", "warmup"),
-    [(0, None, 2), (3, None, 4), (99, None, 6), (99, 0.4, 4)],  # batches that take memory
+    ("taking", "most_s", "warmup"),  # batches that take memory, from 1
+    [
+        ({1}, None, 2),
+        ({1, 2}, None, 2),  # as long as no timed one does
+        ({1, 2, 3}, None, 3),
+        ({1, 4}, None, 4),  # after a quiet one
+        ({1, 4, 6}, None, 6),
+        ({8}, None, 2),  # when the timed ones are over
+        (set(range(1, 99)), None, 8),  # not for ever
+        (set(range(1, 99)), 0.4, 4),
+    ],
 )
-def test_warm_up_goes_on_while_memory_is_taken(
-    taking: int, most_s: float | None, warmup: int, monkeypatch: pytest.MonkeyPatch
+def test_batches_up_to_one_that_takes_memory_are_warm_up(
+    taking: set[int], most_s: float | None, warmup: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(0.125)
     monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(
-        timing.memory, "faults", lambda helpers: 62_500 * min(taking, round(clock.now / 0.125))
+        timing.memory,
+        "faults",
+        lambda helpers: 62_500 * sum(each <= round(clock.now / 0.125) for each in taking),
     )
     bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1}
-    protocol = {"warmup_batches": 2, "timed_batches": 1} | bounds
+    protocol = {"warmup_batches": 2, "timed_batches": 3} | bounds
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
-    assert len(found["warmup"]) == warmup
+    assert (len(found["warmup"]), len(found["samples"])) == (warmup, 3)
+    ends = len(taking) < 9
+    assert found["faults"] == 3 * [0 if ends else 62_500]
 
 
 PROTOCOL = {
