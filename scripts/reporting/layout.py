@@ -65,6 +65,11 @@ def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
     return "" if none(low) or none(high) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
+def within(value: float, low: float | None, high: float | None) -> str:
+    """± half of a number's 95 % interval, relative to it; nothing where there is none."""
+    return "" if none(low) or none(high) else f"± {50 * (high - low) / value:.2g} %"
+
+
 def ratio(
     value: float | None, low: float | None = None, high: float | None = None, decimals: int = 3
 ) -> str:
@@ -107,6 +112,12 @@ FORMATS: dict[str, tuple[Format, str]] = {
     "spread": (lambda mean, std: DASH if none(mean) else f"{mean:.4f} ± {std:.4f}", "--:"),
     "spread_ms": (
         lambda mean, std: DASH if none(mean) else f"{1e3 * mean:.3f} ({1e3 * std:.3f})",
+        "--:",
+    ),
+    "within_ms": (
+        lambda value, *ends: (
+            DASH if none(value) else f"{1e3 * value:.3f} {within(value, *ends)}".strip()
+        ),
         "--:",
     ),
     "sum": (lambda *parts: DASH if none(parts[0]) else " + ".join(map(seconds, parts)), "--:"),

@@ -42,6 +42,7 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
             folder = part.get("folder") or figures
             figure = f"![{part['figure']['text']}]({folder}/{part['figure']['file']})"
         own = {"title": part["title"], "data": part["data"], "figure": figure}
+        own["first"] = part is parts[0]
         text = template.render(context | own)
         return text if figure in text else f"{figure}\n\n{text}"
 

@@ -1,7 +1,7 @@
 """How the cells of a table compare with each other: libraries, ceilings, baselines, frameworks, then and now. Only cells of one
 machine are compared."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ RELATIONS = {
 }
 PEAK = "tvm/fma-peak"
 COLUMNS = [*RELATIONS, "ratio_to_peak"]
+ENDS = [f"{column}{end}" for column in RELATIONS for end in ("_low", "_high")]
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -33,19 +34,31 @@ def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
     return table.reindex(pairs.index)
 
 
+def fastest(table: pd.DataFrame, names: Sequence[str]) -> pd.Series:
+    """Of each cell the label of the fastest of today's rows of these names or families, on the same machine, benchmark,
+    phase and device; NaN where there is none."""
+    key = ["machine", "benchmark", "phase", "device"]
+    families = {entry["implementation"]: entry["family"] for entry in matrix.implementations()}
+    rows = table["implementation"]
+    of_today = table["environment"] == table["environment"].map(matrix.today)
+    named = rows.isin(names) | rows.map(families).isin(names)
+    others = table[of_today & named & table["wall_median_s"].notna()]
+    best = others.groupby(key)["wall_median_s"].idxmin().rename("best").reset_index()
+    return table[key].merge(best, on=key, how="left")["best"].set_axis(table.index)
+
+
 def relate(table: pd.DataFrame) -> pd.DataFrame:
     """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of torch.mm, all of today,
-    where the same machine has them on the same benchmark, phase and device; and over what its operations take at the
+    where the same machine has them on the same benchmark, phase and device, with the interval (ENDS); and over what its operations take at the
     machine's multiply-add peak: the fastest process of any benchmark, since a limit is what was reached once."""
-    key = ["machine", "benchmark", "phase", "device"]
-    of_today = table[table["environment"] == table["environment"].map(matrix.today)]
-    families = {entry["implementation"]: entry["family"] for entry in matrix.implementations()}
-    rows = of_today["implementation"]
+    times = table["process_medians_s"]
     for column, names in RELATIONS.items():
-        others = of_today[rows.isin(names) | rows.map(families).isin(names)]
-        fastest = others.groupby(key, as_index=False)["wall_median_s"].min()
-        joined = table[key].merge(fastest, on=key, how="left")
-        table[column] = table["wall_median_s"].to_numpy() / joined["wall_median_s"].to_numpy()
+        best = fastest(table, names)
+        pairs = pd.DataFrame({"of": times, "to": best.map(times)}).dropna()
+        found = [estimates.product(pair, [1, -1]) for pair in pairs.itertuples(index=False)]
+        columns = [column, f"{column}_low", f"{column}_high"]
+        table[columns] = pd.DataFrame(found, pairs.index, columns).reindex(table.index)
+        table.loc[best == table.index, columns] = 1.0, np.nan, np.nan
     peaks = table[(table["implementation"] == PEAK) & (table["status"] == "ok")]
     slowed = peaks["wall_median_s"] / peaks["process_medians_s"].map(min)
     best = peaks.assign(rate=peaks["gflops"] * slowed).groupby(["machine", "device"])["rate"].max()
@@ -158,19 +171,30 @@ def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
     [{"document", "machine", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes":
-    how many, and for each relation {"mean": geometric, "worst", "where": the benchmark}}]
+    how many, and for each relation {"mean": geometric, "worst", each with "_low" and "_high"; "where": the benchmark}}]
     """
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
+    forward = forward.reset_index(drop=True)
+    times = forward["process_medians_s"]
+    others = {column: fastest(forward, names) for column, names in RELATIONS.items()}
     keys = ["document", "machine", "implementation", "environment", "device", "group"]
     found = []
     forward = forward.assign(group=forward["benchmark"].str.split("-").str[0])
-    for names, rows in forward[[*keys, "benchmark", *COLUMNS]].groupby(keys, sort=False):
+    for names, rows in forward.groupby(keys, sort=False):
         entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
         for column in COLUMNS:
             if (known := rows.dropna(subset=[column])).empty:
                 continue
             worst = known.loc[known[column].idxmax()]
-            entry[column] = {"mean": stats.gmean(known[column]), "worst": worst[column]}
-            entry[column]["where"] = worst["benchmark"]
+            best = others[column][known.index] if column in others else pd.Series(dtype=float)
+            compared = known.index.difference(best.index[best == best.index])  # not with themselves
+            of, to = times[compared], best.reindex(compared).dropna().map(times)
+            point, low, high = estimates.over_shapes(of, to, len(known))
+            mean = stats.gmean(known[column])
+            entry[column] = {
+                **{"mean": mean, "mean_low": mean * low / point, "mean_high": mean * high / point},
+                **{"worst": worst[column], "where": worst["benchmark"]},
+                **{f"worst{end}": worst.get(f"{column}{end}") for end in ("_low", "_high")},
+            }
         found.append(entry)
     return found

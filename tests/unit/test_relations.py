@@ -62,6 +62,30 @@ def test_today_s_libraries_are_what_others_are_compared_with() -> None:
     found = relations.relate(table.assign(gflops=1.0))
     assert found["ratio_to_torch"].tolist() == [1.0, 0.5, 2.0]
     assert found["ratio_to_peak"].isna().all()  # nothing has measured it
+    low, high = found["ratio_to_torch_low"], found["ratio_to_torch_high"]
+    assert low[2] < 2.0 < high[2]
+    assert low.isna()[0] and high.isna()[0]  # nothing is measured of a row beside itself
+
+
+def test_means_over_shapes_have_an_interval() -> None:
+    table = pd.concat(
+        cells(*rows).assign(benchmark=f"layer-{number}")
+        for number, rows in enumerate(
+            [
+                (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 2.0)),
+                (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 8.0)),
+            ]
+        )
+    ).reset_index(drop=True)
+    fused, untuned = relations.summary(relations.relate(table.assign(gflops=1.0)))
+    assert (untuned["implementation"], untuned["shapes"]) == ("tvm/untuned", 2)
+    own = untuned["ratio_to_torch"]
+    assert (own["mean"], own["worst"], own["where"]) == (pytest.approx(4), 8, "layer-1")
+    assert own["mean_low"] < 4 < own["mean_high"]
+    # of two shapes that vary as much, each weighs half: narrower than either's own
+    assert own["mean_high"] / own["mean_low"] < own["worst_high"] / own["worst_low"]
+    assert fused["ratio_to_torch"]["mean"] == 1
+    assert np.isnan(fused["ratio_to_torch"]["mean_low"])
 
 
 def test_the_peak_is_the_machine_s_on_any_shape_and_its_fastest_process() -> None:

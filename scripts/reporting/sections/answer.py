@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from reporting import estimates, words
-from reporting.layout import interval, time
+from reporting.layout import interval, time, within
 from reporting.sections import Tables, factors
 from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look
 
@@ -79,7 +79,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
 def _around(row: Mapping) -> str:
     """± half of the 95 % interval of a row's time, relative; nothing with fewer than three processes."""
     _, low, high = estimates.product([row["process_medians_s"]], [1])
-    return f"± {50 * (high - low) / row['wall_median_s']:.2g} %" if low == low else ""
+    return within(row["wall_median_s"], low, high)
 
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:

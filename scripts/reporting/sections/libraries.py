@@ -10,15 +10,16 @@ TITLE = "All shapes at once"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"machine", "name", "group", "shapes", and of each relation its mean and worst}]}"""
-    found = []
-    for entry in relations.summary(tables.cells):
-        if not any(column in entry for column in COLUMNS):
+    """{"rows": [{"machine", "name", "group", "shapes", and of each relation its mean and worst, with intervals}]}, of
+    LSTMs: a ceiling is none."""
+    cells, found = tables.cells, []
+    ceilings = set(cells.loc[cells["family"] == "ceiling", "implementation"])
+    for entry in relations.summary(cells):
+        if entry["implementation"] in ceilings or not any(column in entry for column in COLUMNS):
             continue
         row = {key: entry[key] for key in ("machine", "device", "group", "shapes")}
         row["name"] = about["names"][entry["implementation"]]
         for column in COLUMNS:
-            known = entry.get(column, {})
-            row |= {column: known.get("mean"), f"{column}_worst": known.get("worst")}
+            row |= {f"{column}_{key}": value for key, value in entry.get(column, {}).items()}
         found.append(row)
     return {"rows": found} if found else None

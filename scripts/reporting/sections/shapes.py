@@ -42,9 +42,10 @@ def analyse(
         row |= {"m": f"{shape['batch']}{deep}", "n": shape["length"], "k": shape["features"]}
         row["mnk"] = f"{shape['batch']}, {shape['length']}, {shape['features']}{deep}"
         row["untuned_s"] = ok.get("tvm/untuned", {}).get("wall_median_s")
-        row |= {
-            f"other_{i}": ok.get(other, {}).get("wall_median_s") for i, other in enumerate(others)
-        }
+        for place, other in enumerate(others):
+            known = ok.get(other, {})
+            row |= {f"other_{place}{key}": value for key, value in _time(known).items()}
+        row |= {f"own{key}": value for key, value in _time(mine).items()}
         row |= {
             f"share_{key}": 1 / mine[key] if mine.get(key) else None
             for key in ("ratio_to_gemm", "ratio_to_peak")
@@ -69,13 +70,21 @@ def analyse(
 
 KEPT = (
     *("status", "wall_s", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
-    *("ratio_to_torch", "ratio_to_fastest", "gflops", "kernel_schedule_s", "tuning_s"),
-    *("kernel_build_s", "trials", "tuning_start_s", "output_error"),
+    *("ratio_to_torch", "ratio_to_torch_low", "ratio_to_torch_high", "ratio_to_fastest"),
+    *("ratio_to_fastest_low", "ratio_to_fastest_high", "gflops", "kernel_schedule_s"),
+    *("tuning_s", "kernel_build_s", "trials", "tuning_start_s", "output_error"),
 )
 PRINTED = (
     *("wall_s", "median_s", "max_s", "min_s", "std_s"),
     *("schedule_s", "tuning_s", "build_s"),
 )
+
+
+def _time(row: Mapping) -> dict[str, float | None]:
+    """A row's time and, of three processes or more, the ends of its interval."""
+    sure = row.get("interval") == "confidence"
+    ends = {end: row[f"wall{end}_s"] if sure else None for end in ("_low", "_high")}
+    return {"": row.get("wall_median_s")} | ends
 
 
 def _printed(tables: Tables) -> dict[str, dict[str, dict[str, float]]]:

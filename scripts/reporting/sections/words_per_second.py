@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reporting.layout import interval, none, within
 from reporting.sections import Tables
 
 TITLE = "The document's table"
@@ -31,8 +32,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         for benchmark in benchmarks:
             if benchmark in measured.index:
                 cell = measured.loc[benchmark]
-                speedup = "" if cell["speedup"] != cell["speedup"] else f" ({cell['speedup']:.2f})"
-                row[benchmark] = f"{cell['words_per_s']:,.0f}{speedup}"
+                row[benchmark] = f"{cell['words_per_s']:,.0f} {_sure(cell)}".strip()
         found.append(row)
     missing = [
         about["labels"][name]
@@ -48,3 +48,17 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         for name in rates.index
     ]
     return {"benchmarks": benchmarks, "rows": found, "published": published, "missing": missing}
+
+
+def _sure(cell: Mapping) -> str:
+    """How sure a cell's rate is, and its speed-up, where there is one."""
+    ends = (
+        (cell["wall_low_s"], cell["wall_high_s"])
+        if cell["interval"] == "confidence"
+        else (None, None)
+    )
+    known = [within(cell["wall_median_s"], *ends)]
+    if not none(cell["speedup"]):
+        speedup = f"{cell['speedup']:.2f} {interval(cell['speedup_low'], cell['speedup_high'])}"
+        known.append(f"({speedup.strip()})")
+    return " ".join(filter(None, known))

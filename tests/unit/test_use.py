@@ -1,0 +1,59 @@
+"""What to use, and how sure that is, on times made by hand."""
+
+import pandas as pd
+import pytest
+
+from reporting.sections import Tables, use
+
+ABOUT = {"document": {"benchmarks": {"one": {"batch": 8}, "other": {"batch": 8}}}}
+
+
+def row(name: str, benchmark: str, *times: float) -> dict:
+    """A cell of today; times of its processes (s)."""
+    middle = sorted(times)[len(times) // 2]
+    return {
+        **{"name": name, "benchmark": benchmark, "implementation": name, "status": "ok"},
+        **{"machine": "m", "device": "cpu", "phase": "forward", "generation": "now"},
+        **{"flexibility": "operators", "process_medians_s": list(times)},
+        **{"wall_median_s": middle, "wall_s": middle, "sequences_per_s": 8 / middle},
+    }
+
+
+def said(*rows: dict) -> dict:
+    tables = Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
+    (found,) = use.analyse(tables, ABOUT, to="infer", phase="forward")["rows"]
+    return found
+
+
+def test_one_shape_has_the_interval_of_two_rows() -> None:
+    found = said(row("a", "one", 1, 1.01, 0.99), row("b", "one", 2, 2.02, 1.98))
+    assert (found["use"], found["next"], found["sure"]) == ("a", "b", "yes")
+    assert found["speed"].startswith("8 sequences/s ± ")
+    assert found["margin"].startswith("2.00x [1.9")
+
+
+@pytest.mark.parametrize(
+    ("slower", "sure"),
+    [
+        ((2, 2.02, 1.98), "yes (1 of 2 shapes)"),
+        ((1.01, 1.3, 0.9), "not told apart (0 of 2 shapes)"),
+        ((1.001, 1.0011, 1.0009), "no difference (0 of 2 shapes)"),
+    ],
+)
+def test_several_shapes_have_that_of_their_geometric_mean(slower: tuple, sure: str) -> None:
+    """That the next best is slower on most shapes decides nothing if it is by less than their noise."""
+    same = (1, 1.0001, 0.9999)
+    found = said(
+        *(row("a", "one", *same), row("a", "other", *same)),
+        *(row("b", "one", *slower), row("b", "other", *same)),
+    )
+    assert (found["use"], found["next"], found["sure"]) == ("a", "b", sure)
+    assert "[" in found["margin"]
+
+
+def test_one_process_says_nothing_of_others() -> None:
+    found = said(
+        *(row("a", "one", 1), row("a", "other", 1)), *(row("b", "one", 2), row("b", "other", 2))
+    )
+    assert found["sure"] == "one look"
+    assert "[" not in found["margin"]
