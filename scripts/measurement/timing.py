@@ -18,6 +18,11 @@ FEW_FAULTS = 1000
 FURTHER_WARMUP = 6  # batches, at most; some old allocators never end
 SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
 
+# After a pause (the yardstick is one, and has threads of its own) a framework's threads may share a core until the system
+# moves one: TVM's batches then took twice as long for 5 to 50 ms, in nearly every process; those of others, whose caches
+# the yardstick has emptied too, 1.2 to 1.5 times as long.
+AGAIN_S = 0.1
+
 # An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
 GPU_WARM_S = 0.5
 
@@ -171,8 +176,8 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
         if gpu:  # which was idle meanwhile
             gpu_before, more = _at_work(gpu, given, progress)
             warmup += more
-        if not late():  # it brings back to the caches what the yardstick has driven out of them
-            warmup += _samples(*given, 1, 1, 0, None, report=progress)[0]
+        if not late():
+            warmup += _samples(*given, 1, 1, AGAIN_S, None, report=progress)[0]
     before, state_before = machine.frequency(), state(runner)
     counts = (protocol["timed_batches"], protocol["least_batches"])
     settling = 0 if workload.departure == departures.DEFAULT_MALLOC else FURTHER_WARMUP

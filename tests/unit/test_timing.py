@@ -52,6 +52,7 @@ class Endless:
         (0.125, 0, 0.5, 1, (2, 5)),  # the limit is passed by the fifth
         (0.25, 0, 0.5, 1, (2, 3)),  # the third batch passes the limit
         (2.0, 0, 0.5, 1, (1, 1)),  # a slow one: one batch at least
+        (1 / 64, 0, None, 1, (1 + 7, 5)),  # after the yardstick, batches for a tenth of a second
         (2.0, 0, 0.5, 3, (1, 3)),  # or three of those that count
         (0.25, 1.0, 0.5, 1, (3, 3)),  # the limit goes before the least
     ],
