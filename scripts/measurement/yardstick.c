@@ -1,4 +1,5 @@
-/* Known work: multiply-adds on registers, and reading memory. Called by several threads at once (yardstick.py). */
+/* Known work: multiply-adds on registers, reading memory, and handing a number from thread to thread. Called by several
+   threads at once (yardstick.py). */
 #include <stddef.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -62,4 +63,25 @@ double read_memory(const float *memory, size_t bytes, volatile double *times) {
     times[2] = s0[0];
     times[1] = now();
     return (double)i * BYTES;
+}
+
+static long turn __attribute__((aligned(128))); /* alone in its cache lines */
+
+void start_over(void) { __atomic_store_n(&turn, 0, __ATOMIC_RELEASE); }
+
+/* Hands `turn` on to the next of `threads` threads whenever it is the turn of this one, for `seconds`. Returns how
+   often. */
+double hand_over(long number, long threads, double seconds, volatile double *times) {
+    double passed = 0;
+    times[0] = times[1] = now();
+    while (times[1] - times[0] < seconds) {
+        for (int i = 0; i < 200; i++) {
+            long here = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
+            if (here % threads != number) continue;
+            __atomic_store_n(&turn, here + 1, __ATOMIC_RELEASE);
+            passed++;
+        }
+        times[1] = now();
+    }
+    return passed;
 }

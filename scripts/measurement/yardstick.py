@@ -1,10 +1,15 @@
 """A yardstick in every process: known work before and after the timed batches, to tell a slow process from a slow row.
 
-On virtual machines about one process in ten takes twice as long in every batch, with nothing to see. What it would do
-fast elsewhere it does slowly too: some milliseconds of multiply-adds, and of reading memory, on all threads. The work
-is C, compiled once for this machine by whatever compiler there is: NumPy's matrix product is another library in every
-environment, takes generic code for CPUs that are younger than itself, and has threads which stay behind. Without
-a compiler it is NumPy's element-wise arithmetic; `by` says so, and only like is compared with like.
+On virtual machines one process in ten takes up to twice as long in every batch, and the system's counters say nothing.
+What it would do fast elsewhere it does slowly too: some milliseconds of multiply-adds, of reading memory, and of handing
+a number from thread to thread, on all threads. The last tells most. For half a second to half a minute two threads take
+180 ns for it, not 60, as if the host had moved the virtual CPUs to cores that share no cache: nn.LSTM's batch then took
+10.0 ms, not 5.6 (679 readings in 200 s), while memory was read faster. Of 669 processes of three runs without a sign 4
+took more than 1.2 times as long as their cell's others; of 113 whose memory was that fast, 22.
+
+The work is C, compiled once for this machine by whatever compiler there is: NumPy's matrix product is another library
+in every environment, takes generic code for CPUs that are younger than itself, and has threads which stay behind.
+Without a compiler it is NumPy's element-wise arithmetic; `by` says so, and only like is compared with like.
 
 What judges it, `best` and `flagged`, is pure and needs nothing but the values.
 """
@@ -26,30 +31,38 @@ COMPILERS = ("cc", "gcc", "clang")
 REPETITIONS = 5  # of which the best counts: a process that is slow is slow in all
 ITERATIONS = 1000000  # of 12 multiply-adds on vectors: 2 ms at 6 a nanosecond
 BYTES = 64 << 20  # read by all threads together: more than caches hold
+HANDING_S = 0.002
 SETTLED = 0.2  # of a core, used by threads that still wait for work
 PATIENCE_S = 0.4  # OpenMP's threads wait 0.2 s before they sleep
 
+RATES = ("gflops", "gbytes_per_s", "handovers_per_s")
+WORDS = ("multiply-adds", "memory", "hand-overs between threads")
+
 # What a rate may be below the run's best quarter. Multiply-adds vary by 3 %, but for the halves that are looked for.
 # Memory and the last cache are shared with other machines of a host: of 464 readings of one run half lay between 40 and
-# 53 GB/s, the highest was 107, the lowest 24.
-OFF = {"gflops": 0.1, "gbytes_per_s": 0.4}
-RATES = ("gflops", "gbytes_per_s")
+# 53 GB/s, the highest was 107, the lowest 24. Hand-overs lie between 0.7 and 1.3 of their median, or at a third of it.
+OFF = {"gflops": 0.1, "gbytes_per_s": 0.4, "handovers_per_s": 0.5}
 
 
 def best(yardsticks):
-    """{by: {rate: what the best quarter of the readings reached}} of many processes of a run on one machine: the highest
-    one may be luck, and then all others would be off. yardsticks: their records' `yardstick`, None for those that have
-    none."""
+    """{kind: {rate: what the best quarter of the readings reached}} of many processes of a run on one machine: the highest
+    one may be luck, and then all others would be off. A kind is the language of the work and the number of threads.
+    yardsticks: their records' `yardstick`, None for those that have none."""
     found = {}
     for each in yardsticks:
         for one in (each or {}).values():
-            own = found.setdefault(one["by"], {rate: [] for rate in RATES})
+            own = found.setdefault(_kind(one), {})
             for rate in RATES:
-                own[rate].append(one[rate])
+                if one.get(rate):
+                    own.setdefault(rate, []).append(one[rate])
     return {
-        by: {rate: sorted(values)[len(values) * 3 // 4] for rate, values in own.items()}
-        for by, own in found.items()
+        kind: {rate: sorted(values)[len(values) * 3 // 4] for rate, values in own.items()}
+        for kind, own in found.items()
     }
+
+
+def _kind(one):
+    return one["by"], one.get("threads")
 
 
 def flagged(yardstick, of_run, off=OFF):
@@ -58,8 +71,8 @@ def flagged(yardstick, of_run, off=OFF):
     reasons = []
     for moment in ("before", "after"):
         one = (yardstick or {}).get(moment)
-        for rate, words in zip(RATES, ("multiply-adds", "memory")):
-            highest = one and of_run.get(one["by"], {}).get(rate)
+        for rate, words in zip(RATES, WORDS):
+            highest = one and one.get(rate) and of_run.get(_kind(one), {}).get(rate)
             if highest and one[rate] < (1.0 - off[rate]) * highest:
                 share = (words, moment, one[rate] / highest)
                 reasons.append("%s %s the timed batches at %.2f of the run's best" % share)
@@ -117,14 +130,17 @@ def _library(path):
         ("take", ctypes.c_void_p, [size]),
         ("give_back", None, [ctypes.c_void_p, size]),
         ("read_memory", ctypes.c_double, [ctypes.c_void_p, size, times]),
+        ("start_over", None, []),
+        ("hand_over", ctypes.c_double, [ctypes.c_long, ctypes.c_long, ctypes.c_double, times]),
     ):
         getattr(library, function).restype = result
         getattr(library, function).argtypes = arguments
     return library
 
 
-def _rate(work, threads):
-    """Units a second of `work(number, times) -> units`, by all threads at once; the best of several times."""
+def _rate(work, threads, prepare=lambda: None):
+    """Units a second of `work(number, times) -> units`, by all threads at once; the best of several times, each after
+    `prepare`."""
     rates = []
     for _ in range(REPETITIONS):
         times, units = [(ctypes.c_double * 3)() for _ in range(threads)], [0.0] * threads
@@ -132,6 +148,7 @@ def _rate(work, threads):
         def run(number, times=times, units=units):
             units[number] = work(number, times[number])
 
+        prepare()
         others = [threading.Thread(target=run, args=(number,)) for number in range(1, threads)]
         for each in others:
             each.start()
@@ -152,6 +169,17 @@ class InC(object):
 
     def multiply_adds(self, number, times):
         return self._library.multiply_adds(ITERATIONS, times)
+
+    def handovers(self, threads):
+        """A second, from thread to thread; None of a single one."""
+        if threads == 1:
+            return None
+        work = self._library.hand_over
+        return _rate(
+            lambda number, times: work(number, threads, HANDING_S, times),
+            threads,
+            self._library.start_over,
+        )
 
     def memory(self, threads):
         """Memory for each thread, as a context, and the function that reads it."""
@@ -196,6 +224,9 @@ class InNumpy(object):
         self._timed(lambda: np.multiply(x, x, out=x), count, times)
         return float(count * size)
 
+    def handovers(self, threads):
+        return None  # Python's threads wait for each other anyway
+
     def memory(self, threads):
         return self
 
@@ -224,9 +255,16 @@ class Yardstick(object):
         self._threads = threads
 
     def read(self):
-        """{"gflops", "gbytes_per_s", "by"}: rates of this process now, on all its threads."""
+        """{"gflops", "gbytes_per_s", "handovers_per_s": rates of this process now, on all its threads (None: not
+        measured); "threads", "by"}"""
         settle()
         gflops = _rate(self._work.multiply_adds, self._threads) / 1e9
         with self._work.memory(self._threads) as reading:
             gbytes = _rate(reading, self._threads) / 1e9
-        return {"gflops": gflops, "gbytes_per_s": gbytes, "by": self._work.by}
+        return {
+            "gflops": gflops,
+            "gbytes_per_s": gbytes,
+            "handovers_per_s": self._work.handovers(self._threads),
+            "threads": self._threads,
+            "by": self._work.by,
+        }

@@ -8,8 +8,15 @@ import pytest
 from measurement import yardstick
 
 
-def reading(gflops: float, gbytes_per_s: float = 20.0, by: str = "c") -> dict:
-    return {"gflops": gflops, "gbytes_per_s": gbytes_per_s, "by": by}
+def reading(
+    gflops: float,
+    gbytes_per_s: float = 20.0,
+    by: str = "c",
+    handovers_per_s: float | None = None,
+    threads: int = 2,
+) -> dict:
+    rates = {"gflops": gflops, "gbytes_per_s": gbytes_per_s, "handovers_per_s": handovers_per_s}
+    return rates | {"threads": threads, "by": by}
 
 
 def test_work_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,6 +34,11 @@ def test_work_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = library.take(1 << 20)
     assert library.read_memory(memory, 1 << 20, times) == 1 << 20
     library.give_back(memory, 1 << 20)
+    library.start_over()
+    assert library.hand_over(0, 2, 1e-4, times) == 1  # and waits for the other
+    assert library.hand_over(1, 2, 1e-4, times) == 1
+    assert library.hand_over(1, 2, 1e-4, times) == 0
+    assert times[1] - times[0] >= 1e-4
     monkeypatch.setattr(yardstick, "COMPILERS", ())
     assert yardstick.compiled()
     assert len(list(tmp_path.rglob("*"))) == 2
@@ -46,6 +58,15 @@ def test_a_read_only_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert yardstick.Yardstick(1).read()["gflops"] > 0
+
+
+def test_hand_overs_take_two_threads() -> None:
+    if not yardstick.compiled():
+        pytest.skip("no C compiler")
+    alone, two = (yardstick.Yardstick(threads).read() for threads in (1, 2))
+    assert alone["handovers_per_s"] is None
+    assert two["handovers_per_s"] > 0
+    assert (alone["threads"], two["threads"]) == (1, 2)
 
 
 def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,8 +89,8 @@ RUN = yardstick.best(
 
 def test_best_of_a_run() -> None:
     assert RUN == {
-        "c": {"gflops": 500, "gbytes_per_s": 25.0},
-        "numpy": {"gflops": 9, "gbytes_per_s": 30.0},
+        ("c", 2): {"gflops": 500, "gbytes_per_s": 25.0},
+        ("numpy", 2): {"gflops": 9, "gbytes_per_s": 30.0},
     }
 
 
@@ -101,6 +122,22 @@ def test_one_lucky_reading_puts_no_other_off() -> None:
 )
 def test_flagged(before: dict, after: dict, reasons: list[str]) -> None:
     assert yardstick.flagged({"before": before, "after": after}, RUN) == reasons
+
+
+def test_threads_far_from_each_other() -> None:
+    """All else as fast as ever, or faster."""
+    near, far = reading(500, 60.0, "c", 17e6), reading(510, 110.0, "c", 5.5e6)
+    of_run = yardstick.best(6 * [{"before": near, "after": near}] + [{"before": far, "after": far}])
+    assert yardstick.flagged({"before": near, "after": near}, of_run) == []
+    assert yardstick.flagged({"before": near, "after": far}, of_run) == [
+        "hand-overs between threads after the timed batches at 0.32 of the run's best"
+    ]
+
+
+def test_one_thread_is_not_held_against_two() -> None:
+    one, two = reading(250, 30.0, threads=1), reading(500, 60.0, "c", 17e6)
+    of_run = yardstick.best(4 * [{"before": two, "after": two}] + [{"before": one, "after": one}])
+    assert yardstick.flagged({"before": one, "after": one}, of_run) == []
 
 
 def test_nothing_to_compare() -> None:

@@ -19,9 +19,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.targets = (manifest(),)
     # A busy machine slows the yardstick down, and so would give the steady cell more processes too.
     settings = [line for line in YARDSTICK.read_text().splitlines() if line.startswith("OFF = ")]
-    project.edit(
-        str(YARDSTICK), settings[0], "OFF = dict.fromkeys(('gflops', 'gbytes_per_s'), 1.0)"
-    )
+    project.edit(str(YARDSTICK), settings[0], "OFF = dict.fromkeys(RATES, 1.0)")
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},
