@@ -4,7 +4,7 @@ On virtual machines one process in ten takes up to twice as long in every batch,
 What it would do fast elsewhere it does slowly too: some milliseconds of multiply-adds, of reading memory, and of handing
 a number from thread to thread, on all threads. The last tells most. For half a second to half a minute two threads take
 180 ns for it, not 60, as if the host had moved the virtual CPUs to cores that share no cache: nn.LSTM's batch then took
-10.0 ms, not 5.6 (679 readings in 200 s), while memory was read faster. Of 669 processes of three runs without a sign 4
+10.0 ms, not 5.5 (679 readings in 200 s), while memory was read faster. Of 669 processes of three runs without a sign 4
 took more than 1.2 times as long as their cell's others; of 113 whose memory was that fast, 22.
 
 The work is C, compiled once for this machine by whatever compiler there is: NumPy's matrix product is another library
