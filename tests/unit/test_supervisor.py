@@ -269,7 +269,8 @@ def test_right_check_then_samples(folder: Path) -> None:
     assert (check["status"], check["reason"]) == ("ok", "")
     record, _ = run("right", kind="time")
     assert record["status"] == "ok"
-    assert (len(record["warmup"]), len(record["samples"])) == (1, 4)
+    assert len(record["samples"]) == 4
+    assert len(record["warmup"]) > 1  # the protocol's one, and those after the yardstick
     assert record["check"]["gradient_error"] == check["gradient_error"]
     assert len(record["faults"]) == 4
     assert record["verification"]["finished"]
