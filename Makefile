@@ -60,7 +60,9 @@ lock: .venv/ready
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
 EXAMPLE ?= example
-example: report
+example:
+	rm -rf results/report  # pages of other configurations
+	$(MAKE) report
 	rm -rf report/$(EXAMPLE) && mkdir report/$(EXAMPLE)
 	cp -r results/report/*.md results/report/figures results/cells.csv report/$(EXAMPLE)
 	find report/$(EXAMPLE) -name .snakemake_timestamp -delete
