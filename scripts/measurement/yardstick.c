@@ -67,8 +67,6 @@ double read_memory(const float *memory, size_t bytes, volatile double *times) {
 
 static long turn __attribute__((aligned(128))); /* alone in its cache lines */
 
-void start_over(void) { __atomic_store_n(&turn, 0, __ATOMIC_RELEASE); }
-
 /* Hands `turn` on to the next of `threads` threads whenever it is the turn of this one, for `seconds`. Returns how
    often. */
 double hand_over(long number, long threads, double seconds, volatile double *times) {

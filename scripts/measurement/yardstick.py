@@ -35,8 +35,11 @@ HANDING_S = 0.002
 SETTLED = 0.2  # of a core, used by threads that still wait for work
 PATIENCE_S = 0.4  # OpenMP's threads wait 0.2 s before they sleep
 
-RATES = ("gflops", "gbytes_per_s", "handovers_per_s")
-WORDS = ("multiply-adds", "memory", "hand-overs between threads")
+RATES = {  # as a record and a reason call them
+    "gflops": "multiply-adds",
+    "gbytes_per_s": "memory",
+    "handovers_per_s": "hand-overs between threads",
+}
 
 # What a rate may be below the run's best quarter. Multiply-adds vary by 3 %, but for the halves that are looked for.
 # Memory and the last cache are shared with other machines of a host: of 464 readings of one run half lay between 40 and
@@ -53,7 +56,7 @@ def best(yardsticks):
         for one in (each or {}).values():
             own = found.setdefault(_kind(one), {})
             for rate in RATES:
-                if one.get(rate):
+                if one[rate]:
                     own.setdefault(rate, []).append(one[rate])
     return {
         kind: {rate: sorted(values)[len(values) * 3 // 4] for rate, values in own.items()}
@@ -62,7 +65,7 @@ def best(yardsticks):
 
 
 def _kind(one):
-    return one["by"], one.get("threads")
+    return one["by"], one["threads"]
 
 
 def flagged(yardstick, of_run, off=OFF):
@@ -71,8 +74,8 @@ def flagged(yardstick, of_run, off=OFF):
     reasons = []
     for moment in ("before", "after"):
         one = (yardstick or {}).get(moment)
-        for rate, words in zip(RATES, WORDS):
-            highest = one and one.get(rate) and of_run.get(_kind(one), {}).get(rate)
+        for rate, words in RATES.items():
+            highest = one and one[rate] and of_run.get(_kind(one), {}).get(rate)
             if highest and one[rate] < (1.0 - off[rate]) * highest:
                 share = (words, moment, one[rate] / highest)
                 reasons.append("%s %s the timed batches at %.2f of the run's best" % share)
@@ -130,7 +133,6 @@ def _library(path):
         ("take", ctypes.c_void_p, [size]),
         ("give_back", None, [ctypes.c_void_p, size]),
         ("read_memory", ctypes.c_double, [ctypes.c_void_p, size, times]),
-        ("start_over", None, []),
         ("hand_over", ctypes.c_double, [ctypes.c_long, ctypes.c_long, ctypes.c_double, times]),
     ):
         getattr(library, function).restype = result
@@ -138,9 +140,8 @@ def _library(path):
     return library
 
 
-def _rate(work, threads, prepare=lambda: None):
-    """Units a second of `work(number, times) -> units`, by all threads at once; the best of several times, each after
-    `prepare`."""
+def _rate(work, threads):
+    """Units a second of `work(number, times) -> units`, by all threads at once; the best of several times."""
     rates = []
     for _ in range(REPETITIONS):
         times, units = [(ctypes.c_double * 3)() for _ in range(threads)], [0.0] * threads
@@ -148,7 +149,6 @@ def _rate(work, threads, prepare=lambda: None):
         def run(number, times=times, units=units):
             units[number] = work(number, times[number])
 
-        prepare()
         others = [threading.Thread(target=run, args=(number,)) for number in range(1, threads)]
         for each in others:
             each.start()
@@ -175,11 +175,7 @@ class InC(object):
         if threads == 1:
             return None
         work = self._library.hand_over
-        return _rate(
-            lambda number, times: work(number, threads, HANDING_S, times),
-            threads,
-            self._library.start_over,
-        )
+        return _rate(lambda number, times: work(number, threads, HANDING_S, times), threads)
 
     def memory(self, threads):
         """Memory for each thread, as a context, and the function that reads it."""

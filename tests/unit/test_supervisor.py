@@ -270,7 +270,7 @@ def test_right_check_then_samples(folder: Path) -> None:
     record, _ = run("right", kind="time")
     assert record["status"] == "ok"
     assert len(record["samples"]) == 4
-    assert len(record["warmup"]) > 1  # the protocol's one, and those after the yardstick
+    assert len(record["warmup"]) > 1  # which goes on for a tenth of a second
     assert record["check"]["gradient_error"] == check["gradient_error"]
     assert len(record["faults"]) == 4
     assert record["verification"]["finished"]
