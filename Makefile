@@ -14,11 +14,11 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz audit format clean
 
 report: .venv/ready
-	@.venv/bin/python scripts/run_workflow.py $(OPTIONS)
+	@.venv/bin/python scripts run_workflow $(OPTIONS)
 
 # Records without pages, packed: for a machine without network, with frameworks of its own (README). LIMIT=540: stops in time
 measure: .venv/ready
-	@.venv/bin/python scripts/run_workflow.py --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
+	@.venv/bin/python scripts run_workflow --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
 
 # What `make measure` needs where no package index can be reached, for the Python there: make wheels FOR=3.12
 FOR ?= $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -29,33 +29,33 @@ wheels:
 
 # make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready
-	@.venv/bin/python scripts/plan_run.py $(if $(FILES),--files) $(OPTIONS)
+	@.venv/bin/python scripts plan_run $(if $(FILES),--files) $(OPTIONS)
 
 # Results that nothing asks for any more: make prune [YES=1]
 prune: .venv/ready
-	@.venv/bin/python scripts/prune_results.py $(if $(YES),--yes) --config $(if $(SET),'$(SET)')
+	@.venv/bin/python scripts prune_results $(if $(YES),--yes) --config $(if $(SET),'$(SET)')
 
 html: report
 	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
 
 # make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='rows to watch'] [AGAIN=1] [RELEVANT=3] [FAIL=1]
 bump: .venv/ready
-	@.venv/bin/python scripts/bump_version.py '$(PIN)' $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
+	@.venv/bin/python scripts bump_version '$(PIN)' $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
 		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
 		$(if $(FAIL),--fail) $(OPTIONS)
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
-	@.venv/bin/python scripts/compare_runs.py $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+	@.venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two
 pack: .venv/ready
-	@.venv/bin/python scripts/pack_results.py
+	@.venv/bin/python scripts pack_results
 
 # What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
 # RESOLVE=1 nothing is installed
 lock: .venv/ready
-	@.venv/bin/python scripts/lock_environment.py $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
+	@.venv/bin/python scripts lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline

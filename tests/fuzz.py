@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
-import compare_runs
+from commands import compare_runs
 from plan import configuration, locks
 from plan.planner import Plan
 from reporting import pages, published, results, tabulate

@@ -25,7 +25,7 @@ from plan.jobs import (
 )
 from plan.matrix import Cell
 
-MEASURE = ("scripts/measure_cell.py", "scripts/measurement/worker.py")
+MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
 TIMED = ("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches", "nvtx")
 # A process makes that many checks at most: one that dies takes no more with it.
@@ -115,7 +115,7 @@ class Plan:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
             "trials": str(trials),
-            "sources": sources.digest("scripts/tune_kernel.py", matrix.variant_file(variant)),
+            "sources": sources.digest("scripts/steps/tune_kernel.py", matrix.variant_file(variant)),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
         }
@@ -142,7 +142,9 @@ class Plan:
             "benchmark": digest_of(self.benchmarks[benchmark]),
             "threads": str(self.threads),
             "limit": str(limit),  # a build that took longer has none
-            "sources": sources.digest("scripts/build_kernel.py", matrix.variant_file(variant)),
+            "sources": sources.digest(
+                "scripts/steps/build_kernel.py", matrix.variant_file(variant)
+            ),
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,

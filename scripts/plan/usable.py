@@ -14,7 +14,7 @@ from plan.jobs import RESULTS
 from plan.matrix import Cell
 from plan.versions import Side
 
-BUILD = Path(__file__).resolve().parents[1] / "build_environment.py"
+SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 class Impossible(Exception):
@@ -31,7 +31,9 @@ def build(side: Side, name: str) -> str | None:
         for file in (log, Path(job.path)):
             file.parent.mkdir(parents=True, exist_ok=True)
         told = ["--job", json.dumps(job.told()), "--log", log, "--output", job.path]
-        done = subprocess.run([sys.executable, BUILD, *told], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, SCRIPTS, "build_environment", *told], capture_output=True, text=True
+        )
         if done.returncode:
             return done.stderr.strip()[-300:]
     record = read_json(job.path)

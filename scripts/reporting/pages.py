@@ -41,7 +41,7 @@ def analyses(document: str) -> list[str]:
     """The files that decide what a document's sections are."""
     own, others = sections_of(matrix.document(document))
     modules = [f"{SECTIONS}{name}.py" for name in {*own, *others}]
-    return sources.files("scripts/analyse_document.py", *modules)
+    return sources.files("scripts/steps/analyse_document.py", *modules)
 
 
 def _templates(names: Iterable[str]) -> list[str]:

@@ -384,7 +384,7 @@ def serve(trial: Trial, answer: Callable[[BaseHTTPRequestHandler], None]) -> Non
     digests = trial.setting("corpus")["sha256"]
     mirror = f"http://127.0.0.1:{server.server_address[1]}/ptb.{{split}}.txt"
     trial.settings(corpus={"path": None, "mirrors": [mirror], "sha256": digests})
-    fetch = "scripts/fetch_corpus.py"  # a minute is too long for a test
+    fetch = "scripts/steps/fetch_corpus.py"  # a minute is too long for a test
     trial.change(fetch, "TIMEOUT_S = 3, 30", "TIMEOUT_S = 2, 2")
     trial.change(fetch, "ATTEMPT_S = 120", "ATTEMPT_S = 3")
     trial.run_through()

@@ -199,7 +199,7 @@ def main() -> None:
         print(f"  {name}: {said[0].get(name)} without faults, {said[1].get(name)} with")
     opposite = [name for name in different if {each.get(name) for each in said} == {HOLDS, FAILS}]
     print(f"verdicts: {len(said[0])}, {len(different)} differ, {len(opposite)} are opposite")
-    compare = [sys.executable, "scripts/compare_runs.py", "--fail"]
+    compare = [sys.executable, "scripts", "compare_runs", "--fail"]
     compared = subprocess.run(
         [*compare, *(str(each / "results") for each in folders)],
         cwd=ROOT,

@@ -203,7 +203,7 @@ def tuning_worker_killed(trial: Trial) -> None:
 )
 def tuning_killed(trial: Trial) -> None:
     trial.forget(*TUNED)
-    trial.run_and_kill("script tune_kernel.py", TUNING_S)
+    trial.run_and_kill("script tune_kernel", TUNING_S)
 
 
 @fault(
@@ -217,6 +217,6 @@ def tuning_killed(trial: Trial) -> None:
 def snakemake_killed_while_tuning(trial: Trial) -> None:
     trial.forget(*TUNED)
     trial.start()
-    trial.one("script tune_kernel.py", TUNING_S)
+    trial.one("script tune_kernel", TUNING_S)
     trial.one("snakemake").kill()
     trial.wait()

@@ -33,7 +33,7 @@ TIMING_S, CHECK_S, CHILD_S, TUNING_S = 1.5, 0.5, 6, 8
 RUN_S = 5  # of `make report`, once Snakemake has been started
 # What every `make report` does before and when it starts Snakemake, but for its pages, which take as long as all else.
 ALONE = (
-    "import sys; sys.path.insert(0, 'scripts'); import bytecode, run_workflow; run_workflow.require_alone(); "
+    "import sys; sys.path.insert(0, 'scripts'); import bytecode; from commands import run_workflow; run_workflow.require_alone(); "
     "run_workflow.require_writable()"
 )
 SNAKEMAKE_ALONE = (
@@ -43,7 +43,7 @@ SNAKEMAKE_ALONE = (
     ),
     *("--logger cells --configfile tiny.yaml --", "{targets}"),
 )
-REPORT = (f'exec "{sys.executable}" scripts/run_workflow.py --configfile tiny.yaml',)
+REPORT = (f'exec "{sys.executable}" scripts run_workflow --configfile tiny.yaml',)
 MEASURE = (*REPORT, "--measure")
 HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the background of a script
 RECORDS = ("records", "checks", "convergence")
@@ -199,20 +199,21 @@ class Trial(Project):
             try:
                 words = process.cmdline()
                 script = Path(words[1]).name if len(words) > 1 else ""
+                if script == "scripts":  # python scripts NAME ...
+                    script, words = words[2], words[1:]
                 if what == "snakemake":
                     fits = script == "snakemake"
                 elif what == "supervisor":
-                    fits = script == "measure_cell.py" and f'"kind": "{which}"' in words[3]
+                    fits = script == "measure_cell" and f'"kind": "{which}"' in words[3]
                 elif what == "worker":
                     fits = "measurement.worker" in words[:3]
-                    fits = fits and f'"kind": "{which}"' in process.parent().cmdline()[3]
+                    fits = fits and f'"kind": "{which}"' in process.parent().cmdline()[4]
                 elif what == "script":
                     fits = script == which
                 else:
                     above = [each.cmdline() for each in process.parents()[:4]]
                     fits = which in " ".join(words) and any(
-                        "measurement.worker" in each or "scripts/tune_kernel.py" in each
-                        for each in above
+                        "measurement.worker" in each or "tune_kernel" in each for each in above
                     )
             except (psutil.Error, AttributeError, IndexError):
                 continue

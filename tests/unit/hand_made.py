@@ -7,16 +7,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import analyse_document
-import join_tables
-import render_first_page
-import render_page
-import tabulate_records
 from measurement.record import SCHEMA_VERSION, read_json, write_json, write_sealed
 from plan import matrix
 from plan.configuration import validated
 from plan.matrix import Cell
 from reporting import results
+from steps import analyse_document, join_tables, render_first_page, render_page, tabulate_records
 from tests.conftest import ROOT
 
 BATCHES = 5

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import judge_precision
 from reporting import claims, estimates
 from reporting.claims import FAILS, HOLDS, SAME
 from reporting.quantities import Numbers, of_times
+from steps import judge_precision
 
 # Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
 # quantiles.

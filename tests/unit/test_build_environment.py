@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from build_environment import explained, install
 from plan import environments, locks
 from plan.environments import EnvironmentProblem
 from plan.jobs import EnvironmentJob, failed_last
+from steps.build_environment import explained, install
 from tests.conftest import ROOT
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -61,7 +61,7 @@ def build(
     told = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=has).told()
     told["failures"] = str(folder / "failures")
     arguments = ["--job", json.dumps(told), "--log", folder / "log", "--output", folder / "out"]
-    command = [sys.executable, ROOT / "scripts" / "build_environment.py", *arguments]
+    command = [sys.executable, ROOT / "scripts", "build_environment", *arguments]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads((folder / "out").read_text()), done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import compare_runs
+from commands import compare_runs
 from plan.matrix import Cell
 
 from . import hand_made

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import fetch_corpus
-import stand_in
+from steps import fetch_corpus, stand_in
 
 TEXTS = {split: f" {split} words \n".encode() * 4000 for split in ("train", "valid", "test")}
 DIGESTS = {split: hashlib.sha256(text).hexdigest() for split, text in TEXTS.items()}

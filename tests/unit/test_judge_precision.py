@@ -1,7 +1,7 @@
 """Further processes go to wide intervals, and to both sides of undecided claims."""
 
-import judge_precision
 from plan.matrix import Cell
+from steps import judge_precision
 
 PROTOCOL = {"target_interval": 0.5, "most_processes": 8}
 CLAIM = {

@@ -27,8 +27,7 @@ dependencies:
 
 
 def run(folder: Path, *arguments: str, ok: bool = True, name: str = "lab") -> str:
-    script = ROOT / "scripts" / "lock_environment.py"
-    command = [sys.executable, script, name, *arguments]
+    command = [sys.executable, ROOT / "scripts", "lock_environment", name, *arguments]
     done = subprocess.run(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

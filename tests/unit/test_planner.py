@@ -217,9 +217,9 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
     ("file", "expected"),
     [
         ("scripts/measurement/timing.py", MEASURED),  # the worker checks, times and trains
-        ("scripts/tune_kernel.py", KERNELS | {"check", "time"}),
-        ("scripts/build_kernel.py", {"kernel", "check", "time"}),
-        ("scripts/list_records.py", set()),
+        ("scripts/steps/tune_kernel.py", KERNELS | {"check", "time"}),
+        ("scripts/steps/build_kernel.py", {"kernel", "check", "time"}),
+        ("scripts/steps/list_records.py", set()),
         ("scripts/plan/planner.py", set()),
         ("scripts/reporting/estimates.py", set()),
     ],
@@ -376,7 +376,7 @@ PLANNING = """
 import json, sys
 sys.path.insert(0, "scripts")
 from plan import configuration, corpus, environments, jobs, matrix, planner, register, sources
-import build_environment, list_records
+from steps import build_environment, list_records
 
 settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})
 plan = planner.Plan(settings)

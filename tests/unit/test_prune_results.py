@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import prune_results
+from commands import prune_results
 from plan import configuration
 from tests.unit import planned
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import pack_results
 from plan import matrix
 from plan.matrix import Cell
 from reporting import results
+from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bytecode
-import run_workflow
+from commands import run_workflow
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
 from tests.unit import planned
@@ -75,7 +75,7 @@ def test_one_elsewhere_does_not_count(
 
 
 def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:
-    code = "import run_workflow; run_workflow.require_writable()"
+    code = "from commands import run_workflow; run_workflow.require_writable()"
     for blocks, said in ((10**6, ""), (10, "cannot write results: File too large. Nothing that")):
         command = ["bash", "-c", f"ulimit -f {blocks}; exec {sys.executable} -c '{code}'"]
         path = {"PYTHONPATH": str(run_workflow.SCRIPTS)}

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import compare_runs
-import fetch_corpus
-import pack_results
+from commands import compare_runs
 from plan import configuration, matrix
 from reporting import page, results
+from steps import fetch_corpus, pack_results
 from tests.conftest import ROOT
 
 from . import hand_made

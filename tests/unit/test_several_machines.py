@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import pack_results
 from measurement.record import read_json
 from plan import configuration
 from plan.matrix import Cell
 from reporting import results
+from steps import pack_results
 
 from . import hand_made
 

@@ -135,7 +135,7 @@ def test_only_the_template_s_kernels_depend_on_the_template() -> None:
     others = ("default_rules", "default_rules_gpu", "untuned", "unrolled", "dlight")
     for variant in ("template_tuned", *others):
         ways = [
-            ("scripts/build_kernel.py", f"scripts/kernels/variants/{variant}.py"),
+            ("scripts/steps/build_kernel.py", f"scripts/kernels/variants/{variant}.py"),
             (f"scripts/implementations/tvm/{variant}.py",),
         ]
         for entries in ways:

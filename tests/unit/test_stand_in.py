@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-import stand_in
+from steps import stand_in
 
 TOKENS = {"train": 929_589, "valid": 73_760, "test": 82_430}
 # Of the texts as they were first published: another digest is another corpus.

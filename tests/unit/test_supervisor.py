@@ -100,7 +100,7 @@ def job(
 def command(job: dict, output: str) -> list[str]:
     options = {"--job": json.dumps(job), "--log": "log.txt", "--output": output}
     flat = [part for option in options.items() for part in option]
-    return [sys.executable, "scripts/measure_cell.py", *flat]
+    return [sys.executable, "scripts", "measure_cell", *flat]
 
 
 def carry_out(job: dict, output: str) -> tuple[dict, str]:

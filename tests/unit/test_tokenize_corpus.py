@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tokenize_corpus
 from measurement.record import write_json
+from steps import tokenize_corpus
 from tests.conftest import ROOT
 
 PTB = ROOT.parent / "shared" / "ptb"

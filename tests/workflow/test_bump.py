@@ -64,7 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def bump(project: Project, pin: str, *arguments: str) -> Bumped:
-    command = [sys.executable, "scripts/bump_version.py", pin, "--configfile", "tiny.yaml"]
+    command = [sys.executable, "scripts", "bump_version", pin, "--configfile", "tiny.yaml"]
     done = subprocess.run(
         [*command, *arguments], cwd=project.root, capture_output=True, text=True, timeout=600
     )

@@ -27,7 +27,7 @@ def change(folder: Path, pattern: str, how) -> None:
 def with_folder(project: Project) -> Project:
     """A project that makes pages, with a folder `elsewhere`: its own pack, from another machine."""
     done = subprocess.run(
-        [sys.executable, "scripts/pack_results.py"],
+        [sys.executable, "scripts", "pack_results"],
         cwd=project.root,
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ from .test_several_machines import THERE, change
 
 CUT_OFF = ["unshare", "--map-root-user", "--net"]
 ROWS = ("pytorch/fine-grained", "tensorflow/graph-while", "tvm/template-tuned")
-MEASURE = ["scripts/run_workflow.py", "--configfile", "tiny.yaml", "--measure"]
+MEASURE = ["scripts", "run_workflow", "--configfile", "tiny.yaml", "--measure"]
 
 
 @pytest.fixture(scope="module")

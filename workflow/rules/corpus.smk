@@ -16,7 +16,7 @@ checkpoint fetch_corpus:
         mirrors=lambda w, input: json.dumps(config["corpus"]["mirrors"]),
         python=lambda w, input: tool("corpus", "python"),
     shell:
-        "{params.python:q} scripts/fetch_corpus.py --corpus {params.corpus:q}"
+        "{params.python:q} scripts fetch_corpus --corpus {params.corpus:q}"
         " --mirrors {params.mirrors:q} --output {output}"
         " 2>&1 | tee {log}"
 
@@ -39,6 +39,6 @@ rule tokenize_corpus:
         source=PLAN.corpus.source,
         python=lambda w, input: tool("corpus", "python"),
     shell:
-        "{params.python:q} scripts/tokenize_corpus.py --source {params.source} --stride {params.stride}"
+        "{params.python:q} scripts tokenize_corpus --source {params.source} --stride {params.stride}"
         " --output {output}"
         " 2>&1 | tee {log}"

@@ -1,7 +1,7 @@
 # How many processes noisy cells get, and which records a document's report is made of.
 
 
-# A target for machines that make no pages; scripts/run_workflow.py --measure lists what is there.
+# A target for machines that make no pages; `make measure` lists what is there.
 rule measure:
     input:
         all_records,
@@ -26,7 +26,7 @@ rule list_first_records:
     message:
         "list the first records of {wildcards.document}"
     shell:
-        "{params.python:q} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        "{params.python:q} scripts list_records --plan {params.plan:q} --document {wildcards.document}"
         " --output {output} 2>&1 | tee {log}"
 
 
@@ -44,7 +44,7 @@ checkpoint judge_precision:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/judge_precision.py --manifest {input.first}"
+        "{params.python:q} scripts judge_precision --manifest {input.first}"
         " --output {output} 2>&1 | tee {log}"
 
 
@@ -71,5 +71,5 @@ rule list_records:
     message:
         "list the records of {wildcards.document}"
     shell:
-        "{params.python:q} scripts/list_records.py --plan {params.plan:q} --document {wildcards.document}"
+        "{params.python:q} scripts list_records --plan {params.plan:q} --document {wildcards.document}"
         " {params.processes} --output {output} 2>&1 | tee {log}"

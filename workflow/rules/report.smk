@@ -10,7 +10,7 @@ PAGES = list(pages.settings()["titles"])  # about all documents
 
 rule tabulate:
     input:
-        sources.files("scripts/tabulate_records.py"),
+        sources.files("scripts/steps/tabulate_records.py"),
         "config/implementations.yaml",
         "config/documents/{document}.yaml",
         lambda w: pages.manifests_of_others(
@@ -37,7 +37,7 @@ rule tabulate:
         records=lambda w: JOBS.summary(w.document),
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/tabulate_records.py --document {wildcards.document}"
+        "{params.python:q} scripts tabulate_records --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
         " {params.also} 2>&1 | tee {log}"
 
@@ -71,14 +71,14 @@ rule analyse:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/analyse_document.py --cells {input.cells}"
+        "{params.python:q} scripts analyse_document --cells {input.cells}"
         " --about {input.about} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
 
 
 rule render_page:
     input:
-        sources.files("scripts/render_page.py"),
+        sources.files("scripts/steps/render_page.py"),
         lambda w: pages.templates_of(w.document),
         sections=rules.analyse.output.sections,
         figures=rules.analyse.output.figures,
@@ -101,13 +101,13 @@ rule render_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/render_page.py --sections {input.sections}"
+        "{params.python:q} scripts render_page --sections {input.sections}"
         " --output {output.markdown} 2>&1 | tee {log}"
 
 
 rule join_tables:
     input:
-        sources.files("scripts/join_tables.py"),
+        sources.files("scripts/steps/join_tables.py"),
         "report/cells.html.j2",
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         environment=tool("report", "record"),
@@ -132,14 +132,15 @@ rule join_tables:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/join_tables.py --cells {input.cells}"
+        "{params.python:q} scripts join_tables --cells {input.cells}"
         " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
 
 
 rule first_page:
     input:
         sources.files(
-            "scripts/render_first_page.py", "scripts/reporting/sections/machines.py"
+            "scripts/steps/render_first_page.py",
+            "scripts/reporting/sections/machines.py",
         ),
         pages.templates_of_first_page(DOCUMENTS),
         "config/pages.yaml",
@@ -169,13 +170,13 @@ rule first_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/render_first_page.py --summaries {input.summaries}"
+        "{params.python:q} scripts render_first_page --summaries {input.summaries}"
         " --folder results/report 2>&1 | tee {log}"
 
 
 rule pack_records:
     input:
-        sources.files("scripts/pack_results.py"),
+        sources.files("scripts/steps/pack_results.py"),
         manifests=expand(MANIFEST, document=DOCUMENTS),
         environment=tool("report", "record"),
     output:
@@ -193,4 +194,4 @@ rule pack_records:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts/pack_results.py results --output {output} 2>&1 | tee {log}"
+        "{params.python:q} scripts pack_results results --output {output} 2>&1 | tee {log}"

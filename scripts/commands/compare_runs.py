@@ -15,7 +15,7 @@ import pandas as pd
 from measurement.record import RETRIED
 from reporting import estimates, page, results
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "report"
+TEMPLATES = Path(__file__).resolve().parents[2] / "report"
 
 
 @dataclass

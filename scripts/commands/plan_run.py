@@ -6,13 +6,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from commands.run_workflow import stages
 from measurement import machine
 from measurement.record import read_json
 from plan import configuration
 from plan.estimate import A_RUN, PAGES, Estimate, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
-from run_workflow import stages
 
 KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
 PROCESSES = "results/documents/{}/processes.json"

@@ -1,6 +1,6 @@
 """A results folder as one archive to send: what others need to report it beside theirs, or to compare it.
 
-python scripts/pack_results.py [FOLDER] [--output ARCHIVE]
+python scripts pack_results [FOLDER] [--output ARCHIVE]
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """`make report`: a first look at one document with one process a cell, then at all, then all processes; each time
 with pages. Where most of what a first look asks for is there, it is left out.
 
-python scripts/run_workflow.py --configfile FILE [--config KEY=VALUE] [--measure] [--limit SECONDS]
+python scripts run_workflow --configfile FILE [--config KEY=VALUE] [--measure] [--limit SECONDS]
 
 With --measure there are no pages: the records are listed, as far as they are there, and packed. With --limit the run is
 stopped in time; the same command goes on.
@@ -27,17 +27,17 @@ from pathlib import Path
 import psutil
 
 import bytecode  # noqa: F401 - before all others of ours
-import list_records
 from measurement import machine
 from measurement.record import read_json, refused, write_json
 from plan import configuration
 from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
+from steps import list_records
 
 STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
 LOCKS = Path(".snakemake/locks")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-SCRIPTS = Path(__file__).resolve().parent
+SCRIPTS = Path(__file__).resolve().parents[1]
 ROOM_BYTES = 20_000  # a record
 
 
@@ -161,7 +161,7 @@ def pack(config: dict) -> str:
             records = [read_json(f"{RESULTS}/{name}") for name in cell["records"]]
             statuses.update([cell["status"] or records[0]["status"]])
     counted = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
-    packed = subprocess.check_output([sys.executable, SCRIPTS / "pack_results.py"], text=True)
+    packed = subprocess.check_output([sys.executable, SCRIPTS, "pack_results"], text=True)
     return f"Cells: {counted}\n{packed}"
 
 

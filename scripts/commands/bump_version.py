@@ -15,13 +15,13 @@ from typing import NoReturn
 import yaml
 from rich.console import Console
 
+from commands.run_workflow import require_alone, snakemake
 from measurement.record import write_json
 from plan import configuration, environments, pins, versions
 from plan.matrix import Cell
 from plan.usable import Impossible, require_usable
 from plan.versions import FOLDER, Side
 from reporting import bumps, page
-from run_workflow import require_alone, snakemake
 
 
 def run(config: dict, targets: Sequence[str]) -> None:

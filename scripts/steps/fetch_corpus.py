@@ -10,8 +10,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-import stand_in
 from measurement.record import plainly, sha256, write_sealed
+from steps import stand_in
 
 ATTEMPTS, TIMEOUT_S = 3, 30  # seconds without a byte
 ATTEMPT_S = 120  # a mirror may drip

@@ -22,7 +22,7 @@ from measurement.record import (
     write_sealed,
 )
 from measurement.workload import Workload
-from tune_kernel import database_folder, not_had, tell_the_terminal, tune
+from steps.tune_kernel import database_folder, not_had, tell_the_terminal, tune
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Lock an environment: note the version of every package that its pins need, and the digests of their files.
 
-python scripts/lock_environment.py NAME [--from FOLDER | --resolve]
+python scripts lock_environment NAME [--from FOLDER | --resolve]
 
 The pins are resolved anew, in a folder that is deleted again, unless --from names an environment that was built
 before: then what is installed there is what is locked. Digests come from the same indexes. With --resolve nothing is
@@ -17,10 +17,10 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-from build_environment import begin_venv, build_venv, run_pip
 from plan import environments, locks
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock, LockProblem
+from steps.build_environment import begin_venv, build_venv, run_pip
 
 
 def digests(

@@ -1,0 +1,1 @@
+"""What rules run, one file a rule: `python scripts NAME`."""
