@@ -1,8 +1,9 @@
 """The words that pages use: one for each level of flexibility, and a name for each implementation and machine."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+
+from reporting import processors
 
 LEVELS = {
     "operators": "every operator of a step can be changed, in a Python loop",
@@ -26,19 +27,9 @@ def names(entries: Iterable[Mapping]) -> dict[str, str]:
     return {entry["implementation"]: name(entry) for entry in entries}
 
 
-def _processor(facts: Mapping | None) -> str:
-    """`Intel(R) Xeon(R) Platinum 8481C CPU @ 2.70GHz` -> `Intel Xeon Platinum 8481C, 2 cores`"""
-    if not facts:
-        return ""
-    model = facts["cpu"].get("Model name") or facts["cpu"].get("Architecture") or "CPU"
-    model = re.sub(r"\((R|TM|r|tm)\)|\b(CPU|Processor|processor)\b|@.*|\d+-Core", "", model)
-    words = " ".join(model.split()) + f", {facts['cores']} cores"
-    return words + "".join(f", {gpu['name']}" for gpu in facts["gpus"][:1])
-
-
 def machines(found: Iterable[tuple[str, Mapping | None]]) -> dict[str, str]:
     """{machine: name} of (machine, its facts): what a reader knows it by; two of a kind keep the end of theirs."""
-    called = {machine: _processor(facts) or machine for machine, facts in found}
+    called = {machine: processors.name(facts) or machine for machine, facts in found}
     counts = Counter(called.values())
     return {
         machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"
