@@ -30,6 +30,7 @@ from reporting.estimates import CONFIDENCE
 from reporting.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
+PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
 
@@ -185,11 +186,13 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
 
 
 def _measured_on(claim: Mapping, cases: list[Case]) -> str:
-    """Of several benchmarks that a claim names, those with numbers, where that is not all."""
+    """Of several benchmarks that a claim is about, those with numbers, where that is not all."""
     named = choices(claim["for"]).get("benchmark", [])
     there = {case.cell.get("benchmark") for case in cases if case.found}
     found = [name for name in named if name in there]
-    return f"on {' and '.join(found)}" if 0 < len(found) < len(named) else ""
+    if not 0 < len(found) < len(named):
+        return ""
+    return f"on {len(found)} of {len(named)}: {' and '.join(found)}"
 
 
 def _note(verdict: str, cases: list[dict], devices: set[str], where: str) -> str:
@@ -246,7 +249,9 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
     free = _open_keys(claim)
     devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     marks = dict.fromkeys(mark for case in found for mark in case.get("marks", ()))
-    note = _note(verdict, found, devices, _measured_on(claim, cases))
+    where = _measured_on(claim, cases)
+    note = _note(verdict, found, devices, where)
+    verdict = PARTLY if verdict == HOLDS and where else verdict
     return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
 
 

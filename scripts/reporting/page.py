@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markdown_it import MarkdownIt
 
-from reporting import layout
+from reporting import layout, marks
 from reporting.sections import FOLDER, slug
 
 REPORT = Path("report")
@@ -33,6 +33,7 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
     machines; `figures`: the folder of its figures, seen from the page."""
     templates = environment()
     context: dict[str, Any] = {"machines": about["machine_names"], "about": about}
+    context["noisy"] = marks.MEANING
 
     def rendered(part: Mapping) -> str:
         """A section; its figure stands where its template has it, or else before its text."""

@@ -1,9 +1,12 @@
 """What pages say of a document besides its sections: its head, and what the first page reads of it."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+import pandas as pd
+
 from plan.matrix import LEAST_PROCESSES
-from reporting import words
+from reporting import marks, words
 from reporting.sections import Tables, plain
 
 
@@ -38,7 +41,7 @@ def origin_words(origin: Mapping) -> str:
 
 def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in", "counts":
-    {machine: {status: rows}}, "threads", "origin"}"""
+    {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
     threads = sorted({count for machine in machines for count in machine["threads"]})
     how = protocol_words(about["protocol"], threads or ["?"])
@@ -65,6 +68,9 @@ def head(tables: Tables, about: Mapping) -> dict:
             "preliminary": any(machine["preliminary"] for machine in machines),
             "stand_in": any(machine["corpus"].get("stand_in") for machine in machines),
             "counts": counts,
+            "noise": [
+                _noise(machine, own) for machine, own in tables.measured().groupby("machine")
+            ],
             "protocol": about["protocol"],
             "how": how,
             "origin": document.get("origin"),
@@ -72,8 +78,37 @@ def head(tables: Tables, about: Mapping) -> dict:
     )
 
 
+def _noise(machine: str, cells: pd.DataFrame) -> dict:
+    """{"machine", "processes", "disturbed", "rows", "noisy": those with too few clean processes}"""
+    rows = [row for _, row in cells.iterrows()]
+    return {
+        "machine": machine,
+        "processes": sum(int(row["processes"]) for row in rows),
+        "disturbed": sum(int(row["processes"]) - marks.clean(row) for row in rows),
+        "rows": len(rows),
+        "noisy": sum(marks.noisy(row) for row in rows),
+    }
+
+
+def noise_words(summaries: Sequence[Mapping]) -> str:
+    """Which machines were noisy, so that rows lack clean processes; empty where none was."""
+    names, found = machine_names(summaries), []
+    total: dict[str, Counter] = defaultdict(Counter)
+    for each in (noise for one in summaries for noise in one["noise"]):
+        total[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
+    for machine, sums in total.items():
+        if sums["noisy"]:
+            where = f" ({names[machine]})" if len(names) > 1 else ""
+            found.append(
+                f"The machine{where} was noisy: {sums['disturbed']} of {sums['processes']} processes ran while known "
+                f"work beside their batches was slow, and {sums['noisy']} of {sums['rows']} rows have fewer than "
+                f"{LEAST_PROCESSES} clean ones ({marks.NOISY}): their numbers are of all processes, and wide."
+            )
+    return " ".join(found)
+
+
 def of_all(summaries: Sequence[Mapping]) -> str:
-    """What the first page is about, in two sentences."""
+    """What the first page is about, and on how noisy a machine it was measured."""
     machines = [machine for each in summaries for machine in each["machines"]]
     days = sorted({day for machine in machines for day in machine["days"]})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
@@ -82,8 +117,8 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     return (
         "An LSTM written of single operators can be changed freely; one whole kernel cannot, and is fast. What lies "
         f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}"
-        f"{models * bool(count)}."
-    )
+        f"{models * bool(count)}. {noise_words(summaries)}"
+    ).strip()
 
 
 def machine_names(summaries: Sequence[Mapping]) -> dict[str, str]:

@@ -15,6 +15,7 @@ def row(name: str, benchmark: str, *times: float) -> dict:
         **{"name": name, "benchmark": benchmark, "implementation": name, "status": "ok"},
         **{"machine": "m", "device": "cpu", "phase": "forward", "generation": "now"},
         **{"flexibility": "operators", "process_medians_s": list(times)},
+        **{"processes": len(times), "disturbed_processes": 0},
         **{"wall_median_s": middle, "wall_s": middle, "sequences_per_s": 8 / middle},
     }
 
@@ -57,3 +58,26 @@ def test_one_process_says_nothing_of_others() -> None:
     )
     assert found["sure"] == "one look"
     assert "[" not in found["margin"]
+
+
+def test_yes_needs_clean_processes() -> None:
+    """The interval decides, but of processes that ran beside others."""
+    noisy = row("b", "one", 2, 2.02, 1.98) | {"disturbed_processes": 2}
+    found = said(row("a", "one", 1, 1.01, 0.99), noisy)
+    assert found["sure"] == "likely; 1 of 3 processes clean"
+    assert found["margin"].endswith("°")
+    assert not found["speed"].endswith("°")  # of the other row
+
+
+def test_the_next_best_may_lack_shapes() -> None:
+    """A row that has one shape of two is nearer than one that has both: it is what the best is held against."""
+    same = (1, 1.0001, 0.9999)
+    found = said(
+        *(row("a", "one", *same), row("a", "other", *same)),
+        *(row("untuned", "one", 5, 5.01, 4.99), row("untuned", "other", 5, 5.01, 4.99)),
+        row("library", "other", 0.9, 0.901, 0.899),
+    )
+    assert (found["use"], found["next"]) == ("a", "library")
+    assert found["margin"].startswith("0.90x [")
+    assert found["margin"].endswith("of 2 shapes it has 1")
+    assert found["sure"] == "no, it is faster (0 of 1 shapes)"

@@ -7,19 +7,21 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 
-from reporting import estimates, words
+from reporting import estimates, marks, words
 from reporting.layout import interval, time, within
 from reporting.sections import Tables, factors
 from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look
 
 NOW = "now"
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
+WRITTEN = (*FLEXIBLE, "compiled")  # the ways to a cell of one's own without a kernel
+KERNELS = ("cell kernel", "whole kernel")
 APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named
 
 
 def compared(tables: Tables, benchmark: str) -> pd.DataFrame:
     """Today's LSTMs on a benchmark, each with its time over the best row's of the same machine, device and phase:
-    `over`, `low`, `high`, and `best`, whether it is that row."""
+    `over`, `low`, `high`, `mark`, and `best`, whether it is that row."""
     cells = tables.measured(benchmark=benchmark, generation=NOW)
     cells = cells[cells["flexibility"].notna()]
     found = []
@@ -29,7 +31,10 @@ def compared(tables: Tables, benchmark: str) -> pd.DataFrame:
             ratio = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
             mine = name == best.name
             low, high = (1.0, 1.0) if mine else (ratio.low, ratio.high)
-            found.append({"best": mine, "over": ratio.ratio, "low": low, "high": high})
+            mark = marks.mark(row) if mine else marks.mark(row, best)
+            found.append(
+                {"best": mine, "over": ratio.ratio, "low": low, "high": high, "mark": mark}
+            )
     return cells.assign(**pd.DataFrame(found, index=_order(cells))) if found else cells.head(0)
 
 
@@ -40,7 +45,8 @@ def _order(cells: pd.DataFrame) -> list:
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
     """{"columns": [{"key", "machine", "device", "phase"}], "rows": [{"name", "level", key: text}], the first with each
-    column's best, "flexible": what _flexible says, "split": what _split says, "disagree": [...], "processes", ...}"""
+    column's best, "flexible": what _flexible says, "own": what _own says, "split": what _split says, "disagree": [...],
+    "processes", ...}"""
     cells = compared(tables, benchmark)
     if cells.empty:
         return None
@@ -50,9 +56,12 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         key = f"c{number}"
         columns.append({"key": key, "machine": machine, "device": device, "phase": phase})
         first = own[own["best"]].iloc[0]
-        best[key] = f"{first['name']}: {time(first['wall_median_s'])} {_around(first)}".strip()
+        best[key] = (
+            f"{first['name']}: {time(first['wall_median_s'])} {_around(first)}".strip()
+            + first["mark"]
+        )
         for row in own.itertuples():
-            text = f"{row.over:.2f}x {interval(row.low, row.high)}".strip()
+            text = f"{row.over:.2f}x {interval(row.low, row.high)}".strip() + row.mark
             table.setdefault(row.implementation, {})[key] = "**1**" if row.best else text
     known = cells.drop_duplicates("implementation").set_index("implementation")
     levels = list(words.LEVELS)
@@ -68,6 +77,8 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         "columns": columns,
         "rows": [best, *rows],
         "flexible": flexible,
+        "own": _own(cells),
+        "noisy": bool((cells["mark"] != "").any()),
         "split": _split(flexible, factors.analyse(tables, about, benchmark)),
         "disagree": _disagree(cells, about["machine_names"]),
         "processes": int(cells["processes"].min()),
@@ -83,28 +94,56 @@ def _around(row: Mapping) -> str:
 
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:
-    """By device: [{"device", "phases": [{"phase", "least", "most"}]}], what rows of operators take over the best, on any
-    machine."""
+    """By device: [{"device", "phases": [{"phase", "typical", "worst"}]}], what rows of operators take over the best, on
+    any machine: the middle one of them, and the slowest."""
     found = []
     for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
         phases = []
         for phase, rows in own.groupby("phase", sort=False):
-            ends = [
+            middle, worst = (
                 {
                     key: row[key]
-                    for key in ("name", "machine", "device", "phase", "over", "low", "high")
+                    for key in ("name", "machine", "device", "phase", "over", "low", "high", "mark")
                 }
-                for _, row in rows.sort_values("over").iloc[[0, -1]].iterrows()
-            ]
-            phases.append({"phase": phase, "least": ends[0], "most": ends[1]})
+                for _, row in rows.sort_values("over").iloc[[(len(rows) - 1) // 2, -1]].iterrows()
+            )
+            phases.append({"phase": phase, "typical": middle, "worst": worst})
         found.append({"device": device, "phases": phases})
+    return found
+
+
+def _own(cells: pd.DataFrame) -> list[dict]:
+    """What writing one's own cell costs within a framework: [{"framework", "machine", "device", "phases": [{"phase",
+    "written", "kernel", "over", "low", "high", "mark"}]}], of its fastest row that is written (operators, also
+    compiled) over its fastest whose cell is a kernel."""
+    found = []
+    frameworks = cells.assign(framework=[look(name).name for name in cells["implementation"]])
+    for (framework, machine, device), rows in frameworks.groupby(
+        ["framework", "machine", "device"], sort=False
+    ):
+        phases = []
+        for phase, own in rows.groupby("phase", sort=False):
+            written, kernels = (own[own["flexibility"].isin(each)] for each in (WRITTEN, KERNELS))
+            if written.empty or kernels.empty:
+                continue
+            one, other = (each.loc[each["wall_median_s"].idxmin()] for each in (written, kernels))
+            ratio = estimates.over(one, other, "over")
+            phases.append(
+                {"phase": phase, "written": one["name"], "kernel": other["name"]}
+                | {"over": ratio["over"], "low": ratio["over_low"], "high": ratio["over_high"]}
+                | {"mark": marks.mark(one, other)}
+            )
+        if phases:
+            found.append(
+                {"framework": framework, "machine": machine, "device": device, "phases": phases}
+            )
     return found
 
 
 def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
     """Of the slowest rows of operators, one a device and phase, the two factors, where the first is decided."""
     keys = ("name", "machine", "device", "phase")
-    most = [tuple(p["most"][key] for key in keys) for each in flexible for p in each["phases"]]
+    most = [tuple(p["worst"][key] for key in keys) for each in flexible for p in each["phases"]]
     factor = [
         f"{name}{end}" for name in ("flexibility", "library") for end in ("", "_low", "_high")
     ]

@@ -13,7 +13,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"claims": [verdicts.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
     here, "lacks": rows without a number, "open": whether
     processes would decide it, "needs": how many, "known": sources that decide it], "sources": names, "called": the same in words, "counts":
-    {verdict: how many} of today's on the first machine, "gpu", "lacking": of those without one, "decidable"}"""
+    {verdict: how many} of today's on the first machine, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
@@ -32,6 +32,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         "called": [_called(source, about["machine_names"]) for source in sources],
         "claims": shown,
         "counts": {verdict: found.count(verdict) for verdict in dict.fromkeys(found)},
+        "ours": sum(bool(claim.get("ours")) for claim in shown),
         "gpu": sum(claim["state"] == GPU for claim in shown),
         "lacking": sum(claim["state"] == ROWS for claim in shown),
         "decidable": sum(claim["state"] != GPU for claim in shown),

@@ -3,18 +3,20 @@
 import statistics
 from collections.abc import Iterable, Mapping
 
-from reporting.claims import FAILS, HOLDS, OPEN, SAME
+from reporting.claims import FAILS, HOLDS, OPEN, PARTLY, SAME
 from reporting.sections import Tables, in_half_precision
 from reporting.sections import claims as claims_section
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
-    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "flagged", "disturbed", "processes", "days", "commits"}"""
+    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "flagged", "disturbed", "processes", "days", "commits"}"""
     cells = tables.measured()
     errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
     half = cells["benchmark"].isin(in_half_precision(about))
-    decided = claims_section.analyse(tables, about) or {"counts": {}, "gpu": 0, "lacking": 0}
+    decided = claims_section.analyse(tables, about) or dict.fromkeys(
+        ("gpu", "lacking", "ours"), 0
+    ) | {"counts": {}}
     return {
         "errors": errors[~half].dropna().tolist(),
         "half": errors[half].dropna().tolist(),
@@ -23,6 +25,7 @@ def analyse(tables: Tables, about: Mapping) -> dict:
         "claims": decided["counts"],
         "gpu": decided["gpu"],
         "lacking": decided["lacking"],
+        "ours": decided["ours"],
         "flagged": int((cells["flags"] != "").sum()),
         "disturbed": int(cells["disturbed_processes"].fillna(0).sum()),
         "processes": [int(count) for count in cells["processes"]],
@@ -52,6 +55,8 @@ def merge(parts: Iterable[Mapping]) -> dict:
         "counts": added("counts"),
         "total": sum(verdicts.values()),
         "holds": verdicts.get(HOLDS, 0),
+        "partly": verdicts.get(PARTLY, 0),
+        "ours": sum(part["ours"] for part in parts),
         "fails": verdicts.get(FAILS, 0) + verdicts.get(SAME, 0),
         "open": verdicts.get(OPEN, 0),
         "gpu": sum(part["gpu"] for part in parts),

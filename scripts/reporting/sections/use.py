@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from plan import matrix
-from reporting import estimates
+from reporting import estimates, marks
 from reporting.layout import interval, within
 from reporting.sections import Tables
 
@@ -25,8 +24,9 @@ def analyse(
     besides: Sequence[str] = (),
 ) -> dict | None:
     """{"rows": [{"to", "machine", "device", "use", "speed", "next", "margin": in words, "sure"}]}, of today's
-    rows on benchmarks of this name and size of batch, `besides` some implementations. Of several shapes the rows that
-    have them all are compared by geometric mean; "sure" says on how many shapes the best is faster, too."""
+    rows on benchmarks of this name and size of batch, `besides` some implementations. Of several shapes the best is the
+    row that has them all and the least geometric mean, and the next best the row that takes least over it on those
+    that both have; "sure" says on how many shapes the best is faster, too."""
     shapes = about["document"]["benchmarks"]
     cells = tables.measured(generation=NOW, phase=phase)
     cells = cells[cells["flexibility"].notna() & ~cells["implementation"].isin(besides)]
@@ -34,13 +34,21 @@ def analyse(
     cells = cells[cells["benchmark"].isin(fitting)]
     found = []
     for (machine, device), own in cells.groupby(["machine", "device"], sort=False):
-        times = own.pivot(index="name", columns="benchmark", values="process_medians_s").dropna()
-        if len(times) < 2:
+        times = own.pivot(index="name", columns="benchmark", values="process_medians_s")
+        medians = times.map(statistics.median, na_action="ignore").astype(float)
+        means = np.log(medians.dropna()).mean(axis=1)
+        if means.empty or len(times) < 2:
             continue
-        medians = times.map(statistics.median)
-        best, second = medians.apply(stats.gmean, axis=1).sort_values().index[:2]
+        best = means.idxmin()
+        # Of rows that lack some of the shapes too: a tuned kernel's rival is a library, not the same untuned.
+        over = np.log(medians / medians.loc[best]).drop(index=best).mean(axis=1)
+        second = over.idxmin()
+        own = own[own["benchmark"].isin(times.columns[times.loc[second].notna()])]
         row = {"to": to, "machine": machine, "device": device, "use": best, "next": second}
-        row |= _single(own, best, second) if times.shape[1] == 1 else _several(times, best, second)
+        if times.shape[1] == 1:
+            row |= _single(own, best, second)
+        else:
+            row |= _several(own, best, second, times.shape[1])
         found.append(row)
     return {"rows": found} if found else None
 
@@ -52,40 +60,49 @@ def _fits(name: str, shape: Mapping, benchmarks: Sequence[str], batch: int | Non
 
 def _single(own: pd.DataFrame, best: str, second: str) -> dict:
     rows = own.set_index("name")
-    ratio = estimates.ratio(
-        [rows.loc[second, "process_medians_s"]], [rows.loc[best, "process_medians_s"]]
-    )
-    wall, times = rows.loc[best, "wall_median_s"], rows.loc[best, "process_medians_s"]
-    batch = rows.loc[best, "sequences_per_s"] * rows.loc[best, "wall_s"]
+    first, other = (rows.loc[name] for name in (best, second))
+    ratio = estimates.ratio([other["process_medians_s"]], [first["process_medians_s"]])
+    wall = first["wall_median_s"]
+    batch = first["sequences_per_s"] * first["wall_s"]
     speed = f"{batch / wall:,.0f} sequences/s" if batch > 1.5 else f"{1e3 * wall:.3g} ms a sequence"
-    _, low, high = estimates.product([times], [1])
+    _, low, high = estimates.product([first["process_medians_s"]], [1])
     return {
-        "speed": f"{speed} {within(wall, low, high)}",
-        "margin": f"{ratio.ratio:.2f}x {interval(ratio.low, ratio.high)}",
-        "sure": sure(ratio.low, ratio.high),
+        "speed": f"{speed} {within(wall, low, high)}{marks.mark(first)}",
+        "margin": f"{ratio.ratio:.2f}x {interval(ratio.low, ratio.high)}{marks.mark(first, other)}",
+        "sure": sure(ratio.low, ratio.high, first, other),
     }
 
 
-def _several(times: pd.DataFrame, best: str, second: str) -> dict:
-    over = [
-        estimates.ratio([a], [b]) for a, b in zip(times.loc[second], times.loc[best], strict=True)
-    ]
-    mean, low, high = estimates.over_shapes(times.loc[second], times.loc[best], len(over))
+def _several(own: pd.DataFrame, best: str, second: str, shapes: int) -> dict:
+    """`own`: the cells on the benchmarks that both rows have, of so many shapes."""
+    rows = own.set_index(["name", "benchmark"]).sort_index()
+    first, other = rows.loc[best], rows.loc[second]
+    of, to = (list(each["process_medians_s"]) for each in (other, first))
+    over = [estimates.ratio([a], [b]) for a, b in zip(of, to, strict=True)]
+    mean, low, high = estimates.over_shapes(of, to, len(over))
     least, most = (pick(each.ratio for each in over) for pick in (min, max))
     faster = sum(each.verdict == "slower" for each in over)
+    both = [row for _, row in pd.concat([first, other]).iterrows()]
+    where = "" if len(over) == shapes else f"; of {shapes} shapes it has {len(over)}"
+    span = f", from {least:.2f}x to {most:.2f}x" if len(over) > 1 else ""
     return {
-        "speed": f"{len(over)} shapes",
-        "margin": f"{mean:.2f}x {interval(low, high)}, from {least:.2f}x to {most:.2f}x",
-        "sure": sure(low, high) + ("" if np.isnan(low) else f" ({faster} of {len(over)} shapes)"),
+        "speed": f"{shapes} shapes",
+        "margin": f"{mean:.2f}x {interval(low, high)}{marks.mark(*both)}{span}{where}",
+        "sure": sure(low, high, *both)
+        + ("" if np.isnan(low) else f" ({faster} of {len(over)} shapes)"),
     }
 
 
-def sure(low: float, high: float) -> str:
-    """Whether the next best takes longer, by the interval of its time over the best's."""
-    words = {"slower": "yes", "same": "no difference"}
-    return (
-        "one look" if np.isnan(low) else words.get(estimates.compared(low, high), "not told apart")
-    )
+def sure(low: float, high: float, *rows: Mapping) -> str:
+    """Whether the next best takes longer, by the interval of its time over the best's, and by what the intervals are
+    of: *yes* needs clean processes."""
+    words = {"slower": "yes", "same": "no difference", "faster": "no, it is faster"}
+    if np.isnan(low):
+        return "one look"
+    said = words.get(estimates.compared(low, high), "not told apart")
+    if said != "not told apart" and marks.noisy(*rows):
+        return f"{'likely' if said == 'yes' else said}; {marks.counted(*rows)}"
+    return said
 
 
 def merge(parts: Iterable[Mapping]) -> dict:

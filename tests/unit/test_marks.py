@@ -1,0 +1,33 @@
+"""What is said of a number whose processes were not clean."""
+
+import pytest
+
+from reporting import marks, summary
+
+
+@pytest.mark.parametrize(
+    ("processes", "disturbed", "mark"),
+    [(3, 0, ""), (5, 2, ""), (5, 3, "°"), (3, None, ""), (3, float("nan"), ""), (2, 2, "")],
+)
+def test_a_number_is_marked_whose_clean_processes_are_too_few(
+    processes: int, disturbed: float | None, mark: str
+) -> None:
+    """Of fewer than three processes it is one look, which is said otherwise."""
+    assert marks.mark({"processes": processes, "disturbed_processes": disturbed}) == mark
+
+
+def test_two_rows_are_marked_by_the_worse() -> None:
+    clean, noisy = ({"processes": 4, "disturbed_processes": n} for n in (0, 3))
+    assert marks.mark(clean, noisy) == "°"
+    assert marks.counted(clean, noisy) == "1 of 4 processes clean"
+
+
+def document(disturbed: int, noisy: int) -> dict:
+    noise = {"machine": "m", "processes": 10, "disturbed": disturbed, "rows": 3, "noisy": noisy}
+    return {"noise": [noise], "machines": [{"machine": "m", "facts": None}]}
+
+
+def test_a_noisy_machine_is_said_to_be_one() -> None:
+    assert summary.noise_words([document(0, 0), document(2, 0)]) == ""
+    said = summary.noise_words([document(4, 1), document(5, 2)])
+    assert "9 of 20 processes" in said and "3 of 6 rows" in said
