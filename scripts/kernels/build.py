@@ -12,10 +12,10 @@ import tvm
 from .cells import CELLS, Cell
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
-from .search.space import default_schedule, most_rows, vector_unit
+from .search.space import default_schedule, vector_unit
 from .spec import KernelSpec, Schedule
-from .target import vector_registers
 from .template import language_model
+from .template.blocking import squarest
 from .template.forward import add_forward
 from .template.language_model_training import Surroundings
 from .template.layout import LINE, classifier_shapes, flat_size, views_size, whole_lines
@@ -57,23 +57,23 @@ def build_template(
     classes, what trains a classifier of sequences (see classifier.py).
     """
     start = time.perf_counter()
-    unit, tile = vector_unit(target), most_rows(target, 4)
+    unit = vector_unit(target)
     made = dict(template_functions(spec, schedule, target, cell).made)
     training = Functions()
     if vocabulary:
-        made |= language_model.functions(spec, vocabulary, unit, tile)
+        made |= language_model.functions(spec, vocabulary, unit)
         if spec.input_size % LINE == spec.hidden_size % LINE == 0:
             own = cell or CELLS[spec.cell]
             # Tuned is the schedule of inference.
             training = training_functions(own, spec, default_schedule(spec, target), target)
             weights = flat_size(own, spec, vocabulary)
-            Surroundings(spec, vocabulary, unit, tile, weights).add(training)
+            Surroundings(spec, vocabulary, unit, weights).add(training)
             made |= training.made
     if classes and spec.hidden_size % LINE == 0:
         own = cell or CELLS[spec.cell]
         training = training_functions(own, spec, default_schedule(spec, target), target)
         weights = views_size(classifier_shapes(own, spec, classes))
-        Surroundings(spec, classes, unit, tile, weights).add(training, ["adam"])
+        Surroundings(spec, classes, unit, weights).add(training, ["adam"])
         made |= training.made
     module, tvm_target = tvm.ir.IRModule(made), tvm.target.Target(target)
     _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
@@ -85,6 +85,7 @@ def build_template(
         seconds,
         schedule=asdict(schedule),
         lanes=unit.lanes,
+        columns=squarest(unit.core) * unit.lanes,
         template=fingerprint("template-tuned", target),
         vocabulary=vocabulary,
         functions=training.shapes,
@@ -96,11 +97,10 @@ def training_functions(
 ) -> Functions:
     """The functions of training: of the first layer, `..._first`, and of each further one, `..._rest`."""
     unit, functions = vector_unit(target), Functions()
-    _, registers = vector_registers(target)
     first = spec.input_size, whole_lines(spec.input_size)
     rest = spec.output_size, whole_lines(spec.output_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
-        layer = TrainedLayer(cell, spec, schedule, unit, registers, *sizes)
+        layer = TrainedLayer(cell, spec, schedule, unit, *sizes)
         add_training(functions, layer, suffix)
     return functions
 

@@ -10,10 +10,6 @@ import numpy as np
 from .search.space import vector_unit
 from .spec import Unsupported
 
-CHAINS = 24
-"""Independent sums: enough to hide the latency of 4 cycles at 2 a cycle, and few enough to stay
-in 32 registers; 12 with 16 registers."""
-
 BLOCK = 64
 """Steps of the inner loop. A single loop of more than some 90 million hangs in one of TVM's passes (0.27)."""
 
@@ -29,7 +25,8 @@ class FmaPeak:
         if os.environ.get("TVM_NUM_THREADS") != str(threads):
             raise Unsupported(f"set TVM_NUM_THREADS={threads} before TVM is imported")
         unit = vector_unit(target)
-        chains = CHAINS if unit.lanes != 8 else CHAINS // 2
+        # Enough to hide the latency of 4 cycles at 2 a cycle, and few enough to stay in registers.
+        chains = 3 * unit.core.registers // 4
         blocks = -(-flops // (2 * threads * chains * unit.lanes * BLOCK))
         self._function = tvm.compile(
             _module(unit, threads, chains, blocks), target=tvm.target.Target(target)

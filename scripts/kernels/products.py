@@ -11,6 +11,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from .runtime import Array
+from .template.blocking import rows_held, squarest, steps_held, tallest
 from .template.tiles import (
     Functions,
     accumulate,
@@ -22,21 +23,12 @@ from .template.tiles import (
 )
 from .template.vector import VectorUnit
 
-VECTORS = 4
-"""Vectors of columns in a tile."""
-
-PANEL = 512
-"""Rows of the result that stay in the second-level cache while all columns pass by."""
-
-DEPTH = 512
-"""Steps of a reduction between which a tile's sums are held; those of a block of columns stay in the second-level cache."""
-
 Expr = Any
 
 
-def packed(right: Array, lanes: int) -> Array:
+def packed(right: Array, unit: VectorUnit) -> Array:
     """right [..., depth, columns] to [..., columns / w, depth, w], w columns a tile, padded with zeros."""
-    width = VECTORS * lanes
+    width = squarest(unit.core) * unit.lanes
     padding = [(0, 0)] * (right.ndim - 1) + [(0, -right.shape[-1] % width)]
     blocks = np.pad(right, padding).reshape(*right.shape[:-1], -1, width)
     return np.ascontiguousarray(np.moveaxis(blocks, -2, -3))
@@ -49,20 +41,21 @@ def add_product(
     right: tuple[int, ...],
     transposed: bool,
     unit: VectorUnit,
-    tile: int,
     threads: int,
 ) -> None:
     """Add a function of left [times, rows, depth], or [times, depth, rows] if it is `transposed`, of right as `packed`
     gives it, for all times or, by another axis, for each, and of the result [rows, padded columns], in which each time's
-    takes the place of the one before. tile: rows of the register tile."""
+    takes the place of the one before."""
     times, rows, depth = (left[0], left[2], left[1]) if transposed else left
     each, (blocks, _, width) = len(right) == 4, right[-3:]
+    vectors = squarest(unit.core)
+    most = min(depth, steps_held(unit.core, width))
     shapes = {"left": left, "right": right, "result": (rows, blocks * width)}
     with functions.function(name, shapes) as a:
 
         def panel(start: Expr, height: int) -> None:
             with ir.serial(times) as time:
-                for first, pieces, deep in tile_rows(depth, DEPTH):
+                for first, pieces, deep in tile_rows(depth, most):
                     with ir.serial(pieces) as piece, ir.serial(blocks) as block:
                         begin = first + piece * deep
 
@@ -84,7 +77,7 @@ def add_product(
                                 at = (block, begin + k, v * unit.lanes)
                                 return unit.load(a["right"], *((time, *at) if each else at))
 
-                            sums = registers(unit, high, VECTORS, initial)
+                            sums = registers(unit, high, vectors, initial)
                             reduction(
                                 deep,
                                 2,
@@ -92,7 +85,7 @@ def add_product(
                                     unit,
                                     sums,
                                     high,
-                                    range(VECTORS),
+                                    range(vectors),
                                     lambda r: scalar(r, k),
                                     lambda v: vector(v, k),
                                 ),
@@ -100,6 +93,6 @@ def add_product(
                             for (r, v), register in sums.items():
                                 unit.store(a["result"], unit.load(register, 0), *place(r, v))
 
-                        in_tiles(height, tile, body)
+                        in_tiles(height, tallest(unit.core, vectors), body)
 
-        parallel_panels(rows, PANEL, threads, panel)
+        parallel_panels(rows, rows_held(unit.core, most), threads, panel)

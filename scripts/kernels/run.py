@@ -81,7 +81,7 @@ class LanguageModelRunner:
         self._logits = tensor(np.zeros((rows, len(bias)), np.float32))
         x = self._layers.input._create_view((rows, self.spec.input_size))
         y = self._layers.outputs[0]._create_view((rows, self.spec.hidden_size))
-        projection = pack_projection(weight, bias, self.metadata["lanes"])
+        projection = pack_projection(weight, bias, self.metadata["columns"])
         self._embed = self._layers.module["embed"]
         self._project = self._layers.module["project"]
         self._embedding = (self._tokens, tensor(embedding), x)

@@ -6,7 +6,7 @@ import numpy as np
 from implementations.contract import Unsupported
 from implementations.products import Products
 from kernels.runtime import set_threads
-from kernels.search.space import most_rows, vector_unit
+from kernels.search.space import vector_unit
 from kernels.target import cpu_target
 from measurement.shapes import JOINED, OF_INPUT, OF_WEIGHT
 
@@ -29,6 +29,7 @@ class MatrixProducts(Products):
             raise Unsupported("the template is written for CPUs")
         set_threads(workload.threads)
         self.threads, self.phase = workload.threads, phase
+        self.sizes = workload.hidden, workload.vocabulary or 1
         self.target = cpu_target(workload.threads)
         Products.__init__(self, workload, phase, form)
 
@@ -37,15 +38,16 @@ class MatrixProducts(Products):
         from tvm.runtime import tensor
 
         from kernels.products import add_product, packed
-        from kernels.template.language_model_training import ROWS
+        from kernels.template.blocking import rows_at_once
         from kernels.template.tiles import Functions
 
-        if self.phase == "training":
-            divided = [_divided(*each, most=ROWS) for each in zip(self.products, self.arrays)]
-            self.products, self.arrays = map(list, zip(*divided))
         unit, functions, operands = vector_unit(self.target), Functions(), []
+        if self.phase == "training":
+            most = rows_at_once(unit.core, *self.sizes)
+            divided = [_divided(*each, most=most) for each in zip(self.products, self.arrays)]
+            self.products, self.arrays = map(list, zip(*divided))
         for number, (product, (left, right)) in enumerate(zip(self.products, self.arrays)):
-            right = packed(right.T if product.role == OF_INPUT else right, unit.lanes)
+            right = packed(right.T if product.role == OF_INPUT else right, unit)
             add_product(
                 functions,
                 "product_%d" % number,
@@ -53,7 +55,6 @@ class MatrixProducts(Products):
                 right.shape,
                 product.role == OF_WEIGHT,
                 unit,
-                most_rows(self.target, 4),
                 self.threads,
             )
             result = np.zeros(functions.shapes["product_%d" % number]["result"], np.float32)

@@ -9,12 +9,19 @@ from typing import Any
 
 import tvm
 
+from ..target import core_of
+
 _KERNELS = Path(__file__).parents[1]
 
 _SCHEDULED = {
     "template-tuned": (
         *("cells/derivative.py", "cells/language.py", "cells/phases.py", "cells/simplify.py"),
-        *("template/forward.py", "template/gates.py", "template/inference.py"),
+        *(
+            "template/blocking.py",
+            "template/forward.py",
+            "template/gates.py",
+            "template/inference.py",
+        ),
         *("template/layout.py", "template/phases.py", "template/tiles.py"),
         *("template/units.py", "template/vector.py"),
     ),
@@ -41,7 +48,8 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
 
 def fingerprint(variant: str, target: dict[str, Any]) -> str:
     """Short digest of what a tuned variant's schedules depend on besides the shape."""
-    digest = hashlib.sha256(repr((tvm.__version__, sorted(target.items()))).encode())
+    core = core_of(target) if target["kind"] == "llvm" else None
+    digest = hashlib.sha256(repr((tvm.__version__, sorted(target.items()), core)).encode())
     for name in _SCHEDULED[variant]:
         source = (_KERNELS / name).read_text()
         digest.update(ast.dump(_without_docstrings(ast.parse(source))).encode())

@@ -13,6 +13,7 @@ from tvm.tirx.script import builder as ir
 
 from ..cells.derivative import gradient_name
 from ..cells.language import computed, is_constant
+from .blocking import unrolled
 from .gates import Inputs
 from .layout import LINE, taking
 from .phases import PhasedUpdate
@@ -22,11 +23,6 @@ from .trained_layer import TrainedLayer
 from .units import one_region, phase, shared
 
 Expr = Any
-
-
-UNROLL = 1
-"""Reduction steps per loop iteration. With 2, LLVM loads the weights of both first: at 48 steps a block, as three gates have,
-it spilled 18 of the 24 sums (2 cores of AMD Zen 5: 52 to 65 % of the LSTM's rate)."""
 
 
 @dataclass
@@ -163,7 +159,7 @@ class BackwardPanel:
                 during(block)
             reduction(
                 len(own) * lanes,
-                UNROLL,
+                unrolled(unit.core, wide),
                 lambda k: accumulate(
                     unit,
                     sums,

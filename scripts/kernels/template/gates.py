@@ -22,11 +22,12 @@ Expr = Any
 
 @dataclass(frozen=True)
 class Operand:
-    """One factor of the sums: whether it is x (else h), its reduction length and element(row of the panel, k)."""
+    """One factor of the sums: whether it is x (else h), its reduction length and element(row of the panel, k); none where its
+    part is in what the sums begin with."""
 
     is_x: bool
     length: int
-    element: Callable[[Expr, Expr], Expr]
+    element: Callable[[Expr, Expr], Expr] | None
 
 
 class Inputs(dict):
@@ -97,7 +98,7 @@ class GateBlock:
             own_sums = {(r, sums[v]): one for (r, v), one in register.items()}
             offset, done = start, 0
             for operand, own in pairs:
-                if own:
+                if own and operand.element:
                     ahead = self._ahead(start, lines, steps, done, tile)
                     self._multiply(own_sums, row, size, operand, own, offset, ahead)
                     done += operand.length

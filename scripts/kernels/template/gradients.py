@@ -10,6 +10,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..target import Core
+from .blocking import VALUE, sums_at_once, tallest
 from .layout import LINE, declared_places, taking
 from .tiles import accumulate, in_tiles, integer, parallel_panels, reduction, registers, tile_rows
 from .trained_layer import TrainedLayer
@@ -17,30 +19,45 @@ from .vector import VectorUnit
 
 Expr = Any
 
-MOST_ROWS = 128
-"""Rows of a reduction block: its gradients of one unit block stay in the first-level cache."""
 
-MOST_WEIGHTS = 1 << 20
-"""Weights up to which their gradients stay in the second-level caches. Those of more are fetched anew for every block,
-which has as many rows as still make use of that: at 512 units, batch 8 x 100 steps, they take 0.65 of the time (2 cores of AMD Zen 5)."""
+def block_rows(layer: TrainedLayer) -> tuple[int, int]:
+    """(rows of a batch, steps) of a reduction block.
+
+    The gradients of the sums of one block of units stay in the first-level cache. Where those of all weights stay in the
+    second-level ones, half as many rows do; where not, these are fetched anew for every block, which has as many rows as
+    still make use of that: at 512 units, batch 8 x 100 steps, they take 0.65 of the time (2 cores of AMD Zen 5).
+    """
+    cell, spec, core = layer.cell, layer.spec, layer.unit.core
+    most = max(1, core.first // (VALUE * len(cell.sums) * layer.lanes))
+    height = min(spec.batch, most)
+    weights = len(cell.gates) * spec.hidden_size * (layer.inputs + spec.output_size)
+    wanted = most // 2 if VALUE * weights <= spec.threads * core.second else 4 * most
+    return height, min(spec.length, max(1, wanted // height))
+
+
+def parts(sums: range, rows: int, core: Core) -> list[range]:
+    """Sums as they share a register tile."""
+    at_once = sums_at_once(core, len(sums), rows)
+    return [sums[first : first + at_once] for first in range(0, len(sums), at_once)]
 
 
 def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     """A core takes a share of the unit blocks; x and h are read from memory once for all of them."""
     cell, spec, unit, lanes = layer.cell, layer.spec, layer.unit, layer.lanes
-    height = min(spec.batch, MOST_ROWS)
-    weights = len(cell.gates) * spec.hidden_size * (layer.inputs + spec.output_size)
-    wanted = MOST_ROWS // 2 if weights <= MOST_WEIGHTS else 4 * MOST_ROWS
-    deep = min(spec.length, max(1, wanted // height))
+    height, deep = block_rows(layer)
     sums, places = len(cell.sums), declared_places(cell)
     # Where results of a tile go, the reduction's rows come from, and which sums take part.
     products = [
-        ("x", "d_input", layer.inputs, taking(cell, range(sums), True)),
-        ("states", "d_recurrent", spec.output_size, taking(cell, range(sums), False)),
+        (source, result, size, own)
+        for source, result, size, is_x in (
+            ("x", "d_input", layer.inputs, True),
+            ("states", "d_recurrent", spec.output_size, False),
+        )
+        for own in parts(taking(cell, range(sums), is_x), size, unit.core)
     ]
 
     def tall(vectors: int) -> int:
-        return (5 if vectors == 4 else 7) if layer.registers == 32 else 3
+        return tallest(unit.core, vectors)
 
     tiles = sum(-(-size // tall(len(own))) for _, _, size, own in products)
 
@@ -73,13 +90,13 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                         number,
                         tiles,
                         steps * rows,
-                        sums,
+                        -(-sums * lanes // LINE),
                         lambda r, line: (
                             a["gates"],
                             ahead + r // rows,
                             next_block,
                             first_row + r % rows,
-                            line * lanes,
+                            line * LINE,
                         ),
                     )
                     for source, size in (("x", layer.inputs), ("states", spec.output_size)):
@@ -174,7 +191,7 @@ def _emit_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
 
     def share(start: Expr, units: int) -> None:
         with ir.serial(spec.length) as step:
-            for first_row, row_blocks, rows in tile_rows(spec.batch, min(spec.batch, MOST_ROWS)):
+            for first_row, row_blocks, rows in tile_rows(spec.batch, block_rows(layer)[0]):
                 with ir.serial(row_blocks) as panel:
                     row = first_row + panel * rows
                     fresh = tirx.And(step == 0, row == 0)

@@ -15,32 +15,24 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
 from ..spec import KernelSpec
+from .blocking import rows_held, squarest, tallest
 from .layout import Array
 from .tiles import parallel_panels, tile_rows
 from .vector import VectorUnit
 
-VECTORS = 4
-"""Vectors of columns in a register tile."""
-
-PANEL_ROWS = 512
-"""Rows whose hidden states stay in the second-level cache while all columns pass by."""
-
 Expr = Any
 
 
-def functions(
-    spec: KernelSpec, vocabulary: int, unit: VectorUnit, tile: int
-) -> dict[str, tvm_ir.PrimFunc]:
-    """`embed` and `project` for the kernel's shape; tile: rows of the register tile."""
+def functions(spec: KernelSpec, vocabulary: int, unit: VectorUnit) -> dict[str, tvm_ir.PrimFunc]:
+    """`embed` and `project` for the kernel's shape."""
     return {
         "embed": _embed(spec.length * spec.batch, spec.input_size, vocabulary),
-        "project": _project(spec, vocabulary, unit, tile),
+        "project": _project(spec, vocabulary, unit),
     }
 
 
-def pack_projection(weight: Array, bias: Array, lanes: int) -> tuple[Array, Array]:
+def pack_projection(weight: Array, bias: Array, width: int) -> tuple[Array, Array]:
     """weight [H, V] to [V / w, H, w], bias [V] to [V / w, w], w columns a tile, V padded with zeros."""
-    width = VECTORS * lanes
     padding = -weight.shape[1] % width
     blocks = np.pad(weight, ((0, 0), (0, padding))).reshape(weight.shape[0], -1, width)
     return (
@@ -70,9 +62,10 @@ def _embed(rows: int, size: int, vocabulary: int) -> tvm_ir.PrimFunc:
     return _function("embed", emit)
 
 
-def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit, tile: int) -> tvm_ir.PrimFunc:
+def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit) -> tvm_ir.PrimFunc:
     """h [R, H], weight and bias as pack_projection gives them to logits [R, V]."""
-    rows, hidden, width = spec.length * spec.batch, spec.hidden_size, VECTORS * unit.lanes
+    rows, hidden, wide = spec.length * spec.batch, spec.hidden_size, squarest(unit.core)
+    width = wide * unit.lanes
     whole, rest = divmod(vocabulary, width)
     blocks = whole + bool(rest)
 
@@ -84,10 +77,10 @@ def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit, tile: int) -> 
 
         def block(first: Expr, size: int, number: Expr, columns: int) -> None:
             """One block of columns of the rows from `first` on."""
-            for start, count, tall in tile_rows(size, tile):
+            for start, count, tall in tile_rows(size, tallest(unit.core, wide)):
                 with ir.serial(count) as index:
                     row = first + start + index * tall
-                    sums = _products(unit, h, weight, bias, row, tall, number, hidden)
+                    sums = _products(unit, h, weight, bias, row, tall, wide, number, hidden)
                     for r, vectors in enumerate(sums):
                         _store_row(unit, logits, vectors, row + r, number * width, columns)
 
@@ -98,7 +91,7 @@ def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit, tile: int) -> 
             if rest:
                 block(first, size, tirx.IntImm("int32", whole), rest)
 
-        parallel_panels(rows, PANEL_ROWS, spec.threads, panel)
+        parallel_panels(rows, rows_held(unit.core, hidden), spec.threads, panel)
 
     return _function("project", emit)
 
@@ -110,22 +103,23 @@ def _products(
     bias: Expr,
     row: Expr,
     rows: int,
+    wide: int,
     number: Expr,
     depth: int,
 ) -> list[list[Expr]]:
     """Registers of bias + h . weight for `rows` rows and one block of columns."""
-    width, lanes = VECTORS * unit.lanes, unit.lanes
+    width, lanes = wide * unit.lanes, unit.lanes
     sums = []
     for _ in range(rows):
         vectors = []
-        for vector in range(VECTORS):
+        for vector in range(wide):
             register = ir.alloc_buffer((lanes,), "float32")
             unit.store(register, unit.load(bias, number * width + vector * lanes), 0)
             vectors.append(register)
         sums.append(vectors)
     with ir.serial(depth) as k:
         base = (number * depth + k) * width
-        factors = [ir.Bind(unit.load(weight, base + v * lanes)) for v in range(VECTORS)]
+        factors = [ir.Bind(unit.load(weight, base + v * lanes)) for v in range(wide)]
         for r, vectors in enumerate(sums):
             scalar = ir.Bind(unit.splat(h[row + r, k]))
             for register, factor in zip(vectors, factors, strict=True):

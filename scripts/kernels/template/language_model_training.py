@@ -5,7 +5,7 @@ place into what the gradients need: with e = exp(logit - maximum) and s its sum,
 cross-entropy of n tokens is (e - s at the target) / (s n), so that a factor of the row is all that is missing. The
 product for h multiplies its result by it, that for the weights takes h multiplied by it.
 
-    pack_output  the projection's weights, to the two orders of the products
+    pack_output  the projection's weights, to the orders of the two products: [V / w, H, w], and [H / w, V, w]
     scores       logits [V / w, rows, w] of some rows, as e - s at the target, factors and losses of the rows
     d_hidden     the gradient of h of these rows
     d_output     what they add to the gradients of the projection
@@ -26,6 +26,7 @@ from tvm.tirx.script import builder as ir
 
 from ..cells.simplify import LOG2_E
 from ..spec import KernelSpec
+from .blocking import VALUE, rows_at_once, rows_held, squarest, steps_held, tallest
 from .layout import LINE
 from .tiles import (
     Functions,
@@ -41,27 +42,14 @@ from .vector import LARGEST_EXPONENT, VectorUnit
 
 Expr = Any
 
-VECTORS = 4
-"""Vectors of columns in a tile."""
-
-ROWS = 640
-"""Rows whose logits are held at a time, at most: 26 MB of them, and ten times less traffic for the weights'
-gradients than rows of a cache's size would make."""
-
-REDUCTION = 1024
-"""Columns of the transposed weights that stay in the second-level cache while a panel's rows pass by."""
-
-PANEL = 64
-
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The functions of one model; its embedding and hidden size must be whole cache lines. tile: rows of the register tile of 4 vectors."""
+    """The functions of one model; its embedding and hidden size must be whole cache lines."""
 
     spec: KernelSpec
     vocabulary: int
     unit: VectorUnit
-    tile: int
     weights: int
 
     @property
@@ -72,13 +60,24 @@ class Surroundings:
     @property
     def chunk(self) -> int:
         """Rows at a time: a divisor of all, so that there is one function, and in whole lines of any array."""
-        sizes = range(LINE, min(ROWS, self.rows) + 1, LINE)
+        most = rows_at_once(self.unit.core, self.spec.hidden_size, self.vocabulary)
+        sizes = range(LINE, min(most, self.rows) + 1, LINE)
         return max((size for size in sizes if self.rows % size == 0), default=self.rows)
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a register tile."""
+        return squarest(self.unit.core)
+
+    @property
+    def tile(self) -> int:
+        """Its rows."""
+        return tallest(self.unit.core, self.vectors)
 
     @property
     def wide(self) -> int:
         """Columns of a block."""
-        return VECTORS * self.unit.lanes
+        return self.vectors * self.unit.lanes
 
     @property
     def blocks(self) -> int:
@@ -94,7 +93,7 @@ class Surroundings:
         }
         scores = {"scores": (self.blocks, chunk, self.wide)}
         factors = {"factors": (chunk,)}
-        turned = {"turned": (self.blocks * self.wide, hidden)}
+        turned = {"turned": (self.blocks * self.wide * hidden,)}
         h = {"h": (chunk, hidden)}
         return {
             "pack_output": {
@@ -109,7 +108,7 @@ class Surroundings:
                 **h,
                 **scores,
                 **factors,
-                "scaled": (chunk, hidden),
+                "scaled": (chunk * hidden,),
                 "d_columns": (self.blocks, hidden, self.wide),
                 "d_column_bias": (self.blocks * self.wide,),
             },
@@ -152,10 +151,13 @@ class Surroundings:
                 value = a["w_output"][k, tirx.min(first + n, integer(last))]
                 value = tirx.Select(first + n < self.vocabulary, value, zero)
                 ir.buffer_store(a["columns"], value, [block, k, n])
-            with ir.serial(hidden // lanes) as part, ir.serial(self.wide) as n:
-                for lane in range(lanes):
-                    value = a["columns"][block, part * lanes + lane, n]
-                    ir.buffer_store(a["turned"], value, [first + n, part * lanes + lane])
+            for first_strip, count, vectors in tile_rows(hidden // lanes, self.vectors):
+                with ir.serial(count) as number, ir.serial(self.wide) as n:
+                    column = (first_strip + number * vectors) * lanes
+                    for lane in range(vectors * lanes):
+                        place = self._turned(column, first + n, vectors * lanes) + lane
+                        value = a["columns"][block, column + lane, n]
+                        ir.buffer_store(a["turned"], value, [place])
             with ir.serial(self.wide) as n:
                 # Columns that pad have no share in the sums.
                 value = a["w_output_bias"][tirx.min(first + n, integer(last))]
@@ -163,6 +165,10 @@ class Surroundings:
                     first + n < self.vocabulary, value, tirx.FloatImm("float32", -1e30)
                 )
                 ir.buffer_store(a["column_bias"], value, [first + n])
+
+    def _turned(self, column: Expr, row: Expr, width: int) -> Expr:
+        """Where the transposed weights have a row of the strip of `width` columns from `column` on."""
+        return column * (self.blocks * self.wide) + row * width
 
     def _unpack_output(self, a: dict[str, Expr]) -> None:
         with ir.parallel(self.blocks) as block:
@@ -184,10 +190,14 @@ class Surroundings:
     def _scores(self, a: dict[str, Expr]) -> None:
         unit, lanes, hidden = self.unit, self.unit.lanes, self.spec.hidden_size
 
+        vectors = range(self.vectors)
+
         def panel(start: Expr, rows: int) -> None:
             most = ir.alloc_buffer((rows, lanes), "float32", align=64)
+            total = ir.alloc_buffer((rows, lanes), "float32", align=64)
             with ir.serial(rows) as row:
                 unit.store(most, unit.splat(-1e30), row, integer(0))
+                unit.store(total, unit.splat(0.0), row, integer(0))
             with ir.serial(self.blocks) as block:
 
                 def body(row: Expr, high: int, _tile: Expr) -> None:
@@ -195,7 +205,7 @@ class Surroundings:
                     sums = registers(
                         unit,
                         high,
-                        VECTORS,
+                        self.vectors,
                         lambda r, v: unit.load(a["column_bias"], bias + v * lanes),
                     )
                     reduction(
@@ -205,14 +215,14 @@ class Surroundings:
                             unit,
                             sums,
                             high,
-                            range(VECTORS),
+                            vectors,
                             lambda r: a["h"][start + row + r, k],
                             lambda v: unit.load(a["columns"], block, k, integer(v * lanes)),
                         ),
                     )
                     for r in range(high):
                         largest = unit.load(most, row + r, integer(0))
-                        for v in range(VECTORS):
+                        for v in vectors:
                             value = unit.load(sums[r, v], 0)
                             unit.store(
                                 a["scores"], value, block, start + row + r, integer(v * lanes)
@@ -221,46 +231,54 @@ class Surroundings:
                         unit.store(most, largest, row + r, integer(0))
 
                 in_tiles(rows, self.tile, body)
+
+            def place(at: Expr) -> list[Expr]:
+                target = a["targets"][at]
+                return [target // self.wide, at, target % self.wide]
+
             with ir.serial(rows) as row:
-                at = start + row
                 largest = ir.alloc_buffer((1,), "float32")
                 ir.buffer_store(largest, most[row, 0], [0])
                 for lane in range(1, lanes):
                     ir.buffer_store(largest, tirx.max(largest[0], most[row, lane]), [0])
-                total = registers(unit, 1, 1, lambda r, v: unit.splat(0.0))[0, 0]
-                target = a["targets"][at]
-                place = [target // self.wide, at, target % self.wide]
-                loss = ir.alloc_buffer((1,), "float32")
-                ir.buffer_store(loss, largest[0] - a["scores"][tuple(place)], [0])
-                with ir.serial(self.blocks) as block:
-                    for v in range(VECTORS):
-                        value = unit.load(a["scores"], block, at, integer(v * lanes))
-                        scaled = (value - unit.splat(largest[0])) * unit.splat(LOG2_E)
-                        e = unit.held(unit.exp2(scaled, LARGEST_EXPONENT))
-                        unit.store(a["scores"], e, block, at, integer(v * lanes))
-                        unit.store(total, unit.load(total, 0) + e, 0)
+                unit.store(most, unit.splat(largest[0]), row, integer(0))
+                own = a["scores"][tuple(place(start + row))]
+                ir.buffer_store(a["losses"], largest[0] - own, [start + row])
+            # Blocks outside: a row's values lie a block apart, in as many pages.
+            with ir.serial(self.blocks) as block, ir.serial(rows) as row:
+                for v in vectors:
+                    at = block, start + row, integer(v * lanes)
+                    away = unit.load(a["scores"], *at) - unit.load(most, row, integer(0))
+                    e = unit.held(unit.exp2(away * unit.splat(LOG2_E), LARGEST_EXPONENT))
+                    unit.store(a["scores"], e, *at)
+                    unit.store(total, unit.load(total, row, integer(0)) + e, row, integer(0))
+            with ir.serial(rows) as row:
+                at = start + row
                 whole = ir.alloc_buffer((1,), "float32")
-                ir.buffer_store(whole, total[0], [0])
+                ir.buffer_store(whole, total[row, 0], [0])
                 for lane in range(1, lanes):
-                    ir.buffer_store(whole, whole[0] + total[lane], [0])
-                own = a["scores"][tuple(place)] - whole[0]
-                ir.buffer_store(a["scores"], own, place)
-                ir.buffer_store(a["losses"], loss[0] + tirx.log(whole[0]), [at])
+                    ir.buffer_store(whole, whole[0] + total[row, lane], [0])
+                own = a["scores"][tuple(place(at))] - whole[0]
+                ir.buffer_store(a["scores"], own, place(at))
+                ir.buffer_store(a["losses"], a["losses"][at] + tirx.log(whole[0]), [at])
                 share = tirx.FloatImm("float32", 1.0 / self.rows) / whole[0]
                 ir.buffer_store(a["factors"], share, [at])
 
-        parallel_panels(self.chunk, PANEL, self.spec.threads, panel)
+        panel_rows = rows_held(unit.core, hidden)
+        parallel_panels(self.chunk, panel_rows, self.spec.threads, panel)
 
     def _d_hidden(self, a: dict[str, Expr]) -> None:
         unit, lanes, hidden = self.unit, self.unit.lanes, self.spec.hidden_size
-        deep = max(1, REDUCTION // self.wide)
 
         def panel(start: Expr, rows: int) -> None:
+            # The scores of these columns stay in the half of the second-level cache while strips of weights pass by.
+            held = unit.core.second // 2 // (VALUE * rows)
+            deep = max(1, min(held, steps_held(unit.core, self.wide)) // self.wide)
             for first_block, groups, blocks in tile_rows(self.blocks, deep):
                 with ir.serial(groups) as group:
                     base = first_block + group * blocks
                     fresh = base == 0
-                    for first, count, vectors in tile_rows(hidden // lanes, VECTORS):
+                    for first, count, vectors in tile_rows(hidden // lanes, self.vectors):
                         with ir.serial(count) as number:
                             column = (first + number * vectors) * lanes
 
@@ -284,8 +302,12 @@ class Surroundings:
                                             lambda r: a["scores"][base + block, start + row + r, k],
                                             lambda v: unit.load(
                                                 a["turned"],
-                                                (base + block) * self.wide + k,
-                                                column + v * lanes,
+                                                self._turned(
+                                                    column,
+                                                    (base + block) * self.wide + k,
+                                                    vectors * lanes,
+                                                )
+                                                + v * lanes,
                                             ),
                                         ),
                                     )
@@ -304,11 +326,14 @@ class Surroundings:
 
     def _d_output(self, a: dict[str, Expr]) -> None:
         unit, lanes, hidden = self.unit, self.unit.lanes, self.spec.hidden_size
-        with ir.parallel(self.chunk) as row, ir.serial(hidden // lanes) as part:
-            factor = unit.splat(a["factors"][row])
-            unit.store(
-                a["scaled"], unit.load(a["h"], row, part * lanes) * factor, row, part * lanes
-            )
+        # Tile by tile, as they are read: a column of h has a line of its own for every value.
+        with ir.parallel(self.chunk) as row:
+            for first, count, high in tile_rows(hidden, self.tile):
+                with ir.serial(count) as number:
+                    k = first + number * high
+                    for r in range(high):
+                        value = a["h"][row, k + r] * a["factors"][row]
+                        ir.buffer_store(a["scaled"], value, [k * self.chunk + row * high + r])
 
         def share(first_block: Expr, count: int) -> None:
             with ir.serial(count) as member:
@@ -319,7 +344,7 @@ class Surroundings:
                         sums = registers(
                             unit,
                             high,
-                            VECTORS,
+                            self.vectors,
                             lambda r, v: unit.load(
                                 a["d_columns"], block, k + r, integer(v * lanes)
                             ),
@@ -331,8 +356,8 @@ class Surroundings:
                                 unit,
                                 sums,
                                 high,
-                                range(VECTORS),
-                                lambda r: a["scaled"][row, k + r],
+                                range(self.vectors),
+                                lambda r: a["scaled"][k * self.chunk + row * high + r],
                                 lambda v: unit.load(a["scores"], block, row, integer(v * lanes)),
                             ),
                         )
@@ -341,7 +366,10 @@ class Surroundings:
                             unit.store(a["d_columns"], value, block, k + r, integer(v * lanes))
                 column = block * self.wide
                 sums = registers(
-                    unit, 1, VECTORS, lambda r, v: unit.load(a["d_column_bias"], column + v * lanes)
+                    unit,
+                    1,
+                    self.vectors,
+                    lambda r, v: unit.load(a["d_column_bias"], column + v * lanes),
                 )
                 reduction(
                     self.chunk,
@@ -350,7 +378,7 @@ class Surroundings:
                         unit,
                         sums,
                         1,
-                        range(VECTORS),
+                        range(self.vectors),
                         lambda r: a["factors"][row],
                         lambda v: unit.load(a["scores"], block, row, integer(v * lanes)),
                     ),

@@ -15,14 +15,12 @@ from tvm.tirx.script import builder as ir
 from ..cells.language import VARIANCE, Cell, Expression
 from ..cells.phases import MEANS, Moments, Phase, row_values
 from ..cells.simplify import Stage
+from .blocking import updated_together
 from .gates import emit_stages
 from .tiles import in_tiles, integer, registers
 from .vector import VectorUnit
 
 Expr = Any
-
-ROWS = 4
-"""Rows that are updated together."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ class PhasedUpdate:
                             lambda r, name, value: put(first + r, name, value),
                         )
 
-                    in_tiles(self.rows, ROWS, body)
+                    in_tiles(self.rows, updated_together(self.unit.core), body)
             if phase.moments:
                 with ir.serial(self.rows) as row:
                     for one in phase.moments:

@@ -14,6 +14,7 @@ from ..cells.language import Cell
 from ..cells.phases import backward_phases, forward_phases
 from ..cells.simplify import Stage, lowered, stages
 from ..spec import KernelSpec, Schedule
+from .blocking import squarest, tallest
 from .layout import block_vectors, whole_lines
 from .phases import PhasedUpdate
 from .tiles import Shapes, panel_count, tile_rows
@@ -27,14 +28,13 @@ Expr = Any
 class TrainedLayer:
     """One layer to be trained: its cell, shape and schedule.
 
-    inputs: its input size; width: of a row of its input in memory, in whole lines; registers: of the machine.
+    inputs: its input size; width: of a row of its input in memory, in whole lines.
     """
 
     cell: Cell
     spec: KernelSpec
     schedule: Schedule
     unit: VectorUnit
-    registers: int
     inputs: int
     width: int
 
@@ -110,7 +110,7 @@ class TrainedLayer:
 
         Where the cores share them: as many as leave all rows in one tile and the same to every core.
         """
-        most = 4 if self.registers == 32 else 2
+        most = squarest(self.unit.core)
         if not self.divided:
             return most
         rows, threads = self.spec.batch, self.spec.threads
@@ -122,10 +122,8 @@ class TrainedLayer:
         return tile_rows(size // self.lanes, self.columns(size // self.lanes))
 
     def tall(self, columns: int) -> int:
-        """Rows of that tile. With 2 columns, 12 rows spill together with the prefetches: 8 take 20 % less."""
-        if self.registers == 32:
-            return {4: 6, 3: 8, 2: 8, 1: 16}[columns]
-        return {2: 5, 1: 10}[columns]
+        """Rows of that tile."""
+        return tallest(self.unit.core, columns)
 
     @property
     def panels(self) -> int:

@@ -127,10 +127,11 @@ class ForwardPanel:
 
             emit_input_sums(
                 unit,
+                cell,
                 layer.schedule,
                 spec.length * spec.batch,
                 layer.inputs,
-                cell.x_sums,
+                spec.output_size,
                 lambda row, k: a["x"][(*split(row), k)],
                 a["weights"],
                 block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
@@ -214,9 +215,13 @@ class ForwardPanel:
                     at = (block * lines + line) * LINE
                     unit.prefetch(a["x"], step + 1, start + row + r, at, level=2)
 
-        sums, width = len(cell.sums), cell.x_sums * layer.inputs
+        sums = len(cell.sums)
         operands = (
-            Operand(True, layer.inputs, lambda r, k: a["x"][step, start + r, k]),
+            Operand(
+                True,
+                layer.inputs,
+                None if layer.divided else lambda r, k: a["x"][step, start + r, k],
+            ),
             Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
         )
 
@@ -231,10 +236,9 @@ class ForwardPanel:
             cell=cell,
             stages=layer.stages,
             rows=self.rows,
-            operands=operands[1:] if layer.divided else operands,
+            operands=operands,
             weights=a["weights"],
-            weights_base=block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes)
-            + (width * lanes if layer.divided else 0),
+            weights_base=block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
             bias=a["bias"],
             bias_base=block * (sums * lanes),
             load=partial(load, column=block * lanes),

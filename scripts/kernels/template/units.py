@@ -5,6 +5,8 @@ run time's barrier, in which cores spin. The products with x have no such order:
 layer begins, so that a step reads the recurrent weights alone, each core its own units' from its own cache. (With one row, what is done row by row is done by every core, to the same end.)
 """
 
+# ruff: noqa: B023 (functions are called where they are made: they emit code)
+
 from __future__ import annotations
 
 import math
@@ -18,7 +20,7 @@ from ..cells.language import Cell
 from ..spec import Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference
-from .layout import block_vectors
+from .layout import block_vectors, passes, taking
 from .tiles import accumulate, in_tiles, integer, reduction, registers
 from .vector import VectorUnit
 
@@ -56,37 +58,43 @@ def phase(extent: int, body: Callable[[Expr], None]) -> None:
 
 def emit_input_sums(
     unit: VectorUnit,
+    cell: Cell,
     schedule: Schedule,
     rows: int,
     inputs: int,
-    sums: int,
+    outputs: int,
     element: Callable[[Expr, Expr], Expr],
     weights: Expr,
-    first: Expr,
+    base: Expr,
     bias: Callable[[int], Expr],
     store: Callable[[Expr, int, Expr], None],
 ) -> None:
     """The sums' parts of x, with their bias, of one block of units: store(row, sum, value) of element(row, k) times
-    weights[first ...], [k][sums][lanes]."""
+    the block's weights, from weights[base] on, as GateBlock reads them."""
+    for sums in passes(cell, schedule.gates):
+        own, first = taking(cell, sums, True), base
 
-    def body(row: Expr, high: int, _tile: Expr) -> None:
-        found = registers(unit, high, sums, lambda r, v: bias(v))
-        reduction(
-            inputs,
-            schedule.unroll,
-            lambda k: accumulate(
-                unit,
-                found,
-                high,
-                range(sums),
-                lambda r: element(row + r, k),
-                lambda v: unit.load(weights, first + (k * sums + v) * unit.lanes),
-            ),
-        )
-        for (r, v), register in found.items():
-            store(row + r, v, unit.load(register, 0))
+        def body(row: Expr, high: int, _tile: Expr) -> None:
+            found = registers(unit, high, len(own), lambda r, v: bias(own[v]))
+            reduction(
+                inputs,
+                schedule.unroll,
+                lambda k: accumulate(
+                    unit,
+                    found,
+                    high,
+                    range(len(own)),
+                    lambda r: element(row + r, k),
+                    lambda v: unit.load(weights, first + (k * len(own) + v) * unit.lanes),
+                ),
+            )
+            for (r, v), register in found.items():
+                store(row + r, own[v], unit.load(register, 0))
 
-    in_tiles(rows, schedule.rows, body)
+        if own:
+            in_tiles(rows, schedule.rows, body)
+        recurrent = len(taking(cell, sums, False)) * outputs
+        base = base + (len(own) * inputs + recurrent) * unit.lanes
 
 
 class DividedUnits(Inference):
@@ -154,9 +162,12 @@ class DividedUnits(Inference):
                 cell=cell,
                 stages=self.stages,
                 rows=spec.batch,
-                operands=(Operand(False, spec.hidden_size, lambda r, k: self.sequence[t, r, k]),),
+                operands=(
+                    Operand(True, inputs, None),
+                    Operand(False, spec.hidden_size, lambda r, k: self.sequence[t, r, k]),
+                ),
                 weights=self.arguments["weights"],
-                weights_base=base + block * total + inputs * cell.x_sums * lanes,
+                weights_base=base + block * total,
                 bias=self.arguments["bias"],
                 bias_base=integer(0),
                 load=load,
@@ -189,10 +200,11 @@ class DividedUnits(Inference):
 
         emit_input_sums(
             self.unit,
+            self.cell,
             self.schedule,
             spec.length * spec.batch,
             inputs,
-            self.cell.x_sums,
+            spec.output_size,
             element,
             self.arguments["weights"],
             base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes),

@@ -14,6 +14,8 @@ import numpy as np
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..target import Core
+
 EXPONENT_LIMIT = 40.0
 """Arguments of exp2 in denominators are clamped here: a product of three exponentials stays finite, and
 sigmoid and tanh have long reached their limits in float32 (2**-25)."""
@@ -43,14 +45,19 @@ EXP2_COEFFICIENTS = _exp2_polynomial()
 
 @dataclass(frozen=True)
 class VectorUnit:
-    """Vector operations of one instruction set.
+    """Vector operations of a target's core."""
 
-    lanes: float32 values per register (16, 8 or 4); avx512: whether the AVX-512 forms of
-    rounding and scaling by a power of two exist.
-    """
+    core: Core
 
-    lanes: int
-    avx512: bool = False
+    @property
+    def lanes(self) -> int:
+        """Float32 values of a register."""
+        return self.core.lanes
+
+    @property
+    def avx512(self) -> bool:
+        """Whether the AVX-512 forms of rounding and scaling by a power of two exist."""
+        return self.core.avx512
 
     @property
     def dtype(self) -> str:
