@@ -1,0 +1,100 @@
+"""What the template knows of a machine: rows of kinds of CPU, caches as the system tells them, tiles and blocks from these."""
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from kernels.spec import Unsupported
+from kernels.target import CACHES, KINDS, Core, Kind, core_of, cpu_caches, cpu_target
+from kernels.template import blocking
+
+
+def of_kind(kind: Kind, **more: object) -> dict:
+    # Caches of its own: those of this machine are not what is tested.
+    return cpu_target(2, kind.flags, kind.architecture, caches=kind.caches)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mcpu)
+def test_a_row_is_found_by_its_flags_and_by_its_target(kind: Kind) -> None:
+    target = of_kind(kind)
+    assert (target["mcpu"], target["num-cores"]) == (kind.mcpu, 2)
+    core = core_of(target)
+    assert (core.lanes, core.registers) == (kind.lanes, kind.registers)
+    assert (core.first, core.second, core.shared) == kind.caches
+    assert core.avx512 == (core.lanes == 16)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.mcpu)
+@pytest.mark.parametrize("vectors", range(1, 5))
+def test_a_tile_fits_into_the_registers_and_a_taller_one_does_not(kind: Kind, vectors: int) -> None:
+    rows = blocking.tallest(core_of(of_kind(kind)), vectors)
+
+    def needed(rows: int) -> int:
+        return rows * vectors + vectors + 1
+
+    assert needed(rows) <= kind.registers < needed(rows + 1)
+
+
+def test_tiles_of_16_and_of_32_registers() -> None:
+    few, many = Core(8, 16, 32768, 1 << 19, 1 << 24), Core(16, 32, 32768, 1 << 20, 1 << 25)
+    assert [(blocking.squarest(core), blocking.unrolled(core, 2)) for core in (few, many)] == [
+        (2, 2),
+        (4, 1),
+    ]
+    assert [blocking.sums_at_once(few, sums, 64) for sums in (1, 2, 3, 4)] == [1, 2, 3, 2]
+    assert [blocking.sums_at_once(many, sums, 64) for sums in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    # A row or two fill their registers with the sums of all gates.
+    assert [blocking.sums_at_once(few, 4, rows) for rows in (1, 2, 6)] == [4, 4, 2]
+
+
+def test_blocks_shrink_with_their_cache() -> None:
+    small, large = Core(8, 16, 32768, 1 << 19, 1 << 24), Core(8, 16, 32768, 1 << 21, 1 << 26)
+    assert 4 * blocking.rows_held(small, 256) == blocking.rows_held(large, 256)
+    assert 4 * blocking.steps_held(small, 16) == blocking.steps_held(large, 16)
+    assert 4 * blocking.rows_at_once(small, 256, 8192) == blocking.rows_at_once(large, 256, 8192)
+    assert blocking.rows_held(small, 1 << 30) == blocking.tallest(small, 2)
+
+
+def caches(folder: Path, *rows: tuple[str, str, str]) -> Path:
+    for number, row in enumerate(rows):
+        for name, value in zip(("level", "type", "size"), row, strict=True):
+            file = folder / f"index{number}" / name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(value + "\n")
+    return folder
+
+
+def test_caches_as_the_system_tells_them(tmp_path: Path) -> None:
+    told = [
+        ("1", "Data", "48K"),
+        ("1", "Instruction", "32K"),
+        ("2", "Unified", "2048K"),
+        ("3", "Unified", "30720K"),
+    ]
+    assert cpu_caches(caches(tmp_path, *told)) == (48 << 10, 2048 << 10, 30720 << 10)
+
+
+def test_a_machine_without_a_third_level_shares_its_second(tmp_path: Path) -> None:
+    told = caches(tmp_path, ("1", "Data", "64K"), ("2", "Unified", "1024K"))
+    assert cpu_caches(told) == (64 << 10, 1024 << 10, 1024 << 10)
+
+
+@pytest.mark.parametrize("rows", [[], [("1", "Data", "32K")], [("1", "Data", "many")]])
+def test_a_system_that_does_not_tell(tmp_path: Path, rows: list) -> None:
+    assert cpu_caches(caches(tmp_path, *rows)) is None
+
+
+def test_caches_of_another_machine_are_the_rows_own() -> None:
+    elsewhere = "x86_64" if platform.machine() == "aarch64" else "aarch64"
+    kind = [kind for kind in KINDS if kind.architecture == elsewhere][-1]
+    assert cpu_target(1, frozenset(), elsewhere)[CACHES] == list(kind.caches)
+
+
+def test_what_no_row_knows_is_unsupported() -> None:
+    with pytest.raises(Unsupported, match="riscv64"):
+        cpu_target(1, frozenset(), "riscv64")
+    with pytest.raises(Unsupported, match="does not run on 'cuda'"):
+        core_of({"kind": "cuda"})
+    with pytest.raises(Unsupported, match=r"target\.py tells what 'tomorrow'"):
+        core_of({"kind": "llvm", "mcpu": "tomorrow"})
