@@ -15,9 +15,9 @@ from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
 from ..spec import KernelSpec
-from .blocking import rows_held, squarest, tallest
+from .blocking import rows_held, squarest, tallest, unrolled
 from .layout import Array
-from .tiles import parallel_panels, tile_rows
+from .tiles import accumulate, in_tiles, parallel_panels, reduction, registers
 from .vector import VectorUnit
 
 Expr = Any
@@ -77,12 +77,29 @@ def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit) -> tvm_ir.Prim
 
         def block(first: Expr, size: int, number: Expr, columns: int) -> None:
             """One block of columns of the rows from `first` on."""
-            for start, count, tall in tile_rows(size, tallest(unit.core, wide)):
-                with ir.serial(count) as index:
-                    row = first + start + index * tall
-                    sums = _products(unit, h, weight, bias, row, tall, wide, number, hidden)
-                    for r, vectors in enumerate(sums):
-                        _store_row(unit, logits, vectors, row + r, number * width, columns)
+
+            def body(row: Expr, high: int, _tile: Expr) -> None:
+                begin = number * width
+                sums = registers(
+                    unit, high, wide, lambda r, v: unit.load(bias, begin + v * unit.lanes)
+                )
+                reduction(
+                    hidden,
+                    unrolled(unit.core, wide),
+                    lambda k: accumulate(
+                        unit,
+                        sums,
+                        high,
+                        range(wide),
+                        lambda r: h[first + row + r, k],
+                        lambda v: unit.load(weight, (number * hidden + k) * width + v * unit.lanes),
+                    ),
+                )
+                for r in range(high):
+                    vectors = [sums[r, v] for v in range(wide)]
+                    _store_row(unit, logits, vectors, first + row + r, begin, columns)
+
+            in_tiles(size, tallest(unit.core, wide), body)
 
         def panel(first: Expr, size: int) -> None:
             if whole:
@@ -94,37 +111,6 @@ def _project(spec: KernelSpec, vocabulary: int, unit: VectorUnit) -> tvm_ir.Prim
         parallel_panels(rows, rows_held(unit.core, hidden), spec.threads, panel)
 
     return _function("project", emit)
-
-
-def _products(
-    unit: VectorUnit,
-    h: Expr,
-    weight: Expr,
-    bias: Expr,
-    row: Expr,
-    rows: int,
-    wide: int,
-    number: Expr,
-    depth: int,
-) -> list[list[Expr]]:
-    """Registers of bias + h . weight for `rows` rows and one block of columns."""
-    width, lanes = wide * unit.lanes, unit.lanes
-    sums = []
-    for _ in range(rows):
-        vectors = []
-        for vector in range(wide):
-            register = ir.alloc_buffer((lanes,), "float32")
-            unit.store(register, unit.load(bias, number * width + vector * lanes), 0)
-            vectors.append(register)
-        sums.append(vectors)
-    with ir.serial(depth) as k:
-        base = (number * depth + k) * width
-        factors = [ir.Bind(unit.load(weight, base + v * lanes)) for v in range(wide)]
-        for r, vectors in enumerate(sums):
-            scalar = ir.Bind(unit.splat(h[row + r, k]))
-            for register, factor in zip(vectors, factors, strict=True):
-                unit.store(register, unit.load(register, 0) + scalar * factor, 0)
-    return sums
 
 
 def _store_row(
