@@ -130,12 +130,14 @@ def main() -> None:
         narrow = cpu_target(THREADS, flags=cpu_flags() & {"avx2", "fma", "bmi2"})
         build_template(spec_of(workload(SHAPES[2])), SCHEDULES[0], narrow, Path(name, "narrow"))
         found["template, 256-bit vectors"] = error(SHAPES[2], Path(name, "narrow"), TemplateRunner)
-        for number, shape in enumerate(MODELS):
+        models = [(shape, target, f"{shape}") for shape in MODELS]
+        models.append((TRAINED[-1], narrow, f"{TRAINED[-1]}, 256-bit vectors,"))
+        for number, (shape, own, called) in enumerate(models):
             folder = Path(name, f"model-{number}")
-            found[f"model {shape}"] = model_error(shape, folder, target)
+            found[f"model {called}"] = model_error(shape, folder, own)
             if shape in TRAINED:
                 for quantity, value in trained_model_errors(shape, folder).items():
-                    found[f"trained {shape} {quantity}"] = value
+                    found[f"trained {called} {quantity}"] = value
         for cell in CELLS:
             for shape in CELL_SHAPES:
                 folder = Path(name, f"{cell}-{shape}")
