@@ -111,8 +111,10 @@ def build_training(
     target: dict[str, Any],
     directory: Path,
     cell: Cell | None = None,
+    graph: str | None = None,
 ) -> dict[str, Any]:
-    """Write kernel.so and kernel.json of the functions of training; returns the metadata written."""
+    """Write kernel.so and kernel.json of the functions of training; returns the metadata written. graph: a digest of
+    what the cell computes, by which the library is known again."""
     start = time.perf_counter()
     functions = training_functions(cell or CELLS[spec.cell], spec, schedule, target)
     module, tvm_target = tvm.ir.IRModule(functions.made), tvm.target.Target(target)
@@ -125,4 +127,5 @@ def build_training(
         seconds,
         schedule=asdict(schedule),
         functions=functions.shapes,
+        graph=graph,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import tempfile
@@ -9,9 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from .arguments import check_array, check_layers, check_states
 from .cells import Cell
+from .cells.language import in_order
 from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
+from .target import runs_on
+from .template.layout import state_sizes
 from .train import Gradients, TrainingRunner
 
 FILES = ("kernel.so", "kernel.json")
@@ -28,12 +36,13 @@ def compile_cell(
     directory: str | Path | None = None,
     projection_size: int = 0,
 ) -> CompiledCell:
-    """Compile layers of a cell for this machine, with the template's default schedule.
+    """Compile layers of a cell for this machine, this batch and this length, with the template's default schedule.
 
     threads: all cores unless given; all kernels of a process have the same. directory: where kernel.so and
     kernel.json go and `load_cell` finds them; unless given, a temporary one that goes with the object.
     projection_size: P, of a cell that projects its output.
     """
+    _check_cell(cell)
     if cell.projected != bool(projection_size):
         told = "wants a projection_size" if cell.projected else "projects nothing"
         raise ValueError(f"cell {cell.name} {told}")
@@ -45,10 +54,12 @@ def compile_cell(
     from .search.space import default_schedule
     from .target import cpu_target
 
-    temporary = None if directory else tempfile.TemporaryDirectory(prefix="cell-")
-    folder = Path(directory or temporary.name)
+    temporary = None if directory is not None else tempfile.TemporaryDirectory(prefix="cell-")
+    folder = Path(temporary.name if temporary else directory)
     target = cpu_target(spec.threads)
-    build_training(spec, default_schedule(spec, target, cell), target, folder, cell)
+    build_training(
+        spec, default_schedule(spec, target, cell), target, folder, cell, graph_digest(cell)
+    )
     return CompiledCell(cell, folder, temporary)
 
 
@@ -57,17 +68,34 @@ def load_cell(cell: Cell, directory: str | Path) -> CompiledCell:
     return CompiledCell(cell, Path(directory), None)
 
 
+def graph_digest(cell: Cell) -> str:
+    """What a cell computes, whatever it is called."""
+    nodes = in_order(cell.outputs.values())
+    place = {node: number for number, node in enumerate(nodes)}
+    graph = [(node.operation, node.value, *map(place.get, node.arguments)) for node in nodes]
+    new = [place[node] for node in cell.outputs.values()]
+    names = cell.gates, sorted(cell.apart), cell.states, cell.vectors, cell.projected
+    return hashlib.sha256(repr((names, graph, new)).encode()).hexdigest()[:16]
+
+
 class CompiledCell:
-    """Layers of a cell, compiled for their sizes. Not to be used by two threads at a time."""
+    """Layers of a cell, compiled for their sizes. Not to be used by two threads at a time.
+
+    Every argument is held against what the kernels take before anything is computed: ValueError or TypeError, one line.
+    """
 
     def __init__(self, cell: Cell, directory: Path, temporary: Any) -> None:
+        _check_cell(cell)
         self.cell = cell
         self.directory = directory
         self._temporary = temporary
+        _check_library(cell, directory)
         self._runner = TrainingRunner(directory, cell)
         self.spec = self._runner.spec
-        if self.spec.cell != cell.name:
-            raise ValueError(f"{directory} holds layers of {self.spec.cell}, not of {cell.name}")
+        states = state_sizes(cell, self.spec)
+        self._states = {n: (self.spec.depth, self.spec.batch, size) for n, size in states.items()}
+        self._final: dict[str, Array] | None = None
+        self._kept = False
 
     def save(self, directory: str | Path) -> None:
         """Copy the library and its metadata into a folder."""
@@ -76,36 +104,91 @@ class CompiledCell:
             shutil.copy(self.directory / name, directory)
 
     def weight_shapes(self) -> list[list[tuple[int, ...]]]:
-        """For every layer the shapes of w_input, w_recurrent, bias and each vector (see cells.language.Cell)."""
+        """For every layer the shapes of w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H] and each
+        vector [H], of a cell that projects at last w_projection [H, P].
+
+        Columns lie gate by gate, H of each, in the order in which the cell declares them (`cell.gates`), the bias sum
+        by sum (`cell.declared_sums`: one a gate, of a gate kept apart two, that of x and then that of h).
+        """
         return [[value.shape for value in layer] for layer in self._runner.weights()]
 
     def forward(
         self, x: Array, layers: Sequence[Layer], initial: Mapping[str, Array] | None = None
     ) -> Array:
-        """x [T, B, K] -> y [T, B, H], from initial states {name: [depth, B, H]}, zero unless given."""
+        """x [T, B, K] -> y [T, B, H], from initial states {name: [depth, B, H]}, those zero that are not given."""
+        check_array("x", x, self._runner.input.shape, "length, batch, inputs")
+        check_layers(self.cell, layers, self.weight_shapes(), check_array)
+        check_states("initial", initial, self._states)
         self._runner.set_weights(layers)
         self._runner.input[...] = x
-        self._runner.forward(initial)
+        self._runner.forward(self._whole(initial))
+        self._final, self._kept = self._runner.final(), True
         return self._runner.output.copy()
 
     def final(self) -> dict[str, Array]:
-        """The states {name: [depth, B, H]} that the last forward pass left."""
-        return self._runner.final()
+        """The states {name: [depth, B, H]} that the last pass left, of `forward` or of `torch`: arrays of one's own."""
+        if self._final is None:
+            raise RuntimeError(
+                "final() wants a pass before it: forward(x, layers) or torch(x, ...)"
+            )
+        return {name: value.copy() for name, value in self._final.items()}
 
     def backward(self, d_y: Array, d_final: Mapping[str, Array] | None = None) -> Gradients:
-        """Gradients of everything, once after a forward pass, from that of y and of the final states (zero unless
+        """Gradients of everything, once after a `forward`, from that of y and of the final states (zero unless
         given). They are views of buffers that the next one writes."""
+        if not self._kept:
+            raise RuntimeError(
+                "backward() wants a forward() before it, and each can be gone backward once"
+            )
+        check_array("d_y", d_y, self._runner.output_gradient.shape, "length, batch, outputs")
+        check_states("d_final", d_final, self._states)
+        self._kept = False
         self._runner.output_gradient[...] = d_y
-        self._runner.backward(d_final)
+        self._runner.backward(self._whole(d_final))
         return self._runner.gradients()
 
     def torch(self, x: Any, *weights: Any) -> Any:
-        """y [T, B, H] of PyTorch tensors, which gradients flow back through; states begin with zero.
+        """y [T, B, H] of PyTorch tensors, which gradients flow back through, once; states begin with zero.
 
         weights: those of every layer, one after another, in the order of `weight_shapes`. Tensors are shared with
         the kernels where their memory is as these want it: contiguous, begun at a cache line, and rows of whole
-        cache lines; others are copied.
+        cache lines; others are copied. As everywhere in PyTorch, they must stay as they are until `backward`.
         """
         from .torch_function import apply
 
-        return apply(self._runner, x, weights)
+        y, final = apply(self._runner, self.weight_shapes(), x, weights)
+        self._final = final
+        return y
+
+    def _whole(self, given: Mapping[str, Array] | None) -> Mapping[str, Array] | None:
+        """States with zeros for those that are not given."""
+        if given is None:
+            return None
+        return {n: given.get(n, np.zeros(shape, np.float32)) for n, shape in self._states.items()}
+
+
+def _check_cell(cell: Any) -> None:
+    if not isinstance(cell, Cell):
+        told = "a function without @cell(...)" if callable(cell) else repr(cell)
+        raise TypeError(f"cell is {told}, not one made by kernels.cells.cell")
+
+
+def _check_library(cell: Cell, directory: Path) -> None:
+    """A folder with a library of this very cell, for training, that this machine can run."""
+    missing = [name for name in FILES if not (directory / name).is_file()]
+    if missing:
+        raise FileNotFoundError(f"{directory} has no {missing[0]}: no compiled cell lies there")
+    try:
+        metadata = json.loads((directory / "kernel.json").read_text())
+        kind, name, graph = metadata["kind"], metadata["spec"]["cell"], metadata.get("graph")
+        target = metadata["target"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{directory}/kernel.json is not a kernel's: {error!r}") from None
+    if kind != "training":
+        raise ValueError(f"{directory} holds a kernel of the kind {kind}, not a compiled cell")
+    if name != cell.name:
+        raise ValueError(f"{directory} holds layers of {name}, not of {cell.name}")
+    if graph != graph_digest(cell):
+        raise ValueError(f"{directory} holds another {cell.name}: it computes something else")
+    if not runs_on(target):
+        raise ValueError(f"{directory} is compiled for {target.get('mcpu')}, which this CPU is not")

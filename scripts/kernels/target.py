@@ -138,6 +138,15 @@ def cpu_target(
     raise Unsupported(f"no CPU target is known for the architecture {machine!r}")
 
 
+def runs_on(target: dict[str, Any], flags: Set[str] | None = None) -> bool:
+    """Whether what was compiled for a CPU target runs on this machine (or on one with the given flags)."""
+    flags = cpu_flags() if flags is None else flags
+    x86 = platform.machine() in ("x86_64", "AMD64")
+    if not x86 or "mcpu" not in target:
+        return x86 == ("aarch64" not in target.get("mtriple", ""))
+    return dict(_X86_CPUS).get(target["mcpu"], frozenset("?")) <= flags
+
+
 def cuda_target() -> dict[str, Any]:
     """CUDA target of this machine's GPU, of an A100 where there is none, with the limits that every
     architecture since sm_70 has."""

@@ -8,14 +8,43 @@ from typing import Any
 import torch
 import tvm_ffi
 
+from .arguments import Sizes, check_shape, check_weights, weight_names
 from .cells.derivative import gradient_name
-from .runtime import ALIGNMENT
+from .runtime import ALIGNMENT, Array
+from .template.layout import state_sizes
 from .train import TrainingRunner
 
 
-def apply(runner: TrainingRunner, x: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
-    """y [T, B, H] of x [T, B, K] and all layers' weights."""
-    return _Layers.apply(runner, x, *weights)
+def apply(
+    runner: TrainingRunner,
+    shapes: Sequence[Sequence[Sizes]],
+    x: torch.Tensor,
+    weights: Sequence[torch.Tensor],
+) -> tuple[torch.Tensor, dict[str, Array]]:
+    """y [T, B, H] of x [T, B, K] and all layers' weights of these shapes; and the final states {name: [depth, B, H]}."""
+    cell, names = runner.cell, weight_names(runner.cell)
+    check_tensor("x", x, runner.input.shape, "length, batch, inputs")
+    if len(weights) != len(names) * len(shapes):
+        told = f"{', '.join(names)} of each of {len(shapes)} layers"
+        raise ValueError(f"{len(weights)} weights, not {len(names) * len(shapes)}: {told}")
+    for number, own in enumerate(shapes):
+        given = weights[number * len(names) : (number + 1) * len(names)]
+        check_weights(cell, number, given, own, check_tensor)
+    final: dict[str, Array] = {}
+    return _Layers.apply(runner, final, x, *weights), final
+
+
+def check_tensor(name: str, value: Any, shape: Sizes, axes: str) -> None:
+    """A strided tensor of float32 on the CPU in this shape, contiguous or not."""
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name} is a {type(value).__name__}, not a tensor")
+    if value.device.type != "cpu":
+        raise ValueError(f"{name} is on {value.device}, not on the CPU: .cpu()")
+    if value.layout != torch.strided:
+        raise ValueError(f"{name} is {value.layout}, not torch.strided: .to_dense()")
+    if value.dtype != torch.float32:
+        raise TypeError(f"{name} has {value.dtype}, not torch.float32: .float()")
+    check_shape(name, value.shape, shape, axes)
 
 
 def _shared(value: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
@@ -27,9 +56,22 @@ def _shared(value: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     return value if value.data_ptr() % ALIGNMENT == 0 else value.clone()
 
 
+def _own(part: torch.Tensor) -> torch.Tensor:
+    """The same memory as a tensor that is no view to autograd, so that it may be written where nothing needs it."""
+    made = torch.empty(0, dtype=part.dtype)
+    return made.set_(part.untyped_storage(), part.storage_offset(), part.shape, part.stride())
+
+
 class _Layers(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, runner: TrainingRunner, x: torch.Tensor, *weights: torch.Tensor) -> Any:
+    def forward(
+        ctx: Any,
+        runner: TrainingRunner,
+        final: dict[str, Array],
+        x: torch.Tensor,
+        *weights: torch.Tensor,
+    ) -> Any:
+        given = x
         spec, cell, functions = runner.spec, runner.cell, runner.metadata["functions"]
         each = 3 + len(cell.vectors) + cell.projected
         kept = []
@@ -39,7 +81,7 @@ class _Layers(torch.autograd.Function):
             packing, passing = functions["pack" + suffix], functions["forward" + suffix]
             tensors = {
                 name: _shared(value, packing[name])
-                for name, value in zip(("w_input", "w_recurrent", "w_bias"), own, strict=False)
+                for name, value in zip(("w_input", "w_recurrent", "w_bias"), own[:3], strict=True)
             }
             if cell.vectors:
                 tensors["w_vectors"] = torch.stack(own[3 : 3 + len(cell.vectors)]).detach()
@@ -48,7 +90,7 @@ class _Layers(torch.autograd.Function):
             tensors["x"] = _shared(x, passing["x"])
             for name, shape in {**packing, **passing}.items():
                 if name not in tensors:
-                    tensors[name] = torch.empty(shape)
+                    tensors[name] = torch.empty(shape, dtype=torch.float32, device="cpu")
             tensors["states"][0].zero_()
             for name in cell.states[1:]:
                 tensors[name].zero_()
@@ -56,13 +98,24 @@ class _Layers(torch.autograd.Function):
                 _call(runner, name + suffix, shapes, tensors)
             kept.append(tensors)
             x = tensors["states"][1:]
+        for name, size in state_sizes(cell, spec).items():
+            own = [each["states"][-1] if name == cell.states[0] else each[name] for each in kept]
+            final[name] = torch.stack(own)[..., :size].numpy()
+        y = _own(x[..., : spec.output_size])
         ctx.runner, ctx.kept = runner, kept
-        return x[..., : spec.output_size]
+        # Kernels read the memory of these again: PyTorch tells if it was written meanwhile.
+        ctx.save_for_backward(given, *weights, y)
+        return y
 
     @staticmethod
     def backward(ctx: Any, d_y: torch.Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise RuntimeError(
+                "gradients of gradients (create_graph=True) are not to be had of kernels"
+            )
         if ctx.kept is None:
             raise RuntimeError("a forward pass can be gone backward once: its values are used up")
+        _ = ctx.saved_tensors
         runner, kept = ctx.runner, ctx.kept
         ctx.kept = None
         spec, cell, functions = runner.spec, runner.cell, runner.metadata["functions"]
@@ -74,7 +127,7 @@ class _Layers(torch.autograd.Function):
             tensors["dy"] = _shared(d_y, passing["dy"])
             for name, shape in {**passing, **summing}.items():
                 if name not in tensors:
-                    tensors[name] = torch.empty(shape)
+                    tensors[name] = torch.empty(shape, dtype=torch.float32, device="cpu")
             for name in cell.states:
                 tensors[gradient_name(name)].zero_()
             for name, shapes in (("backward", passing), ("gradients", summing)):
@@ -87,7 +140,7 @@ class _Layers(torch.autograd.Function):
                 own.append(tensors["d_projection"][:, : spec.output_size])
             found = own + found
             d_y = tensors["dx"]
-        return None, d_y[..., : spec.input_size], *found
+        return None, None, d_y[..., : spec.input_size], *found
 
 
 def _call(
