@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -15,7 +14,7 @@ import numpy as np
 
 from .arguments import check_array, check_layers, check_states
 from .cells import Cell
-from .cells.language import in_order
+from .graph import graph_digest
 from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
 from .target import runs_on
@@ -66,16 +65,6 @@ def compile_cell(
 def load_cell(cell: Cell, directory: str | Path) -> CompiledCell:
     """What `compile_cell` or `CompiledCell.save` left in a folder. TVM's compiler is not needed."""
     return CompiledCell(cell, Path(directory), None)
-
-
-def graph_digest(cell: Cell) -> str:
-    """What a cell computes, whatever it is called."""
-    nodes = in_order(cell.outputs.values())
-    place = {node: number for number, node in enumerate(nodes)}
-    graph = [(node.operation, node.value, *map(place.get, node.arguments)) for node in nodes]
-    new = [place[node] for node in cell.outputs.values()]
-    names = cell.gates, sorted(cell.apart), cell.states, cell.vectors, cell.projected
-    return hashlib.sha256(repr((names, graph, new)).encode()).hexdigest()[:16]
 
 
 class CompiledCell:
