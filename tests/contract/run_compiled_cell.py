@@ -26,9 +26,13 @@ SIZES = (5, 4, 16, 24, 2)  # batch, length, input, hidden, depth
 PROJECTED = 10
 
 
+def programs() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
 def example() -> dict:
     """What the README's program defines when it has run."""
-    (program,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    (program,) = (one for one in programs() if "compile_cell" in one)
     names: dict = {}
     exec(compile(program, str(README), "exec"), names)
     return names

@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -259,6 +260,17 @@ def on_arrays() -> dict[str, float]:
     }
 
 
+def example() -> dict[str, float]:
+    """The README's, under the name that the package has in this repository."""
+    text = Path("scripts/kernels/README.md").read_text()
+    program = next(
+        one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "Recurrent" in one
+    )
+    names: dict = {"__name__": "__main__"}
+    exec(program.replace("recurrent_cells", "kernels"), names)
+    return {"example": error([(names["state"], names["y"][-1:])])}
+
+
 def main() -> None:
     torch.set_num_threads(2)
     assert CELLS["lstm"].gates == ("i", "f", "g", "o")
@@ -269,7 +281,7 @@ def main() -> None:
         ("projected", {"proj_size": 10}),
     ):
         errors |= {f"{name} {key}": value for key, value in against_lstm(**more).items()}
-    errors |= written_weights() | copies() | compiled() | on_arrays()
+    errors |= example() | written_weights() | copies() | compiled() | on_arrays()
     pool = native.openmp_pool() is not None
     print(json.dumps({"errors": errors, "told": refused(), "pool": pool}))
 

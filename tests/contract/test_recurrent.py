@@ -1,5 +1,6 @@
 """`Recurrent`, a module of PyTorch: numbers, weights that change, copies, graphs, mistakes; the package it comes in."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,6 @@ from .test_compiled import torch_packages
 
 PACKAGE = """
 import sys
-sys.path.append(sys.argv[1])
 import torch
 from recurrent_cells import Recurrent, cell, tanh
 
@@ -41,7 +41,7 @@ def found() -> dict:
 
 def test_numbers_weights_copies_and_graphs() -> None:
     errors = found()["errors"]
-    assert len(errors) == 3 * 4 + 8 + 5 + 1 + 1
+    assert len(errors) == 3 * 4 + 1 + 8 + 5 + 1 + 1
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
 
 
@@ -91,30 +91,65 @@ def test_a_library_is_built_once_and_a_damaged_one_again() -> None:
     assert not any(told["ended"])
 
 
-def test_the_package_installs_and_runs_alone(tmp_path: Path) -> None:
-    """A wheel of a copy without the workflow, by the setuptools that is there; nothing is downloaded."""
-    source, target = tmp_path / "source", tmp_path / "target"
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip installed the package, from a copy without the workflow; nothing is downloaded."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
     shutil.copytree("scripts/kernels", source / "scripts/kernels")
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(name, source)
     python = interpreter("pytorch")
-    version = subprocess.run(
+    told = subprocess.run(
         [python, "-c", "import setuptools; print(setuptools.__version__)"],
         capture_output=True,
         text=True,
     )
-    if version.returncode or int(version.stdout.split(".")[0]) < 77:
+    if told.returncode or int(told.stdout.split(".")[0]) < 77:
         pytest.skip("no setuptools of 77 or later in the environment pytorch")
     pip = [python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
     subprocess.run([*pip, "--no-index", "--target", target, source], check=True)
-    ran = subprocess.run(
-        [interpreter("tvm"), "-c", PACKAGE, torch_packages()],
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(target), "HOME": str(tmp_path)},
+    return target
+
+
+def ran(installed: Path, folder: Path, *arguments: object) -> str:
+    """What a program prints that has the package, PyTorch and TVM, and nothing of this repository."""
+    done = subprocess.run(
+        [interpreter("tvm"), *map(str, arguments)],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "PYTHONPATH": f"{installed}:{torch_packages()}",
+            "HOME": str(folder),
+        },
         capture_output=True,
         text=True,
-        cwd=tmp_path,
+        cwd=folder,
     )
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.strip() == str(target / "recurrent_cells" / "__init__.py")
-    assert (target / "recurrent_cells" / "py.typed").is_file()
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_package_installs_and_runs_alone(installed: Path, tmp_path: Path) -> None:
+    told = ran(installed, tmp_path, "-c", PACKAGE)
+    assert told.strip() == str(installed / "recurrent_cells" / "__init__.py")
+    assert (installed / "recurrent_cells" / "py.typed").is_file()
     assert list(tmp_path.glob(".cache/recurrent-cells/*/kernel.so"))
+
+
+def test_the_language_model_learns_the_same_with_either_layer(
+    installed: Path, tmp_path: Path
+) -> None:
+    """Losses of two epochs, a perplexity after each; dropout draws the same numbers for both."""
+    lines = [" ".join(f"w{(a * b) % 7}" for b in range(9)) for a in range(40)]
+    for part in ("train", "valid"):
+        (tmp_path / f"ptb.{part}.txt").write_text("\n".join(lines) + "\n")
+    sizes = ["--size", 16, "--batch", 4, "--length", 10, "--rate", 1]
+    found = []
+    for kind in ("lstm", "recurrent"):
+        program = Path("examples/word_language_model.py").resolve()
+        told = ran(installed, tmp_path, program, tmp_path, "--layers", kind, *sizes)
+        numbers = re.findall(r"loss ([\d.]+), validation perplexity ([\d.]+)", told)
+        found.append([float(number) for pair in numbers for number in pair])
+    lstm, recurrent = found
+    assert len(lstm) == 4
+    assert lstm[2] < lstm[0]
+    assert recurrent == pytest.approx(lstm, rel=1e-4)
