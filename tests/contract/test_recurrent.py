@@ -98,7 +98,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree("scripts/kernels", source / "scripts/kernels")
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(name, source)
-    python = interpreter("pytorch")
+    python = Path(interpreter("pytorch")).absolute()
     told = subprocess.run(
         [python, "-c", "import setuptools; print(setuptools.__version__)"],
         capture_output=True,
@@ -114,10 +114,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ran(installed: Path, folder: Path, *arguments: object) -> str:
     """What a program prints that has the package, PyTorch and TVM, and nothing of this repository."""
     done = subprocess.run(
-        [interpreter("tvm"), *map(str, arguments)],
+        [Path(interpreter("tvm")).absolute(), *map(str, arguments)],
         env={
             "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"{installed}:{torch_packages()}",
+            "PYTHONPATH": f"{installed}:{Path(torch_packages()).absolute()}",
             "HOME": str(folder),
         },
         capture_output=True,
