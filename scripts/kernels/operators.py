@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .tensors import Layers, Tensors
+from .memory import Tensors
+from .tensors import Layers
 
 AGAIN = "Recurrent: gradients of gradients (create_graph=True) are not to be had of kernels"
 

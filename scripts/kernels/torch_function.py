@@ -10,7 +10,8 @@ import tvm_ffi
 
 from .arguments import Sizes, check_shape, check_weights, weight_names
 from .cells.derivative import gradient_name
-from .runtime import ALIGNMENT, Array
+from .memory import own_tensor, shared
+from .runtime import Array
 from .template.layout import state_sizes
 from .train import TrainingRunner
 
@@ -47,21 +48,6 @@ def check_tensor(name: str, value: Any, shape: Sizes, axes: str) -> None:
     check_shape(name, value.shape, shape, axes)
 
 
-def _shared(value: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """A tensor that a kernel can take in this shape, whose last axis may be padded by zeros: itself, or a copy."""
-    value = value.detach()
-    if value.shape[-1] != shape[-1]:
-        value = torch.nn.functional.pad(value, (0, shape[-1] - value.shape[-1]))
-    value = value.contiguous()
-    return value if value.data_ptr() % ALIGNMENT == 0 else value.clone()
-
-
-def _own(part: torch.Tensor) -> torch.Tensor:
-    """The same memory as a tensor that is no view to autograd, so that it may be written where nothing needs it."""
-    made = torch.empty(0, dtype=part.dtype)
-    return made.set_(part.untyped_storage(), part.storage_offset(), part.shape, part.stride())
-
-
 class _Layers(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -80,14 +66,14 @@ class _Layers(torch.autograd.Function):
             own = weights[number * each : (number + 1) * each]
             packing, passing = functions["pack" + suffix], functions["forward" + suffix]
             tensors = {
-                name: _shared(value, packing[name])
+                name: shared(value, packing[name][-1])
                 for name, value in zip(("w_input", "w_recurrent", "w_bias"), own[:3], strict=True)
             }
             if cell.vectors:
                 tensors["w_vectors"] = torch.stack(own[3 : 3 + len(cell.vectors)]).detach()
             if cell.projected:
-                tensors["w_projection"] = _shared(own[-1], packing["w_projection"])
-            tensors["x"] = _shared(x, passing["x"])
+                tensors["w_projection"] = shared(own[-1])
+            tensors["x"] = shared(x, passing["x"][-1])
             for name, shape in {**packing, **passing}.items():
                 if name not in tensors:
                     tensors[name] = torch.empty(shape, dtype=torch.float32, device="cpu")
@@ -101,7 +87,7 @@ class _Layers(torch.autograd.Function):
         for name, size in state_sizes(cell, spec).items():
             own = [each["states"][-1] if name == cell.states[0] else each[name] for each in kept]
             final[name] = torch.stack(own)[..., :size].numpy()
-        y = _own(x[..., : spec.output_size])
+        y = own_tensor(x[..., : spec.output_size])
         ctx.runner, ctx.kept = runner, kept
         # Kernels read the memory of these again: PyTorch tells if it was written meanwhile.
         ctx.save_for_backward(given, *weights, y)
@@ -124,7 +110,7 @@ class _Layers(torch.autograd.Function):
         for number in reversed(range(spec.depth)):
             suffix, tensors = "_rest" if number else "_first", kept.pop()
             passing, summing = functions["backward" + suffix], functions["gradients" + suffix]
-            tensors["dy"] = _shared(d_y, passing["dy"])
+            tensors["dy"] = shared(d_y, passing["dy"][-1])
             for name, shape in {**passing, **summing}.items():
                 if name not in tensors:
                     tensors[name] = torch.empty(shape, dtype=torch.float32, device="cpu")
