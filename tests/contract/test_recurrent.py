@@ -138,7 +138,7 @@ def test_the_package_installs_and_runs_alone(installed: Path, tmp_path: Path) ->
 def test_the_language_model_learns_the_same_with_either_layer(
     installed: Path, tmp_path: Path
 ) -> None:
-    """Losses of two epochs, a perplexity after each; dropout draws the same numbers for both."""
+    """Losses of two epochs, a perplexity after each; weights and dropout are drawn alike for both."""
     lines = [" ".join(f"w{(a * b) % 7}" for b in range(9)) for a in range(40)]
     for part in ("train", "valid"):
         (tmp_path / f"ptb.{part}.txt").write_text("\n".join(lines) + "\n")
@@ -152,4 +152,4 @@ def test_the_language_model_learns_the_same_with_either_layer(
     lstm, recurrent = found
     assert len(lstm) == 4
     assert lstm[2] < lstm[0]
-    assert recurrent == pytest.approx(lstm, rel=1e-4)
+    assert recurrent == pytest.approx(lstm, rel=2e-3)  # one bias for two; learning is 2e-2
