@@ -141,10 +141,11 @@ def cpu_target(
 def runs_on(target: dict[str, Any], flags: Set[str] | None = None) -> bool:
     """Whether what was compiled for a CPU target runs on this machine (or on one with the given flags)."""
     flags = cpu_flags() if flags is None else flags
-    x86 = platform.machine() in ("x86_64", "AMD64")
-    if not x86 or "mcpu" not in target:
-        return x86 == ("aarch64" not in target.get("mtriple", ""))
-    return dict(_X86_CPUS).get(target["mcpu"], frozenset("?")) <= flags
+    here = _SAME.get(platform.machine(), platform.machine())
+    return any(
+        kind.architecture == here and kind.mcpu == target.get("mcpu") and kind.flags <= flags
+        for kind in KINDS
+    )
 
 
 def cuda_target() -> dict[str, Any]:
