@@ -11,7 +11,7 @@ endif
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare pack lock prune example test test-faults test-faults-long fuzz audit format clean
+.PHONY: report measure wheels plan html bump compare noise pack lock prune example test test-faults test-faults-long fuzz audit format clean
 
 report: .venv/ready
 	@.venv/bin/python scripts run_workflow $(OPTIONS)
@@ -47,6 +47,10 @@ bump: .venv/ready
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
 	@.venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+
+# How noisy the machine of a results folder was, and what explains it (docs/noise.md): make noise [A=folder]
+noise: .venv/ready
+	@.venv/bin/python scripts noise $(A)
 
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two
 pack: .venv/ready

@@ -209,8 +209,7 @@ def check_of(config: dict, document_name: str, cell: Cell) -> dict:
 
 
 def adapts(config: dict, document_name: str) -> bool:
-    """Whether cells of a document get further processes: those that were disturbed, and where an interval is asked for
-    the noisy ones."""
+    """Whether cells of a document may get further processes, once the first ones are judged."""
     asked = protocol_of(config, document_name)["protocol"]
     return asked["most_processes"] > asked["processes"] >= LEAST_PROCESSES
 

@@ -15,9 +15,11 @@ def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     many = protocol["processes"] > 1
     found = f"{protocol['processes']} fresh process{'es' if many else ''} a cell"
     if protocol["most_processes"] > protocol["processes"] >= LEAST_PROCESSES:
-        found += f", up to {protocol['most_processes']} where some were disturbed"
+        found += f", up to {protocol['most_processes']} where that is likely to decide something"
         if protocol["target_interval"] is not None:
-            found += f", or its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %, or a claim that needs it is undecided"
+            found += (
+                f", or its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
+            )
     found += (
         f"; in each, {protocol['warmup_batches']} warm-up batch{'es' * (protocol['warmup_batches'] != 1)} (the first one traces and compiles), then "
         f"{protocol['timed_batches']} timed ones"

@@ -1,19 +1,23 @@
-"""How many processes each cell gets after the first ones: one more for each that was disturbed, and where the protocol asks
-for an interval by how wide it is, and by the claims that the cell decides."""
+"""How many processes each cell gets after the first ones: where the protocol asks for an interval by how wide it is; and as
+many as there may be where something is undecided that these are likely to decide, what a second decides most of first, as
+long as the protocol's seconds last."""
 
 import argparse
+import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement import yardstick
 from measurement.record import plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
-from reporting import claims, estimates
+from reporting import estimates, undecided
 from reporting.quantities import Numbers, of_times
+from reporting.undecided import Statement
 
 RESULTS = Path("results")
+Records = Mapping[Cell, Sequence[dict]]
 
 
 def wanted(records: Sequence[dict], protocol: Mapping) -> int:
@@ -26,47 +30,66 @@ def wanted(records: Sequence[dict], protocol: Mapping) -> int:
     )
 
 
-def replaced(off: Sequence[bool], protocol: Mapping) -> int:
-    """The number of processes of a cell some of which were off the yardstick (yardstick.flagged): a further one for each of
-    those."""
-    return min(len(off) + sum(off), max(protocol["most_processes"], len(off)))
+def _key(cell: Cell) -> undecided.Key:
+    return cell.benchmark, cell.implementation, cell.phase, cell.device
 
 
-def numbers(cells: Mapping[Cell, Sequence[dict]]) -> Numbers:
+def numbers(cells: Records) -> Numbers:
     """What claims are decided on, of cells of one document and generation: their times, and words per second."""
     found = {}
     for cell, records in cells.items():
+        times = estimates.medians(records)
+        found[*_key(cell), "wall_s"] = of_times(times)
+        benchmark = records[0]["benchmark"]
+        if "vocabulary" in benchmark:
+            words = benchmark["batch"] * benchmark["length"]
+            found[*_key(cell), "words_per_s"] = of_times(times, words)
+    return found
+
+
+def statements(
+    cells: Records, document_claims: Collection[Mapping], rows: Collection[str], most: int
+) -> list[Statement]:
+    """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use."""
+    best = yardstick.best(r.get("yardstick") for records in cells.values() for r in records)
+    generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
+    off = {}
+    for cell, records in cells.items():
         if records and all(record["status"] == "ok" for record in records):
-            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
-            times = estimates.medians(records)
-            found[*key, "wall_s"] = of_times(times)
-            benchmark = records[0]["benchmark"]
-            if "vocabulary" in benchmark:
-                words = benchmark["batch"] * benchmark["length"]
-                found[*key, "words_per_s"] = of_times(times, words)
+            generations[matrix.generation(cell.environment)][cell] = records
+            off[cell] = [bool(yardstick.flagged(r.get("yardstick"), best)) for r in records]
+    judged = [each for own in off.values() for each in own]
+    good = 1 - sum(judged) / len(judged) if judged else 0.0
+    found = []
+    for generation, own in generations.items():
+        known, times = numbers(own), {cell: estimates.medians(own[cell]) for cell in own}
+        named = {_key(cell): cell for cell in own}
+        for each in (
+            *undecided.of_claims(document_claims, known, most),
+            *undecided.of_fastest(known, rows, most),
+        ):
+            those = frozenset(named[key] for key in each.cells)
+            found.append(each._replace(name=f"{generation}: {each.name}", cells=those))
+        found += undecided.of_disturbed(times, off, most, good)
     return found
 
 
 def of_document(
-    cells: Mapping[Cell, Sequence[dict]], document_claims: Iterable[Mapping], protocol: Mapping
+    cells: Records, document_claims: Iterable[Mapping], rows: Collection[str], protocol: Mapping
 ) -> dict[Cell, int]:
     """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
-    that a narrow interval needs, and as many as there may be where a claim that it takes part in is undecided; no further
-    ones where no interval is asked for."""
+    that a narrow interval needs, and as many as there may be of cells that are likely to decide something, within
+    `further_s`."""
+    most = protocol["most_processes"]
     found = {cell: wanted(records, protocol) for cell, records in cells.items()}
-    if protocol["target_interval"] is None:
-        return found
-    generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
-    for cell, records in cells.items():
-        generations[matrix.generation(cell.environment)][cell] = records
-    document_claims = list(document_claims)
-    for of_one in generations.values():
-        further = claims.further_processes(
-            document_claims, numbers(of_one), protocol["most_processes"]
-        )
-        for cell in of_one:
-            key = (cell.benchmark, cell.implementation, cell.phase, cell.device)
-            found[cell] = max(found[cell], further.get(key, 0))
+    there = {cell: len(records) for cell, records in cells.items()}
+    seconds = {
+        cell: statistics.median(record["seconds"] for record in records)
+        for cell, records in cells.items()
+    }
+    known = statements(cells, list(document_claims), rows, most)
+    for cell, count in undecided.chosen(known, there, seconds, protocol["further_s"]).items():
+        found[cell] = max(found[cell], count)
     return found
 
 
@@ -81,14 +104,10 @@ def main() -> None:
         for entry in manifest["cells"]
         if entry["records"]
     }
-    best = yardstick.best(r.get("yardstick") for records in cells.values() for r in records)
     own = [claim for claim in matrix.claims() if claim["document"] == manifest["document"]]
-    counts = of_document(cells, own, manifest["protocol"])
-    found = {}
-    for cell, count in counts.items():
-        off = [bool(yardstick.flagged(r.get("yardstick"), best)) for r in cells[cell]]
-        found[cell.name] = max(count, replaced(off, manifest["protocol"]))
-    write_json(arguments.output, found)
+    rows = [each["implementation"] for each in matrix.implementations() if "flexibility" in each]
+    counts = of_document(cells, own, rows, manifest["protocol"])
+    write_json(arguments.output, {cell.name: count for cell, count in counts.items()})
 
 
 if __name__ == "__main__":

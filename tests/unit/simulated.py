@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from reporting import claims, estimates
+from reporting import claims, estimates, undecided
 from reporting.claims import FAILS, HOLDS, SAME
 from reporting.quantities import Numbers, of_times
-from steps import judge_precision
 
 # Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
 # quantiles.
@@ -24,18 +23,18 @@ CASES = (1, 2, 4, 8, 16)
 class Run:
     """Cells of a run, each with its own noise; further processes are as noisy as the first.
 
-    odd: the share of processes that take twice as long in every batch.
+    odd: the share of processes that take twice as long in every batch; level: how many times noisier it is than NOISE.
     """
 
-    def __init__(self, random: np.random.Generator, odd: float = 0.0) -> None:
-        self.random, self.odd = random, odd
+    def __init__(self, random: np.random.Generator, odd: float = 0.0, level: float = 1.0) -> None:
+        self.random, self.odd, self.level = random, odd, level
         self.truth: dict[tuple, float] = {}
         self.noise: dict[tuple, float] = {}
         self.times: dict[tuple, list[float]] = {}
 
     def measure(self, cell: tuple, processes: int) -> None:
         """Until a cell has so many processes."""
-        noise = self.noise.setdefault(cell, self.random.choice(NOISE))
+        noise = self.noise.setdefault(cell, self.level * self.random.choice(NOISE))
         times = self.times.setdefault(cell, [])
         while len(times) < processes:
             slow = 2 if self.random.random() < self.odd else 1
@@ -61,11 +60,17 @@ def claim(cases: int, fastest_of: int = 1) -> dict:
 
 
 def runs(
-    random: np.random.Generator, cases: int, fastest_of: int, processes: int, odd: float, count: int
+    random: np.random.Generator,
+    cases: int,
+    fastest_of: int,
+    processes: int,
+    odd: float,
+    count: int,
+    level: float = 1.0,
 ) -> Iterator[Run]:
     """Runs in which every case lies on the bound."""
     for _ in range(count):
-        run = Run(random, odd)
+        run = Run(random, odd, level)
         for number in range(cases):
             for name in ["x/a", *(f"x/b{other}" for other in range(fastest_of))]:
                 cell = (f"b{number}", name, "forward", "cpu")
@@ -82,13 +87,18 @@ def decided(
     processes: int = 3,
     looks: int = 1,
     odd: float = 0.0,
+    most: int = MOST,
+    level: float = 1.0,
+    limit: float | None = None,
 ) -> float:
     """The share of claims on their bound that a verdict falls on, which is wrong whatever it is; with two looks,
-    undecided ones get further processes in between."""
+    undecided ones that may be decided get further processes in between, up to `most`, and no more than `limit`."""
     found, wrong = claim(cases, fastest_of), 0
-    for run in runs(np.random.default_rng(seed), cases, fastest_of, processes, odd, count):
+    for run in runs(np.random.default_rng(seed), cases, fastest_of, processes, odd, count, level):
         if looks == 2:
-            for cell, wanted in claims.further_processes([found], run.numbers(), MOST).items():
+            open_ones = [*undecided.of_claims([found], run.numbers(), most)]
+            there, seconds = (dict.fromkeys(run.times, each) for each in (processes, 1.0))
+            for cell, wanted in undecided.chosen(open_ones, there, seconds, limit).items():
                 run.measure(cell, wanted)
         wrong += claims.decide(found, run.numbers())["verdict"] in (HOLDS, FAILS, SAME)
     return wrong / count
@@ -116,6 +126,7 @@ def yardstick(
     """
     random = np.random.default_rng(seed)
     widths, missed, apart = [], 0, 0
+    good = 1 - odd * seen - (1 - odd) * alarms
 
     def process(middle: float, noise: float) -> tuple[float, bool]:
         slow = random.random() < odd
@@ -126,8 +137,9 @@ def yardstick(
         noise = random.choice(NOISE)
         found = [process(middle, noise) for _ in range(3)]
         if seen:
-            wanted = judge_precision.replaced([off for _, off in found], {"most_processes": MOST})
-            found += [process(middle, noise) for _ in range(wanted - 3)]
+            times, off = ({(): list(each)} for each in zip(*found, strict=True))
+            for each in undecided.of_disturbed(times, off, MOST, good):
+                found += [process(middle, noise) for _ in range(each.processes - 3)]
             kept = estimates.counting([off for _, off in found])
         else:
             kept = [True] * 3
@@ -165,6 +177,9 @@ def main() -> None:
         "three processes": lambda cases: decided(2, cases, count),
         "ten processes": lambda cases: decided(3, cases, count, processes=10),
         "three, then up to ten": lambda cases: decided(4, cases, count, looks=2),
+        "three, then up to five, five times as noisy, four further ones at most": lambda cases: (
+            decided(8, cases, count, looks=2, most=5, level=5, limit=4)
+        ),
         "fastest of three": lambda cases: decided(5, cases, count, fastest_of=3),
         "one process in ten twice as slow": lambda cases: decided(6, cases, count, odd=0.1),
     }

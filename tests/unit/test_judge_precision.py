@@ -1,9 +1,10 @@
-"""Further processes go to wide intervals, and to both sides of undecided claims."""
+"""Further processes go to wide intervals, and to both sides of what is undecided, within the time there is."""
 
 from plan.matrix import Cell
 from steps import judge_precision
 
-PROTOCOL = {"target_interval": 0.5, "most_processes": 8}
+PROTOCOL = {"target_interval": 0.5, "most_processes": 8, "further_s": None}
+ROWS = ["x/a", "x/b", "x/c"]
 CLAIM = {
     **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": 1},
     "for": {"benchmark": "b", "phase": "training", "device": "cpu"},
@@ -17,7 +18,10 @@ def cell(name: str, environment: str = "now") -> Cell:
 
 def records(*medians: float, status: str = "ok") -> list[dict]:
     shape = {"batch": 20, "length": 10, "vocabulary": 100}
-    return [{"status": status, "samples": [each] * 3, "benchmark": shape} for each in medians]
+    return [
+        {"status": status, "samples": [each] * 3, "benchmark": shape, "seconds": 2.0}
+        for each in medians
+    ]
 
 
 NEAR = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1.0, 1.01, 1.02)}
@@ -27,38 +31,55 @@ FAR = {cell("x/a", "x-2019"): records(3.0, 3.06, 3.03), cell("x/b", "x-2019"): r
 def test_both_sides_of_an_undecided_claim() -> None:
     """In one generation; in another the same claim is decided. A cell that is in no claim needs nothing."""
     cells = NEAR | FAR | {cell("x/c"): records(1.0, 1.06, 1.03)}
-    found = judge_precision.of_document(cells, [CLAIM], PROTOCOL)
+    found = judge_precision.of_document(cells, [CLAIM], [], PROTOCOL)
     assert found == dict.fromkeys(NEAR, 8) | dict.fromkeys(FAR, 3) | {cell("x/c"): 3}
-    assert judge_precision.of_document(cells, [], PROTOCOL) == dict.fromkeys(cells, 3)
+    assert judge_precision.of_document(cells, [], [], PROTOCOL) == dict.fromkeys(cells, 3)
 
 
 def test_a_wide_interval_needs_them_without_a_claim() -> None:
     cells = {cell("x/a"): records(1.0, 1.5, 2.0)}
-    assert judge_precision.of_document(cells, [], PROTOCOL) == {cell("x/a"): 8}
+    assert judge_precision.of_document(cells, [], [], PROTOCOL) == {cell("x/a"): 8}
 
 
-def test_without_an_interval_nothing_but_disturbed_ones() -> None:
-    """Another process then must not depend on how the first ones came out."""
-    cells = NEAR | {cell("x/c"): records(1.0, 1.5, 2.0)}
-    found = judge_precision.of_document(cells, [CLAIM], PROTOCOL | {"target_interval": None})
-    assert set(found.values()) == {3}
+def test_within_the_seconds_that_there_are() -> None:
+    """Two cells of 2 s a process, with five further ones each."""
+    for further_s, expected in ((20, 8), (19, 3)):
+        protocol = PROTOCOL | {"target_interval": None, "further_s": further_s}
+        found = judge_precision.of_document(NEAR, [CLAIM], [], protocol)
+        assert set(found.values()) == {expected}
+
+
+def test_which_row_to_use_is_worth_some_too() -> None:
+    cells = NEAR | {cell("x/c"): records(2.0, 2.01, 2.02)}
+    found = judge_precision.of_document(cells, [], ROWS, PROTOCOL)
+    assert found == dict.fromkeys(NEAR, 8) | {cell("x/c"): 3}
 
 
 def test_a_claim_that_lacks_a_number_is_not_waited_for() -> None:
     cells = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1, 1, 1, status="failed")}
-    assert set(judge_precision.of_document(cells, [CLAIM], PROTOCOL).values()) == {3}
+    assert set(judge_precision.of_document(cells, [CLAIM], [], PROTOCOL).values()) == {3}
 
 
-def test_a_process_off_the_yardstick_is_replaced() -> None:
-    assert judge_precision.replaced([False, True, False], PROTOCOL) == 4
-    assert judge_precision.replaced([False] * 3, PROTOCOL) == 3
-    assert judge_precision.replaced([True] * 6, PROTOCOL) == 8  # the most that a cell may have
-    assert judge_precision.replaced([True] * 9, PROTOCOL) == 9  # never fewer than there are
+def disturbed(record: dict, gflops: float) -> dict:
+    one = {"by": "c", "threads": 2, "gflops": gflops, "gbytes_per_s": 1.0, "handovers_per_s": None}
+    return record | {"yardstick": {"before": one, "after": one}}
+
+
+def test_a_disturbed_process_is_replaced_where_its_cell_needs_it() -> None:
+    """Where it lies apart from the others, on a machine that is itself most of the time."""
+    odd, even = records(1.0, 2.0, 1.01), records(1.0, 1.01, 1.02)
+    seen = [50, 100, 100, 100, 100, 100]
+    for gflops, expected in ((seen[1:4] + seen[:1] + seen[4:], 3), ([100, 50, *seen[2:]], 4)):
+        own = [disturbed(record, each) for record, each in zip(odd + even, gflops, strict=True)]
+        cells = {cell("x/a"): own[:3], cell("x/b"): own[3:]}
+        protocol = PROTOCOL | {"target_interval": None}
+        found = judge_precision.of_document(cells, [], [], protocol)
+        assert found == {cell("x/a"): expected, cell("x/b"): 3}
 
 
 def test_words_per_second_are_of_the_same_processes() -> None:
     claim = CLAIM | {"for": CLAIM["for"] | {"quantity": "words_per_s"}}
-    found = judge_precision.of_document(NEAR, [claim], PROTOCOL)
+    found = judge_precision.of_document(NEAR, [claim], [], PROTOCOL)
     assert found == dict.fromkeys(NEAR, 8)
     (number,) = (
         n

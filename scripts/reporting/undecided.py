@@ -1,0 +1,155 @@
+"""What a run's numbers leave undecided, and how likely further processes are to decide it, so that time goes where it
+decides most a second.
+
+Chances are for ranking only: no verdict is made of them. That of an interval: its middle will move as its standard error
+says, and its width is the one to expect of so many processes, as noisy as those that there are.
+"""
+
+import math
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from scipy import special, stats
+
+from plan.matrix import LEAST_PROCESSES
+from reporting import claims, estimates
+from reporting.claims import STOPPING
+from reporting.estimates import CONFIDENCE, EQUIVALENCE
+from reporting.quantities import Numbers
+
+Key = tuple[str, ...]  # benchmark, implementation, phase, device
+Interval = Callable[[float, int], tuple[float, float, float]]  # of a confidence and processes
+
+ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error to either side
+# What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
+LEAST_CHANCE = 0.1
+
+
+class Statement(NamedTuple):
+    """What is undecided, the cells that may decide it with so many processes each, and the chance that they do. One of the
+    same name is another way to decide the same."""
+
+    name: str
+    cells: frozenset[Hashable]
+    processes: int
+    chance: float
+
+
+def inside(
+    interval: Interval, ends: tuple[float, float], first: int, most: int, confidence: float
+) -> float:
+    """The chance that the interval of `most` processes will lie within two ends, after `first`."""
+    (_, low, high), (_, below, above) = interval(confidence, most), interval(ONE_ERROR, 0)
+    known = 0 < low <= high < math.inf and 0 < below <= above < math.inf
+    if not known or ends[0] >= ends[1]:
+        return 0.0
+    middle, half = math.log(low * high) / 2, math.log(high / low) / 2
+    move = max(math.log(above / below) / 2 * math.sqrt(1 - first / most), 1e-9)
+    upper = (math.log(ends[1]) - half - middle) / move if ends[1] < math.inf else math.inf
+    lower = (math.log(ends[0]) + half - middle) / move if ends[0] > 0 else -math.inf
+    return max(0.0, float(special.ndtr(upper) - special.ndtr(lower)))
+
+
+def _of_case(case: claims.Case, claim: Mapping, cases: int, most: int) -> tuple[float, float]:
+    """(the chance that a case fails, that it holds), of a claim of so many cases."""
+    above, below = claims.bounds(claim)
+    first = min(len(case.found.numbers[key].processes) for key in case.found.keys)
+    if first >= most:
+        return 0.0, 0.0
+
+    def within(low: float, high: float, confidence: float) -> float:
+        return inside(case.found.interval, (low, high), first, most, confidence)
+
+    corrected = 1 - (1 - CONFIDENCE) / cases
+    fails = within(0, above, corrected) + within(below, math.inf, corrected)
+    if 1 in (above, below):
+        fails += within(1 / EQUIVALENCE, EQUIVALENCE, corrected)
+    return min(fails, 1.0), within(above, below, CONFIDENCE)
+
+
+def of_claims(
+    document_claims: Iterable[Mapping], numbers: Numbers, most: int
+) -> Iterator[Statement]:
+    """Each undecided claim, by all its open cases, and by each alone: one that fails decides it."""
+    for claim, cases, tested in claims.undecided(document_claims, numbers):
+        chances = [_of_case(case, claim, tested, most) for case in cases]
+        cells = [frozenset(key[:-1] for key in case.found.keys) for case in cases]
+        none = math.prod(1 - fails for fails, _ in chances)
+        whole = 1 - none + math.prod(holds for _, holds in chances)
+        yield Statement(claim["name"], frozenset().union(*cells), most, min(whole, 1.0))
+        if len(cases) > 1:
+            for own, (fails, _) in zip(cells, chances, strict=True):
+                yield Statement(claim["name"], own, most, fails)
+
+
+def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[Statement]:
+    """What to use: each benchmark's two fastest of these rows, by phase and device, where they are not told apart."""
+    groups: dict[Key, list[Key]] = {}
+    for key in numbers:
+        if key[1] in rows and key[-1] == "wall_s":
+            groups.setdefault((key[0], *key[2:]), []).append(key)
+    for keys in groups.values():
+        pair = sorted(keys, key=lambda key: numbers[key].value)[:2]
+        times = [numbers[key].processes for key in pair]
+        if len(pair) < 2 or not LEAST_PROCESSES <= min(map(len, times)) < most:
+            continue
+
+        def interval(
+            confidence: float, processes: int, times: Sequence = times
+        ) -> tuple[float, float, float]:
+            return estimates.product(times, [1, -1], confidence, processes)
+
+        if estimates.compared(*interval(STOPPING, 0)[1:]) == "inconclusive":
+            told = ((0.0, 1.0), (1.0, math.inf), (1 / EQUIVALENCE, EQUIVALENCE))
+            first = min(map(len, times))
+            chance = sum(inside(interval, ends, first, most, CONFIDENCE) for ends in told)
+            name = f"{' '.join(pair[0])} or {pair[1][1]}"
+            yield Statement(name, frozenset(key[:-1] for key in pair), most, min(chance, 1.0))
+
+
+def of_disturbed(
+    times: Mapping[Hashable, Sequence[float]],
+    off: Mapping[Hashable, Sequence[bool]],
+    most: int,
+    good: float,
+) -> Iterator[Statement]:
+    """Cells whose processes lie far apart, and some of which were disturbed: whether as many further ones leave enough
+    that were not, if the share `good` of them is not. On a machine that is disturbed all the time that is seldom so."""
+    for key, own in times.items():
+        disturbed = sum(off[key])
+        further = min(disturbed, most - len(own))
+        if further > 0 and max(own) > estimates.UNEVEN_LIMIT * min(own):
+            lacking = LEAST_PROCESSES - (len(own) - disturbed)
+            chance = float(stats.binom.sf(lacking - 1, further, good))
+            yield Statement(f"{key} disturbed", frozenset([key]), len(own) + further, chance)
+
+
+def chosen(
+    statements: Collection[Statement],
+    there: Mapping[Hashable, int],
+    seconds: Mapping[Hashable, float],
+    limit: float | None,
+) -> dict[Hashable, int]:
+    """{cell: processes} of the cells that are worth further ones: the highest chance a second first, as long as all that
+    is chosen keeps to `limit` seconds (None: there is none). there: processes that a cell has; seconds: of one more."""
+    left = [each for each in statements if each.chance >= LEAST_CHANCE]
+    found: dict[Hashable, int] = {}
+    spent = 0.0
+
+    def cost(statement: Statement) -> float:
+        more = (
+            (cell, statement.processes - found.get(cell, there[cell])) for cell in statement.cells
+        )
+        return sum(max(0, count) * seconds[cell] for cell, count in more)
+
+    while left:
+        best = max(left, key=lambda each: each.chance / max(cost(each), 1e-9))
+        left.remove(best)
+        if limit is None or spent + cost(best) <= limit:
+            spent += cost(best)
+            for cell in best.cells:
+                found[cell] = max(best.processes, found.get(cell, 0))
+            left = [
+                each for each in left if each.name != best.name
+            ]  # which is one way to decide it
+    return found
