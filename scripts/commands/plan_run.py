@@ -32,6 +32,21 @@ def kind_of(job: Job) -> str:
     )
 
 
+def further(plan: Plan) -> str:
+    """What is not known yet, in words: how long further processes of cells take; "" where none are to be judged."""
+    unjudged = [
+        plan.settings(document)["protocol"]
+        for document in plan.config["documents"]
+        if plan.adapts(document) and not Path(PROCESSES.format(document)).exists()
+    ]
+    if not unjudged:
+        return ""
+    limits = [each["further_s"] for each in unjudged]
+    open_ended = None in limits or any(each["target_interval"] for each in unjudged)
+    most = "" if open_ended else f", up to {sum(limits) / 60:.0f} minutes"
+    return f"Not counted: further processes where they are likely to decide something{most}."
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", required=True)
@@ -67,8 +82,8 @@ def main() -> None:
         console.print(
             f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."
         )
-    if any(plan.adapts(document) for document in config["documents"]):
-        console.print("Not counted: further processes of cells that turn out disturbed, or noisy.")
+    if said := further(plan):
+        console.print(said)
 
 
 if __name__ == "__main__":

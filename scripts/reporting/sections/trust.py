@@ -1,8 +1,9 @@
 """Can it be trusted: checks, statuses, verdicts decided; how to cite it."""
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from reporting import estimates
 from reporting.claims import FAILS, HOLDS, OPEN, PARTLY, SAME
 from reporting.sections import Tables, in_half_precision
 from reporting.sections import claims as claims_section
@@ -10,6 +11,7 @@ from reporting.sections import claims as claims_section
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
+from reporting import estimates
     "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "flagged", "disturbed", "processes", "days", "commits"}"""
     cells = tables.measured()
     errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
@@ -29,9 +31,17 @@ def analyse(tables: Tables, about: Mapping) -> dict:
         "flagged": int((cells["flags"] != "").sum()),
         "disturbed": int(cells["disturbed_processes"].fillna(0).sum()),
         "processes": [int(count) for count in cells["processes"]],
+        "spreads": {
+            machine: [_spread(times) for times in own["process_medians_s"] if len(times) > 1]
+            for machine, own in cells.groupby("machine", sort=False)
+        },
         "days": sorted({day for machine in about["machines"] for day in machine["days"]}),
         "commits": sorted({c for machine in about["machines"] for c in machine["commits"]}),
     }
+
+
+def _spread(times: Sequence[float]) -> float:
+    return estimates.Noise.of(times).variance ** 0.5
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
@@ -45,6 +55,10 @@ def merge(parts: Iterable[Mapping]) -> dict:
                 found[name] = found.get(name, 0) + count
         return found
 
+    spreads: dict[str, list[float]] = {}
+    for part in parts:
+        for machine, own in part["spreads"].items():
+            spreads.setdefault(machine, []).extend(own)
     verdicts, processes = added("claims"), [n for part in parts for n in part["processes"]]
     return {
         "checked": len(errors) + len(half),
@@ -63,6 +77,7 @@ def merge(parts: Iterable[Mapping]) -> dict:
         "lacking": sum(part["lacking"] for part in parts),
         "flagged": sum(part["flagged"] for part in parts),
         "disturbed": sum(part["disturbed"] for part in parts),
+        "spreads": {name: statistics.median(own) for name, own in spreads.items() if own},
         "all": sum(processes),
         "least": min(processes, default=0),
         "most": max(processes, default=0),
