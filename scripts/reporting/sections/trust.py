@@ -11,8 +11,7 @@ from reporting.sections import claims as claims_section
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
-from reporting import estimates
-    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "flagged", "disturbed", "processes", "days", "commits"}"""
+    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
     cells = tables.measured()
     errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
     half = cells["benchmark"].isin(in_half_precision(about))
