@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from measurement import machine
-from plan import configuration
+from plan import configuration, copies
 from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
 from plan.planner import Plan
 
@@ -60,7 +60,9 @@ def superfluous(kept: set[Path]) -> list[Path]:
     files = [file for folder in folders for pattern in patterns for file in folder.rglob(pattern)]
     found = [file for file in files if file not in kept]
     kernels = Path(RESULTS, BuildJob.folder).rglob("kernel.json")
-    return found + [file.parent for file in kernels if file not in kept]
+    found += [file.parent for file in kernels if file not in kept]
+    now = copies.digest_of(copies.contents(Path()))  # the scripts of earlier runs
+    return found + [copy for copy in sorted(copies.FOLDER.glob("*")) if copy.name != now]
 
 
 def size(path: Path) -> int:

@@ -29,7 +29,7 @@ import psutil
 import bytecode  # noqa: F401 - before all others of ours
 from measurement import machine
 from measurement.record import read_json, refused, write_json
-from plan import configuration
+from plan import configuration, copies
 from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
 from steps import list_records
@@ -179,6 +179,7 @@ def main() -> None:
     end = time.monotonic() + arguments.limit if arguments.limit else None
     require_alone()
     require_writable()
+    copies.take()  # for all stages
     targets, options = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
     config = configuration.given(arguments.configfile, arguments.config)
     status: int | None = 0

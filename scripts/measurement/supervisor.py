@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, machine, memory
+from measurement import departures, loaded, machine, memory
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
@@ -24,6 +24,8 @@ from measurement.record import (
 )
 
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# The variable by which a run tells all that it starts where its copy of the scripts lies, and what it is a copy of.
+RUN = "WORKFLOW_RUN"
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.
@@ -165,8 +167,11 @@ def run_worker(jobs, log, parent=None):
         return found
 
 
-def _repository():
-    """Commit of the workflow and whether its files differ from it; None outside a git checkout."""
+def repository():
+    """Commit of the workflow and whether its files differ from it, as they did when the run began; None outside a git
+    checkout."""
+    if RUN in os.environ:
+        return json.loads(os.environ[RUN])["repository"]
     try:
         commit, dirty = (
             subprocess.check_output(
@@ -200,10 +205,25 @@ def _prepared(job):
         # A changed implementation is checked anew: another check.
         key = _key(job, read["environment"]["fingerprint"], read["corpus"], read["check"])
         job["checkpoint"] = {"path": os.path.abspath(job["checkpoint"]), "key": key}
+    job["held_to"] = {
+        "sources": job["parts"]["sources"],
+        "environment": read["environment"],
+        "beside": {reads[name]: read[name] for name in ("corpus", "kernel") if read[name]},
+    }
     for name in ("environment", "kernel", "check"):
         if read[name] and read[name]["status"] != "ok":
             return job, read, {key: read[name][key] for key in ("status", "reason")}
     return job, read, None
+
+
+def _changed(jobs):
+    """{"status", "reason"} where this process has loaded other files than jobs were planned with; None where not."""
+    try:
+        for digest in sorted({job["parts"]["sources"] for job in jobs}):
+            loaded.require_planned(digest)
+        return None
+    except loaded.Changed as changed:
+        return {"status": "failed", "reason": str(changed)}
 
 
 def _record(job, read, found, about):
@@ -276,12 +296,15 @@ def supervise(arguments):
         "machine": machine.facts(),
         "inherited": memory.inherited(os.environ),
         "load": {"before": load, "after": os.getloadavg()},
-        "repository": _repository(),
+        "repository": repository(),
         "started": started.isoformat() + "Z",
         "seconds": (time.monotonic() - since) / len(jobs),
     }
+    changed = _changed(jobs)
     for job, read, decided in prepared:
         found = decided or results.pop()
+        if changed and not decided:
+            found = changed
         _leave(_record(job, read, found, about), job, job["path"])
         checkpoint = job.get("checkpoint")
         if checkpoint and found["status"] == "ok" and os.path.exists(checkpoint["path"]):

@@ -15,7 +15,17 @@ import time
 import traceback
 
 from implementations.contract import Unsupported
-from measurement import checking, machine, memory, precision, ranges, timing, training, verifying
+from measurement import (
+    checking,
+    loaded,
+    machine,
+    memory,
+    precision,
+    ranges,
+    timing,
+    training,
+    verifying,
+)
 from measurement.record import SPOILT, read_json, write_json
 from measurement.workload import Workload
 
@@ -43,6 +53,7 @@ def run(job, progress):
     start = time.perf_counter()
     module = module_of(identity["implementation"])
     imported = time.perf_counter()
+    loaded.require(job["held_to"])
     progress("checking" if job["kind"] == "check" else "building")
     workload = Workload(
         job["benchmark"],
@@ -113,7 +124,18 @@ def first_scarce(error):
 
 
 def attempt(job, progress):
-    """Run a job; whatever happens, return a result."""
+    """Run a job; whatever happens, return a result. None counts of what its record is not named after."""
+    found = _attempt(job, progress)
+    try:
+        loaded.require(job["held_to"])  # with what was imported on the way
+    except loaded.Changed as changed:
+        found = {"status": "failed", "reason": str(changed)}
+        if job["kind"] == "train" and os.path.exists(job["checkpoint"]["path"]):
+            os.unlink(job["checkpoint"]["path"])
+    return found
+
+
+def _attempt(job, progress):
     try:
         return run(job, progress)
     except Unsupported as error:

@@ -137,7 +137,7 @@ def load(path: str) -> Specification:
 
 @functools.cache
 def inspect(python: str) -> dict:
-    """The version and packages of an interpreter: {"python": "3.11.7", "packages": {...}}."""
+    """The version and packages of an interpreter: {"python": "3.11.7", "packages": {...}, "installed": a digest}."""
     try:
         printed = subprocess.run(
             # Without the user's own packages, as workers run.
@@ -220,7 +220,8 @@ def fingerprint(
         builder,
     ]
     if builder == "interpreter" and interpreter:
-        identity.append(inspect(interpreter))
+        found = inspect(interpreter)
+        identity.append({name: found[name] for name in ("python", "packages")})
     elif builder == "venv":
         identity.append(interpreter and _version(interpreter))
     if lock:  # another index's file of the same version is no other environment

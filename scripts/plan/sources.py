@@ -2,16 +2,23 @@
 
 Two versions of a file are the same if they have the same tokens: a comment, a docstring or another line break changes
 nothing that is computed, and makes nothing stale.
+
+A run plans by a copy of its scripts, which its measuring processes run from (plan/copies.py). Files go by their names in
+the project all the same: `scripts/...`.
 """
 
 import ast
 import functools
 import hashlib
 import io
+import os
 import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+
+from measurement import loaded
+from measurement.record import damage, read_result, write_sealed
 
 SCRIPTS = Path("scripts")
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -19,11 +26,34 @@ LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
 STARTS = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
 
 
+class _Root:
+    """Where the files lie: the project, or a folder with a copy of its scripts."""
+
+    folder = Path()
+
+
+def read_from(folder: Path) -> None:
+    """Plan by the scripts of another folder from now on."""
+    _Root.folder = folder
+    for each in (digest, files, _file_digest, _imports, _content):
+        each.cache_clear()
+
+
+def _exists(path: Path) -> bool:
+    return (_Root.folder / path).exists()
+
+
+@functools.cache
+def _content(path: str) -> bytes:
+    """What stands in a file, read once."""
+    return (_Root.folder / path).read_bytes()
+
+
 @functools.cache
 def _imports(path: Path) -> list[Path]:
     """The files of scripts/ that a module imports."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(), str(path))):
+    for node in ast.walk(ast.parse(_content(str(path)), str(path))):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -34,9 +64,13 @@ def _imports(path: Path) -> list[Path]:
             names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
         for name in names:
             file = SCRIPTS.joinpath(*name.split("."))
-            packages = [folder / "__init__.py" for folder in (file, *file.parents)]
-            found += filter(Path.exists, [file.with_suffix(".py"), *packages])
+            found += filter(_exists, [file.with_suffix(".py"), *_packages(file)])
     return found
+
+
+def _packages(path: Path) -> list[Path]:
+    """What runs before a module or package of this path."""
+    return [folder / "__init__.py" for folder in (path, *path.parents)]
 
 
 @functools.cache
@@ -45,15 +79,15 @@ def files(*entries: str) -> list[str]:
     found, queue = set(), [Path(entry) for entry in entries]
     while queue:
         path = queue.pop()
-        if not path.exists():
+        if not _exists(path):
             sys.exit(
                 f"{path} does not exist; config/implementations.yaml names its implementation."
             )
         if path not in found:
             found.add(path)
             # What a module compiles has its name.
-            found.update(filter(Path.exists, map(path.with_suffix, (".c", ".cu"))))
-            queue.extend(_imports(path))
+            found.update(filter(_exists, map(path.with_suffix, loaded.COMPILED)))
+            queue.extend([*_imports(path), *filter(_exists, _packages(path.parent))])
     return sorted(map(str, found))
 
 
@@ -99,7 +133,7 @@ def meaning(text: str) -> str:
 
 @functools.cache
 def _file_digest(path: str) -> bytes:
-    text = Path(path).read_text()
+    text = _content(path).decode()
     if path.endswith(".py"):
         text = meaning(text)
     return hashlib.sha256(f"{path}\n{text}".encode()).digest()
@@ -107,6 +141,13 @@ def _file_digest(path: str) -> bytes:
 
 @functools.cache
 def digest(*entries: str) -> str:
-    """Eight hexadecimal digits naming what these scripts compute."""
-    found = hashlib.sha256(b"".join(map(_file_digest, files(*entries))))
-    return found.hexdigest()[:8]
+    """Eight hexadecimal digits naming what these scripts compute. A copy notes for its processes which files these are,
+    byte by byte."""
+    named = files(*entries)
+    found = hashlib.sha256(b"".join(map(_file_digest, named))).hexdigest()[:8]
+    if _Root.folder != Path():
+        planned = {path: hashlib.sha256(_content(path)).hexdigest() for path in named}
+        noted = loaded.list_path(str(_Root.folder), found)
+        if not os.path.exists(noted) or damage(noted) or read_result(noted)["files"] != planned:
+            write_sealed(noted, {"files": planned})
+    return found

@@ -126,6 +126,15 @@ def require_framework(
         print(f"    environment {specification.name}: {'; '.join(others)}", file=sys.stderr)
 
 
+def require_planned(job: dict, specification: Specification, lock: Lock | None) -> None:
+    """Raise unless the files say what the environment is named after."""
+    now = environments.fingerprint(specification, job["builder"], job["interpreter"], lock)
+    if now != job["fingerprint"]:
+        raise EnvironmentProblem(
+            f"{job['source']}, its lock or its interpreter was changed since the run was planned; run the same command again"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
@@ -152,6 +161,7 @@ def main() -> None:
     }
     python = job["interpreter"] or sys.executable
     try:
+        require_planned(job, specification, lock)
         if job["builder"] == "venv":
             if not job["interpreter"]:
                 raise Unsupported(

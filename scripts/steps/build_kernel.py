@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported
-from measurement import machine
+from measurement import loaded, machine
 from measurement.record import (
     note_attempt,
     read_json,
@@ -22,7 +22,13 @@ from measurement.record import (
     write_sealed,
 )
 from measurement.workload import Workload
-from steps.tune_kernel import database_folder, not_had, tell_the_terminal, tune
+from steps.tune_kernel import (
+    database_folder,
+    not_had,
+    require_planned,
+    tell_the_terminal,
+    tune,
+)
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
@@ -45,6 +51,10 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     except Unsupported as reason:
         state = {"status": "unsupported", "reason": str(reason)}
         write_json(str(folder / "kernel.json"), state)
+    try:
+        require_planned(kernel)
+    except loaded.Changed as changed:
+        write_json(str(folder / "kernel.json"), {"status": "failed", "reason": str(changed)})
 
 
 def main() -> None:
@@ -65,6 +75,7 @@ def main() -> None:
     for file in (output, library):
         file.unlink(missing_ok=True)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
+    os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
     tuning, tuned = None, kernel["reads"].get("tuning")
     missing = not_had(kernel)
     if tuned and not missing:  # whole already, unless the database was damaged since

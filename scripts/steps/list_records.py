@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from measurement.record import plainly, read_json, write_json
-from plan import matrix
+from plan import copies, matrix
 from plan.jobs import MANIFEST_VERSION, RESULTS, Job, damage
 from plan.planner import Plan
 
@@ -70,6 +70,7 @@ def main() -> None:
     parser.add_argument("--processes", help="processes.json, where noisy cells got further ones")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
+    copies.take()  # what was measured is what was planned, whatever stands in scripts/ by now
     counts = read_json(arguments.processes) if arguments.processes else {}
     found = manifest(Plan(**arguments.plan), arguments.document, counts)
     write_json(arguments.output, found)

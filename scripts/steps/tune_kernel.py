@@ -4,14 +4,15 @@ import argparse
 import json
 import logging
 import os
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec, Unsupported
-from measurement import machine
-from measurement.record import append_line, read_json, read_lines, write_sealed
+from measurement import loaded, machine
+from measurement.record import append_line, read_json, read_lines, read_result, write_sealed
 
 
 def database_folder(variant: str, target: dict, tuning: str) -> Path:
@@ -57,6 +58,13 @@ def not_had(kernel: dict) -> dict | None:
     return {key: environment[key] for key in ("status", "reason")}
 
 
+def require_planned(kernel: dict) -> None:
+    """Raise loaded.Changed unless what this process has loaded is what its kernel is named after."""
+    environment = read_result(kernel["reads"]["environment"])
+    sources = kernel["parts"]["sources"]
+    loaded.require({"sources": sources, "environment": environment, "beside": {}})
+
+
 def tell_the_terminal(log: str) -> None:
     """Send all that is printed from here on to a file, and the kernels' own warnings to the terminal too."""
     terminal = os.fdopen(os.dup(2), "w")
@@ -79,9 +87,17 @@ def main() -> None:
         machine.end_with(arguments.parent)
     tell_the_terminal(arguments.log)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
+    os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
     missing = not_had(arguments.kernel)
-    write_sealed(arguments.output, kernel | missing if missing else tune(kernel, arguments.output))
+    found = kernel | missing if missing else tune(kernel, arguments.output)
+    try:
+        require_planned(arguments.kernel)
+    except (
+        loaded.Changed
+    ) as changed:  # its schedules stay, below the name of the code that they are of
+        sys.exit(str(changed))
+    write_sealed(arguments.output, found)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from . import data, frameworks, measurement, processes, resources  # noqa: F401  their faults
+from . import (  # noqa: F401  their faults
+    data,
+    frameworks,
+    identity,
+    measurement,
+    processes,
+    resources,
+)
 from .trial import FAULTS, Fault
 from .verdict import Verdict
 

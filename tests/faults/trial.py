@@ -102,6 +102,9 @@ class Trial(Project):
     harmed: set[str] = field(
         default_factory=set
     )  # files below results/ that the fault itself damages
+    most_s: float | None = (
+        None  # longer than that no batch takes that was measured of what it should be
+    )
     whole_project: Path = Path()  # what this is a copy of
     running: subprocess.Popen | None = None
     finished: dict[str, tuple] = field(default_factory=dict)
@@ -344,6 +347,8 @@ class Trial(Project):
                     key, essence = of_record(record)
                     if not same(essence, right.get(key)):
                         found.append(f"{name}: other content than without fault")
+                    if self.most_s and max(record.get("samples", [0])) > self.most_s:
+                        found.append(f"{name}: measured of something else, {record['samples']}")
         return found
 
     def essences(self) -> dict[tuple, dict]:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,10 @@ def build(
     pins: tuple[str, ...],
     name: str = "lab",
     packages: dict | None = None,
+    planned: str = "",
 ) -> tuple[dict, str]:
     """(record, what was printed); building must end well itself, whatever the environment. `packages`:
-    {name: (version, digests)} that are locked."""
+    {name: (version, digests)} that are locked; `planned`: the fingerprint of what it was planned with, if of another."""
     pins = ("--no-index", f"--find-links {folder}", *pins)
     lines = "".join(f"\n      - {pin}" for pin in pins)
     specification = folder / f"{name}.yaml"
@@ -53,12 +55,18 @@ def build(
     if packages:
         made = locks.Lock(str(lock), HERE, locks.digest_of_pins(pins), packages)
         locks.write(made, HERE, "23")
+    environments.forget()
+    fingerprint = "0" * 8
+    with suppress(EnvironmentProblem):  # where there is no such interpreter
+        read = locks.read(lock) if lock else None
+        parsed = environments.load(str(specification))
+        fingerprint = environments.fingerprint(parsed, builder, interpreter, read)
     has = {
         **{"source": str(specification), "builder": builder, "interpreter": interpreter},
         "lock": lock and str(lock),
-        **{"fingerprint": "0" * 8, "folder": str(folder / "venv")},
+        **{"fingerprint": planned or fingerprint, "folder": str(folder / "venv")},
     }
-    told = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=has).told()
+    told = EnvironmentJob("lab", {"fingerprint": has["fingerprint"]}, order=has).told()
     told["failures"] = str(folder / "failures")
     arguments = ["--job", json.dumps(told), "--log", folder / "log", "--output", folder / "out"]
     command = [sys.executable, ROOT / "scripts", "build_environment", *arguments]
@@ -165,6 +173,13 @@ def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "venv" / "complete").unlink()  # as after a build that was killed
     found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert not marked.exists() and found["status"] == "ok"
+
+
+def test_file_that_was_changed_since_the_run_was_planned(tmp_path: Path) -> None:
+    write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
+    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",), planned="1" * 8)
+    assert found["status"] == "failed" and not (tmp_path / "venv").exists()
+    assert "was changed since the run was planned; run the same command again" in found["reason"]
 
 
 def test_pin_that_nobody_has(tmp_path: Path) -> None:

@@ -57,8 +57,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """What was read of files that a test has changed since."""
-    for each in (sources.digest, sources.files, sources._file_digest, sources._imports):
-        each.cache_clear()
+    sources.read_from(Path())
 
 
 def write(scripts: Path, files: dict[str, str]) -> None:

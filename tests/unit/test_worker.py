@@ -8,6 +8,7 @@ def test_more_threads_than_cores_are_unsupported() -> None:
     cores = machine.usable_cores()
     job = {"kind": "time", "identity": {"implementation": "none/none"}, "protocol": {}}
     job |= {"benchmark": {"threads": cores + 1}, "threads": cores + 1}
+    job["held_to"] = {"sources": "", "environment": {}, "beside": {}}
     found = worker.attempt(job, lambda message: None)
     assert found["status"] == "unsupported"
     assert found["reason"] == f"it takes {cores + 1} threads, and this machine has {cores} cores"

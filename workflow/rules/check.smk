@@ -23,4 +23,4 @@ rule check_implementation:
     message:
         "check {wildcards.implementation}: {params.why}"
     shell:
-        "{params.python:q} scripts measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"
+        "{params.python:q} {SCRIPTS} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"

@@ -9,7 +9,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json
-from plan import configuration, matrix, sources
+from plan import configuration, copies, matrix, sources
 from plan.jobs import news, set_aside
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -26,6 +26,8 @@ SETTINGS = {
     "config": config,
     "conda": DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method,
 }
+# Before anything is planned: what measures runs from this run's copy of the scripts.
+SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.corpus.require_files()

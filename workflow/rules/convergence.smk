@@ -21,4 +21,4 @@ rule train_implementation:
     message:
         "train {wildcards.cell}: {params.why}"
     shell:
-        "{params.python:q} scripts measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"
+        "{params.python:q} {SCRIPTS} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"

@@ -20,4 +20,4 @@ rule time_cell:
     message:
         "time {wildcards.cell}: {params.why}"
     shell:
-        "{params.python:q} scripts measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"
+        "{params.python:q} {SCRIPTS} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"

@@ -21,7 +21,7 @@ rule tune_kernel:
     message:
         "tune {wildcards.kernel}: {params.why}"
     shell:
-        "{params.python:q} scripts tune_kernel --kernel {params.kernel:q}"
+        "{params.python:q} {SCRIPTS} tune_kernel --kernel {params.kernel:q}"
         " --parent $PPID --log {log} --output {output} || (tail -5 {log}; exit 1)"
 
 
@@ -46,5 +46,5 @@ rule build_kernel:
     message:
         "build {wildcards.kernel}: {params.why}"
     shell:
-        "{params.python:q} scripts build_kernel --kernel {params.kernel:q}"
+        "{params.python:q} {SCRIPTS} build_kernel --kernel {params.kernel:q}"
         " --parent $PPID --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"

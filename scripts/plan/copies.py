@@ -1,0 +1,64 @@
+"""A run's own copy of the scripts: what it plans by and what its measuring processes run from, so that whoever edits during
+a run edits the next one."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import bytecode
+from measurement import supervisor
+from plan import sources
+from plan.jobs import RESULTS
+
+FOLDER = Path(RESULTS, "sources")
+LEFT_OUT = "__pycache__"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """{name: what stands in it} of all files of a folder with scripts/, but for bytecode."""
+    found = (folder / sources.SCRIPTS).rglob("*")
+    files = sorted(file for file in found if LEFT_OUT not in file.parts and file.is_file())
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def digest_of(files: dict[str, bytes]) -> str:
+    """Twelve hexadecimal digits naming some files, byte by byte."""
+    digests = [f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in files.items()]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:12]
+
+
+def made() -> Path:
+    """The copy of the scripts as they are now, made if it is not there, or not whole."""
+    files = contents(Path())
+    copy = FOLDER / digest_of(files)
+    if copy.exists() and digest_of(contents(copy)) != copy.name:
+        shutil.rmtree(copy)
+    if not copy.exists():
+        temporary = copy.with_name(f"{copy.name}.{os.getpid()}.tmp")
+        shutil.rmtree(temporary, ignore_errors=True)
+        for name, content in files.items():
+            file = temporary / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+            file.chmod(0o444)  # who means to edit it means another one
+        (temporary / "planned").mkdir()
+        try:
+            temporary.rename(copy)
+        except OSError:  # another process was faster
+            shutil.rmtree(temporary)
+    bytecode.sweep(copy)
+    return copy
+
+
+def take() -> Path:
+    """The folder that this run's measuring processes run from: what has begun it has made the copy, or this process does.
+    From now on it plans by that copy, and so does all that it starts."""
+    given = json.loads(os.environ.get(supervisor.RUN, "{}"))
+    if not given or not Path(given["sources"], sources.SCRIPTS).exists():
+        os.environ.pop(supervisor.RUN, None)
+        given = {"sources": str(made()), "repository": supervisor.repository()}
+        os.environ[supervisor.RUN] = json.dumps(given)
+    sources.read_from(Path(given["sources"]))
+    return Path(given["sources"], sources.SCRIPTS)
