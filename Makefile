@@ -52,9 +52,10 @@ compare: .venv/ready
 noise: .venv/ready
 	@.venv/bin/python scripts noise $(A)
 
-# The results of this machine as an archive for somebody who reports several (also_report) or compares two
+# The results of this machine as an archive for somebody who reports several (also_report) or compares two:
+# make pack [BY='your name'] [KEY=~/.ssh/id_ed25519], which signs it
 pack: .venv/ready
-	@.venv/bin/python scripts pack_results
+	@.venv/bin/python scripts pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
 
 # What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
 # RESOLVE=1 nothing is installed

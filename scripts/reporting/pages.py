@@ -60,8 +60,11 @@ def templates_of_first_page(documents: Iterable[str]) -> list[str]:
 
 
 def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list[str]:
-    """The manifests of a document that some results folders have, but for this machine's `own`."""
+    """The manifests of a document that some results folders have, but for this machine's `own`, and what says where they
+    come from."""
     found = [
         path for each in folders for path in Path(each, "manifests").glob(f"{document}-*.json")
     ]
+    notes = [Path(each, name) for each in folders for name in ("pack.json", "pack.json.sig")]
+    found += filter(Path.exists, [*notes, Path("config/signers")])
     return sorted(str(path) for path in found if str(path) != own.format(document=document))

@@ -9,7 +9,7 @@ import pandas as pd
 from measurement import yardstick
 from plan import matrix
 from plan.matrix import Cell
-from reporting import estimates, relations, results, tradeoff
+from reporting import estimates, packs, relations, results, tradeoff
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 
@@ -228,11 +228,16 @@ def machine(part: results.Part) -> dict:
 
 
 def about(document: str, parts: Sequence[results.Part]) -> dict:
-    """What a page says beside its numbers: configuration, protocol and check of the first part, and all machines."""
-    first = parts[0].manifest
+    """What a page says beside its numbers: configuration, protocol and check of the first part, and all machines; of those
+    whose results lie in another folder, where they come from."""
+    first, here = parts[0].manifest, parts[0].path.parent.parent
+    folders = {folder for part in parts if (folder := part.path.parent.parent) != here}
+    origins = {folder: packs.origin(folder) for folder in folders}
     return {
         "name": document,
         **{key: first[key] for key in ("config", "protocol", "check")},
-        "machines": [machine(part) for part in parts],
+        "machines": [
+            machine(part) | {"origin": origins.get(part.path.parent.parent)} for part in parts
+        ],
         "trainings": trainings(parts),
     }

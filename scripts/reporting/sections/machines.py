@@ -31,6 +31,7 @@ def of_summaries(summaries: Sequence[Mapping]) -> dict:
                 machine["machine"],
                 {"machine": machine["machine"], "facts": None, "environments": {}, "documents": []},
             )
+            own["origin"] = machine["origin"]
             own["facts"] = own["facts"] or machine["facts"]
             own["environments"] |= machine["environments"]
             own["documents"].append(

@@ -1,0 +1,95 @@
+"""Where results of another folder come from: what its pack says of itself, whether it is as it was packed, and whose key has
+signed that. Keys, signatures and the file of known signers are OpenSSH's own (ssh-keygen -Y)."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from measurement.record import sha256
+from reporting import results
+
+NOTE, SIGNATURE = "pack.json", "pack.json.sig"
+SIGNERS = Path("config/signers")  # lines of `NAME KEY`, as in ssh-keygen(1), ALLOWED SIGNERS
+NAMESPACE = "what-flexibility-costs"
+FETCH = "fetch the folder again, or ask whoever packed it"
+
+
+def _plain(text: object) -> str:
+    """What somebody else has written, for a page: on one line, without what a page would take for markup."""
+    return re.sub(r"[^\w .,:/@+()-]", "?", " ".join(str(text).split()))[:100]
+
+
+def note(folder: Path, members: Mapping[str, Path], by: str | None) -> str:
+    """What a pack says of itself: who packed it, its machines, the commits its records were measured with, and each file's
+    digest."""
+    records = [json.loads(file.read_text()) for file in members.values()]
+    states = [each["repository"] for each in records if each.get("repository")]
+    about = {
+        "by": by,
+        "machines": results.machines_in(folder),
+        "commits": sorted({each["commit"][:10] + "+" * each["dirty"] for each in states}),
+        "files": {name: sha256(str(file)) for name, file in sorted(members.items())},
+    }
+    return json.dumps(about, indent=1) + "\n"
+
+
+def _keygen(*arguments: object, content: bytes | None = None) -> subprocess.CompletedProcess:
+    command = ["ssh-keygen", "-Y", *map(str, arguments)]
+    try:
+        return subprocess.run(command, input=content, capture_output=True)
+    except FileNotFoundError:
+        sys.exit("There is no ssh-keygen here, which signs and verifies; install OpenSSH's client.")
+
+
+def sign(path: Path, key: Path) -> Path:
+    """Sign a file with a private key of the user's -> the signature's file."""
+    done = _keygen("sign", "-q", "-n", NAMESPACE, "-f", key.expanduser(), path)
+    if done.returncode:
+        sys.exit(f"{key} signs nothing: {done.stderr.decode(errors='replace').strip()[-200:]}")
+    return path.with_name(path.name + ".sig")
+
+
+def _signer(folder: Path) -> str:
+    """Who has signed a folder's note, in words; a stop with one line where the signature is of something else."""
+    signature, content = folder / SIGNATURE, (folder / NOTE).read_bytes()
+    if not signature.exists():
+        return "*unsigned*"
+    found = _keygen("check-novalidate", "-n", NAMESPACE, "-s", signature, content=content)
+    if found.returncode:
+        sys.exit(f"{signature} is no signature of what {folder / NOTE} says; {FETCH}.")
+    key = found.stdout.decode(errors="replace").split()[-1]
+    if SIGNERS.exists():
+        named = _keygen("find-principals", "-s", signature, "-f", SIGNERS).stdout.decode()
+        for name in named.split():
+            verify = ("verify", "-n", NAMESPACE, "-s", signature, "-f", SIGNERS, "-I", name)
+            if _keygen(*verify, content=content).returncode == 0:
+                return f"signed by {_plain(name)}"
+    return f"signed with a key that `{SIGNERS}` does not name, {_plain(key)}"
+
+
+def origin(folder: Path) -> dict:
+    """{"folder", "by", "commits", "signed": by whom, in words} of results that were packed elsewhere; a stop with one line
+    where they are not what was packed."""
+    found = {"folder": str(folder), "by": None, "commits": [], "signed": "*unsigned*"}
+    if not (folder / NOTE).exists():
+        if (folder / SIGNATURE).exists():
+            sys.exit(f"{folder / NOTE} is missing, which {SIGNATURE} signs; {FETCH}.")
+        return found
+    try:
+        about = json.loads((folder / NOTE).read_text())
+        files, by, commits = (
+            about["files"],
+            about["by"],
+            [_plain(each) for each in about["commits"]],
+        )
+        files = {str(name): str(digest) for name, digest in files.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sys.exit(f"{folder / NOTE} is damaged; {FETCH}.")
+    signed = _signer(folder)
+    for name, file in results.members(folder).items():
+        if name not in files or not file.exists() or sha256(str(file)) != files[name]:
+            sys.exit(f"{file} is not as {folder / NOTE} says that it was packed; {FETCH}.")
+    return found | {"by": by and _plain(by), "commits": commits, "signed": signed}

@@ -1,0 +1,133 @@
+"""Where a pack's results come from: who packed them, whether they are as packed, and whose key has signed that."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from reporting import packs, tabulate
+from reporting import results as folders
+from steps import pack_results
+
+from . import hand_made
+
+BY = "Jane Doe <script>, of a lab"
+
+
+def key(path: Path) -> Path:
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(path)]
+    subprocess.run(command, check=True)
+    return path
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def committed(cell: object, process: int, record: dict) -> None:
+        record["repository"] = {"commit": "0123456789abcdef", "dirty": True}
+
+    hand_made.project(tmp_path, committed)
+    monkeypatch.chdir(tmp_path)
+    config = hand_made.configuration("stacked-lm")
+    hand_made.write_manifest(tmp_path, "stacked-lm", config)
+    return tmp_path
+
+
+def packed(project: Path, monkeypatch: pytest.MonkeyPatch, *options: object) -> Path:
+    """A folder as it comes out of the archive."""
+    arguments = ["pack", "results", "--output", project / "there.zip", *options]
+    monkeypatch.setattr(sys, "argv", list(map(str, arguments)))
+    pack_results.main()
+    with zipfile.ZipFile(project / "there.zip") as archive:
+        archive.extractall(project)
+    return project / "there"
+
+
+def test_who_packed_what(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = packs.origin(packed(project, monkeypatch, "--by", BY))
+    assert found["by"] == "Jane Doe ?script?, of a lab"  # nothing of it is markup
+    assert found["commits"] == ["0123456789+"]
+    assert found["signed"] == "*unsigned*"
+
+
+def test_an_earlier_pack_says_nothing_of_itself(project: Path) -> None:
+    found = packs.origin(project / "results")
+    assert (found["by"], found["signed"]) == (None, "*unsigned*")
+
+
+def test_signed_by_somebody_that_is_known_or_not(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = key(project / "own")
+    folder = packed(project, monkeypatch, "--key", own)
+    monkeypatch.setattr(packs, "SIGNERS", project / "signers")
+    said = packs.origin(folder)["signed"]
+    assert said.startswith("signed with a key that") and "SHA256:" in said
+    public = own.with_suffix(".pub").read_text()
+    packs.SIGNERS.write_text(f"jane@lab {public}")
+    assert packs.origin(folder)["signed"] == "signed by jane@lab"
+    other = key(project / "other").with_suffix(".pub").read_text()
+    packs.SIGNERS.write_text(f"jane@lab {other}")
+    assert packs.origin(folder)["signed"].startswith("signed with a key that")
+
+
+def test_what_was_changed_since_it_was_packed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a seal that is right again: a seal keeps from accidents, a signature from more."""
+    folder = packed(project, monkeypatch, "--key", key(project / "own"))
+    note, before = folder / packs.NOTE, (folder / packs.NOTE).read_text()
+    (record, *_) = (folder / "records").rglob("*.json")
+    content = record.read_bytes()
+
+    record.write_bytes(content + b" ")
+    with pytest.raises(SystemExit, match=r"is not as .*pack\.json says that it was packed; fetch"):
+        packs.origin(folder)
+    record.write_bytes(content)
+    note.write_text(before.replace('"by": null', '"by": "somebody else"'))
+    with pytest.raises(SystemExit, match=r"pack\.json\.sig is no signature of what .* says; fetch"):
+        packs.origin(folder)
+    note.write_text(before)
+    assert packs.origin(folder)["signed"].startswith("signed")
+
+    name = str(record.relative_to(folder))
+    files = dict(json.loads(before)["files"])
+    del files[name]
+    (folder / packs.SIGNATURE).unlink()
+    note.write_text(json.dumps(json.loads(before) | {"files": files}))
+    with pytest.raises(SystemExit, match=r"is not as"):  # one that was added
+        packs.origin(folder)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 1, "by": null, "commits": []}'])
+def test_a_note_that_is_damaged_or_missing(
+    project: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    folder = packed(project, monkeypatch, "--key", key(project / "own"))
+    (folder / packs.NOTE).unlink()
+    with pytest.raises(SystemExit, match=r"pack\.json is missing, which pack\.json\.sig signs"):
+        packs.origin(folder)
+    (folder / packs.NOTE).write_text(content)
+    with pytest.raises(SystemExit, match=r"pack\.json is damaged; fetch the folder again"):
+        packs.origin(folder)
+
+
+def test_the_page_says_it_of_what_lies_elsewhere(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = packed(project, monkeypatch, "--by", "Jane")
+    parts = [
+        folders.read(path)
+        for each in (project / "results", folder)
+        for path in folders.manifests_in(each)
+    ]
+    own, other = tabulate.about("stacked-lm", parts)["machines"]
+    assert own["origin"] is None
+    assert other["origin"]["by"] == "Jane"
+
+
+def test_a_key_that_is_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="signs nothing: "):
+        packed(project, monkeypatch, "--key", project / "nothing")
