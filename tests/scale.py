@@ -26,7 +26,7 @@ sys.path.insert(
     0, str(Path("scripts").resolve())
 )  # of the repository, or of the copy that is planned
 from measurement import machine
-from measurement.record import SCHEMA_VERSION, write_json
+from measurement.record import SCHEMA_VERSION, write_sealed
 from plan import configuration, matrix
 from plan.jobs import Job
 from plan.planner import Plan
@@ -157,7 +157,7 @@ def pretend_here(config: str) -> None:
     settings = configuration.validated(yaml.safe_load(Path(config).read_text()))
     plan = Plan(settings, cores=2)
     fetched = {"source": "made up", "stand_in": False, "sha256": settings["corpus"]["sha256"]}
-    write_json(plan.corpus.source, fetched)
+    write_sealed(plan.corpus.source, fetched)
     facts = machine.facts()
     packages = {found.name: found.version for found in metadata.distributions()}
     made = set()
@@ -172,7 +172,7 @@ def pretend_here(config: str) -> None:
         result = {"status": "ok", "reason": "", "parts": job.parts}
         if "identity" in told:
             result = record(told, facts, packages)
-        write_json(job.path, result)
+        write_sealed(job.path, result)
 
     for name in settings["documents"]:
         for job in [*plan.timings(name, plan.most(name)), *plan.convergences(name)]:

@@ -79,9 +79,9 @@ def _seal(path, before):
     return hashlib.sha256(name.encode() + before).hexdigest()[:SEAL_DIGITS]
 
 
-def damage(path):
-    """What is wrong with a result's file, in words; "" where nothing is. One without a seal, which another version of
-    the workflow has left, has to be JSON at least."""
+def damage(path, sealed=True):
+    """What is wrong with a result's file, in words; "" where nothing is. Unless it has to be `sealed`, one without a seal
+    has to be JSON at least."""
     with open(path, "rb") as stream:
         content = stream.read().rstrip()
     end = CLOSING.encode()
@@ -92,7 +92,8 @@ def damage(path):
         right = _seal(path, before).encode() == seal and before.endswith(SEALED)
         return "" if right else "it is not as it was written there"
     try:
-        return "" if isinstance(json.loads(content.decode()), dict) else "it is no record"
+        found = isinstance(json.loads(content.decode()), dict)
+        return "it is no record" if not found else "it has no seal" if sealed else ""
     except ValueError as error:
         return "it is no JSON: %s" % error
 
@@ -106,9 +107,9 @@ def sha256(path):
     return found.hexdigest()
 
 
-def read_result(path):
-    """What write_sealed wrote; a stop with one line where it is not that any more."""
-    wrong = damage(path)
+def read_result(path, sealed=True):
+    """What write_sealed wrote; a stop with one line where it is not that any more (`sealed`: see `damage`)."""
+    wrong = damage(path, sealed)
     if wrong:
         raise SystemExit(
             "%s is damaged (%s); run again, and it is made anew, or fetch it again." % (path, wrong)

@@ -41,9 +41,9 @@ def failed_last(path: str) -> bool:
 
 
 @cache
-def _damage(path: str, written_ns: int, size: int) -> str:
+def _damage(sealed: bool, path: str, written_ns: int, size: int) -> str:
     """What is wrong with a result's file of that time and size."""
-    return record.damage(path)
+    return record.damage(path, sealed)
 
 
 @cache
@@ -57,11 +57,11 @@ def _as_it_is(path: str) -> tuple[str, int, int]:
     return path, stat.st_mtime_ns, stat.st_size
 
 
-def damage(path: str, beside: Iterable[str] = ()) -> str:
+def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
     """What is wrong with a result's file, or with files `beside` it whose digests stand in it; "" where nothing is, or no
-    file is there."""
+    file is there. Records have to be `sealed`, lists of them not."""
     try:
-        wrong = _damage(*_as_it_is(path))
+        wrong = _damage(sealed, *_as_it_is(path))
         noted = json.loads(Path(path).read_text()).get("sha256_beside", {}) if beside else {}
         for file in [] if wrong else beside:
             name = os.path.basename(file)
@@ -76,9 +76,9 @@ def damage(path: str, beside: Iterable[str] = ()) -> str:
         return wrong
 
 
-def set_aside(path: str, beside: Iterable[str] = ()) -> None:
+def set_aside(path: str, beside: Iterable[str] = (), sealed: bool = True) -> None:
     """Take a damaged file, and those `beside` it, out of the way of the next one, and say so."""
-    if wrong := damage(path, beside):
+    if wrong := damage(path, beside, sealed):
         for file in (path, *beside):
             if os.path.exists(file):
                 os.replace(file, f"{file}.damaged")

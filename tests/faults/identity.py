@@ -1,13 +1,15 @@
-"""What a result is named after, changed while it is measured: sources, packages, libraries."""
+"""What a result is named after, changed while it is measured: sources, packages, libraries; and seals taken away."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
-from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
+from .trial import CHECK_S, REPORT, TIMED, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
 AGAIN = r"; nothing that was measured of it counts: run the same command again"
@@ -125,3 +127,43 @@ def library(trial: Trial) -> None:
     trial.harms(file)
     trial.harms(file.with_name("kernel.json"))
     trial.wait()
+
+
+@fault(
+    "a record of a pack without its seal",
+    "its samples divided by ten, and the seal taken out",
+    r"elsewhere/records/.* is damaged \(it has no seal\); .*fetch",
+    ends=False,
+)
+def pack_without_seal(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.complete()
+    folder = trial.path("elsewhere")
+    for name in ("manifests", "records"):
+        shutil.copytree(trial.path(f"results/{name}"), folder / name)
+    (manifest,) = (folder / "manifests").glob("*.json")
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(content | {"machine": "other-8c-abcdef"}))
+    without_seal(trial.random.choice(sorted((folder / "records").rglob("*.json"))))
+    trial.settings(also_report=["elsewhere"])
+    trial.run_through()
+
+
+@fault(
+    "a record without its seal",
+    "its samples divided by ten, and the seal taken out",
+    r"is damaged \(it has no seal\); it is made anew\.",
+    ends=True,
+)
+def record_without_seal(trial: Trial) -> None:
+    file = trial.any_of("records/**/other/*.json")
+    without_seal(file)
+    trial.harms(file)
+    trial.run_through()
+
+
+def without_seal(file: Path) -> None:
+    content = json.loads(file.read_text())
+    del content["seal"]
+    content["samples"] = [sample / 10 for sample in content["samples"]]
+    file.write_text(json.dumps(content, indent=1) + "\n")

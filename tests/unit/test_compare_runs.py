@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from commands import compare_runs
+from measurement.record import write_sealed
 from plan.matrix import Cell
 
 from . import hand_made
@@ -161,7 +162,7 @@ RECORD = hand_made.place(SLOWER, 2)
 
 def another_version(folder: Path) -> None:
     record = json.loads((folder / RECORD).read_text())
-    (folder / RECORD).write_text(json.dumps(record | {"schema_version": 99}))
+    write_sealed(str(folder / RECORD), record | {"schema_version": 99})
 
 
 @pytest.mark.parametrize(

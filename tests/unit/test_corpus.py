@@ -1,11 +1,11 @@
 """Which text a run measures on, before anything is fetched."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import pytest
 
+from measurement.record import write_sealed
 from plan.corpus import Corpus
 
 TEXTS = {split: f" {split} words \n" for split in ("train", "valid", "test")}
@@ -27,8 +27,7 @@ def corpus(**changes: object) -> Corpus:
 
 
 def fetched(corpus: Corpus, digests: dict[str, str]) -> None:
-    Path(corpus.source).parent.mkdir(parents=True)
-    Path(corpus.source).write_text(json.dumps({"sha256": digests}))
+    write_sealed(corpus.source, {"sha256": digests})
 
 
 def test_wanted_files() -> None:

@@ -39,9 +39,7 @@ def leave(job: Job, *statuses: str) -> None:
     """The result of a job, after attempts of these statuses."""
     for status in statuses:
         append_line(job.failures, {"status": status})
-    path = Path(job.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"status": (statuses or ("ok",))[-1], "parts": job.parts}))
+    write_sealed(job.path, {"status": (statuses or ("ok",))[-1], "parts": job.parts})
 
 
 class TestDigest:

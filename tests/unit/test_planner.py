@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from measurement.record import write_sealed
 from plan import environments, matrix, sources
 from plan.jobs import CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
@@ -362,8 +363,7 @@ class TestChecking:
         timings, groups = self.planned()
         group = max(groups, key=lambda each: len(each.checks))
         first, *others = group.checks
-        Path(first.path).parent.mkdir(parents=True)
-        Path(first.path).write_text("{}")
+        write_sealed(first.path, {})
         plan = Plan(planned.config())
         again = list(plan.checkings(timings))
         made = {check.digest for each in again for check in each.checks}

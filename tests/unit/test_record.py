@@ -113,13 +113,21 @@ class TestSeal:
         with pytest.raises(SystemExit, match=r"is damaged \(it is not as it was written there\)"):
             record.read_result(str(other))
 
-    def test_one_of_an_earlier_version_has_none(self, tmp_path: Path) -> None:
+    def test_one_without_a_seal_is_damaged(self, tmp_path: Path) -> None:
         path = tmp_path / "record.json"
-        for content, wrong in (('{"a": 1}', ""), ("[1]", "it is no record"), ("", "it is no JSON")):
+        for content, wrong, unsealed in (
+            ('{"a": 1}', "it has no seal", ""),
+            ("[1]", "it is no record", "it is no record"),
+            ("", "it is no JSON", "it is no JSON"),
+        ):
             path.write_text(content)
-            assert record.damage(str(path)).startswith(wrong) and bool(wrong) == bool(
-                record.damage(str(path))
-            )
+            for sealed, said in ((True, wrong), (False, unsealed)):
+                found = record.damage(str(path), sealed)
+                assert found.startswith(said) and bool(found) == bool(said)
+        path.write_text('{"a": 1}')
+        with pytest.raises(SystemExit, match=r"is damaged \(it has no seal\); run again"):
+            record.read_result(str(path))
+        assert record.read_result(str(path), sealed=False) == {"a": 1}
 
 
 def test_a_line_that_was_cut_short_was_a_failed_attempt(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """The register: what rules ask for is what is missing."""
 
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from measurement.record import append_line
+from measurement.record import append_line, write_sealed
 from plan.jobs import CheckJob, EnvironmentJob, Job
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -33,9 +32,7 @@ def leave(job: Job, status: str = "ok") -> None:
     """The result of a job."""
     if status != "ok":
         append_line(job.failures, {"status": status})
-    path = Path(job.path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"status": status, "parts": job.parts}))
+    write_sealed(job.path, {"status": status, "parts": job.parts})
 
 
 def everything(job: Job) -> Iterator[Job]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from measurement.record import write_sealed
 from plan import matrix
 from plan.matrix import Cell
 from reporting import results
@@ -548,19 +549,20 @@ def test_numbers_of_the_tables_are_what_they_were(
     assert compared > 50
 
 
-def damage(text: str) -> list[tuple[str, str]]:
-    """Damaged forms of a good record, and what must be said of each."""
+def damage(text: str) -> list[tuple[str | dict, str]]:
+    """Damaged forms of a good record, those that are no text to be sealed, and what must be said of each."""
     good = json.loads(text)
     without = {key: value for key, value in good.items() if key != "samples"}
     return [
         (text[: len(text) // 2], "is damaged ("),
         ("", "is damaged ("),
-        (json.dumps(without), "is not a valid record: top level: 'samples' is a required property"),
+        (json.dumps(without), "is damaged (it has no seal)"),
+        (without, "is not a valid record: top level: 'samples' is a required property"),
         (
-            json.dumps(good | {"samples": [0.1, "x"]}),
+            good | {"samples": [0.1, "x"]},
             "is not a valid record: samples.1: 'x' is not",
         ),
-        (json.dumps(good | {"schema_version": 0}), "has record schema 0, this workflow reads 2"),
+        (good | {"schema_version": 0}, "has record schema 0, this workflow reads 2"),
     ]
 
 
@@ -569,7 +571,10 @@ def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     cell = Cell("stacked-lm", "pytorch/cell", "pytorch", "forward", "cpu")
     path = tmp_path / "results" / hand_made.place(cell, 1)
     for content, message in damage(path.read_text()):
-        path.write_text(content)
+        if isinstance(content, dict):
+            write_sealed(str(path), content)
+        else:
+            path.write_text(content)
         with pytest.raises(SystemExit) as stop:
             hand_made.tabulate(tmp_path, monkeypatch)
         line = str(stop.value)

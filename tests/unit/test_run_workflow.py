@@ -9,6 +9,7 @@ import pytest
 
 import bytecode
 from commands import run_workflow
+from measurement.record import write_sealed
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
 from tests.unit import planned
@@ -106,8 +107,7 @@ def test_a_look_is_left_out_where_most_is_there(
     assert run_workflow.worth_a_look(config)
     timings = Plan(config).timings("cudnn-lstm-ptb")
     for job in timings[1:]:  # one row is new
-        Path(job.path).parent.mkdir(parents=True, exist_ok=True)
-        Path(job.path).write_text('{"status": "ok"}')
+        write_sealed(job.path, {"status": "ok"})
     assert not run_workflow.worth_a_look(config)
     assert run_workflow.worth_a_look(config | {"machine": "there"})
 

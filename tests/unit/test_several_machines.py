@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from measurement.record import read_json
+from measurement.record import read_json, write_sealed
 from plan import configuration
 from plan.matrix import Cell
 from reporting import results
@@ -134,10 +134,12 @@ def test_folders_that_are_refused_before_anything_runs(
     assert not list(configuration.unreadable(str(folder)))
     first = read_json(str(next((folder / "manifests").iterdir())))["cells"][0]["records"][0]
     text = (folder / first).read_text()
-    other = json.dumps(json.loads(text) | {"schema_version": 99})
+    other = json.loads(text) | {"schema_version": 99}
+    unsealed = json.dumps({key: value for key, value in other.items() if key != "seal"})
     for change, message in (
         (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is no JSON: "),
-        (lambda: (folder / first).write_text(other), "has schema 99, this workflow reads 2"),
+        (lambda: (folder / first).write_text(unsealed), "is damaged (it has no seal)"),
+        (lambda: write_sealed(str(folder / first), other), "has schema 99, this workflow reads 2"),
         (lambda: change_manifest(folder, lambda found: found.update(cells=[])), "cells: "),
         (
             lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from measurement import supervisor
-from measurement.record import write_json
+from measurement.record import write_sealed
 from plan import configuration
 from tests import tiny
 from tests.conftest import ROOT, alive
@@ -58,10 +58,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tiny.write_corpus(found)
     description = json.loads((found / "corpus.json").read_text())
     description |= {"source": "a test", "stand_in": False, "tokens": {"train": 200}}
-    write_json(str(found / "corpus.json"), description)
+    write_sealed(str(found / "corpus.json"), description)
     environment = {"environment": "lab", "fingerprint": "0" * 8, "builder": "venv", "pins": {}}
     found_there = {"python": "3.11.7", "packages": {}, "status": "ok", "reason": ""}
-    write_json(str(found / "lab.json"), environment | found_there)
+    write_sealed(str(found / "lab.json"), environment | found_there)
     return found
 
 
@@ -251,7 +251,7 @@ class TestSeveralChecks:
     def test_what_is_decided_upstream_is_not_run(self) -> None:
         environment = json.loads(Path("lab.json").read_text())
         environment |= {"status": "failed", "reason": "pip: no such package"}
-        write_json("broken.json", environment)
+        write_sealed("broken.json", environment)
         records, _ = self.made(job("right", environment="broken.json"), job("right"))
         assert [record["status"] for record in records] == ["failed", "ok"]
         assert records[0]["reason"] == "pip: no such package"
@@ -304,7 +304,7 @@ def test_a_closed_gate_is_not_passed(folder: Path) -> None:
 def test_an_environment_that_is_not_there(folder: Path) -> None:
     environment = json.loads((folder / "lab.json").read_text())
     environment |= {"status": "unsupported", "reason": "no Python ==3.5.* on this machine"}
-    write_json("missing.json", environment)
+    write_sealed("missing.json", environment)
     record, _ = run("right", environment="missing.json")
     assert (record["status"], record["reason"]) == ("unsupported", environment["reason"])
 

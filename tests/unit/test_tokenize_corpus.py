@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement.record import write_json
+from measurement.record import write_sealed
 from steps import tokenize_corpus
 from tests.conftest import ROOT
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 def run_main(monkeypatch: pytest.MonkeyPatch, source: Path, output: Path) -> dict:
     """What tokenize_corpus.py leaves in corpus.json."""
-    write_json(str(output / "source.json"), {"source": "a test", "stand_in": False})
+    write_sealed(str(output / "source.json"), {"source": "a test", "stand_in": False})
     description = source / "source.json" if source == output else output / "source.json"
     options = {"--source": description, "--stride": 3, "--output": output / "corpus.json"}
     flat = [str(part) for option in options.items() for part in option]

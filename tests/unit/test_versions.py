@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from measurement.record import write_sealed
 from plan import environments, pins, versions
 from plan.jobs import TimeJob
 from plan.matrix import Cell
@@ -36,8 +37,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Cell], S
 
 def leave(jobs: list[TimeJob]) -> None:
     for job in jobs:
-        Path(job.path).parent.mkdir(parents=True, exist_ok=True)
-        Path(job.path).write_text('{"status": "ok"}')
+        write_sealed(job.path, {"status": "ok"})
 
 
 def numbers(turns: list[tuple[Side, list[TimeJob]]]) -> list[tuple[str, list[int]]]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from measurement.record import write_sealed
+
 from .conftest import Project
 
 THERE = "other-8c-def456"
@@ -15,12 +17,12 @@ ALSO = ("--config", "also_report=[elsewhere]")
 
 
 def change(folder: Path, pattern: str, how) -> None:
-    """Change the JSON files of a folder, which then have no seal."""
+    """Change the JSON files of a folder, which nobody has packed then."""
+    (folder / "pack.json").unlink(missing_ok=True)
     for file in folder.glob(pattern):
         content = json.loads(file.read_text())
         how(content)
-        content.pop("seal", None)
-        file.write_text(json.dumps(content))
+        write_sealed(str(file), content)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
 for listed in expand([FIRST, PROCESSES, MANIFEST], document=DOCUMENTS):
-    set_aside(listed)
+    set_aside(listed, sealed=False)
 tool = JOBS.tool
 
 
