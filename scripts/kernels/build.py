@@ -12,8 +12,8 @@ import tvm
 from .cells import CELLS, Cell
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
-from .search.space import default_schedule, vector_unit
-from .spec import KernelSpec, Schedule
+from .search.space import default_schedule, unit_of, vector_unit
+from .spec import KernelSpec, Schedule, Unsupported
 from .template import language_model
 from .template.blocking import squarest
 from .template.forward import add_forward
@@ -28,8 +28,12 @@ def template_functions(
     spec: KernelSpec, schedule: Schedule, target: dict[str, Any], cell: Cell | None = None
 ) -> Functions:
     """The template's `main`. cell: the one to compile, where it is none of those in cells/."""
-    functions = Functions()
-    add_forward(functions, cell or CELLS[spec.cell], spec, schedule, vector_unit(target))
+    functions, cell = Functions(), cell or CELLS[spec.cell]
+    if spec.paired and cell.projected:
+        raise Unsupported(
+            f"of cells that project their output the template has no {spec.data_type}"
+        )
+    add_forward(functions, cell, spec, schedule, unit_of(spec, target))
     return functions
 
 
@@ -56,6 +60,8 @@ def build_template(
     With a vocabulary, the library has the rest of the language model too, and its training step, if sizes allow; with
     classes, what trains a classifier of sequences (see classifier.py).
     """
+    if spec.paired and (vocabulary or classes):
+        raise Unsupported(f"in {spec.data_type} the template has bare layers only")
     start = time.perf_counter()
     unit = vector_unit(target)
     made = dict(template_functions(spec, schedule, target, cell).made)
@@ -76,7 +82,7 @@ def build_template(
         Surroundings(spec, classes, unit, weights).add(training, ["adam"])
         made |= training.made
     module, tvm_target = tvm.ir.IRModule(made), tvm.target.Target(target)
-    _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
+    executable, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(
         directory,
         "template",
@@ -89,13 +95,25 @@ def build_template(
         template=fingerprint("template-tuned", target),
         vocabulary=vocabulary,
         functions=training.shapes,
+        products=_products(spec, executable),
     )
+
+
+def _products(spec: KernelSpec, executable: Any) -> dict[str, dict[str, int]] | None:
+    """{format: {instruction: how many}} of the machine code of products that are not of float32."""
+    if not spec.paired:
+        return None
+    instruction = "vdpbf16ps"
+    count = executable.mod.inspect_source("asm").count(f"\t{instruction}\t")
+    return {spec.data_type: {instruction: count} if count else {}}
 
 
 def training_functions(
     cell: Cell, spec: KernelSpec, schedule: Schedule, target: dict[str, Any]
 ) -> Functions:
     """The functions of training: of the first layer, `..._first`, and of each further one, `..._rest`."""
+    if spec.paired:
+        raise Unsupported(f"training by the template is in float32, not in {spec.data_type}")
     unit, functions = vector_unit(target), Functions()
     first = spec.input_size, whole_lines(spec.input_size)
     rest = spec.output_size, whole_lines(spec.output_size)

@@ -29,7 +29,8 @@ class TemplateRunner:
         self.spec = spec
         self.metadata: dict[str, Any] = metadata
         cell = cell or CELLS[spec.cell]
-        packed = pack_stack(cell, layers, metadata["lanes"], metadata["schedule"]["gates"])
+        gates = metadata["schedule"]["gates"]
+        packed = pack_stack(cell, layers, metadata["lanes"], gates, spec.paired)
         states = {
             name: (spec.depth, spec.batch, size) for name, size in state_sizes(cell, spec).items()
         }

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 
 TUNED_LENGTH = 32
 
+FLOAT32, BFLOAT16 = "float32", "bfloat16"
+
 
 class Unsupported(Exception):
     """A restriction of the template that the given kernel or target runs into."""
@@ -20,7 +22,7 @@ class KernelSpec:
     further layer reads the previous one's output. `threads` is the number of cores the kernel
     is divided over; it is part of the kernel, as the division is fixed when it is built. `cell` is the name
     of the recurrent cell, of those in cells/ or of one's own; `projection` is the size of its output, if the cell
-    projects that, else 0.
+    projects that, else 0. `data_type` is that of the products' factors; their sums and all else are float32.
     """
 
     batch: int
@@ -31,17 +33,31 @@ class KernelSpec:
     threads: int = 1
     cell: str = "lstm"
     projection: int = 0
+    data_type: str = FLOAT32
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             least = 0 if name == "projection" else 1
-            if name != "cell" and (not isinstance(value, int) or value < least):
+            if name in ("cell", "data_type"):
+                continue
+            if not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
+        if self.data_type not in (FLOAT32, BFLOAT16):
+            raise ValueError(f"products are of {FLOAT32} or {BFLOAT16}, not of {self.data_type!r}")
 
     @property
     def output_size(self) -> int:
         """Values that a layer gives for a row and step."""
         return self.projection or self.hidden_size
+
+    @property
+    def paired(self) -> bool:
+        """Whether two factors of a product, of bfloat16, lie in the place of one float32."""
+        return self.data_type == BFLOAT16
+
+    def places(self, size: int) -> int:
+        """Float32's places that so many factors of a sum take."""
+        return -(-size // 2) if self.paired else size
 
     def input_sizes(self) -> Iterator[int]:
         """Yield the input size of every layer, first to last."""
@@ -68,7 +84,8 @@ class KernelSpec:
         shape = f"{self.batch}x{self.length}x{self.input_size}x{self.hidden_size}"
         if self.projection:
             shape += f"x{self.projection}"
-        return f"{self.cell}-{shape}-d{self.depth}-t{self.threads}"
+        kind = f"-{self.data_type}" if self.paired else ""
+        return f"{self.cell}-{shape}-d{self.depth}-t{self.threads}{kind}"
 
 
 @dataclass(frozen=True)

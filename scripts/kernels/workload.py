@@ -18,4 +18,5 @@ def spec_of(workload) -> KernelSpec:
         depth=workload.layers,
         threads=workload.threads,
         cell=cell_name(workload.cell),
+        data_type=workload.data_type,
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
-from kernels.spec import KernelSpec
+from kernels.spec import FLOAT32, KernelSpec
 from kernels.workload import cell_name
 from measurement import machine
 from plan import environments, matrix, sources
@@ -108,6 +108,7 @@ class Plan:
             depth=sizes["layers"],
             threads=self.threads,
             cell=cell_name(sizes.get("cell", "lstm")),
+            data_type=sizes.get("data_type", FLOAT32),
         )
 
     @kept

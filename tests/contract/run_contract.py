@@ -4,7 +4,7 @@
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
 have several (`module:builder`); after a space there may be changes to the benchmark, as JSON or `carried`, or instead of it one of tiny.CLASSIFIERS, or bare layers,
-or `built:VARIANT`, bare layers whose kernel is tuned and built first.
+or `built:VARIANT`, bare layers whose kernel is tuned and built first, with changes to these as JSON.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
@@ -33,19 +33,21 @@ def builder(implementation):
     return getattr(importlib.import_module(module), name or "build")
 
 
-def built(variant, folder):
-    """Bare layers with a kernel by a variant of TVM's."""
+def built(told, folder):
+    """Bare layers with a kernel by a variant of TVM's; told: its name, and changes to the layers."""
     from pathlib import Path
 
     from kernels.spec import Unsupported as KernelUnsupported
     from kernels.variants import target_of, variant_named
     from kernels.workload import spec_of
 
-    workload, module = tiny.bare_layers(features=16, hidden=32, batch=8), variant_named(variant)
+    variant, _, changes = told.partition(" ")
+    sizes = dict({"features": 16, "hidden": 32, "batch": 8}, **json.loads(changes or "{}"))
+    workload, module = tiny.bare_layers(**sizes), variant_named(variant)
     spec, target, kernel = spec_of(workload), target_of(variant, 1), Path(folder, variant)
     try:
         if hasattr(module, "tune"):
-            module.tune(spec, target, TRIALS, kernel / "database")
+            module.tune(spec.tuned, target, TRIALS, kernel / "database")
         module.build(spec, target, kernel, kernel / "database", None)
     except KernelUnsupported as reason:
         raise Unsupported(str(reason)) from None

@@ -19,13 +19,15 @@ import numpy as np  # noqa: E402
 from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
+from kernels.cells import reference as cells  # noqa: E402
+from kernels.search.space import default_schedule  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target  # noqa: E402
 from kernels.variants.automatic import build_steps, build_unrolled, tune_default_rules  # noqa: E402
 from kernels.variants.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
-from measurement import checking, reference  # noqa: E402
+from measurement import checking, precision, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
 from tests.contract.cell_errors import cell_errors  # noqa: E402
 
@@ -105,6 +107,27 @@ def trained_model_errors(shape: tuple[int, ...], folder: Path) -> dict[str, floa
     return checking.check_training(runner, work, batches, weights, None)
 
 
+def half_error(name: str, shape: tuple[int, ...], folder: Path, target: dict) -> list[float]:
+    """[error, its bound] of a cell's layers whose products are of bfloat16."""
+    cell = CELLS[name]
+    spec = KernelSpec(*shape, threads=THREADS, cell=name, data_type=precision.BFLOAT16)
+    build_template(spec, default_schedule(spec, target), target, folder)
+    random = np.random.default_rng(0)
+    layers = [
+        cells.random_layer(cell, size, spec.hidden_size, random, spec.output_size)
+        for size in spec.input_sizes()
+    ]
+    x = random.uniform(0.1, 1, (spec.length, spec.batch, spec.input_size)).astype(np.float32)
+    runner = TemplateRunner(folder, layers)
+    runner.set_input(x)
+    runner()
+    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
+    zero = {each: np.zeros((spec.depth, spec.batch, spec.hidden_size)) for each in cell.states}
+    expected, _, _ = cells.forward(cell, x.astype(np.float64), exact, zero)
+    bound = precision.tolerance(spec.data_type, "forward", spec.depth, spec.length)
+    return [checking.relative_error(runner.result(), expected), bound]
+
+
 def tuning(folder: Path, target: dict) -> dict:
     """Trials of a first search, of one that tops it up, of a repetition, and after damage."""
     spec: KernelSpec = spec_of(workload(TUNED))
@@ -151,6 +174,14 @@ def main() -> None:
         found["tuned steps"] = error(STEPS, Path(name, "tuned-steps"), StepsRunner)
         build_unrolled(steps, target, Path(name, "unrolled"))
         found["unrolled"] = error(STEPS, Path(name, "unrolled"), UnrolledRunner)
+        if "avx512_bf16" in cpu_flags():
+            found["half"] = {
+                f"{cell} {shape}": half_error(
+                    cell, shape, Path(name, f"half-{cell}-{shape}"), target
+                )
+                for cell in ("lstm", "layer_norm")
+                for shape in SHAPES[1:5]
+            }
         found["tuning"] = tuning(Path(name, "database"), target)
     print(json.dumps(found))
 

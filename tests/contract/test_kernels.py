@@ -1,12 +1,19 @@
 """The kernels agree with the reference at shapes that fit no vector, tile or thread count."""
 
+import pytest
+
 from kernels.cells import CELLS
+from measurement import machine, precision
 
 from .running import run
 
+HALF = 'tvm/template-tuned built:template-tuned {"data_type": "bfloat16", "hidden": 64}'
+HAS_HALF = "avx512_bf16" in machine.cpu_flags()
+
 
 def processes(**_: object) -> list[tuple[str, ...]]:
-    return [("tvm", "run_kernels.py"), ("tvm", "run_other_machines.py")]
+    scripts = ("run_kernels.py",), ("run_other_machines.py",), ("run_contract.py", HALF)
+    return [("tvm", *script) for script in scripts]
 
 
 def found() -> dict:
@@ -14,7 +21,7 @@ def found() -> dict:
 
 
 def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
-    errors = {name: e for name, e in found().items() if name != "tuning"}
+    errors = {name: e for name, e in found().items() if name not in ("tuning", "half")}
     # Of a cell, shape and phase: output, d x, states and their gradients, and every layer's weights.
     trained = {name for name in errors if " d weights " in name}
     weights = [3 + len(each.vectors) + each.projected for each in CELLS.values()]
@@ -26,6 +33,26 @@ def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     assert sum(name.startswith("trained") for name in others) == of_models
     assert len(others) == 6 * 5 + 1 + 5 + of_models + 3
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
+
+
+def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32() -> None:
+    """The row by the gate that it passes before it is timed."""
+    verdict = run("tvm", "run_contract.py", HALF)[HALF]["forward"]
+    if not HAS_HALF:
+        assert verdict["status"] == "unsupported" and "AVX512-BF16" in verdict["reason"]
+        return
+    assert verdict["status"] == "ok", verdict["reason"]
+    assert 1e-4 < verdict["errors"]["output"] < precision.tolerance("bfloat16", "forward", 2, 4)
+    assert verdict["precision"]["bfloat16"]["vdpbf16ps"] > 0
+    assert not verdict["precision"].get("float32")
+
+
+@pytest.mark.skipif(not HAS_HALF, reason="the CPU has no AVX512-BF16")
+def test_half_precision_at_shapes_that_fit_no_vector() -> None:
+    """[error, its bound] of cells at odd sizes."""
+    half = found()["half"]
+    assert len(half) == 2 * 4
+    assert {name: pair for name, pair in half.items() if not 1e-5 < pair[0] < pair[1]} == {}
 
 
 def test_tuning_goes_on_from_its_database() -> None:

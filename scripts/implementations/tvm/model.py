@@ -22,6 +22,10 @@ class Built(Runner):
     def synchronise(self):
         """TVM's functions return when all their threads have finished."""
 
+    def precision(self, inputs, targets):
+        """Instructions of products in the library's machine code, by the format of what they multiply."""
+        return self.kernel.metadata.get("products")
+
     def describe(self):
         import tvm
 

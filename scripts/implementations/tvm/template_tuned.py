@@ -13,6 +13,8 @@ from measurement.workload import layer_prefixes
 
 from .model import Built, Kernel, kernel_layers
 
+DATA_TYPES = ("float32", "bfloat16")  # the latter of bare layers
+
 
 class Classifier(Built):
     """Layers by one built library, the last step's projection by NumPy. inputs [T, B, D] -> logits [B, C]."""

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
+from tvm.target import Target
+from tvm.target.codegen import target_has_features
+
 from ..cells import CELLS, Cell
-from ..spec import KernelSpec, Schedule
+from ..spec import KernelSpec, Schedule, Unsupported
 from ..target import core_of
 from ..template.blocking import squarest, sums_at_once, tallest
 from ..template.units import divisible
@@ -18,6 +21,16 @@ from ..template.vector import VectorUnit
 def vector_unit(target: dict[str, Any]) -> VectorUnit:
     """Vector operations of a target."""
     return VectorUnit(core_of(target))
+
+
+def unit_of(spec: KernelSpec, target: dict[str, Any]) -> VectorUnit:
+    """Vector operations of a kernel's products. Raises Unsupported where the CPU has none for their factors."""
+    unit = vector_unit(target)
+    if not spec.paired:
+        return unit
+    if not target_has_features("avx512bf16", Target(target)):
+        raise Unsupported(f"{spec.data_type} takes AVX512-BF16, which {target['mcpu']} has not")
+    return replace(unit, paired=True)
 
 
 def default_schedule(
@@ -32,7 +45,7 @@ def default_schedule(
     gates = sums_at_once(core, len(cell.sums), _share(spec))
     schedule = Schedule(rows=tallest(core, gates), gates=gates, unroll=2, prefetch=1)
     few = spec.threads > 1 and spec.batch < tallest(core, squarest(core)) * spec.threads
-    if few and divisible(cell, spec.hidden_size, core.lanes):
+    if few and divisible(cell, spec, core.lanes):
         divided = replace(schedule, rows=core.registers, unroll=4, units=1)
         return canonical(divided, spec, target, cell)
     return schedule
@@ -58,7 +71,7 @@ def choices(spec: KernelSpec, target: dict[str, Any]) -> dict[str, list[int]]:
         "unroll": [1, 2, 4, 8],
         "prefetch": [0, 1, 2],
         "panel_rows": panels,
-        "units": [0, 1] if spec.threads > 1 else [0],
+        "units": [0] if spec.threads == 1 or spec.paired else [0, 1],
     }
 
 

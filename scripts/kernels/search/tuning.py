@@ -16,7 +16,7 @@ import numpy as np
 from ..spec import KernelSpec, Schedule
 from .database import ScheduleDatabase
 from .measure import Measurer
-from .space import default_schedule, mutations, random_schedules
+from .space import default_schedule, mutations, random_schedules, unit_of
 from .stored import set_aside
 
 BATCH = 16
@@ -54,6 +54,7 @@ def tune(
     search stops early; the last play-off among the best still takes place.
     """
     begin = time.perf_counter()
+    unit_of(spec, target)  # candidates would all fail
     database = ScheduleDatabase(spec, target, directory)
     known = len(database)
     start_seconds = build_seconds = run_seconds = search_seconds = 0.0

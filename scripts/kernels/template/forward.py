@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,8 +29,9 @@ def add_forward(
     functions: Functions, cell: Cell, spec: KernelSpec, schedule: Schedule, unit: VectorUnit
 ) -> None:
     """Add the function `main`, which computes the kernel."""
-    with functions.function("main", buffer_shapes(cell, spec, unit.lanes)) as arguments:
-        divided = schedule.units and divisible(cell, spec.hidden_size, unit.lanes)
+    shapes = buffer_shapes(cell, spec, unit.lanes)
+    with functions.function("main", shapes) as arguments, unit.imported():
+        divided = schedule.units and divisible(cell, spec, unit.lanes)
         way = DividedUnits if divided else DividedRows
         way(cell, spec, schedule, unit, arguments).emit()
 
@@ -56,6 +57,15 @@ class DividedRows(Inference):
             name: ir.alloc_buffer((rows, self.padded), "float32", align=64)
             for name in self.cell.states[1:]
         }
+        if self.unit.paired:
+            # What products read of a step: x, and h of the step before.
+            sizes = max(self.spec.input_sizes()), self.spec.output_size
+            self._pairs = [
+                ir.alloc_buffer(
+                    (rows, padded_size(size, self.unit.lanes) // 2), "float32", align=64
+                )
+                for size in sizes
+            ]
         x, y = self.arguments["x"], self.arguments["y"]
         phased = None
         if self.cell.norms:
@@ -137,6 +147,13 @@ class DividedRows(Inference):
                 if direct:
                     unit.store(arguments["y"], value, step, start + row, column)
 
+            factors = (
+                lambda row, k, step=step: source[step, start + row, k],
+                lambda row, k, now=now: state[now, row, k],
+            )
+            if unit.paired:
+                self._round(rows, factors, (inputs, spec.output_size))
+                factors = tuple(lambda row, k, own=own: own[row, k] for own in self._pairs)
             with ir.serial(blocks) as block:
 
                 def fetch(row: Expr, count: int, step=step, block=block) -> None:
@@ -153,12 +170,16 @@ class DividedRows(Inference):
                     stages=self.stages,
                     rows=rows,
                     operands=(
-                        Operand(True, inputs, lambda row, k: source[step, start + row, k]),
-                        Operand(False, spec.output_size, lambda row, k: state[now, row, k]),
+                        Operand(True, spec.places(inputs), factors[0]),
+                        Operand(False, spec.places(spec.output_size), factors[1]),
                     ),
                     weights=arguments["weights"],
                     weights_base=base
-                    + block * (block_vectors(cell, inputs, spec.output_size) * unit.lanes),
+                    + block
+                    * (
+                        block_vectors(cell, spec.places(inputs), spec.places(spec.output_size))
+                        * unit.lanes
+                    ),
                     bias=arguments["bias"],
                     bias_base=(layer * blocks + block) * (len(cell.sums) * unit.lanes),
                     load=partial(load, column=block * unit.lanes),
@@ -195,6 +216,29 @@ class DividedRows(Inference):
                 ),
                 size=spec.hidden_size,
             )
+
+    def _round(
+        self, rows: int, factors: Sequence[Callable[[Expr, Expr], Expr]], sizes: Sequence[int]
+    ) -> None:
+        """Rows of x and of h to pairs of bfloat16, filled up by zeros to whole vectors."""
+        unit, lanes = self.unit, self.unit.lanes
+        for to, load, size in zip(self._pairs, factors, sizes, strict=True):
+
+            def put(row: Expr, first: Expr, value: Expr, to: Expr = to) -> None:
+                ir.buffer_store(to, unit.pairs(value), [row, tirx.Ramp(first // 2, 1, lanes // 2)])
+
+            with ir.serial(rows) as row:
+                if whole := size // lanes:
+                    with ir.serial(whole) as block:
+                        first = block * lanes
+                        put(row, first, load(row, tirx.Ramp(first, 1, lanes)))
+                if rest := size % lanes:
+                    last = ir.alloc_buffer((lanes,), "float32")
+                    unit.store(last, unit.splat(0.0), 0)
+                    for n in range(rest):
+                        column = tirx.IntImm("int32", whole * lanes + n)
+                        ir.buffer_store(last, load(row, column), [n])
+                    put(row, tirx.IntImm("int32", whole * lanes), unit.load(last, 0))
 
     def _project(self, rows: int, layer: Expr, leave: Callable[[Expr, Expr, Expr], None]) -> None:
         """leave(row, value, column) of the output of all rows, from what the update made."""

@@ -45,8 +45,10 @@ def padded_size(hidden_size: int, lanes: int) -> int:
 
 def weight_sizes(cell: Cell, spec: KernelSpec, lanes: int) -> list[int]:
     """Packed float32 values of every layer's weights."""
-    columns = padded_size(spec.hidden_size, lanes)
-    return [columns * block_vectors(cell, size, spec.output_size) for size in spec.input_sizes()]
+    columns, outputs = padded_size(spec.hidden_size, lanes), spec.places(spec.output_size)
+    return [
+        columns * block_vectors(cell, spec.places(size), outputs) for size in spec.input_sizes()
+    ]
 
 
 def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[int, ...]]:
@@ -87,8 +89,21 @@ def declared_places(cell: Cell) -> list[int]:
     return [cell.gates.index(one.name.split(".")[0]) for one in cell.sums]
 
 
-def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Array, ...]:
-    """Pack one layer; `gates`: how many sums the kernel computes in one pass.
+def pairs(rows: Array) -> Array:
+    """[K, ...] to [K / 2, ...]: rows k and k + 1, as bfloat16, in the lower and the upper half of float32's places.
+
+    Rounded to the nearest, to even; the last of an odd number of rows is paired with zeros.
+    """
+    bits = np.zeros((len(rows) + len(rows) % 2, *rows.shape[1:]), np.uint32)
+    bits[: len(rows)] = np.ascontiguousarray(rows, np.float32).view(np.uint32)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> 16 & 1)) >> 16
+    return (rounded[::2] | rounded[1::2] << 16).view(np.float32)
+
+
+def pack_weights(
+    cell: Cell, layer: Layer, lanes: int, gates: int, paired: bool = False
+) -> tuple[Array, ...]:
+    """Pack one layer; `gates`: how many sums the kernel computes in one pass; `paired`: weights as `pairs` of bfloat16.
 
     Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes], vectors [vectors, H] and the projection
     [P/lanes, H, lanes], all flat, those that the cell has not empty; sums in the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
@@ -107,7 +122,8 @@ def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Arra
         full = np.zeros((len(rows), len(own), padded))
         for to, one in enumerate(own):
             full[:, to, :hidden] = given[:, places[one]] * factors[one]
-        return full.reshape(len(rows), len(own), padded // lanes, lanes).transpose(2, 0, 1, 3)
+        full = pairs(full) if paired else full.astype(np.float32)
+        return full.reshape(len(full), len(own), padded // lanes, lanes).transpose(2, 0, 1, 3)
 
     count = padded // lanes
     parts = [
@@ -133,9 +149,11 @@ def pack_weights(cell: Cell, layer: Layer, lanes: int, gates: int) -> tuple[Arra
     return tuple(value.astype(np.float32).ravel() for value in found)
 
 
-def pack_stack(cell: Cell, layers: Sequence[Layer], lanes: int, gates: int) -> tuple[Array, ...]:
+def pack_stack(
+    cell: Cell, layers: Sequence[Layer], lanes: int, gates: int, paired: bool = False
+) -> tuple[Array, ...]:
     """Pack all layers of a stack into flat arrays: weights, bias, vectors, projections."""
-    packed = [pack_weights(cell, layer, lanes, gates) for layer in layers]
+    packed = [pack_weights(cell, layer, lanes, gates, paired) for layer in layers]
     return tuple(np.concatenate(parts) for parts in zip(*packed, strict=True))
 
 

@@ -123,7 +123,7 @@ def accumulate(
         value = ir.Bind(unit.splat(scalar(row)))
         for v in vectors:
             register = sums[row, v]
-            unit.store(register, unit.load(register, 0) + value * loaded[v], 0)
+            unit.store(register, unit.multiply_add(unit.load(register, 0), value, loaded[v]), 0)
 
 
 def reduction(extent: int, unroll: int, step: Callable[[Expr], None]) -> None:

@@ -102,7 +102,7 @@ class TrainedLayer:
     @property
     def divided(self) -> bool:
         """Whether hidden units, and not rows, are divided among the cores."""
-        can = divisible(self.cell, self.spec.hidden_size, self.lanes)
+        can = divisible(self.cell, self.spec, self.lanes)
         return bool(self.schedule.units) and can
 
     def columns(self, vectors: int) -> int:

@@ -17,7 +17,7 @@ from tvm import tirx
 from tvm.tirx.script import builder as ir
 
 from ..cells.language import Cell
-from ..spec import Schedule
+from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference
 from .layout import block_vectors, passes, taking
@@ -31,9 +31,10 @@ STACK = 1024
 """Bytes up to which TVM puts a buffer on the stack, where each core has its own."""
 
 
-def divisible(cell: Cell, hidden_size: int, lanes: int) -> bool:
-    """Whether the units of a cell can be divided among cores: it takes two vectors of them (see `phase`)."""
-    return hidden_size > lanes and not cell.norms and not cell.projected
+def divisible(cell: Cell, spec: KernelSpec, lanes: int) -> bool:
+    """Whether the units of a kernel can be divided among cores: it takes two vectors of them (see `phase`), and rows of
+    bfloat16 are made by the core that multiplies by them."""
+    return spec.hidden_size > lanes and not (cell.norms or cell.projected or spec.paired)
 
 
 def shared(first: int, *rest: int) -> Expr:

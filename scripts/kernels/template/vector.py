@@ -6,7 +6,8 @@ where LLVM makes good code of it; the few intrinsics are those it does not find 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,25 @@ LARGEST_EXPONENT = 127.0
 
 FLOOR = 9
 """Control byte of AVX-512's `reduce`: the fraction above the next lower integer, no exceptions."""
+
+PAIRS = """
+declare <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float>, <32 x bfloat>, <32 x bfloat>)
+declare <16 x bfloat> @llvm.x86.avx512bf16.cvtneps2bf16.512(<16 x float>)
+
+define <16 x float> @add_products_of_pairs(<16 x float> %total, <16 x float> %a, <16 x float> %b) {
+  %x = bitcast <16 x float> %a to <32 x bfloat>
+  %y = bitcast <16 x float> %b to <32 x bfloat>
+  %sum = call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(<16 x float> %total, <32 x bfloat> %x, <32 x bfloat> %y)
+  ret <16 x float> %sum
+}
+
+define <8 x float> @rounded_to_pairs(<16 x float> %values) {
+  %rounded = call <16 x bfloat> @llvm.x86.avx512bf16.cvtneps2bf16.512(<16 x float> %values)
+  %pairs = bitcast <16 x bfloat> %rounded to <8 x float>
+  ret <8 x float> %pairs
+}
+"""
+"""AVX512-BF16's instructions on registers of float32, in LLVM's language; they become part of what calls them."""
 
 Expr = Any
 
@@ -45,9 +65,11 @@ EXP2_COEFFICIENTS = _exp2_polynomial()
 
 @dataclass(frozen=True)
 class VectorUnit:
-    """Vector operations of a target's core."""
+    """Vector operations of a target's core; paired: whether factors of products are two numbers of bfloat16 in the place of a
+    float32 (see `imported`)."""
 
     core: Core
+    paired: bool = False
 
     @property
     def lanes(self) -> int:
@@ -104,6 +126,25 @@ class VectorUnit:
         register = ir.alloc_buffer((self.lanes,), "float32")
         self.store(register, value, 0)
         return self.load(register, 0)
+
+    @contextmanager
+    def imported(self) -> Iterator[None]:
+        """A function's body that may call PAIRS: TVM would make float32 of a bfloat16 before LLVM sees it."""
+        if not self.paired:
+            yield
+            return
+        with ir.attr(tirx.IntImm("int32", 0), "pragma_import_llvm", PAIRS):
+            yield
+
+    def multiply_add(self, total: Expr, a: Expr, b: Expr) -> Expr:
+        """total + a * b; of pairs, the sum of both products."""
+        if not self.paired:
+            return total + a * b
+        return tirx.call_pure_extern(self.dtype, "add_products_of_pairs", total, a, b)
+
+    def pairs(self, value: Expr) -> Expr:
+        """Neighbouring lanes rounded to bfloat16, in half a register."""
+        return tirx.call_pure_extern(f"float32x{self.lanes // 2}", "rounded_to_pairs", value)
 
     def transposed(self, rows: list[Expr]) -> list[Expr]:
         """The columns of a square of as many vectors as these have lanes: places are swapped bit by bit."""
