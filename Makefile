@@ -2,23 +2,26 @@
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 SNAKEMAKE = $(shell grep -hoE 'snakemake==[^ ]+' envs/workflow.yaml)
-OPTIONS = --configfile $(CONFIG) --config
+OPTIONS = --configfile '$(CONFIG)' --config
 # Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
 ifdef SET
 OPTIONS += '$(SET)'
 endif
 
+# What starts Snakemake ends with `make`, killed or not.
+RUN = @exec .venv/bin/python scripts
+
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare noise pack lock prune example test test-faults test-faults-long fuzz audit format clean
+.PHONY: report measure wheels plan html bump compare noise pack lock prune example test test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
-	@.venv/bin/python scripts run_workflow $(OPTIONS)
+	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
 
 # Records without pages, packed: for a machine without network, with frameworks of its own (README). LIMIT=540: stops in time
 measure: .venv/ready
-	@.venv/bin/python scripts run_workflow --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
+	$(RUN) run_workflow --parent $$PPID --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
 
 # What `make measure` needs where no package index can be reached, for the Python there: make wheels FOR=3.12
 FOR ?= $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
@@ -31,16 +34,16 @@ wheels:
 plan: .venv/ready
 	@.venv/bin/python scripts plan_run $(if $(FILES),--files) $(OPTIONS)
 
-# Results that nothing asks for any more: make prune [YES=1]
+# Results that nothing asks for any more, CONFIG's are asked for: make prune [YES=1]
 prune: .venv/ready
-	@.venv/bin/python scripts prune_results $(if $(YES),--yes) --config $(if $(SET),'$(SET)')
+	@.venv/bin/python scripts prune_results $(if $(YES),--yes) $(OPTIONS)
 
 html: report
-	.venv/bin/snakemake --report report.html --configfile $(CONFIG) $(if $(SET),--config '$(SET)')
+	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
 
 # make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='rows to watch'] [AGAIN=1] [RELEVANT=3] [FAIL=1]
 bump: .venv/ready
-	@.venv/bin/python scripts bump_version '$(PIN)' $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
+	$(RUN) bump_version '$(PIN)' --parent $$PPID $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
 		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
 		$(if $(FAIL),--fail) $(OPTIONS)
 
@@ -77,7 +80,7 @@ test: .venv/ready
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile workflow
-	.venv/bin/snakemake --lint --configfile $(CONFIG)
+	.venv/bin/snakemake --lint --configfile '$(CONFIG)'
 	.venv/bin/python -m pytest tests/contract
 	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/workflow tests/faults
 
@@ -93,6 +96,10 @@ test-faults-long: .venv/ready
 # What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
+
+# Random files damaged before runs and during them: make fuzz-run [SECONDS=600] [SEED=1]
+fuzz-run: .venv/ready
+	.venv/bin/python -m tests.fuzz_run --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 # Known weaknesses of everything that is installed here and in the locks of today's environments (asks PyPI)
 audit: .venv/ready

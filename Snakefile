@@ -31,6 +31,7 @@ rule all:
 
 
 onstart:
+    have_folder()
     # Snakemake's limit on jobs a second (100) has a price: for each job that has finished, it looks at the ready ones
     # anew every second (9.27). After some hundred jobs that keeps a core busy beside the clock. A cluster keeps its
     # limit: its clocks run on other machines.

@@ -2,12 +2,19 @@
 
 import os
 import runpy
+import signal
 import sys
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 
 
+def stop(*_: object) -> None:
+    sys.exit("\nStopped.")
+
+
 def main() -> None:
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, stop)  # while modules are imported too
     names = {}
     for folder in ("commands", "steps"):
         for file in os.listdir(os.path.join(SCRIPTS, folder)):

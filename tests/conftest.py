@@ -1,11 +1,15 @@
-"""What all tests share: they run at the repository's root, as the workflow does."""
+"""What all tests share: they run at the repository's root, as the workflow does, and beside each other."""
 
+import os
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from measurement import turns
+
+os.environ.setdefault(turns.VARIABLE, "")  # clocks of tests do not wait for each other
 ROOT = Path(__file__).resolve().parent.parent
 
 

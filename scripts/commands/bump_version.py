@@ -15,7 +15,7 @@ from typing import NoReturn
 import yaml
 from rich.console import Console
 
-from commands.run_workflow import require_alone, snakemake
+from commands.run_workflow import begin, snakemake
 from measurement.record import write_json
 from plan import configuration, environments, pins, versions
 from plan.matrix import Cell
@@ -119,9 +119,10 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure both versions, in turn")
     parser.add_argument("--relevant", type=float, default=3, help="smallest change to name (%%)")
     parser.add_argument("--fail", action="store_true", help="exit status 1 if it is worse")
+    parser.add_argument("--parent", type=int, help="process that this one ends with")
     asked = parser.parse_args()
-    require_alone()
     try:
+        begin(asked.parent)
         config = configuration.given(asked.configfile, asked.config)
         pin = pins.Pin.read(asked.pin)
         version = pin.version or newest(pin, config, asked.within)

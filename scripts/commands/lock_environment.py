@@ -17,7 +17,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel_filename
 
-from plan import environments, locks
+from plan import environments, lease, locks
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock, LockProblem
 from steps.build_environment import begin_venv, build_venv, run_pip
@@ -109,6 +109,7 @@ def main() -> None:
     way.add_argument("--resolve", action="store_true", help="install nothing")
     arguments = parser.parse_args()
     source = Path("envs", f"{arguments.name}.yaml")
+    lease.take()  # what a run reads stays as it is, and its clock alone
     try:
         changed = lock(str(source), arguments.built, arguments.resolve)
     except EnvironmentProblem as problem:

@@ -1,18 +1,18 @@
 """`make prune`: delete what no configuration asks for any more; says first what and how much.
 
-Kept is what a file of config/ asks for, with the settings given, and what a manifest names: the last reports' records,
-of this machine and of others.
+Kept is what a configuration asks for, with the settings given, and what a manifest names: the last reports' records, of
+this machine and of others. Nothing is deleted while a run is at work.
 """
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 from measurement import machine
-from plan import configuration, copies
+from measurement.record import read_json
+from plan import configuration, copies, lease
 from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
 from plan.planner import Plan
 
@@ -20,10 +20,17 @@ FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
 
 
 def configurations() -> list[str]:
-    """The files of config/ that are laid over its defaults; the others are tables, which have schemas of their own."""
+    """The files that are laid over config/config.yaml: those of config/ but for its tables, which have schemas of their
+    own, and those beside config/ that have keys of a configuration."""
     schemas = Path("workflow/schemas").glob("*.schema.yaml")
     tables = {path.name.removesuffix(".schema.yaml") for path in schemas} - {"config"}
-    return sorted(str(path) for path in Path("config").glob("*.yaml") if path.stem not in tables)
+    found = [path for path in Path("config").glob("*.yaml") if path.stem not in tables]
+    keys = configuration.schema("config")["properties"].keys()
+    for path in Path().glob("*.yaml"):
+        content = configuration.read_yaml(str(path))
+        if isinstance(content, dict) and content.keys() & keys:
+            found.append(path)
+    return sorted(map(str, found))
 
 
 def asked_for(configs: Iterable[dict]) -> set[Path]:
@@ -42,7 +49,7 @@ def reported() -> set[Path]:
     """The records that manifests name."""
     found = set()
     for manifest in Path(RESULTS, "manifests").glob("*.json"):
-        content = json.loads(manifest.read_text())
+        content = read_json(str(manifest))
         names = [record for cell in content["cells"] for record in cell["records"]]
         names += [run["record"] for run in content["training"] if run["record"]]
         found.update(Path(RESULTS, name) for name in names)
@@ -72,10 +79,13 @@ def size(path: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--configfile", help="one more, wherever it lies")
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
-    configs = (configuration.given(file, arguments.config) for file in configurations())
+    lease.take()
+    files = dict.fromkeys([*filter(None, [arguments.configfile]), *configurations()])
+    configs = (configuration.given(file, arguments.config) for file in files)
     kept = asked_for(configs) | reported()
     found = superfluous(kept)
     if not found:

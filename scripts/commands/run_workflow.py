@@ -6,8 +6,8 @@ python scripts run_workflow --configfile FILE [--config KEY=VALUE] [--measure] [
 With --measure there are no pages: the records are listed, as far as they are there, and packed. With --limit the run is
 stopped in time; the same command goes on.
 
-A lock that a killed run left is taken away, where no other run is alive in this folder. However this process ends, all
-that it has started ends with it.
+The folder is this run's alone (plan/lease.py); a lock that a killed run left is taken away. However this process ends, all
+that it has started ends with it, and it ends with the process that --parent names, `make`.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ import psutil
 import bytecode  # noqa: F401 - before all others of ours
 from measurement import machine
 from measurement.record import read_json, refused, write_json
-from plan import configuration, copies
+from plan import configuration, copies, lease
 from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
 from steps import list_records
@@ -58,22 +59,9 @@ def worth_a_look(config: dict) -> bool:
     return 2 * len(wanted(timings)) > len(timings)
 
 
-def other_runs() -> list[int]:
-    """The processes of Snakemake that run in this folder."""
-    found = []
-    for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
-        command = [Path(part).name for part in process.info["cmdline"] or []][:3]
-        if process.info["cwd"] == os.getcwd() and "snakemake" in command:
-            found.append(process.info["pid"])
-    return found
-
-
 def require_alone() -> None:
     """Stop with one line where another run is alive in this folder; take away the lock of one that is not."""
-    if others := other_runs():
-        sys.exit(
-            f"Another run is at work in this folder (process {others[0]}); wait for it, or end it."
-        )
+    lease.take()
     shutil.rmtree(LOCKS, ignore_errors=True)  # what `snakemake --unlock` does
 
 
@@ -93,6 +81,29 @@ def stop(*_: object) -> None:
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
     sys.exit(f"\n{STOPPED}")
+
+
+def begin(parent: int | None = None) -> None:
+    """What a command does first that starts Snakemake: it answers signals, ends with its parent, has the folder for
+    itself, and a folder of its own for temporary files, which goes with it."""
+    for number in STOPPING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, stop)
+    machine.adopt()
+    if parent:
+        threading.Thread(target=follow, args=(parent,), daemon=True).start()
+    require_alone()
+    require_writable()
+    with suppress(OSError):  # a full disk: what needs more room there says so itself
+        os.environ["TMPDIR"] = lease.temporary()
+        tempfile.tempdir = None  # is chosen anew
+
+
+def follow(parent: int) -> None:
+    """Stop when the process that started this one has ended, killed or not."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def closing() -> str:
@@ -171,14 +182,10 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--measure", action="store_true", help="no pages")
     parser.add_argument("--limit", type=float, help="seconds")
+    parser.add_argument("--parent", type=int, help="process that this one ends with")
     arguments = parser.parse_args()
-    for number in STOPPING:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-            signal.signal(number, stop)
-    machine.adopt()
     end = time.monotonic() + arguments.limit if arguments.limit else None
-    require_alone()
-    require_writable()
+    begin(arguments.parent)
     copies.take()  # for all stages
     targets, options = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
     config = configuration.given(arguments.configfile, arguments.config)

@@ -148,6 +148,11 @@ def _system():
     return "%s %s" % (platform.system(), platform.release())
 
 
+def boot():
+    """Names this run of the kernel, which containers share; None where the system does not."""
+    return _read("/proc/sys/kernel/random/boot_id") or _sysctl("kern.bootsessionuuid")
+
+
 def facts():
     """Everything a reader needs to judge a number. `machine` is a short identity made of hardware
     facts, never of a host name."""

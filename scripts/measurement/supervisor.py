@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, loaded, machine, memory
+from measurement import departures, loaded, machine, memory, turns
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
@@ -26,6 +27,7 @@ from measurement.record import (
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The variable by which a run tells all that it starts where its copy of the scripts lies, and what it is a copy of.
 RUN = "WORKFLOW_RUN"
+CLOCKS = ("time", "train")  # kinds of jobs; checks compute beside each other
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.
@@ -250,12 +252,15 @@ def _record(job, read, found, about):
     return record
 
 
+def _say(job, what):
+    """A line on the terminal about a job."""
+    name = "{implementation} {phase} on {device}, {benchmark} in {environment}"
+    sys.stderr.write("    %s %s: %s\n" % (job["kind"], name.format(**job["identity"]), what))
+
+
 def _leave(record, job, path):
     """Write a record, keep a failed attempt, and say on the terminal what became of it."""
-    status, name = (
-        record["status"],
-        "{implementation} {phase} on {device}, {benchmark}".format(**job["identity"]),
-    )
+    status = record["status"]
     note_attempt(job["failures"], record)
     write_sealed(path, record)
     if status != "ok":
@@ -264,9 +269,7 @@ def _leave(record, job, path):
         said = "%.4g s a batch" % sorted(record["samples"])[len(record["samples"]) // 2]
     else:
         said = "ok"
-    sys.stderr.write(
-        "    %s %s in %s: %s\n" % (job["kind"], name, job["identity"]["environment"], said)
-    )
+    _say(job, said)
 
 
 def _stopped(number, frame):
@@ -275,6 +278,14 @@ def _stopped(number, frame):
 
 
 def supervise(arguments):
+    """Carry out what the command line says, when it is its turn on this machine."""
+    kind = arguments.job["kind"]
+    first = arguments.job["checks"][0] if kind == "checking" else arguments.job
+    with turns.turn(kind in CLOCKS, functools.partial(_say, first), arguments.parent):
+        carry_out(arguments)
+
+
+def carry_out(arguments):
     """Run a job, or each check of one that is made of them, unless something upstream already decided its status, and
     write the records."""
     machine.adopt()

@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from measurement import machine
 from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
@@ -138,9 +139,14 @@ def require_planned(job: dict, specification: Specification, lock: Lock | None) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
+    parser.add_argument(
+        "--parent", type=int, help="process that asked for it; this one ends with it"
+    )
     parser.add_argument("--log", required=True)
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
+    if arguments.parent:
+        machine.end_with(arguments.parent)
     job = arguments.job
     folder = Path(job["folder"])
 

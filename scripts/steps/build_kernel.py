@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported
-from measurement import loaded, machine
+from measurement import loaded, machine, turns
 from measurement.record import (
     note_attempt,
     read_json,
@@ -28,6 +28,7 @@ from steps.tune_kernel import (
     require_planned,
     tell_the_terminal,
     tune,
+    waiting,
 )
 
 
@@ -68,7 +69,12 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.parent:
         machine.end_with(arguments.parent)
-    tell_the_terminal(arguments.log)
+    with turns.turn(False, waiting("build", arguments.output), arguments.parent):
+        tell_the_terminal(arguments.log)
+        carry_out(arguments)
+
+
+def carry_out(arguments: argparse.Namespace) -> None:
     kernel, output = arguments.kernel, Path(arguments.output)
     threads = kernel["threads"] or machine.usable_cores()
     library = output.with_name("kernel.so")

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 from measurement.record import plainly
+from plan import lease
 from reporting import packs, results
 
 DATED = (1980, 1, 1, 0, 0, 0)  # equal records give equal files
@@ -21,6 +22,8 @@ def main() -> None:
     parser.add_argument("--by", help="who packs it, for the pages that it is reported on")
     parser.add_argument("--key", type=Path, help="a private key (OpenSSH's) to sign it with")
     arguments = parser.parse_args()
+    if arguments.folder == lease.FILE.parent and not arguments.output:  # by no rule
+        lease.take()
     members = results.members(arguments.folder)
     name = "results-" + "-".join(results.machines_in(arguments.folder))
     archive = arguments.output or arguments.folder / f"{name}.zip"

@@ -6,12 +6,13 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec, Unsupported
-from measurement import loaded, machine
+from measurement import loaded, machine, turns
 from measurement.record import append_line, read_json, read_lines, read_result, write_sealed
 
 
@@ -65,6 +66,11 @@ def require_planned(kernel: dict) -> None:
     loaded.require({"sources": sources, "environment": environment, "beside": {}})
 
 
+def waiting(what: str, output: str) -> Callable[[str], None]:
+    """Says on the terminal what a job waits for."""
+    return lambda line: print(f"    {what} {output}: {line}", flush=True)
+
+
 def tell_the_terminal(log: str) -> None:
     """Send all that is printed from here on to a file, and the kernels' own warnings to the terminal too."""
     terminal = os.fdopen(os.dup(2), "w")
@@ -85,12 +91,13 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.parent:
         machine.end_with(arguments.parent)
-    tell_the_terminal(arguments.log)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
     missing = not_had(arguments.kernel)
-    found = kernel | missing if missing else tune(kernel, arguments.output)
+    with turns.turn(False, waiting("tune", arguments.output), arguments.parent):
+        tell_the_terminal(arguments.log)
+        found = kernel | missing if missing else tune(kernel, arguments.output)
     try:
         require_planned(arguments.kernel)
     except (

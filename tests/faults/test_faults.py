@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from . import (  # noqa: F401  their faults
+    company,
     data,
     frameworks,
     identity,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands import prune_results
-from plan import configuration
+from plan import configuration, lease
 from tests.unit import planned
 
 
@@ -16,6 +16,7 @@ def test_what_a_configuration_asks_for_stays(
 ) -> None:
     planned.empty_project(tmp_path, monkeypatch)
     monkeypatch.setattr(prune_results, "configurations", lambda: ["config/timeline.yaml"])
+    monkeypatch.setattr(lease, "take", lambda: None)
     asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
     kept = next(path for path in asked if "pytorch-2021" in str(path) and "records" in str(path))
     other = kept.with_name("training-cpu-1.000000000000.json")

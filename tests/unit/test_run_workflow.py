@@ -1,4 +1,4 @@
-"""`make report`: never two runs in one folder, and no lock of a dead one."""
+"""`make report`: what it does before Snakemake starts, and what it says."""
 
 import os
 import subprocess
@@ -41,38 +41,16 @@ def test_bytecode_that_a_full_disk_has_cut_short_is_made_again(tmp_path: Path) -
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    run_workflow.LOCKS.mkdir(parents=True)
-    (run_workflow.LOCKS / "0.output.lock").write_text("results/cells.csv")
     return tmp_path
 
 
 def test_lock_of_a_run_that_is_gone_is_taken_away(folder: Path) -> None:
-    run_workflow.require_alone()
+    run_workflow.LOCKS.mkdir(parents=True)
+    (run_workflow.LOCKS / "0.output.lock").write_text("results/cells.csv")
+    code = "from commands import run_workflow; run_workflow.require_alone()"
+    environment = {"PYTHONPATH": str(run_workflow.SCRIPTS)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert not run_workflow.LOCKS.exists()
-
-
-def test_a_run_that_is_alive_keeps_its_lock(folder: Path) -> None:
-    (folder / "snakemake").write_text("import sys; sys.stdin.read()")
-    other = subprocess.Popen([sys.executable, "snakemake"], stdin=subprocess.PIPE)
-    try:
-        with pytest.raises(SystemExit, match=f"process {other.pid}"):
-            run_workflow.require_alone()
-        assert run_workflow.LOCKS.exists()
-    finally:
-        other.communicate()
-
-
-def test_one_elsewhere_does_not_count(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    (folder / "snakemake").write_text("import sys; sys.stdin.read()")
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    command = [sys.executable, folder / "snakemake"]
-    other = subprocess.Popen(command, stdin=subprocess.PIPE, cwd=elsewhere)
-    try:
-        assert run_workflow.other_runs() == []
-    finally:
-        other.communicate()
 
 
 def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:

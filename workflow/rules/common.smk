@@ -9,7 +9,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json
-from plan import configuration, copies, matrix, sources
+from plan import configuration, copies, lease, matrix, sources
 from plan.jobs import news, set_aside
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -42,6 +42,13 @@ for listed in expand([FIRST, PROCESSES, MANIFEST], document=DOCUMENTS):
 tool = JOBS.tool
 
 
+def have_folder():
+    """This folder is this run's alone, before it changes what lies there; a stop with one line where it is another's."""
+    executes = workflow.executor_plugin and not workflow.dryrun
+    if executes and workflow.is_main_process:
+        lease.take()
+
+
 def counts_of(document):
     """How many processes the cells of a document get: {} where that is not judged. Waits for it where it is; a dry run
     takes it for what all cells get."""
@@ -59,6 +66,7 @@ def counts_of(document):
 def require_text(document):
     """Which text a document is measured on decides what its records are: it is fetched first. A dry run takes it for
     the one that is wanted."""
+    have_folder()
     if PLAN.reads_corpus(document) and not PLAN.corpus.known and not workflow.dryrun:
         # Of what waits for a checkpoint, Snakemake (9.27) sees only whether it is there.
         for listed in (FIRST, MANIFEST):

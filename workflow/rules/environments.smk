@@ -19,7 +19,7 @@ rule build_environment:
         # Snakemake's own, also where conda activates another: it has what reads an environment file.
         python=sys.executable,
     shell:
-        "{params.python:q} scripts build_environment --job {params.job:q} --log {log} --output {output}"
+        "{params.python:q} scripts build_environment --job {params.job:q} --parent $PPID --log {log} --output {output}"
 
 
 # All of them, where they are built apart from what runs in them: in a container's image, on a login node.

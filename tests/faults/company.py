@@ -1,0 +1,480 @@
+"""Other people: their runs, their commands, and their edits while a run is at work."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+from measurement import turns
+from measurement.record import read_json
+from plan import lease
+from tests.workflow.conftest import SNAKEMAKE, span
+
+from .processes import GOES_ON
+from .resources import need_root
+from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
+
+REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or end it\.$"
+LOST = r"run\.lock is another run's now, or was deleted: this run ends\."
+STOPPED = r"^Stopped\."
+MAKE = "exec make --no-print-directory --old-file=.venv/ready {}"
+PLAIN = (f'exec "{SNAKEMAKE}" --cores 2 --configfile tiny.yaml --', "{targets}")
+
+
+def with_make(trial: Trial, target: str) -> str:
+    """A command of the shell: `make` with the environment that these tests run in."""
+    folder = trial.path(".venv")
+    if not folder.exists():
+        folder.symlink_to(sys.prefix)
+    return MAKE.format(target)
+
+
+def one_more(trial: Trial, command: str, *wrap: str) -> str:
+    """What another command says while the trial's run measures; it must be refused, in one line of its own."""
+    trial.one("worker time", TIMING_S)
+    done = subprocess.run(
+        [*wrap, "bash", "-c", command], cwd=trial.root, capture_output=True, text=True
+    )
+    assert done.returncode, done.stdout
+    said = done.stdout + done.stderr
+    lines = [line for line in said.splitlines() if not line.startswith("make:")]
+    assert len(lines) == 1 and "unlock" not in said, said
+    return said
+
+
+@fault("make is killed", "kill -9 of make itself, not of what it started", STOPPED, times=3)
+def make_killed(trial: Trial) -> None:
+    trial.command = (with_make(trial, "report CONFIG=tiny.yaml"),)
+    trial.start()
+    trial.one("snakemake")
+    time.sleep(trial.random.uniform(0, 5))
+    trial.note()
+    trial.running.kill()
+    if trial.wait() == 0:
+        raise Missed("make")
+    deadline = time.monotonic() + PATIENCE_S
+    while trial.processes() and time.monotonic() < deadline:  # they end by themselves
+        time.sleep(0.1)
+    trial.printed = trial.output.read_text()
+
+
+@fault(
+    "a second run in a container",
+    "make report under unshare --pid --mount-proc while another one measures",
+    r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
+    times=3,
+    ends=True,
+)
+def contained(trial: Trial) -> None:
+    need_root()
+    trial.command = REPORT
+    trial.start()
+    said = one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
+    trial.wait()
+    trial.printed += said
+
+
+@fault(
+    "a second run where the first is in a container",
+    "make report while one under unshare --pid --mount-proc measures",
+    r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
+    ends=True,
+)
+def contains(trial: Trial) -> None:
+    need_root()
+    trial.command = REPORT
+    trial.wrap = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+    trial.start()
+    said = one_more(trial, trial.shell())
+    trial.wait()
+    trial.printed += said
+
+
+def two_at_once(trial: Trial, one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """Start two runs in the same instant: one ends well, the other is refused in one line."""
+    trial.command = other
+    second = trial.shell()
+    trial.command = one
+    trial.start()
+    done = subprocess.run(
+        ["bash", "-c", second], cwd=trial.root, capture_output=True, text=True, env=os.environ
+    )
+    said = done.stdout + done.stderr
+    first = trial.wait()
+    trial.printed += said
+    if first == done.returncode == 0 and not re.search(REFUSED, trial.printed, re.MULTILINE):
+        raise Missed("the first run, which had ended when the second one began to plan")
+    assert sorted([first == 0, done.returncode == 0]) == [False, True], trial.printed
+    assert "unlock" not in trial.printed, trial.printed
+
+
+@fault(
+    "two runs begin at once",
+    "make report twice in the same instant",
+    REFUSED,
+    times=3,
+)
+def at_once(trial: Trial) -> None:
+    two_at_once(trial, REPORT, REPORT)
+
+
+@fault(
+    "two runs of snakemake alone begin at once",
+    "snakemake twice in the same instant, without make",
+    REFUSED,
+    times=2,
+)
+def plain_at_once(trial: Trial) -> None:
+    two_at_once(trial, PLAIN, PLAIN)
+
+
+@fault(
+    "snakemake alone beside a run",
+    "snakemake, without make, while make report measures",
+    REFUSED,
+    times=2,
+    ends=True,
+)
+def plain_beside(trial: Trial) -> None:
+    trial.command = PLAIN
+    plain = trial.shell()
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    done = subprocess.run(["bash", "-c", plain], cwd=trial.root, capture_output=True, text=True)
+    assert done.returncode and "unlock" not in done.stderr, done.stderr
+    trial.wait()
+    trial.printed += done.stderr
+
+
+@fault(
+    "a run beside snakemake alone",
+    "make report while snakemake measures, without make",
+    REFUSED,
+    ends=True,
+)
+def beside_plain(trial: Trial) -> None:
+    trial.command = PLAIN
+    trial.start()
+    said = one_more(trial, REPORT[0])
+    trial.wait()
+    trial.printed += said
+
+
+for name, target in (
+    ("make prune", "prune YES=1"),
+    ("make pack", "pack"),
+    ("make lock", "lock ENVIRONMENT=plain RESOLVE=1"),
+    ("make bump", "bump PIN=numpy==99.0 CONFIG=tiny.yaml"),
+):
+
+    def command_beside(trial: Trial, target: str = target) -> None:
+        trial.command = REPORT
+        trial.start()
+        said = one_more(trial, with_make(trial, target))
+        trial.wait()
+        trial.printed += said
+
+    command_beside.__module__ = __name__
+    fault(f"{name} beside a run", f"make {target} while make report measures", REFUSED, ends=True)(
+        command_beside
+    )
+
+
+@fault(
+    "make prune after a run that was stopped",
+    "make prune YES=1 where no manifest names the records of a configuration of one's own",
+    r"^Every result is asked for by a configuration or named by a report\.$|^Deleted\.$",
+    ends=False,
+)
+def pruned(trial: Trial) -> None:
+    for name in ("quick", "gpu", "timeline", "today"):  # of documents that have no rows here
+        trial.path(f"config/{name}.yaml").unlink(missing_ok=True)
+    trial.configure("config/config.yaml", documents=["tiny"])
+    trial.forget("manifests")
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    trial.running.kill()
+    trial.wait()
+    trial.end_all()
+    command = with_make(trial, "prune YES=1")
+    trial.printed += subprocess.check_output(["bash", "-c", command], cwd=trial.root, text=True)
+
+
+def leased(trial: Trial, seen_s: float) -> None:
+    """The lease of a run on another host, whose lock cannot be seen here, and which was alive some seconds ago."""
+    file = trial.root / lease.FILE
+    about = {"token": "0" * 16, "pid": 7, "container": "", "host": "node-7", "boot": "another"}
+    file.write_text(json.dumps(about))
+    then = time.time() - seen_s
+    os.utime(file, (then, then))
+    trial.undo.callback(file.unlink, missing_ok=True)
+
+
+@fault(
+    "a run on another host that shares the folder",
+    "its lease, with a heartbeat, and no lock to be seen",
+    r"^Another run is at work in this folder \(process 7 on node-7, seen \d+ s ago\); wait for it",
+    ends=False,
+)
+def shared(trial: Trial) -> None:
+    trial.command = REPORT
+    leased(trial, 0)
+    trial.run_through()
+
+
+@fault(
+    "a run on another host that has died",
+    "its lease, without a heartbeat for a minute",
+    GOES_ON,
+    ends=True,
+)
+def died(trial: Trial) -> None:
+    trial.command = REPORT
+    leased(trial, lease.STALE_S + 1)
+    trial.run_through()
+
+
+@fault(
+    "another host takes the folder",
+    "its lease in place of the run's while it measures",
+    LOST,
+    ends=False,
+)
+def taken(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.set_protocol(timed_batches=300)
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    leased(trial, 0)
+    trial.wait()
+
+
+@fault("the lease is deleted", "rm results/run.lock while a run measures", LOST, ends=False)
+def lease_deleted(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.set_protocol(timed_batches=300)
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    (trial.root / lease.FILE).unlink()
+    trial.wait()
+
+
+@fault(
+    "the lease cannot be written",
+    "results/run.lock is a folder",
+    r"cannot write results/run\.lock: Is a directory\. Nothing that was there before is lost",
+    ends=False,
+)
+def lease_refused(trial: Trial) -> None:
+    trial.command = REPORT
+    file = trial.root / lease.FILE
+    file.unlink(missing_ok=True)
+    file.mkdir()
+    trial.undo.callback(file.rmdir)
+    trial.run_through()
+
+
+@fault(
+    "another clock on the machine",
+    "a cell that is timed in another folder",
+    r"time plain/faulty .*: waits for process \d+ in .*, which is measuring on this machine",
+    times=2,
+    ends=True,
+)
+def other_clock(trial: Trial) -> None:
+    file = str(trial.root.with_suffix(".lock"))
+    trial.environment[turns.VARIABLE] = file
+    hold = "import time\nfrom measurement import turns\nwith turns.turn(True, print): print('', flush=True); input()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", hold],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(trial.path("scripts")), turns.VARIABLE: file},
+    )
+    trial.end.callback(other.kill)
+    other.stdout.readline()
+    trial.forget("checks/**/faulty/*")
+    shutil.copytree(
+        trial.whole_project / "results/checks", trial.path("results/checks"), dirs_exist_ok=True
+    )
+    trial.start()
+    trial.one("supervisor time")
+    time.sleep(trial.random.uniform(1, 3))
+    assert not trial.of("worker time")
+    other.communicate(b"\n")
+    trial.wait()
+
+
+@fault(
+    "two runs in two folders",
+    "at once on one machine: no clock beside the other's",
+    r"waits for process \d+ in .*, which is measuring on this machine",
+    ends=True,
+)
+def two_folders(trial: Trial) -> None:
+    file = str(trial.root.with_suffix(".lock"))
+    trial.environment[turns.VARIABLE] = file
+    beside = trial.root.with_name(f"{trial.root.name}-beside")
+    shutil.copytree(trial.root, beside)
+    trial.start()
+    environment = {**os.environ, turns.VARIABLE: file}
+    other = subprocess.run(
+        ["bash", "-c", trial.shell()], cwd=beside, capture_output=True, text=True, env=environment
+    )
+    assert other.returncode == 0, other.stderr
+    trial.wait()
+    trial.printed += other.stderr
+    spans = sorted(
+        span(read_json(str(record)))
+        for root in (trial.root, beside)
+        for record in root.glob("results/records/**/faulty/*.json")
+    )
+    shutil.rmtree(beside)
+    assert len(spans) == 4, spans
+    assert all(one[1] <= two[0] for one, two in pairwise(spans)), spans
+
+
+@fault(
+    "Ctrl-C at once",
+    "SIGINT to all processes of the terminal within the first 0.3 s",
+    STOPPED,
+    times=5,
+    ends=False,
+)
+def interrupted_early(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.start()
+    while not any("run_workflow" in word for each in trial.processes() for word in each.cmdline()):
+        time.sleep(0.001)
+    time.sleep(
+        trial.random.uniform(0.03, 0.3)
+    )  # Python itself takes 30 ms to come to our first line
+    os.killpg(trial.running.pid, signal.SIGINT)
+    trial.wait()
+
+
+@fault(
+    "temporary files of a run that was interrupted",
+    "Ctrl-C: none is left",
+    STOPPED,
+    times=2,
+    ends=False,
+)
+def nothing_left(trial: Trial) -> None:
+    temporary = trial.root.with_name(f"{trial.root.name}-temporary")
+    temporary.mkdir()
+    trial.environment["TMPDIR"] = str(temporary)
+    trial.report_under_way()
+    os.killpg(trial.running.pid, signal.SIGINT)
+    trial.wait()
+    left = list(temporary.rglob("*"))
+    assert not left, left
+
+
+@fault(
+    "a configuration whose name has a space",
+    "make report CONFIG='my lab.yaml'",
+    GOES_ON,
+    ends=True,
+)
+def spaced(trial: Trial) -> None:
+    shutil.copy(trial.path("tiny.yaml"), trial.path("my lab.yaml"))
+    trial.command = (with_make(trial, "report CONFIG='my lab.yaml'"),)
+    trial.run_through()
+
+
+# Edits while a run is at work; those of an implementation are in data.py.
+
+
+@fault(
+    "the protocol is edited during a run",
+    "one batch more while a cell is timed",
+    GOES_ON,
+    ends=True,
+)
+def protocol_edited(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    trial.set_protocol(timed_batches=13)
+    trial.wait()
+
+
+@fault(
+    "the configuration is broken during a run",
+    "cut short while a cell is timed",
+    r"tiny\.yaml|Cells: 4 ok",
+)
+def configuration_broken(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    file = trial.path("tiny.yaml")
+    content = trial.keep(file)
+    file.write_bytes(content[: trial.random.randrange(1, len(content) - 1)])
+    trial.wait()
+
+
+@fault(
+    "a step is deleted during a run",
+    "rm scripts/steps/list_records.py while a cell is timed",
+    r"Everything that was finished stays\. Mend it and run the same command",
+    ends=False,
+)
+def step_deleted(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    file = trial.path("scripts/steps/list_records.py")
+    trial.keep(file)
+    file.unlink()
+    trial.wait()
+
+
+@fault(
+    "an environment's file is edited during a run",
+    "another pin, which nothing has, while a cell is timed",
+    TIMED,
+)
+def pin_edited(trial: Trial) -> None:
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    trial.change("envs/plain.yaml", "numpy==", "numpy==9")
+    trial.wait()
+
+
+@fault(
+    "a finished record is deleted during a run",
+    "while a cell is timed",
+    r"Cells: \d ok|Everything that was finished stays\.",
+)
+def record_deleted(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    file = trial.any_of("records/**/other/*.json")
+    file.unlink()
+    trial.harms(file)
+    trial.wait()
+
+
+@fault(
+    "a folder of results is touched during a run",
+    "every file of results/ an hour ahead, while a cell is timed",
+    r"s a batch|has older modification time .* than input",
+)
+def touched(trial: Trial) -> None:
+    trial.start()
+    trial.one("worker time", TIMING_S)
+    later = time.time() + 3600
+    for file in trial.path("results").rglob("*.json"):
+        os.utime(file, (later, later))
+        trial.harms(file)
+    trial.wait()

@@ -1,0 +1,179 @@
+"""One run in a folder at a time, also where another one's process cannot be seen."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from plan import lease
+from tests.conftest import ROOT
+
+HERE = "Another run is at work in this folder (process "
+TAKEN = """\
+import sys, time
+from plan import lease
+lease.BEAT_S = 0.1
+lease.take()
+print("taken", flush=True)
+{then}
+"""
+
+
+class Run:
+    """A process that has the folder until its input ends."""
+
+    def __init__(self, then: str = "sys.stdin.read()", **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", TAKEN.format(then=then)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **environment},
+        )
+        assert self.process.stdout is not None
+        self.first = self.process.stdout.readline()
+
+    def end(self) -> str:
+        """What it has said beside that."""
+        return self.process.communicate()[0]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(lease.VARIABLE, raising=False)
+    return tmp_path
+
+
+def left(**changes: object) -> None:
+    """A lease as another host has left it, or keeps it."""
+    lease.FILE.parent.mkdir()
+    about = {"token": "0" * 16, "pid": 7, "container": "pid:[1]", "host": "far", "boot": "another"}
+    lease.FILE.write_text(json.dumps(about | changes))
+
+
+def test_a_folder_is_had_once_and_given_back() -> None:
+    first = Run()
+    assert first.first == "taken\n"
+    second = Run()
+    assert second.first.startswith(f"{HERE}{first.process.pid}); wait for it, or end it.")
+    assert second.end() == "" and second.process.returncode == 1
+    assert first.end() == "" and lease.FILE.read_text() == ""
+    third = Run()
+    assert third.first == "taken\n"
+    third.end()
+
+
+def test_what_a_killed_run_had_is_free() -> None:
+    first = Run()
+    first.process.kill()
+    first.end()
+    assert lease.FILE.read_text() != ""
+    second = Run()
+    assert second.first == "taken\n"
+    second.end()
+
+
+def test_of_two_that_begin_at_once_one_is_refused() -> None:
+    code = TAKEN.format(then="time.sleep(1)")
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    both = [subprocess.Popen(command, env=environment, **pipes) for _ in range(2)]  # type: ignore
+    said = sorted(each.communicate()[0] for each in both)
+    assert said[0].startswith(HERE) and said[1] == "taken\n", said
+    assert len(said[0].splitlines()) == 1
+
+
+def test_another_host_is_known_by_its_heartbeat() -> None:
+    """Whose file system does not show its lock."""
+    left()
+    refused = Run()
+    assert refused.first.startswith(f"{HERE}7 on far, seen ")
+    refused.end()
+    old = time.time() - lease.STALE_S - 1
+    os.utime(lease.FILE, (old, old))
+    late = Run()
+    assert late.first == "taken\n"
+    late.end()
+
+
+def test_a_lease_of_this_boot_without_a_lock_is_stale() -> None:
+    left(boot=lease.boot())
+    run = Run()
+    assert run.first == "taken\n"
+    run.end()
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "\0" * 9, '{"token": ["x"]}'])
+def test_what_is_no_lease_is_nobodys(content: str) -> None:
+    lease.FILE.parent.mkdir()
+    lease.FILE.write_text(content)
+    old = time.time() - lease.STALE_S - 1
+    os.utime(lease.FILE, (old, old))
+    run = Run()
+    assert run.first == "taken\n"
+    run.end()
+
+
+def test_what_is_no_file_is_refused_in_one_line() -> None:
+    lease.FILE.mkdir(parents=True)
+    run = Run()
+    assert run.first.startswith("cannot write results/run.lock: Is a directory. ")
+    assert run.end() == ""
+
+
+def test_a_process_of_the_run_has_what_the_run_has() -> None:
+    run = Run()
+    token = json.loads(lease.FILE.read_text())["token"]
+    inner = Run(**{lease.VARIABLE: token})
+    assert inner.first == "taken\n"
+    inner.end()
+    assert json.loads(lease.FILE.read_text())["token"] == token
+    outer = Run(**{lease.VARIABLE: "1" * 16})
+    assert outer.first.startswith(HERE)
+    outer.end()
+    run.end()
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_run_that_has_lost_its_folder_ends(gone: bool) -> None:
+    """Deleted by hand, or taken by a host that saw no heartbeat."""
+    run = Run("time.sleep(60)")
+    if gone:
+        lease.FILE.unlink()
+    else:
+        lease.FILE.write_text(json.dumps({"token": "2" * 16}))
+    said = run.end()
+    assert said == "results/run.lock is another run's now, or was deleted: this run ends.\n"
+    assert run.process.returncode
+
+
+def test_temporary_files_go_with_the_run_or_the_next_one(tmp_path: Path) -> None:
+    named = tmp_path / "temporary"
+    named.mkdir()
+    then = "open(lease.temporary() + '/left', 'w').close(); sys.stdin.read()"
+    run = Run(then, TMPDIR=str(named))
+    while not list(named.glob("run-*/left")):
+        time.sleep(0.01)
+    run.process.kill()
+    run.end()
+    (folder,) = named.glob("run-*")
+    other = Run(then, TMPDIR=str(named))
+    while folder.exists() or not list(named.glob("run-*/left")):
+        time.sleep(0.01)
+    other.end()
+    assert list(named.iterdir()) == []
+
+
+def test_a_lease_from_elsewhere_deletes_nothing(tmp_path: Path) -> None:
+    kept = tmp_path / "run-mine"
+    kept.mkdir()
+    left(boot=lease.boot(), token="mine")
+    Run(TMPDIR=str(tmp_path)).end()
+    assert kept.exists()

@@ -1,0 +1,113 @@
+"""One clock on a machine at a time; what else computes, beside others of its kind."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from measurement import turns
+from tests.conftest import ROOT
+
+HOLD = """\
+import sys
+from measurement import turns
+with turns.turn({alone}, lambda line: print(line, flush=True){more}):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+class Holder:
+    """A process that computes until its input ends."""
+
+    def __init__(self, file: Path | str, alone: bool, more: str = "") -> None:
+        environment = {"PYTHONPATH": str(ROOT / "scripts"), turns.VARIABLE: str(file)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", HOLD.format(alone=alone, more=more)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **environment},
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def end(self) -> str:
+        return self.process.communicate()[0]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "clock.lock"
+
+
+def test_a_clock_waits_for_another_and_says_for_whom(file: Path) -> None:
+    first = Holder(file, alone=True)
+    assert first.line() == "begun\n"
+    second = Holder(file, alone=True)
+    who = f"process {first.process.pid} in {ROOT}"
+    assert second.line() == f"waits for {who}, which is measuring on this machine\n"
+    first.end()
+    assert second.line() == "begun\n"
+    second.end()
+
+
+def test_a_clock_waits_for_checks_which_do_not_for_each_other(file: Path) -> None:
+    checks = [Holder(file, alone=False) for _ in range(2)]
+    assert [check.line() for check in checks] == ["begun\n"] * 2
+    clock = Holder(file, alone=True)
+    assert clock.line().startswith("waits for process ")
+    checks[0].process.kill()  # however it ends
+    checks[0].end()
+    checks[1].end()
+    assert clock.line() == "begun\n"
+    clock.end()
+
+
+def test_what_nobody_wants_any_more_does_not_wait(file: Path) -> None:
+    first, asking = Holder(file, alone=True), Holder(file.with_name("other"), alone=True)
+    assert first.line() == asking.line() == "begun\n"
+    second = Holder(file, alone=True, more=f", {asking.process.pid}")
+    assert second.line().startswith("waits for ")
+    asking.end()
+    assert second.end() == "the workflow has ended; what it had started ends too\n"
+    first.end()
+
+
+def test_nobody_waits_for_ever(file: Path) -> None:
+    first = Holder(file, alone=True)
+    assert first.line() == "begun\n"
+    second = Holder(file, alone=True, more=", most_s=0.1")
+    assert second.line().startswith("waits for ")
+    said = second.end()
+    assert "has kept this machine's clock for" in said and len(said.splitlines()) == 1
+    assert second.process.returncode == 1
+    first.end()
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe", "nowhere", "off"])
+def test_where_there_can_be_no_lock_clocks_measure(tmp_path: Path, file: Path, kind: str) -> None:
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "link":
+        file.symlink_to(tmp_path / "target")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    name = {"nowhere": str(tmp_path / "no" / "folder"), "off": ""}.get(kind, str(file))
+    both = [Holder(name, alone=True) for _ in range(2)]
+    assert [each.line() for each in both] == ["begun\n"] * 2
+    for each in both:
+        each.end()
+    assert not (tmp_path / "target").exists()
+
+
+def test_every_user_can_wait(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(turns.VARIABLE, str(file))
+    with turns.turn(True, print):
+        assert stat.S_IMODE(file.stat().st_mode) & 0o444 == 0o444
