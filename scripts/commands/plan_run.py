@@ -10,7 +10,7 @@ from commands.run_workflow import stages
 from measurement import machine
 from measurement.record import read_json
 from plan import configuration
-from plan.estimate import A_RUN, PAGES, Estimate, total
+from plan.estimate import A_RUN, PAGES, Estimate, speed_here, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
 
@@ -23,6 +23,17 @@ def missing(plan: Plan, document: str) -> list[Job]:
     judged = Path(PROCESSES.format(document))
     counts = read_json(str(judged)) if plan.adapts(document) and judged.exists() else {}
     return plan.with_needed(wanted([*plan.timings(document, counts), *plan.convergences(document)]))
+
+
+def further_s(plan: Plan, estimate: Estimate, document: str) -> float:
+    """Expected seconds of a document's further processes, as long as it is not judged which cells get them."""
+    if not plan.adapts(document) or Path(PROCESSES.format(document)).exists():
+        return 0.0
+    protocol = plan.settings(document)["protocol"]
+    most = protocol["most_processes"] / protocol["processes"] - 1
+    seconds, _ = total(estimate, plan.timings(document), plan.cores)
+    limit = protocol["further_s"]
+    return min(min(estimate.further, most) * seconds, float("inf") if limit is None else limit)
 
 
 def kind_of(job: Job) -> str:
@@ -44,7 +55,7 @@ def further(plan: Plan) -> str:
     limits = [each["further_s"] for each in unjudged]
     open_ended = None in limits or any(each["target_interval"] for each in unjudged)
     most = "" if open_ended else f", up to {sum(limits) / 60:.0f} minutes"
-    return f"Not counted: further processes where they are likely to decide something{most}."
+    return f"Further processes are timed where they are likely to decide something{most}."
 
 
 def main() -> None:
@@ -56,18 +67,20 @@ def main() -> None:
     config = configuration.given(arguments.configfile, arguments.config)
     plan = Plan(config, cores=machine.usable_cores())
     plan.corpus.require_files()
-    estimate, console = Estimate(), Console(highlight=False)
+    speed = None if config["machine"] else speed_here()  # of another machine nothing is read here
+    estimate, console = Estimate(speed=speed), Console(highlight=False)
     table = Table("document", *KINDS, "about", title="Jobs to do")
     times = len(list(stages(config["documents"])))  # that pages are made
     seen: set[str] = set()
-    seconds, unknown, files = 0.0, 0, []
+    seconds, more_s, unknown, files = 0.0, 0.0, 0, []
     for document in config["documents"]:
         jobs = [job for job in missing(plan, document) if job.path not in seen]
         seen.update(job.path for job in jobs)
         files += [job.path for job in jobs]
         expected, strange = total(estimate, jobs, plan.cores)
-        expected += PAGES * times if jobs else 0.0
-        seconds, unknown = seconds + expected, unknown + strange
+        more = further_s(plan, estimate, document)
+        expected += more + (estimate.slower * PAGES * times if jobs else 0.0)
+        seconds, more_s, unknown = seconds + expected, more_s + more, unknown + strange
         counts = [str(sum(kind_of(job) == kind for job in jobs)) for kind in KINDS]
         table.add_row(document, *counts, f"{expected / 60:.1f} min")
     if not files:
@@ -76,14 +89,21 @@ def main() -> None:
     console.print(table)
     if arguments.files:
         console.print("\n".join(sorted(files)))
-    seconds += A_RUN * times
+    seconds += estimate.slower * A_RUN * times
     console.print(f"About {seconds / 60:.0f} minutes in all, pages included.")
     if unknown:
         console.print(
             f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."
         )
     if said := further(plan):
-        console.print(said)
+        console.print(
+            f"{said} {more_s / 60:.0f} are counted for them, as many as the example needed."
+        )
+    if speed and estimate.example:
+        console.print(
+            f"This machine multiplies at {speed.gflops:.0f} GFLOP/s and the example's at {estimate.example.gflops:.0f}: "
+            "what only the example tells is expected to take as much longer."
+        )
 
 
 if __name__ == "__main__":

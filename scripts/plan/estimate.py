@@ -2,16 +2,25 @@
 
 A timing's seconds are those of starting (import, building, first step, and what its process does around them), and
 those of its batches, of which this protocol says how many there are.
+
+What no job here tells is taken from the example's table, of another machine, in proportion to how fast both multiply:
+there the multiply-add peak's row says that, here the yardstick. In 344 processes on a machine of 193 GFLOP/s (2 cores of
+AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example's (515), all of them 46 minutes where
+this gives 47.
 """
 
 import csv
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from measurement import machine
 from measurement.record import read_json
+from measurement.yardstick import Yardstick
 from plan.jobs import (
     RESULTS,
     CheckingJob,
@@ -25,18 +34,41 @@ from plan.jobs import (
 
 # Somebody else's, for a folder where nothing was measured yet.
 EXAMPLE = Path("report/example/cells.csv")
-# Seconds, as measured on two cores, of what no table tells, and of jobs of which nothing at all is known.
+PEAK = "tvm/fma-peak"
+# Seconds, on the example's machine, of what no table tells, and of jobs of which nothing at all is known.
 USUAL = {"environment": 25.0, "kernel": 5.0, "corpus": 3.0, "check": 4.0, "time": 6.0}
 TUNING, A_TRIAL = 4.0, 0.7
-A_JOB = 0.5  # what Snakemake takes for one, and what lies idle until the next can begin
-A_PROCESS = 1.5  # of a process beside import, building and steps: its start, the yardstick, a look at the machine
+A_JOB = 0.1  # what lies idle until the next can begin
+A_PROCESS = 0.7  # of a process beside import, building and steps: its start, the yardstick, a look at the machine
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
-VERIFYING = 1.5  # batches that a timed process is verified on
+VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
 PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
     8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
 )
+
+
+class Speed(NamedTuple):
+    """How fast a machine multiplies, on so many cores."""
+
+    gflops: float
+    cores: int
+
+
+def speed_here(results: str = RESULTS) -> Speed | None:
+    """This machine's, by what its records' yardsticks read, or by a reading now; None without a compiler for it."""
+    readings = []
+    for path in Path(results, TimeJob.folder).rglob("*.json"):
+        readings += [
+            each for each in (read_json(str(path)).get("yardstick") or {}).values() if each
+        ]
+    cores = machine.usable_cores()
+    readings = [each for each in readings if (each["by"], each["threads"]) == ("c", cores)]
+    readings = readings or [each for each in [Yardstick(cores).read()] if each["by"] == "c"]
+    return (
+        Speed(statistics.median(each["gflops"] for each in readings), cores) if readings else None
+    )
 
 
 def batches_s(batch_s: float, protocol: dict) -> float:
@@ -75,20 +107,41 @@ def _name(identity: dict) -> str:
     return "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(**identity)
 
 
-def _example(path: Path) -> dict[str, Earlier]:
-    """What another machine took, by its table."""
-    found = defaultdict(Earlier)
+def _rows(path: Path) -> list[dict[str, str]]:
+    """The measured rows of a table of cells; none where there is no table."""
+    if not path.exists():
+        return []
     with open(path, newline="") as stream:
-        for row in csv.DictReader(stream):
-            if row["status"] == "ok":
-                wall = float(row["wall_median_s"])
-                imported, built, first = (
-                    float(row[key] or 0) for key in ("import_s", "build_s", "first_step_s")
-                )
-                # The first step is one of the batches to warm up.
-                start = A_PROCESS + imported + built + max(first - wall, 0.0) + VERIFYING * wall
-                found["time"].note(_name(row), start, wall)
-                found["check"].note(_name(row), A_CHECK + built + first, A_PROCESS + imported)
+        return [row for row in csv.DictReader(stream) if row["status"] == "ok"]
+
+
+def _speeds(rows: Iterable[dict[str, str]]) -> dict[str, Speed]:
+    """{machine: how fast it multiplies} of those whose peak a table has."""
+    found: dict[str, Speed] = {}
+    for row in rows:
+        cores = re.search(r"-(\d+)c-", row.get("machine", ""))
+        if row["implementation"] == PEAK and row["gflops"] and cores:
+            highest = found.get(row["machine"], Speed(0.0, 1)).gflops
+            found[row["machine"]] = Speed(max(highest, float(row["gflops"])), int(cores[1]))
+    return found
+
+
+def _example(
+    rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]]
+) -> dict[str, Earlier]:
+    """What other machines took, by their table; slower: {machine: how many times as long batches, and what one core does,
+    take here}."""
+    found = defaultdict(Earlier)
+    for row in rows:
+        batches, single = slower.get(row.get("machine", ""), (1.0, 1.0))
+        wall = batches * float(row["wall_median_s"])
+        imported, built, first = (
+            single * float(row[key] or 0) for key in ("import_s", "build_s", "first_step_s")
+        )
+        # The first step is one of the batches to warm up.
+        start = A_PROCESS + imported + built + max(first - wall, 0.0) + VERIFYING * wall
+        found["time"].note(_name(row), start, wall)
+        found["check"].note(_name(row), single * A_CHECK + built + first, A_PROCESS + imported)
     return found
 
 
@@ -115,10 +168,25 @@ def _here(results: str) -> dict[str, Earlier]:
 
 
 class Estimate:
-    """Expected seconds of jobs, by this folder's records; where they do not tell, by the example's."""
+    """Expected seconds of jobs, by this folder's records; where they do not tell, by the example's and by how fast this
+    machine is (None: as fast as that one)."""
 
-    def __init__(self, results: str = RESULTS) -> None:
-        self._known = [_here(results)] + ([_example(EXAMPLE)] if EXAMPLE.exists() else [])
+    def __init__(self, results: str = RESULTS, speed: Speed | None = None) -> None:
+        rows = _rows(EXAMPLE)
+        there = _speeds(rows)
+        slower = {
+            name: (
+                other.gflops / speed.gflops,
+                other.gflops / other.cores * speed.cores / speed.gflops,
+            )
+            for name, other in there.items()
+            if speed
+        }
+        self.example = max(there.values(), default=None)
+        self.slower = statistics.median(single for _, single in slower.values()) if slower else 1.0
+        self._known = [_here(results), _example(rows, slower)]
+        counts = [int(row["processes"]) for row in rows if row.get("processes")]
+        self.further = statistics.mean(counts) / min(counts) - 1 if counts else 0.0
 
     def _of(self, kind: str, name: str) -> tuple[float, float] | None:
         return next(filter(None, (each[kind].of(name) for each in self._known)), None)
@@ -132,24 +200,27 @@ class Estimate:
         if isinstance(job, CheckingJob):
             found = [self._of("check", check.name) for check in job.checks]
             known = [each for each in found if each]
-            own = sum(each[0] if each else USUAL["check"] for each in found)
+            own = sum(each[0] if each else self.slower * USUAL["check"] for each in found)
             return own + max((process for _, process in known), default=0.0), all(found)
         if isinstance(job, TimeJob):
             found = self._of("time", job.cell.name)
             if not found:
-                return USUAL["time"], False
+                return self.slower * USUAL["time"], False
             return found[0] + batches_s(found[1], job.order["protocol"]), True
         if isinstance(job, ConvergenceJob):
             found, protocol = self._of("train", job.name), job.order["protocol"]
             if not found and (timed := self._of("time", job.name)):
-                found = [timed[0] + VALIDATING * (len(protocol["points"]) + 1), timed[1]]
+                validating = self.slower * VALIDATING * (len(protocol["points"]) + 1)
+                found = [timed[0] + validating, timed[1]]
             if not found or not protocol["batches"]:
-                return USUAL["time"], False  # of a run without an end nothing is known
+                return self.slower * USUAL[
+                    "time"
+                ], False  # of a run without an end nothing is known
             return found[0] + found[1] * protocol["batches"], True
         if isinstance(job, TuneJob):
-            return TUNING + A_TRIAL * job.order["trials"], True
+            return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True
         found = self._of(job.kind, job.name) if isinstance(job, EnvironmentJob) else None
-        return (found or [USUAL[job.kind]])[0], True
+        return found[0] if found else self.slower * USUAL[job.kind], True
 
 
 def total(estimate: Estimate, jobs: Iterable[Job], cores: int) -> tuple[float, int]:

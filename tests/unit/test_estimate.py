@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plan import estimate
-from plan.estimate import Estimate, batches_s, total
+from plan.estimate import Estimate, Speed, batches_s, total
 from plan.jobs import CheckingJob, CheckJob, ConvergenceJob, EnvironmentJob, TimeJob, TuneJob
 from plan.matrix import Cell
 
@@ -119,3 +119,58 @@ def test_somebody_elses_table_tells_before_anything_was_measured(
     order = {"protocol": {"batches": 100, "points": []}}
     run = ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
     assert found.seconds(run)[0] > 100 * 0.5 and found.seconds(run)[1] is True
+
+
+COLUMNS = "environment,benchmark,implementation,phase,device,status,machine,processes,gflops,import_s,build_s,first_step_s,wall_median_s"
+TABLE = [
+    COLUMNS,
+    "tvm,stacked-lm,tvm/fma-peak,forward,cpu,ok,x86_64-2c-abc,3,400,0,0,0.1,0.1",
+    "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,x86_64-2c-abc,4,90,1,0,3,0.5",
+    "pytorch,stacked-lm,pytorch/cell,training,cpu,failed,x86_64-2c-abc,9,,,,,",
+]
+
+
+@pytest.fixture
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    table = tmp_path / "cells.csv"
+    table.write_text("\n".join(TABLE) + "\n")
+    monkeypatch.setattr(estimate, "EXAMPLE", table)
+    return tmp_path / "results"
+
+
+def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
+    def seconds(speed: Speed | None) -> float:
+        """Without what a process takes on any machine."""
+        found, known = Estimate(str(example), speed).seconds(time_job())
+        assert known
+        return found - estimate.A_JOB - estimate.A_PROCESS
+
+    same = seconds(None)
+    assert seconds(Speed(400.0, 2)) == pytest.approx(same)
+    assert seconds(Speed(200.0, 2)) == pytest.approx(2 * same)
+    # One core as fast as one of the example's: batches take twice as long, and the second of import does not.
+    batches = (4 + 10 + estimate.VERIFYING) * 0.5
+    start = same - batches
+    assert seconds(Speed(200.0, 1)) == pytest.approx(start + 2 * batches, abs=0.6)
+    tuning = TuneJob("t", {}, order={"trials": 8})
+    slow, fast = (Estimate(str(example), Speed(rate, 2)) for rate in (100.0, 400.0))
+    assert slow.seconds(tuning)[0] == pytest.approx(4 * fast.seconds(tuning)[0], rel=0.1)
+
+
+def test_what_was_measured_here_needs_no_other_machine(results: Path) -> None:
+    slow = Estimate(str(results), Speed(1.0, 2))
+    assert slow.seconds(time_job()) == Estimate(str(results)).seconds(time_job())
+
+
+def test_further_processes_are_expected_as_the_example_needed_them(example: Path) -> None:
+    assert Estimate(str(example)).further == pytest.approx(3.5 / 3 - 1)
+
+
+def test_speed_is_that_of_the_records(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
+    rates = ((190.0, 2, "c"), (210.0, 2, "c"), (400.0, 4, "c"), (9.0, 2, "numpy"))
+    for number, (rate, threads, by) in enumerate(rates):
+        reading = {"gflops": rate, "threads": threads, "by": by}
+        file = results / "records" / f"{number}.json"
+        file.write_text(json.dumps({"yardstick": {"before": reading, "after": None}}))
+    assert estimate.speed_here(str(results)) == Speed(200.0, 2)
