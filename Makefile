@@ -14,7 +14,7 @@ RUN = @exec .venv/bin/python scripts
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare noise pack lock prune example test test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: report measure wheels plan html bump compare noise pack lock prune example test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
@@ -76,13 +76,24 @@ example:
 	find report/$(EXAMPLE) -name .snakemake_timestamp -delete
 	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
+# What fails in one part keeps no other from running
 test: .venv/ready
+	@$(MAKE) --no-print-directory --keep-going check test-contract test-workflow
+
+# For whoever changes a line
+check: .venv/ready
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile '$(CONFIG)'
-	.venv/bin/python -m pytest tests/contract
-	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit tests/workflow tests/faults
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit
+
+# ISA=avx2: with the libraries held to that
+test-contract: .venv/ready
+	.venv/bin/python -m pytest tests/contract $(if $(ISA),--isa $(ISA))
+
+test-workflow: .venv/ready
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/workflow tests/faults
 
 # Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
 test-faults: .venv/ready

@@ -7,15 +7,23 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from measurement import turns
+from measurement import instructions, turns
 
 os.environ.setdefault(turns.VARIABLE, "")  # clocks of tests do not wait for each other
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seed", type=int, help="of the faults' moments; drawn and printed without")
     parser.addoption("--times", type=int, default=1, help="how often a fault is tried, at most")
+    parser.addoption(
+        "--isa", help="instruction set that the libraries of all processes are held to"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.update(instructions.switches(config.getoption("--isa"), os.environ))
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, loaded, machine, memory, turns
+from measurement import departures, instructions, loaded, machine, memory, turns
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
@@ -62,9 +62,9 @@ def parse_arguments(description):
     return parser.parse_args()
 
 
-def worker_environment(kind, threads, device, departure=None, workers=1):
+def worker_environment(kind, threads, device, departure=None, workers=1, isa=None):
     """The environment variables of a worker for jobs of a kind, which sees as many GPUs as it has `workers`, or none
-    for a cell of the CPU."""
+    for a cell of the CPU; held to an instruction set where one is given."""
     variables = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
     if kind == "check":
         variables.update(PATIENT)
@@ -79,6 +79,7 @@ def worker_environment(kind, threads, device, departure=None, workers=1):
         variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
         if departure != departures.DEFAULT_MALLOC:
             variables.update(memory.KEPT)
+    variables.update(instructions.switches(isa, variables))
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
     variables["PYTHONHASHSEED"] = "0"
@@ -145,6 +146,7 @@ def run_worker(jobs, log, parent=None):
                     job["identity"]["device"],
                     job["benchmark"].get("departure"),
                     job["workers"],
+                    job["benchmark"].get("isa"),
                 ),
                 temporary,
             ),
@@ -247,7 +249,7 @@ def _record(job, read, found, about):
     if read["kernel"]:
         record["kernel"] = read["kernel"]
     if read["check"]:
-        kept = ("status", "errors", "gradient_error", "dropout", "precision")
+        kept = ("status", "errors", "gradient_error", "dropout", "precision", "instructions")
         record["check"] = {key: read["check"].get(key) for key in kept}
     return record
 

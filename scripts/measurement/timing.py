@@ -1,5 +1,6 @@
 """The clock: samples of one built implementation. It computes nothing from them."""
 
+import itertools
 import os
 import signal
 import threading
@@ -111,6 +112,12 @@ def sample(runner, batch, departure=None):
     elapsed = time.perf_counter() - start
     del handle  # its memory is freed outside the timed region, before the next batch needs it
     return elapsed
+
+
+def some(runner, workload, count=3):
+    """Run a few batches, of which nobody wants the times."""
+    for batch in itertools.islice(workload.batches(), count):
+        sample(runner, runner.laid_out(*batch), workload.departure)
 
 
 def _samples(

@@ -17,6 +17,7 @@ import traceback
 from implementations.contract import Unsupported
 from measurement import (
     checking,
+    instructions,
     loaded,
     machine,
     memory,
@@ -33,6 +34,14 @@ OUT_OF_MEMORY_SIGNS = (
     *("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc"),
     "alloc_failed",  # cuBLAS and cuDNN
 )
+# What a library says that has no kernel for this processor, or for the format that it is asked for.
+LACKING_SIGNS = (
+    "could not create a primitive descriptor",  # oneDNN: bfloat16 without AVX-512, for one
+    "not implemented for '",  # PyTorch, and the format
+    "unimplementederror",  # TensorFlow
+    "unimplemented:",  # XLA
+    "not_implemented",  # ONNX Runtime
+)
 
 
 def module_of(implementation):
@@ -40,6 +49,21 @@ def module_of(implementation):
     return importlib.import_module(
         "implementations." + implementation.replace("/", ".").replace("-", "_")
     )
+
+
+def ran_as_asked(runner, workload):
+    """What a library, or the system, tells of a step that was asked for another format, or held to an instruction set:
+    {"precision", "instructions"}, of those asked for. Raises Unsupported where it ran otherwise."""
+    told, refused = {}, ""
+    if workload.data_type != precision.FLOAT32:
+        told["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
+        refused = precision.refusal(told["precision"])
+    if workload.isa and not refused:
+        told["instructions"] = instructions.seen(lambda: timing.some(runner, workload))
+        refused = instructions.refusal(workload.isa, told["instructions"])
+    if refused:
+        raise Unsupported(refused)
+    return told
 
 
 def run(job, progress):
@@ -50,6 +74,9 @@ def run(job, progress):
         raise Unsupported(
             "it takes %d threads, and this machine has %d cores" % (job["threads"], cores)
         )
+    lacking = instructions.missing(job["benchmark"].get("isa"))
+    if lacking:
+        raise Unsupported(lacking)
     start = time.perf_counter()
     module = module_of(identity["implementation"])
     imported = time.perf_counter()
@@ -77,12 +104,7 @@ def run(job, progress):
         runner, found = checking.check_implementation(
             build, workload, weights, identity["phase"], *limits
         )
-        if workload.data_type != precision.FLOAT32:
-            batch = runner.laid_out(*next(workload.batches()))
-            found["precision"] = runner.precision(*batch)
-            refused = precision.refusal(found["precision"])
-            if refused:
-                raise Unsupported(refused)
+        found.update(ran_as_asked(runner, workload))
     elif job["kind"] == "train":
         checkpoint = training.Checkpoint(**job["checkpoint"])
         # Without dropout: frameworks draw different masks, and what they train could not be compared.
@@ -112,15 +134,28 @@ def run(job, progress):
     return dict(found, setup=setup, framework=runner.describe())
 
 
-def first_scarce(error):
-    """Of an error and those that it came after, one that says that memory was out; None where none does. What breaks off
-    the capture of a CUDA graph, for one, ends in another error."""
+def first_saying(error, signs, kinds=()):
+    """Of an error and those that it came after, one that has one of these signs or is of these kinds; None where none
+    does. What breaks off the capture of a CUDA graph, for one, ends in another error."""
     while error is not None:
         said = (type(error).__name__ + str(error)).lower()
-        if isinstance(error, MemoryError) or any(sign in said for sign in OUT_OF_MEMORY_SIGNS):
+        if isinstance(error, kinds) or any(sign in said for sign in signs):
             return error
         error = error.__cause__ or error.__context__
     return None
+
+
+def verdict_of(error):
+    """{"status", "reason"} of a job that an error has ended."""
+    if isinstance(error, Unsupported):
+        return {"status": "unsupported", "reason": str(error)}
+    scarce = first_saying(error, OUT_OF_MEMORY_SIGNS, MemoryError)
+    lacking = None if scarce else first_saying(error, LACKING_SIGNS)
+    told = scarce or lacking or error
+    message = "%s: %s" % (type(told).__name__, str(told).strip().split("\n")[0][:300])
+    if lacking:
+        return {"status": "unsupported", "reason": "its library cannot do it here: " + message}
+    return {"status": "out-of-memory" if scarce else "failed", "reason": message}
 
 
 def attempt(job, progress):
@@ -138,14 +173,10 @@ def attempt(job, progress):
 def _attempt(job, progress):
     try:
         return run(job, progress)
-    except Unsupported as error:
-        return {"status": "unsupported", "reason": str(error)}
     except Exception as error:
-        traceback.print_exc()
-        scarce = first_scarce(error)
-        told = scarce or error
-        message = "%s: %s" % (type(told).__name__, str(told).strip().split("\n")[0][:300])
-        return {"status": "out-of-memory" if scarce else "failed", "reason": message}
+        if not isinstance(error, Unsupported):
+            traceback.print_exc()
+        return verdict_of(error)
 
 
 def main():

@@ -27,7 +27,7 @@ class Workload(Shapes):
 
     More attributes: lengths (int64 [B], the steps of each sequence; None where all have T); optimizer
     (dict: name, learning_rate and what else it has; None for bare layers); departure from the protocol
-    (str, see departures.py, or None); kernel (folder of what earlier rules built for this cell, or None).
+    (str, see departures.py, or None); isa (the instruction set it is held to, see instructions.py, or None); kernel (folder of what earlier rules built for this cell, or None).
     """
 
     def __init__(self, benchmark, corpus, seed, batch=None, threads=1, kernel=None):
@@ -42,6 +42,7 @@ class Workload(Shapes):
         self.dropout = benchmark.get("dropout", 0.0)
         self.optimizer = benchmark.get("optimizer")
         self.departure = benchmark.get("departure")
+        self.isa = benchmark.get("isa")
         self.kernel = kernel
         self._labels = benchmark.get("labels")
         self._weight_range = benchmark.get("weight_range", WEIGHT_RANGE)

@@ -112,7 +112,9 @@ class Plan:
         )
 
     @kept
-    def tuning(self, variant: str, environment: str, shape: KernelSpec) -> TuneJob:
+    def tuning(
+        self, variant: str, environment: str, shape: KernelSpec, isa: str | None = None
+    ) -> TuneJob:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
             "trials": str(trials),
@@ -120,8 +122,10 @@ class Plan:
             "environment": self.environment(environment).stem,
             "machine": self.machine,
         }
-        order = {"shape": asdict(shape), "variant": variant, "trials": trials}
+        order = {"shape": asdict(shape), "variant": variant, "trials": trials, "isa": isa}
         name = f"{environment}/{variant}/{shape.name}.{self.machine}"
+        if isa:  # a search of its own
+            name, parts = f"{name}.{isa}", parts | {"isa": isa}
         needs = (self.environment(environment),)
         gpus = self._asks_gpu(variant)
         return TuneJob(name, parts, needs, order, threads=self.cores, gpus=gpus)
@@ -136,7 +140,8 @@ class Plan:
         """A benchmark's kernel; its shape's tuning, if it is tuned, serves all lengths and depths."""
         needs: list[Job] = [self.environment(environment)]
         if variant in self.config["kernels"]["trials"]:
-            needs.append(self.tuning(variant, environment, self.shape(benchmark).tuned))
+            isa = self.benchmarks[benchmark].get("isa")
+            needs.append(self.tuning(variant, environment, self.shape(benchmark).tuned, isa))
         limit = self.config["kernels"]["build_limit_s"]
         order = {"benchmark": self.benchmarks[benchmark], "variant": variant}
         parts = {
@@ -312,9 +317,10 @@ class Plan:
         groups: dict[tuple, dict[str, CheckJob]] = defaultdict(dict)
         for check in filter(None, (job.needed(CheckJob) for job in jobs)):
             cell = check.cell
-            # A departure may need a process that was started in another way, and TensorFlow another one for another
-            # number of threads. Those that ask for more than there are cores are refused before it starts.
-            departure = self.benchmarks[cell.benchmark].get("departure", "protocol")
+            # A departure, or an instruction set, needs a process that was started in another way, and TensorFlow another
+            # one for another number of threads. Those that ask for more than there are cores are refused before it starts.
+            benchmark = self.benchmarks[cell.benchmark]
+            departure = benchmark.get("departure") or benchmark.get("isa", "protocol")
             threads = min(self.threads_of(cell), self.cores)
             group = (cell.environment, cell.implementation, check.document, departure, cell.device)
             groups[*group, threads][check.digest] = check

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported
-from measurement import loaded, machine, turns
+from measurement import instructions, loaded, machine, turns
 from measurement.record import (
     note_attempt,
     read_json,
@@ -43,7 +43,8 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     workload = Workload(kernel["benchmark"], None, seed=0, threads=threads)
     variant = kernel["variant"]
     try:
-        spec, target = spec_of(workload), target_of(variant, threads)
+        flags = instructions.visible(workload.isa)
+        spec, target = spec_of(workload), target_of(variant, threads, flags)
         database = database_folder(variant, target, tuning) if tuning else None
         given = [spec, target, folder, database, workload.vocabulary]
         if workload.outputs and not workload.vocabulary:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec, Unsupported
-from measurement import loaded, machine, turns
+from measurement import instructions, loaded, machine, turns
 from measurement.record import append_line, read_json, read_lines, read_result, write_sealed
 
 
@@ -26,7 +26,7 @@ def database_folder(variant: str, target: dict, tuning: str) -> Path:
 def tune(kernel: dict, tuning: str) -> dict:
     """Bring the database beside `tuning` to kernel["trials"]; returns what tuning.json keeps.
 
-    kernel: shape (of a KernelSpec), variant, trials. Seconds are those of all runs that the database is the work of:
+    kernel: shape (of a KernelSpec), variant, trials, isa (an instruction set, or None). Seconds are those of all runs that the database is the work of:
     `tuning_seconds` of the search, `start_seconds` of importing TVM here and in workers. Where nothing can be tuned, a
     status says so, and why.
     """
@@ -35,7 +35,8 @@ def tune(kernel: dict, tuning: str) -> dict:
     set_threads(spec.threads)
     from kernels.variants import target_of, variant_named
 
-    variant, target = variant_named(kernel["variant"]), target_of(kernel["variant"], spec.threads)
+    variant, flags = variant_named(kernel["variant"]), instructions.visible(kernel["isa"])
+    target = target_of(kernel["variant"], spec.threads, flags)
     imported = time.perf_counter() - start
     folder = database_folder(kernel["variant"], target, tuning)
     try:
@@ -93,7 +94,7 @@ def main() -> None:
         machine.end_with(arguments.parent)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
     os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
-    kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "parts")}
+    kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "isa", "parts")}
     missing = not_had(arguments.kernel)
     with turns.turn(False, waiting("tune", arguments.output), arguments.parent):
         tell_the_terminal(arguments.log)

@@ -17,7 +17,7 @@ import traceback
 
 from implementations.contract import Unsupported
 from measurement import checking, precision
-from measurement.worker import module_of
+from measurement.worker import module_of, ran_as_asked, verdict_of
 from tests import tiny
 
 BARE = "bare"  # layers without embedding, projection and loss
@@ -82,16 +82,11 @@ def verdict(implementation, phase, folder, device):
             ),
             steps=4,
         )
-    except Unsupported as error:
-        return {"status": "unsupported", "reason": str(error)}
-    except Exception:
-        return {"status": "failed", "reason": traceback.format_exc()}
-    runner.synchronise()
-    if workload.data_type != precision.FLOAT32:
-        found["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
-        refused = precision.refusal(found["precision"])
-        if refused:
-            return {"status": "unsupported", "reason": refused}
+        runner.synchronise()
+        found.update(ran_as_asked(runner, workload))
+    except Exception as error:
+        found = verdict_of(error)
+        return dict(found, reason=traceback.format_exc()) if found["status"] == "failed" else found
     return dict(found, facts=runner.describe(), device_peak_bytes=runner.device_peak_bytes())
 
 

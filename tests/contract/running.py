@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from measurement import instructions
 from measurement.supervisor import with_own_caches
 from plan import environments
 
@@ -71,26 +72,26 @@ def interpreter(environment: str) -> str:
 
 
 @functools.cache
-def _started(python: str, script: str, arguments: tuple[str, ...]) -> Future:
+def _started(python: str, script: str, arguments: tuple[str, ...], isa: str | None) -> Future:
+    variables = {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}
     return POOL.submit(
         subprocess.run,
         [python, f"tests/contract/{script}", *arguments],
         capture_output=True,
         text=True,
-        env=with_own_caches(
-            {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}, TEMPORARY.name
-        ),
+        env=with_own_caches(variables | instructions.switches(isa, variables), TEMPORARY.name),
     )
 
 
 def start(environment: str, script: str, *arguments: str) -> None:
     """Begin what a test is going to `run`, where there is a Python for it."""
     if _places(environment):
-        _started(interpreter(environment), script, arguments)
+        _started(interpreter(environment), script, arguments, None)
 
 
-def run(environment: str, script: str, *arguments: str) -> dict:
-    """What a script of this folder prints, as JSON, in an environment; the same again is not run twice."""
-    done = _started(interpreter(environment), script, arguments).result()
+def run(environment: str, script: str, *arguments: str, isa: str | None = None) -> dict:
+    """What a script of this folder prints, as JSON, in an environment, held to an instruction set where one is given; the
+    same again is not run twice."""
+    done = _started(interpreter(environment), script, arguments, isa).result()
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

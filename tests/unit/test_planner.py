@@ -332,10 +332,11 @@ class TestChecking:
             assert len({(c.implementation, c.environment, c.device) for c in cells}) == 1
             assert len({check.document for check in group.checks}) == 1
             benchmarks = matrix.document(group.checks[0].document)["benchmarks"]
-            (departure,) = {benchmarks[cell.benchmark].get("departure") for cell in cells}
-            departures.add(departure)
+            shapes = [benchmarks[cell.benchmark] for cell in cells]
+            (started,) = {(shape.get("departure"), shape.get("isa")) for shape in shapes}
+            departures.add(started)
             assert len({min(check.order["threads"], cores) for check in group.checks}) == 1
-        assert {None, "denormals"} < departures
+        assert {(None, None), ("denormals", None), (None, "avx2")} < departures
 
     def test_all_of_them_together_but_not_too_many(self) -> None:
         _, groups = self.planned()

@@ -1,5 +1,8 @@
-"""What a worker refuses before it builds anything."""
+"""What a worker refuses, and what it makes of an error."""
 
+import pytest
+
+from implementations.contract import Unsupported
 from measurement import machine, worker
 
 
@@ -12,3 +15,36 @@ def test_more_threads_than_cores_are_unsupported() -> None:
     found = worker.attempt(job, lambda message: None)
     assert found["status"] == "unsupported"
     assert found["reason"] == f"it takes {cores + 1} threads, and this machine has {cores} cores"
+
+
+class UnimplementedError(Exception):
+    """As TensorFlow has one."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError(
+            "could not create a primitive descriptor for the LSTM forward propagation primitive."
+        ),
+        NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'BFloat16'"),
+        UnimplementedError("no kernel of MatMul for these types"),
+    ],
+)
+def test_what_a_library_has_no_kernel_for_is_unsupported_by_its_own_words(error: Exception) -> None:
+    found = worker.verdict_of(error)
+    assert found["status"] == "unsupported" and str(error) in found["reason"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (Unsupported("it says so"), "unsupported"),
+        (NotImplementedError(), "failed"),  # a method that an implementation has not written
+        (RuntimeError("shapes cannot be multiplied"), "failed"),
+        (MemoryError(), "out-of-memory"),
+        (RuntimeError("could not create a primitive descriptor: out of memory"), "out-of-memory"),
+    ],
+)
+def test_other_errors_keep_their_status(error: Exception, status: str) -> None:
+    assert worker.verdict_of(error)["status"] == status

@@ -13,10 +13,10 @@ import numpy as np
 from implementations.contract import Runner, Unsupported
 from implementations.jax import model
 from implementations.jax.scan import scanned
+from measurement import instructions
 
 # Data tiling and microkernels are not on by default; without them the stacked model took ten times as long.
 OPTIONS = [
-    "--iree-llvmcpu-target-cpu=host",
     "--iree-opt-level=O3",
     "--iree-opt-data-tiling",
     "--iree-llvmcpu-enable-ukernels=all",
@@ -28,12 +28,14 @@ class Module(Runner):
         traced = model.Model(workload, weights, "cpu", "forward", scanned(workload.cell))
         inputs = next(workload.batches())[0]
         inputs = inputs.astype(np.int32) if workload.vocabulary else inputs
+        cpu = instructions.LLVM.get(workload.isa, "host")
+        self.options = OPTIONS + ["--iree-llvmcpu-target-cpu=" + cpu]
         lowered = jax.jit(lambda inputs: traced.output(traced.weights, inputs)).lower(inputs)
         binary = iree.compiler.compile_str(
             str(lowered.compiler_ir("stablehlo")),
             input_type="stablehlo",
             target_backends=["llvm-cpu"],
-            extra_args=OPTIONS,
+            extra_args=self.options,
         )
         self.threads = workload.threads
         iree.runtime.flags.parse_flags("--task_topology_group_count=%d" % self.threads)
@@ -56,7 +58,7 @@ class Module(Runner):
         return {
             "framework": "IREE",
             "framework_version": metadata.version("iree-base-runtime"),
-            "build": {"jax": jax.__version__, "options": OPTIONS},
+            "build": {"jax": jax.__version__, "options": self.options},
             "settings": {"threads": self.threads},
         }
 

@@ -6,6 +6,7 @@ from implementations.contract import Runner, Unsupported
 from kernels.fma_peak import FmaPeak
 from kernels.runtime import set_threads
 from kernels.target import cpu_target
+from measurement import instructions
 from measurement.shapes import HOISTED, flops, products
 
 
@@ -15,7 +16,11 @@ class Peak(Runner):
             raise Unsupported("the register loop is written for CPUs")
         set_threads(workload.threads)
         operations = flops(products(workload, phase, HOISTED))
-        self.peak = FmaPeak(cpu_target(workload.threads), workload.threads, operations)
+        self.peak = FmaPeak(
+            cpu_target(workload.threads, instructions.visible(workload.isa)),
+            workload.threads,
+            operations,
+        )
 
     def step(self, inputs, targets):
         self.peak()

@@ -8,6 +8,7 @@ from implementations.products import Products
 from kernels.runtime import set_threads
 from kernels.search.space import vector_unit
 from kernels.target import cpu_target
+from measurement import instructions
 from measurement.shapes import JOINED, OF_INPUT, OF_WEIGHT
 
 
@@ -30,7 +31,7 @@ class MatrixProducts(Products):
         set_threads(workload.threads)
         self.threads, self.phase = workload.threads, phase
         self.sizes = workload.hidden, workload.vocabulary or 1
-        self.target = cpu_target(workload.threads)
+        self.target = cpu_target(workload.threads, instructions.visible(workload.isa))
         Products.__init__(self, workload, phase, form)
 
     def prepare(self):

@@ -8,6 +8,7 @@
 A module imports what its way needs, and nothing else: what is edited for one way makes no other one stale.
 """
 
+from collections.abc import Set
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,7 @@ def variant_named(name: str) -> ModuleType:
     return import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
-def target_of(name: str, threads: int) -> dict[str, Any]:
-    """What a variant compiles for on this machine."""
+def target_of(name: str, threads: int, flags: Set[str] | None = None) -> dict[str, Any]:
+    """What a variant compiles for on this machine, or on one with these flags of a CPU."""
     variant = variant_named(name)
-    return variant.target() if hasattr(variant, "target") else cpu_target(threads)
+    return variant.target() if hasattr(variant, "target") else cpu_target(threads, flags)

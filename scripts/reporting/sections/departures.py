@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from measurement.departures import DESCRIPTIONS
 from reporting.sections import Tables, in_half_precision, rows
+from reporting.sections.instruction_sets import held
 
 TITLE = "What the protocol costs"
 
@@ -12,8 +13,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "departure", "phase", "device", "name", "wall_median_s", "ratio", "low", "high"}]}"""
     cells = tables.measured()
     benchmarks = about["document"]["benchmarks"]
-    half = in_half_precision(about)  # they have a section of their own
-    cells = cells[cells["ratio_to_baseline"].notna() & ~cells["benchmark"].isin(half)]
+    others = [*in_half_precision(about), *held(about)]  # they have sections of their own
+    cells = cells[cells["ratio_to_baseline"].notna() & ~cells["benchmark"].isin(others)]
     if cells.empty:
         return None
     found = cells.assign(departure=cells["benchmark"].map(lambda name: words(benchmarks, name)))

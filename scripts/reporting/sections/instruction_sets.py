@@ -1,0 +1,84 @@
+"""Rows held to an instruction set that their processor has more than: what it takes from each, and whether another row is
+then the fastest."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from reporting import estimates
+from reporting.sections import OK, Tables, rows
+
+TITLE = "What the instruction set changes"
+PLACE = ["machine", "benchmark", "phase", "device"]
+
+
+def held(about: Mapping) -> dict[str, str]:
+    """{benchmark: instruction set} of the document's benchmarks that are held to one."""
+    shapes = about["document"]["benchmarks"]
+    return {name: shape["isa"] for name, shape in shapes.items() if "isa" in shape}
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"rows": [{"machine", "isa", "name", "style", "phase", "device", "own_s": as the processor is, "wall_median_s": held,
+    "ratio_to_baseline" of them with `_low` and `_high`, "own" and "held": over the fastest row of either, with intervals}],
+    "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest}], "refused": [{"name", "reason"}]}"""
+    sets = held(about)
+    asked = tables.cells[tables.cells["benchmark"].isin(list(sets))]
+    asked = asked[asked["flexibility"].notna()]
+    refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
+    baselines = {name: about["document"]["benchmarks"][name]["baseline"] for name in sets}
+    found, best = [], []
+    for _, cells in asked[asked["status"] == OK].groupby(PLACE, sort=False):
+        cells = cells.assign(isa=cells["benchmark"].map(sets).str.upper())
+        native = _natives(tables, cells, baselines)
+        pairs = [each for each in cells.to_dict("records") if _key(each) in native]
+        if not pairs:
+            continue
+        pairs.sort(key=lambda row: row["wall_median_s"])
+        fastest = {
+            "held": pairs[0],
+            "own": min(native.values(), key=lambda row: row["wall_median_s"]),
+        }
+        best.append({key: pairs[0][key] for key in ("machine", "isa", "phase", "device")})
+        best[-1] |= {column: row["name"] for column, row in fastest.items()}
+        for row in pairs:
+            beside = native[_key(row)]
+            entry = row | {"own_s": beside["wall_median_s"], "style": row["flexibility"]}
+            entry |= _over("held", row, fastest["held"]) | _over("own", beside, fastest["own"])
+            found.append(entry)
+    if not found and refused.empty:
+        return None
+    ends = ("", "_low", "_high")
+    columns = ["machine", "isa", "name", "environment", "style", "phase", "device", "own_s"]
+    columns += [
+        "wall_median_s",
+        *(f"{of}{end}" for of in ("ratio_to_baseline", "own", "held") for end in ends),
+    ]
+    return {
+        "rows": rows(pd.DataFrame(found), *columns) if found else [],
+        "best": best,
+        "refused": rows(refused, "name", "reason"),
+    }
+
+
+def _key(row: Mapping) -> tuple:
+    return row["implementation"], row["environment"]
+
+
+def _natives(
+    tables: Tables, cells: pd.DataFrame, baselines: Mapping[str, str]
+) -> dict[tuple, dict]:
+    """{(implementation, environment): the row as the processor is} of what stands beside rows of one place."""
+    place = cells.iloc[0]
+    equal = {key: place[key] for key in ("machine", "phase", "device")}
+    beside = tables.measured(benchmark=baselines[place["benchmark"]], **equal)
+    held = {_key(row) for row in cells.to_dict("records")}
+    return {_key(row): row for row in beside.to_dict("records") if _key(row) in held}
+
+
+def _over(name: str, row: Mapping, best: Mapping) -> dict:
+    """A row's time over the fastest one's, with its interval; of that one itself 1, without."""
+    found = (1.0, None, None)
+    if _key(row) != _key(best):
+        found = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])[:3]
+    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
