@@ -33,6 +33,24 @@ LLVM = {"avx2": "x86-64-v3"}
 ASLEEP_S = 0.05  # a thread is looked at when it gives up its core
 
 
+# What a library says that has no kernel for this processor, or for the format that it is asked for.
+SIGNS = (
+    "could not create a primitive descriptor",  # oneDNN: bfloat16 without AVX-512, for one
+    "not implemented for '",  # PyTorch, and the format
+    "unimplementederror",  # TensorFlow
+    "unimplemented:",  # XLA
+    "not_implemented",  # ONNX Runtime
+)
+
+
+def lacking(said):
+    """Why a row is unsupported whose library says so in an error, or before it ends its process; "" if it does not."""
+    for line in said.splitlines():
+        if any(sign in line.lower() for sign in SIGNS):
+            return "its library cannot do it here: " + line.strip()[:300]
+    return ""
+
+
 def switches(isa, inherited):
     """Environment variables that hold a process to an instruction set, over those that it inherits; {} of None."""
     return {

@@ -93,8 +93,11 @@ def with_own_caches(variables, folder):
     return dict(variables, TMPDIR=folder, **caches)
 
 
-def _reason_of_death(code, kills_before):
-    """Status and reason for a worker that left no result."""
+def _reason_of_death(code, kills_before, printed):
+    """Status and reason for a worker that left no result; printed: the end of what it printed."""
+    lacking = instructions.lacking(printed)
+    if code == -signal.SIGABRT and lacking:  # an error of C++ that nobody caught
+        return "unsupported", lacking
     if code < 0:
         name = signal.Signals(-code).name
         kills = machine.out_of_memory_kills()
@@ -102,6 +105,13 @@ def _reason_of_death(code, kills_before):
             return "out-of-memory", "the system killed the process for want of memory"
         return "failed", "the process was ended by signal %s" % name
     return "failed", "the process ended with exit status %d before it left a result" % code
+
+
+def _end(log, most=4096):
+    """The last characters of a log."""
+    with open(log, "rb") as stream:
+        stream.seek(max(0, os.path.getsize(log) - most))
+        return stream.read().decode(errors="replace")
 
 
 def _wait(process, results, timeout_s, parent):
@@ -166,7 +176,7 @@ def run_worker(jobs, log, parent=None):
                 reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
                 found.append({"status": "timeout", "reason": reason})
             else:
-                status, reason = _reason_of_death(code, kills)
+                status, reason = _reason_of_death(code, kills, _end(log))
                 found.append({"status": status, "reason": reason})
         return found
 

@@ -34,14 +34,6 @@ OUT_OF_MEMORY_SIGNS = (
     *("out of memory", "resourceexhausted", "can't allocate memory", "bad_alloc"),
     "alloc_failed",  # cuBLAS and cuDNN
 )
-# What a library says that has no kernel for this processor, or for the format that it is asked for.
-LACKING_SIGNS = (
-    "could not create a primitive descriptor",  # oneDNN: bfloat16 without AVX-512, for one
-    "not implemented for '",  # PyTorch, and the format
-    "unimplementederror",  # TensorFlow
-    "unimplemented:",  # XLA
-    "not_implemented",  # ONNX Runtime
-)
 
 
 def module_of(implementation):
@@ -134,27 +126,32 @@ def run(job, progress):
     return dict(found, setup=setup, framework=runner.describe())
 
 
-def first_saying(error, signs, kinds=()):
-    """Of an error and those that it came after, one that has one of these signs or is of these kinds; None where none
-    does. What breaks off the capture of a CUDA graph, for one, ends in another error."""
-    while error is not None:
-        said = (type(error).__name__ + str(error)).lower()
-        if isinstance(error, kinds) or any(sign in said for sign in signs):
-            return error
+def first(error, tells):
+    """Of an error and those that it came after, one of which `tells(error)` holds, else None. What breaks off the capture
+    of a CUDA graph, for one, ends in another error."""
+    while error is not None and not tells(error):
         error = error.__cause__ or error.__context__
-    return None
+    return error
+
+
+def _whole(error):
+    return "%s: %s" % (type(error).__name__, str(error).strip())
+
+
+def _scarce(error):
+    signs = any(sign in _whole(error).lower() for sign in OUT_OF_MEMORY_SIGNS)
+    return signs or isinstance(error, MemoryError)
 
 
 def verdict_of(error):
     """{"status", "reason"} of a job that an error has ended."""
     if isinstance(error, Unsupported):
         return {"status": "unsupported", "reason": str(error)}
-    scarce = first_saying(error, OUT_OF_MEMORY_SIGNS, MemoryError)
-    lacking = None if scarce else first_saying(error, LACKING_SIGNS)
-    told = scarce or lacking or error
-    message = "%s: %s" % (type(told).__name__, str(told).strip().split("\n")[0][:300])
+    scarce = first(error, _scarce)
+    lacking = None if scarce else first(error, lambda each: instructions.lacking(_whole(each)))
     if lacking:
-        return {"status": "unsupported", "reason": "its library cannot do it here: " + message}
+        return {"status": "unsupported", "reason": instructions.lacking(_whole(lacking))}
+    message = _whole(scarce or error).split("\n")[0][:400]
     return {"status": "out-of-memory" if scarce else "failed", "reason": message}
 
 

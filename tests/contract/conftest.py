@@ -26,7 +26,9 @@ def begun(request: pytest.FixtureRequest) -> Iterator[None]:
     ]
     named = {parameters["environment"] for _, parameters in tests if "environment" in parameters}
     running.build(named | {environment for environment, *_ in processes})
-    for process in processes:
+    # Theano's first, which follow each other.
+    for process in sorted(processes, key=lambda process: not running.by_theano(process[2:])):
         running.start(*process)
     yield
-    running.POOL.shutdown(cancel_futures=True)  # of a session that was cut short
+    for pool in (running.POOL, running.THEANO):
+        pool.shutdown(cancel_futures=True)  # of a session that was cut short

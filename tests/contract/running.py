@@ -1,6 +1,8 @@
 """Processes in measured environments, for all tests that ask for one: as many at once as there are cores.
 
-Most of what they take is importing a framework or compiling, on one core. Nothing here is timed.
+Most of what they take is importing a framework or compiling, on one core. Nothing here is timed. Those that compile by
+Theano follow each other, beside the others: they share what is compiled, whose lock would have one wait for another while
+it takes a core's place.
 """
 
 import fcntl
@@ -10,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -20,9 +23,12 @@ from measurement import instructions
 from measurement.supervisor import with_own_caches
 from plan import environments
 
-POOL = ThreadPoolExecutor(os.cpu_count())
+POOL, THEANO = ThreadPoolExecutor(os.cpu_count()), ThreadPoolExecutor(1)
+CORES = threading.Semaphore(os.cpu_count() or 1)
 TEMPORARY = tempfile.TemporaryDirectory(prefix="contract-")  # compilers fill it with gigabytes
-
+# Theano's compiler without optimisation, which takes 0.6 of the time: a few hundred modules of half a second each.
+THEANORC = Path(TEMPORARY.name, "theanorc")
+THEANORC.write_text(f"[global]\ncxx = {Path(__file__).with_name('unoptimised_g++')}\n")
 
 # What decides how an environment is had, as in config/config.yaml.
 DEFAULTS = {"devices": ["cpu"], "interpreters": {}, "environment_folder": ".environments"}
@@ -71,16 +77,24 @@ def interpreter(environment: str) -> str:
     return str(python)
 
 
+def by_theano(arguments: Iterable[str]) -> bool:
+    """Whether a process compiles by Theano, by what it is asked for."""
+    return any("theano" in each or "lasagne" in each for each in arguments)
+
+
 @functools.cache
 def _started(python: str, script: str, arguments: tuple[str, ...], isa: str | None) -> Future:
     variables = {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}
-    return POOL.submit(
-        subprocess.run,
-        [python, f"tests/contract/{script}", *arguments],
-        capture_output=True,
-        text=True,
-        env=with_own_caches(variables | instructions.switches(isa, variables), TEMPORARY.name),
+    variables |= instructions.switches(isa, variables) | {"THEANORC": str(THEANORC)}
+    command = [python, f"tests/contract/{script}", *arguments]
+    return (THEANO if by_theano(arguments) else POOL).submit(
+        _run, command, with_own_caches(variables, TEMPORARY.name)
     )
+
+
+def _run(command: list[str], variables: dict[str, str]) -> subprocess.CompletedProcess:
+    with CORES:
+        return subprocess.run(command, capture_output=True, text=True, env=variables)
 
 
 def start(environment: str, script: str, *arguments: str) -> None:

@@ -30,6 +30,7 @@ def test_switches_are_set_beside_what_the_user_has_set(monkeypatch: pytest.Monke
 def test_a_processor_without_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: "sse2 avx")
     job = {"kind": "check", "identity": {"implementation": "none/none"}, "check": {}}
+    job |= {"held_to": {"sources": "", "environment": {}, "beside": {}}}
     found = worker.attempt(job | {"benchmark": {"isa": "avx2"}}, lambda message: None)
     assert found == {"status": "unsupported", "reason": "this processor has no AVX2"}
 

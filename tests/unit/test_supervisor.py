@@ -413,3 +413,16 @@ def test_threads_of_a_check_do_not_spin_beside_others_but_those_of_a_clock_may()
     assert clocks["OPENBLAS_NUM_THREADS"] == "2"
     for name in ("OMP_WAIT_POLICY", "KMP_BLOCKTIME"):
         assert clocks.get(name) == os.environ.get(name)
+
+
+@pytest.mark.parametrize(
+    ("printed", "status"),
+    [
+        ("what():  could not create a primitive descriptor for the inner product", "unsupported"),
+        ("an assertion failed", "failed"),
+    ],
+)
+def test_library_that_ends_its_process_for_want_of_a_kernel(printed: str, status: str) -> None:
+    found, reason = supervisor._reason_of_death(-signal.SIGABRT, 0, printed)
+    assert found == status and (printed in reason) == (status == "unsupported")
+    assert supervisor._reason_of_death(-signal.SIGSEGV, 0, printed)[0] == "failed"

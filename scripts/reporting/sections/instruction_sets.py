@@ -18,10 +18,11 @@ def held(about: Mapping) -> dict[str, str]:
     return {name: shape["isa"] for name, shape in shapes.items() if "isa" in shape}
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
+def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
     """{"rows": [{"machine", "isa", "name", "style", "phase", "device", "own_s": as the processor is, "wall_median_s": held,
     "ratio_to_baseline" of them with `_low` and `_high`, "own" and "held": over the fastest row of either, with intervals}],
-    "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest}], "refused": [{"name", "reason"}]}"""
+    "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest}], "refused": [{"name", "reason"}]};
+    short: the best alone"""
     sets = held(about)
     asked = tables.cells[tables.cells["benchmark"].isin(list(sets))]
     asked = asked[asked["flexibility"].notna()]
@@ -48,6 +49,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             found.append(entry)
     if not found and refused.empty:
         return None
+    if short:
+        return {"rows": [], "best": best, "refused": []} if best else None
     ends = ("", "_low", "_high")
     columns = ["machine", "isa", "name", "environment", "style", "phase", "device", "own_s"]
     columns += [
