@@ -13,7 +13,7 @@ from pathlib import Path
 
 import fastjsonschema
 
-from measurement.record import SCHEMA_VERSION, read_json, read_result
+from measurement.record import SCHEMA_VERSION, read_result
 from plan import configuration
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
@@ -92,7 +92,7 @@ def read_record(path: Path) -> dict:
 
 def read_manifest(path: Path) -> dict:
     """One manifest; a stop with one line if it is of another version, or names what is not below its folder."""
-    manifest = read_json(str(path))
+    manifest = read_result(str(path), sealed=False)  # those of earlier packs have no seal
     if not isinstance(manifest, dict) or manifest.get("schema_version") != MANIFEST_VERSION:
         version = manifest.get("schema_version") if isinstance(manifest, dict) else None
         sys.exit(

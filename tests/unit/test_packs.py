@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from measurement.record import write_sealed
 from reporting import packs, tabulate
 from reporting import results as folders
 from steps import pack_results
@@ -53,7 +54,17 @@ def test_who_packed_what(project: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_an_earlier_pack_says_nothing_of_itself(project: Path) -> None:
+    """Its manifests have no seal; one that has is held against it."""
+    (path,) = folders.manifests_in(project / "results")
+    content = json.loads(path.read_text())
+    content.pop("seal", None)
+    path.write_text(json.dumps(content))
+    assert len(list(folders.read(path).records)) > 5
     found = packs.origin(project / "results")
+    write_sealed(str(path), content)
+    path.write_text(path.read_text().replace('"preliminary": ', '"preliminary":  '))
+    with pytest.raises(SystemExit, match="is damaged"):
+        folders.read_manifest(path)
     assert (found["by"], found["signed"]) == (None, "*unsigned*")
 
 
