@@ -215,6 +215,9 @@ class Try:
             self.problems.append(f"a stack trace:\n{said}")
         self.problems += self.wrong()
         was, now = Trial(self.base), Trial(self.root)
+        if now.cells().empty:
+            self.problems.append(f"the manifest is gone, or names no cell:\n{said}")
+            return
         if now.ok_cells() != was.ok_cells():
             self.problems.append(f"other cells: {now.ok_cells() ^ was.ok_cells()}")
             return
