@@ -1,0 +1,97 @@
+"""Compile every cell's inference and training, and a language model, for a kind of CPU; print what touches the stack, as JSON.
+
+{"<cell> <what the cores divide>": {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}.
+Nothing is run: the code is LLVM's text.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from os import cpu_count
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from kernels.runtime import set_threads
+
+THREADS = 2
+set_threads(THREADS)
+
+import tvm  # noqa: E402
+
+from kernels import build  # noqa: E402
+from kernels.cells import CELLS  # noqa: E402
+from kernels.search.space import default_schedule  # noqa: E402
+from kernels.spec import KernelSpec, Schedule  # noqa: E402
+from kernels.target import cpu_target  # noqa: E402
+from tests.contract.machine_code import innermost_loops  # noqa: E402
+
+AVX2 = {"avx2", "fma", "bmi2"}
+AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+TARGETS = {
+    "avx2": cpu_target(THREADS, flags=frozenset(AVX2), machine="x86_64"),
+    "avx512": cpu_target(THREADS, flags=frozenset(AVX512), machine="x86_64"),
+    "neon": cpu_target(THREADS, flags=frozenset(), machine="aarch64"),
+}
+# Batches: rows enough for tiles of every size, in panels too large for the stack; few rows.
+DIVIDED = {"rows": 64, "units": 6}
+SIZE, LENGTH, VOCABULARY = 64, 3, 200
+
+Counts = dict[str, list[int]]
+
+
+def loops(made: Callable[[Path], Any]) -> Counts:
+    """Of the functions that made(folder) would compile into a library."""
+    found: Counts = {}
+
+    def read(module: tvm.ir.IRModule, target: tvm.target.Target, *_: Any) -> tuple[None, dict]:
+        found.update({name.name_hint: [0, 0] for name in module.functions})
+        assembly = tvm.compile(module, target=target).mod.inspect_source("asm")
+        for loop in innermost_loops(assembly):
+            if loop.multiply_adds:
+                counts = found[loop.function.removesuffix("_compute_")]
+                counts[0] += 1
+                counts[1] += bool(loop.stack)
+        return None, {}
+
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(build, "compile_library", read):
+        made(Path(folder))
+    return found
+
+
+def of_cell(kind: str, name: str, divided: str) -> Counts:
+    """Of a cell's functions, in inference and in training."""
+    target, projection = TARGETS[kind], SIZE - LENGTH if CELLS[name].projected else 0
+    spec = KernelSpec(DIVIDED[divided], LENGTH, SIZE, SIZE, 1, THREADS, name, projection)
+    given = spec, default_schedule(spec, target), target
+    return loops(lambda to: build.build_template(*given, to)) | loops(
+        lambda to: build.build_training(*given, to)
+    )
+
+
+def of_language_model(kind: str, schedule: Schedule | None = None) -> Counts:
+    """Of all functions of an LSTM's inference and training step."""
+    target, spec = TARGETS[kind], KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 2, THREADS)
+    given = spec, schedule or default_schedule(spec, target), target
+    return loops(lambda to: build.build_template(*given, to, VOCABULARY))
+
+
+def main() -> None:
+    (kind,) = sys.argv[1:]
+    with ProcessPoolExecutor(cpu_count()) as pool:
+        jobs = {
+            f"{name} {divided}": pool.submit(of_cell, kind, name, divided)
+            for divided in DIVIDED
+            for name, cell in CELLS.items()
+            if divided == "rows" or not (cell.norms or cell.projected)  # which divide rows always
+        }
+        jobs["language model"] = pool.submit(of_language_model, kind)
+        # More sums than any target has registers for.
+        jobs["spilling"] = pool.submit(of_language_model, kind, Schedule(rows=12, gates=4))
+        print(json.dumps({name: job.result() for name, job in jobs.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""No innermost loop of a kernel that multiplies and adds has a reference to the stack: nothing that it adds up is spilled."""
+
+import pytest
+
+from kernels.cells import CELLS
+
+from .running import run
+
+KINDS = ("avx2", "avx512", "neon")
+ALIKE = [name for name, cell in CELLS.items() if not (cell.norms or cell.projected)]
+KERNELS = [
+    *(f"{name} rows" for name in CELLS),
+    *(f"{name} units" for name in ALIKE),  # others never divide units among cores
+    "language model",
+]
+
+SPILLED = {
+    "avx2": {
+        "peephole rows": "backward_first",
+        "layer_norm rows": "backward_first, forward_first, main",
+        "lstm units": "forward_first, main",
+        "coupled units": "forward_first, main",
+        "peephole units": "forward_first, main",
+        "slstm units": "forward_first, main",
+    },
+    "avx512": {
+        "projected rows": "main",
+        "layer_norm rows": "backward_first, forward_first",
+        "coupled units": "forward_first, main",
+        "language model": "scores",
+    },
+    "neon": {
+        "lstm rows": "gradients_first",
+        "coupled rows": "gradients_first",
+        "peephole rows": "gradients_first",
+        "gru rows": "gradients_first",
+        "mgu rows": "backward_first, gradients_first",
+        "slstm rows": "gradients_first",
+        "projected rows": "gradients_first",
+        "layer_norm rows": "backward_first, forward_first, gradients_first, main",
+        "coupled units": "forward_first, main",
+        "mgu units": "backward_first, gradients_first",
+        "language model": "d_hidden, d_output, gradients_first, gradients_rest",
+    },
+}
+"""Kernels that spill today, and in which functions."""
+CASES = [
+    pytest.param(
+        kind,
+        kernel,
+        marks=pytest.mark.xfail(strict=True, reason=f"spills in {SPILLED[kind][kernel]}")
+        if kernel in SPILLED.get(kind, {})
+        else (),
+    )
+    for kind in KINDS
+    for kernel in KERNELS
+]
+
+
+def processes(**_: object) -> list[tuple[str, ...]]:
+    return [("tvm", "run_machine_code.py", kind) for kind in KINDS]
+
+
+@pytest.mark.parametrize(("kind", "kernel"), CASES)
+def test_innermost_loops_leave_the_stack_alone(kind: str, kernel: str) -> None:
+    counts = run("tvm", "run_machine_code.py", kind)[kernel]
+    assert sum(loops for loops, _ in counts.values()) > 0
+    assert {name: spilled for name, (_, spilled) in counts.items() if spilled} == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_tile_of_more_sums_than_registers_is_seen(kind: str) -> None:
+    assert run("tvm", "run_machine_code.py", kind)["spilling"]["main"][1] > 0
