@@ -203,7 +203,7 @@ def pruned(trial: Trial) -> None:
     trial.running.kill()
     trial.wait()
     trial.end_all()
-    command = with_make(trial, "prune YES=1")
+    command = with_make(trial, "prune YES=1 CONFIG=config/config.yaml")
     trial.printed += subprocess.check_output(["bash", "-c", command], cwd=trial.root, text=True)
 
 
