@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import yaml
 
 from measurement import instructions
 from measurement.supervisor import with_own_caches
@@ -30,8 +31,13 @@ TEMPORARY = tempfile.TemporaryDirectory(prefix="contract-")  # compilers fill it
 THEANORC = Path(TEMPORARY.name, "theanorc")
 THEANORC.write_text(f"[global]\ncxx = {Path(__file__).with_name('unoptimised_g++')}\n")
 
-# What decides how an environment is had, as in config/config.yaml.
-DEFAULTS = {"devices": ["cpu"], "interpreters": {}, "environment_folder": ".environments"}
+# What decides how an environment is had.
+DEFAULTS = {
+    **{"devices": ["cpu"], "interpreters": {}},
+    "environment_folder": yaml.safe_load(Path("config/config.yaml").read_text())[
+        "environment_folder"
+    ],
+}
 
 
 @functools.cache
@@ -61,8 +67,14 @@ def build(names: Iterable[str]) -> None:
                 "all",
                 "--config",
                 f"devices={DEFAULTS['devices']}",  # also beside a GPU, which has environments of its own
+                f"environment_folder={DEFAULTS['environment_folder']}",
             ]
             subprocess.run([*command, "--", *(record for record, _ in missing)], check=True)
+
+
+def has_python(environment: str) -> bool:
+    """Whether there is an interpreter for an environment on this machine."""
+    return _places(environment) is not None
 
 
 def interpreter(environment: str) -> str:
