@@ -129,12 +129,13 @@ def _unknown(claim: dict, known: dict[str, set[str]]) -> Iterator[str]:
         for key, names in cells.items():
             for name in [names] if isinstance(names, str) else names:
                 if name not in known[key]:
-                    yield f"{place}: there is no {key} `{name}`{_near(name, known[key])}"
+                    yield f"{place}: there is no {key} `{name}`{near(name, known[key])}"
 
 
-def _near(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean `{near[0]}`?" if near else ""
+def near(name: str, known: Iterable[str]) -> str:
+    """`; did you mean ...?`, of a name that nothing has; "" where none is like it."""
+    found = difflib.get_close_matches(name, list(known), 1)
+    return f"; did you mean `{found[0]}`?" if found else ""
 
 
 def _twice(names: Iterable[str], what: str) -> Iterator[str]:
@@ -146,14 +147,19 @@ def _twice(names: Iterable[str], what: str) -> Iterator[str]:
 def implementation_problems(entries: list[dict]) -> list[str]:
     """What is wrong with implementations that their schema cannot tell, a line each."""
     names = [entry["implementation"] for entry in entries]
+    files = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
     found = list(_twice(names, "implementation"))
     for entry in entries:
+        for other in entry["environments"]:  # of a list, or the keys of a mapping
+            if other not in files:
+                name = entry["implementation"]
+                found.append(f"{name}: there is no envs/{other}.yaml{near(other, files)}")
         name, others = entry["implementation"], [*entry.get("workers", {}).get("of", {}).values()]
         if not (ROOT / (file := matrix.implementation_file(name))).exists():
             found.append(f"{name}: there is no {file}")
         for other in [*others, *filter(None, [entry.get("instead_of")])]:
             if other not in names:
-                found.append(f"{name}: there is no implementation `{other}`{_near(other, names)}")
+                found.append(f"{name}: there is no implementation `{other}`{near(other, names)}")
     return found
 
 
@@ -191,7 +197,7 @@ def document_problems(document: dict) -> list[str]:
         for family in row["families"]:
             if family not in families:
                 found.append(
-                    f"rows.{number}.families: no implementation is of `{family}`{_near(family, families)}"
+                    f"rows.{number}.families: no implementation is of `{family}`{near(family, families)}"
                 )
     named = {f"labels.{name}": name for name in document.get("labels", {})}
     named |= {"speedup_over": document["speedup_over"]} if "speedup_over" in document else {}
@@ -199,7 +205,7 @@ def document_problems(document: dict) -> list[str]:
         named |= {f"compared.{number}.{side}": name for side, name in pair.items()}
     for where, name in named.items():
         if name not in names:
-            found.append(f"{where}: there is no implementation `{name}`{_near(name, names)}")
+            found.append(f"{where}: there is no implementation `{name}`{near(name, names)}")
     for name, sizes in document["benchmarks"].items():
         if (other := sizes.get("baseline", name)) not in document["benchmarks"]:
             found.append(f"benchmarks.{name}.baseline: the document has no benchmark `{other}`")
@@ -220,7 +226,7 @@ def claim_problems(claims: list[dict]) -> list[str]:
     documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
     for claim in claims:
         if (name := claim["document"]) not in documents:
-            found.append(f"{claim['name']}: there is no document `{name}`{_near(name, documents)}")
+            found.append(f"{claim['name']}: there is no document `{name}`{near(name, documents)}")
         for line in _unknown(claim, known):
             unknown.setdefault(line, claim["name"])  # claims may share ratios, and so a mistake
         if ("ratios" in claim) == ("linear" in claim):
@@ -265,19 +271,21 @@ def _without_null(value):
 
 
 def parsed(value):
-    """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML."""
-    if isinstance(value, str):
+    """Values of `--config KEY=VALUE` arrive as strings, nested ones too; read them as YAML. A stop with one line where a
+    mapping or a list begins and is none."""
+    if isinstance(value, str) and value.strip():
         try:
             return reading.parse_yaml(value)
-        except FileProblem:
-            return value
+        except FileProblem as problem:
+            if value.lstrip()[0] in "{[":
+                sys.exit(f"`{shown(value[:80])}` is not YAML: {problem}")
     return value
 
 
 def _with_types(config: dict, name: str) -> dict:
     """Read each string that stands where the schema wants another type: `stride: "2"`."""
     for error in list(VALIDATOR(schema(name)).iter_errors(config)):
-        if isinstance(error.instance, str) and error.absolute_path:
+        if isinstance(error.instance, str) and error.instance.strip() and error.absolute_path:
             *parents, key = error.absolute_path
             holder = functools.reduce(operator.getitem, parents, config)
             if holder[key] is error.instance:  # and not a name among its keys
@@ -315,21 +323,38 @@ def _unknown_names(config: dict) -> Iterator[str]:
     environments = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
     for name in config["interpreters"]:
         if not fnmatch.filter(environments, name):
-            yield f"interpreters: there is no envs/{name}.yaml{_near(name, environments)}"
+            yield f"interpreters: there is no envs/{name}.yaml{near(name, environments)}"
     for name, override in config["overrides"].items():
         if name not in documents:
-            yield f"overrides: there is no document `{name}`{_near(name, documents)}"
+            yield f"overrides: there is no document `{name}`{near(name, documents)}"
         elif name in config["documents"]:
             cells, asked = matrix.cells_of(name), override.get("training", {})
+            benchmarks = {cell.benchmark for cell in cells}
             for pattern in override.get("benchmarks", []):
-                if not any(matrix.takes_part([pattern], cell.benchmark) for cell in cells):
-                    yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`"
+                if not any(matrix.takes_part([pattern], each) for each in benchmarks):
+                    close = near(pattern, benchmarks)
+                    yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`{close}"
             named = {"implementations": override.get("implementations", [])}
             named |= {"training.implementations": asked.get("implementations", [])}
             for where, patterns in named.items():
                 for pattern in patterns:
                     if not any(matrix.is_one_of([pattern], cell) for cell in cells):
-                        yield f"overrides.{name}.{where}: the document has no row like `{pattern}`"
+                        close = near_row(pattern, cells)
+                        yield f"overrides.{name}.{where}: the document has no row like `{pattern}`{close}"
+
+
+def near_row(pattern: str, cells: Iterable[matrix.Cell]) -> str:
+    """`; did you mean ...?`, of a pattern for rows that none has: of its name, and of the details after it."""
+    name, *words = pattern.split(" ")
+    known = {"in": "environment", "for": "phase", "on": "benchmark"}
+    cells = list(cells)
+    there = {cell.implementation for cell in cells}
+    close = "" if any(matrix.takes_part([name], each) for each in there) else near(name, there)
+    for word, other in zip(words[::2], words[1::2], strict=False):
+        there = {getattr(cell, known[word]) for cell in cells} if word in known else set()
+        if not close and other not in there:
+            close = near(other, there)
+    return close
 
 
 def unreadable(folder: str) -> Iterator[str]:

@@ -96,8 +96,13 @@ def strange(content, where: tuple = (), inside: tuple = ()) -> Iterator[tuple[st
         yield name, f"{said} is no number up to {LARGEST:.0e}"
 
 
+def on_one_line(text: str) -> str:
+    """Text on one line, of what can be printed."""
+    text = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def shown(message: str) -> str:
     """A message on one line of what can be printed, without the middle of what is long."""
-    message = " ".join(message.split())
-    message = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in message)
+    message = on_one_line(message)
     return message if len(message) <= 600 else f"{message[:300]} ... {message[-280:]}"

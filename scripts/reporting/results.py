@@ -17,7 +17,7 @@ from measurement.record import SCHEMA_VERSION, read_result
 from plan import configuration
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Cell
-from plan.reading import shown
+from plan.reading import on_one_line, shown
 
 MANIFESTS = "manifests"
 MEND = "delete it and run again"
@@ -101,6 +101,15 @@ def read_manifest(path: Path) -> dict:
     return _valid(path, manifest, "manifest")
 
 
+def _plain(facts: object) -> object:
+    """What a machine says of itself, without what would break a heading or a table."""
+    if isinstance(facts, dict):
+        return {key: _plain(value) for key, value in facts.items()}
+    if isinstance(facts, list):
+        return [_plain(value) for value in facts]
+    return on_one_line(facts).replace("|", "/") if isinstance(facts, str) else facts
+
+
 def read(path: Path) -> Part:
     """A manifest with the records that it names, which lie beside the folder it is in."""
     manifest, folder = read_manifest(path), path.parent.parent
@@ -108,7 +117,7 @@ def read(path: Path) -> Part:
     def row(found: dict, paths: Sequence[str]) -> Row:
         records = tuple(read_record(folder / each) for each in paths)
         for record in records:  # a cluster's nodes go by the name that the configuration gives them
-            record["machine"]["machine"] = manifest["machine"]
+            record["machine"] = _plain(record["machine"] | {"machine": manifest["machine"]})
         status, reason = found.get("status") or "", found.get("reason") or ""
         return Row(Cell.of(found), records, tuple(paths), status, reason)
 

@@ -40,6 +40,7 @@ def main() -> None:
         for member, file in (members | said).items():
             about = zipfile.ZipInfo(f"{archive.stem}/{member}", DATED)
             about.compress_type = zipfile.ZIP_DEFLATED
+            about.external_attr = 0o644 << 16
             packed.writestr(about, file.read_bytes())
     temporary.replace(archive)
     print(

@@ -310,6 +310,20 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
             "overrides.tvm-lstm.implementations: the document has no row like `tvm/unrolled on layer-1x1x1`",
         ),
         (
+            "overrides: {stacked-lm: {implementations: [pytorch/fusd]}}\n",
+            "the document has no row like `pytorch/fusd`; did you mean `pytorch/fused`?",
+        ),
+        (
+            "overrides: {stacked-lm: {implementations: [pytorch/fused for trainig]}}\n",
+            "no row like `pytorch/fused for trainig`; did you mean `training`?",
+        ),
+        (
+            "overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n",
+            "the document has none like `stacked-ml`; did you mean `stacked-lm`?",
+        ),
+        ('corpus: {path: ""}\n', "corpus.path: '' "),
+        ('machine: ""\n', "machine: '' "),
+        (
             "corpus: {mirrors: ['file:///etc/{split}']}\n",
             "corpus.mirrors.0: 'file:///etc/{split}' does not match",
         ),
@@ -349,6 +363,23 @@ def test_names_in_a_document_that_nothing_has(change: dict, said: str) -> None:
     document = yaml.safe_load(Path("config/documents/stacked-lm.yaml").read_text())
     found = configuration.document_problems(document | change)
     assert any(line.startswith(said) for line in found), found
+
+
+def test_environments_that_nothing_has() -> None:
+    entries = yaml.safe_load(Path("config/implementations.yaml").read_text())
+    entry = next(each for each in entries if each["implementation"] == "pytorch/fused")
+    for wrong in (["pytroch"], {"pytorch": ["*"], "pytroch": ["x"]}):
+        entry["environments"] = wrong
+        assert configuration.implementation_problems(entries) == [
+            "pytorch/fused: there is no envs/pytroch.yaml; did you mean `pytorch`?"
+        ]
+
+
+@pytest.mark.parametrize("value", ["{path: /ptb", "[cpu", "{path: [}"])
+def test_broken_yaml_on_the_command_line_is_called_that(value: str) -> None:
+    with pytest.raises(SystemExit, match=r"^`.*` is not YAML: while parsing") as stop:
+        configuration.given("config/quick.yaml", [f"corpus={value}"])
+    assert len(str(stop.value).splitlines()) == 1
 
 
 def test_sequences_too_short_for_their_labels() -> None:

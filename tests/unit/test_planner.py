@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -202,14 +203,21 @@ def test_conda_is_another_environment(before: dict) -> None:
 def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     """An implementation, and those that import it."""
     digest, file = sources.digest, matrix.implementation_file("pytorch/fine-grained")
-    styles = {"fine-grained", "fine-grained-jit", "exported"}
+    texts = {path.stem: path.read_text() for path in (ROOT / file).parent.glob("*.py")}
+    modules, before_that = {"fine_grained"}, set()
+    while modules != before_that:  # whatever their imports look like
+        before_that = set(modules)
+        imported = re.compile(rf"^ *(from|import) .*\b({'|'.join(modules)})\b", re.MULTILINE)
+        modules |= {name for name, text in texts.items() if imported.search(text)}
+    measured = {"/".join(key[1].split("/")[2:4]) for key in before}
+    own = {f"pytorch/{name.replace('_', '-')}" for name in modules} & measured
+    assert len(own) > 1
 
     def edited(*entries: str) -> str:
         return "f" * 8 if file in sources.files(*entries) else digest(*entries)
 
     monkeypatch.setattr(sources, "digest", edited)
     found = changed(before, Plan(planned.config()))
-    own = {f"pytorch/{style}" for style in styles}
     assert {key for key in before if "/".join(key[1].split("/")[2:4]) in own} == found
     assert {"/".join(name.split("/")[2:4]) for _, name in found} == own
 
@@ -376,7 +384,7 @@ class TestChecking:
 PLANNING = """
 import json, sys
 sys.path.insert(0, "scripts")
-from plan import configuration, corpus, environments, jobs, matrix, planner, register, sources
+from plan import configuration, corpus, environments, jobs, listing, made, matrix, planner, register, sources
 from steps import build_environment, list_records
 
 settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})
@@ -384,7 +392,7 @@ plan = planner.Plan(settings)
 found = register.Register(plan)
 for name in settings["documents"]:
     records = found.wanted(name, {})
-    manifest = list_records.manifest(plan, name, {})
+    manifest = listing.manifest(plan, name, {})
     assert len(manifest["cells"]) > 10 and records
     found.summary(name)
 try:
