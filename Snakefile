@@ -37,3 +37,6 @@ onstart:
     # limit: its clocks run on other machines.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
+
+
+include: "workflow/rules/healing.smk"

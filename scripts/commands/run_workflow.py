@@ -29,11 +29,10 @@ import psutil
 
 import bytecode  # noqa: F401 - before all others of ours
 from measurement import machine
-from measurement.record import read_json, refused, write_json
-from plan import configuration, copies, lease
+from measurement.record import read_json, refused, write_sealed
+from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
 from plan.planner import Plan
-from steps import list_records
 
 STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
 LOCKS = Path(".snakemake/locks")
@@ -166,8 +165,8 @@ def pack(config: dict) -> str:
     """List and pack what was measured, all of it or not; -> what there is to say."""
     plan, statuses = Plan(config, cores=machine.usable_cores()), Counter()
     for document in config["documents"]:
-        listed = list_records.manifest(plan, document, {})
-        write_json(list_records.path_of(plan, document), listed)
+        listed = listing.manifest(plan, document, {})
+        write_sealed(listing.path_of(plan, document), listed)
         for cell in listed["cells"]:
             records = [read_json(f"{RESULTS}/{name}") for name in cell["records"]]
             statuses.update([cell["status"] or records[0]["status"]])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from measurement.record import damage, read_json, sha256
-from plan.jobs import RESULTS, digest_of
+from measurement.record import read_json, sha256
+from plan.jobs import RESULTS, aside, damage, digest_of, say, say_once
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,32 @@ class Corpus:
 
     @property
     def known(self) -> bool:
-        """Whether it is known which text it is: a folder was named, or it was fetched before."""
-        return bool(self.config["path"]) or os.path.exists(self.source)
+        """Whether it is known which text it is: a folder was named, or it was fetched before and is as it was then."""
+        return bool(self.config["path"]) or (os.path.exists(self.source) and not self._wrong)
 
-    def set_aside(self) -> None:
-        """Take a text that was fetched and is damaged out of the way of the next one, and say so."""
-        if not os.path.exists(self.source):
-            return
+    @cached_property
+    def _wrong(self) -> str:
+        """What is wrong with the text that was fetched."""
         wrong = damage(self.source)
         with suppress(FileNotFoundError):
-            for split, noted in {} if wrong else self._fetched.items():
+            for split, noted in {} if wrong else read_json(self.source)["sha256"].items():
                 name = f"ptb.{split}.txt"
                 if sha256(str(Path(self.source).with_name(name))) != noted:
                     wrong = f"{name} beside it is not as it was fetched"
-        if wrong:
-            self.__dict__.pop("_fetched", None)
-            os.replace(self.source, f"{self.source}.damaged")
-            print(f"{self.source} is damaged ({wrong}); it is fetched anew.", file=sys.stderr)
+        return wrong
+
+    def set_aside(self, dry: bool = False) -> bool:
+        """Take a text that was fetched and is damaged out of the way of the next one, and say so; a `dry` run says it
+        only. -> whether it is damaged"""
+        if self.config["path"] or not os.path.exists(self.source) or not (wrong := self._wrong):
+            return False
+        if dry:
+            say_once(f"{self.source} is damaged ({wrong}); a run fetches it anew.")
+        else:
+            os.replace(self.source, aside(self.source))
+            say(f"{self.source} is damaged ({wrong}); it is fetched anew.")
+            del self.__dict__["_wrong"]
+        return True
 
     @cached_property
     def _fetched(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from itertools import chain, count
 from pathlib import Path
 from typing import ClassVar
 
@@ -47,6 +48,16 @@ def _damage(sealed: bool, path: str, written_ns: int, size: int) -> str:
 
 
 @cache
+def _seal(path: str, written_ns: int, size: int) -> str:
+    length = len(record.SEALED) + record.SEAL_DIGITS + len(record.CLOSING)
+    with open(path, "rb") as stream:
+        stream.seek(max(0, size - length - 1))
+        end = stream.read().rstrip()[-length:]
+    named = end.startswith(record.SEALED)
+    return end[len(record.SEALED) : -len(record.CLOSING)].decode() if named else ""
+
+
+@cache
 def _sha256(path: str, written_ns: int, size: int) -> str:
     return record.sha256(path)
 
@@ -60,6 +71,8 @@ def _as_it_is(path: str) -> tuple[str, int, int]:
 def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
     """What is wrong with a result's file, or with files `beside` it whose digests stand in it; "" where nothing is, or no
     file is there. Records have to be `sealed`, lists of them not."""
+    if os.path.isdir(path):
+        return "it is a folder"
     try:
         wrong = _damage(sealed, *_as_it_is(path))
         noted = json.loads(Path(path).read_text()).get("sha256_beside", {}) if beside else {}
@@ -76,13 +89,43 @@ def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
         return wrong
 
 
-def set_aside(path: str, beside: Iterable[str] = (), sealed: bool = True) -> None:
-    """Take a damaged file, and those `beside` it, out of the way of the next one, and say so."""
-    if wrong := damage(path, beside, sealed):
-        for file in (path, *beside):
+def seal(path: str) -> str:
+    """The seal of a result's file, which no other measurement has; "" of one that has none."""
+    return _seal(*_as_it_is(path))
+
+
+def sha256(path: str) -> str:
+    """Of a file, read once as long as it is the same."""
+    return _sha256(*_as_it_is(path))
+
+
+def say(line: str) -> None:
+    """What became of a file."""
+    print(line, file=sys.stderr, flush=True)
+
+
+say_once = cache(say)
+
+
+def aside(path: str) -> str:
+    """Where what is damaged is kept: beside itself, under a name that nothing has."""
+    names = (f"{path}.{number}.damaged" for number in count(2))
+    return next(name for name in chain([f"{path}.damaged"], names) if not os.path.lexists(name))
+
+
+def set_aside(path: str, beside: Iterable[str] = (), dry: bool = False) -> bool:
+    """Take a damaged file, and those `beside` it, out of the way of the next one, and say so; a `dry` run says it only.
+    -> whether it is damaged"""
+    wrong = damage(path, beside)
+    if wrong and dry:
+        say_once(f"{path} is damaged ({wrong}); a run sets it aside and makes it anew.")
+    elif wrong:
+        kept = aside(path)
+        for file, place in ((path, kept), *((each, aside(each)) for each in beside)):
             if os.path.exists(file):
-                os.replace(file, f"{file}.damaged")
-        print(f"{path} is damaged ({wrong}); it is made anew.", file=sys.stderr)
+                os.replace(file, place)
+        say(f"{path} is damaged ({wrong}); it is made anew. What it was lies in {kept}.")
+    return bool(wrong)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +177,9 @@ class Job:
         there = os.path.exists(self.path) and not damage(self.path, self.beside)
         return there and not failed_last(self.failures)
 
-    def set_aside(self) -> None:
-        """Take a damaged result out of the way of the next one, and say so."""
-        set_aside(self.path, self.beside)
+    def set_aside(self, dry: bool = False) -> bool:
+        """Take a damaged result out of the way of the next one, and say so; -> whether it is damaged."""
+        return set_aside(self.path, self.beside, dry)
 
     def needed(self, kind: type) -> "Job | None":
         """The result of another kind that it reads, if any."""

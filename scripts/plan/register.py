@@ -2,20 +2,21 @@
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
 from inspect import signature
 from pathlib import Path
 
-from plan import environments
+from plan import environments, listing
 from plan.jobs import (
     BuildJob,
     CheckingJob,
     CheckJob,
     EnvironmentJob,
     Job,
+    damage,
     digest_of,
     failed_last,
+    say_once,
     wanted,
     with_needs,
 )
@@ -31,10 +32,16 @@ def for_rules(answer: Callable) -> Callable:
 
 class Register:
     """Every job that was asked for. Those that are done are in no one's inputs: Snakemake plans what is missing, and
-    cannot make again what is there."""
+    cannot make again what is there. `anew` is told of files that are there and have to be made all the same; `is_dry`:
+    whether the run changes nothing."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(
+        self,
+        plan: Plan,
+        anew: Callable[[str], object] = lambda path: None,
+        is_dry: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._plan, self._anew, self._is_dry = plan, anew, is_dry
         self._jobs: dict[str, Job] = {}
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
 
@@ -57,14 +64,19 @@ class Register:
         self._add(missing)
         return [job.path for job in missing]
 
-    def listed(self, path: str, document: str, counts: dict[str, int] | None = None) -> list[str]:
+    def listed(
+        self, path: str, serves: str, document: str, counts: dict[str, int] | None = None
+    ) -> list[str]:
         """The inputs of a list of a document's records: those `wanted`. Snakemake (9.27) misses no record that somebody
-        deleted while its list is there; so a file that is newer than the list says so."""
+        deleted while its list is there, and takes a list for right that is damaged, another's or gone while what it
+        `serves` for is there."""
         found = self.wanted(document, counts)
-        if found and os.path.exists(path):
-            news = Path(path).with_suffix(".missing")
-            news.write_text("\n".join([str(time.time_ns()), *found]))  # each time another checksum
-            found.append(str(news))
+        if found or not listing.is_right(path, listing.manifest(self._plan, document, counts)):
+            self._anew(path)
+        if wrong := damage(path):
+            say_once(f"{path} is damaged ({wrong}); it is made anew.")
+        elif os.path.exists(serves) and not os.path.exists(path):
+            say_once(f"{path} is missing; it is made anew.")
         return found
 
     def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:
@@ -87,13 +99,13 @@ class Register:
         """The files of a result that some job reads, if they are to be made first."""
         if need.done():
             return []
-        need.set_aside()
+        self._set_aside(need)
         if isinstance(need, CheckJob):
             return [self._checking[need.digest].path]
         if isinstance(need, BuildJob):
             return [need.path, need.library]
         if isinstance(need, EnvironmentJob) and not need.built():
-            Path(need.path).unlink(missing_ok=True)  # it says what is not there any more
+            self._anew(need.path)  # it says what is not there any more
         return [need.path]
 
     def summary(self, document: str) -> str:
@@ -125,6 +137,11 @@ class Register:
             return self.missing(job)
         return (environments.conda_file if which == "conda" else environments.python)(job.order)
 
+    def _set_aside(self, job: Job) -> None:
+        """Take a damaged result out of the way; a dry run leaves it there and plans it."""
+        if job.set_aside(self._is_dry()):
+            self._anew(job.path)
+
     def _add(self, jobs: Iterable[Job]) -> None:
         queue = [job for job in jobs if job.digest not in self._jobs]
         # A check belongs to one process, also when those beside it are done.
@@ -138,5 +155,5 @@ class Register:
             queue.append(checking)
         added = with_needs(queue)
         for job in added.values():
-            job.set_aside()
+            self._set_aside(job)
         self._jobs = added | self._jobs

@@ -42,6 +42,16 @@ def cells(root: Path) -> Lab:
     return Lab.of(plain(root, *entries), *missing)
 
 
+def pages(root: Path) -> Lab:
+    """All that a report consists of, of cells whose precision was judged; nothing is missing."""
+    entries = [implementation("loop", "plain"), implementation("other", "second")]
+    project = plain(root, *entries)
+    project.targets = ()
+    processes = {"processes": 3, "most_processes": 4, "target_interval": None}
+    project.configure("tiny.yaml", protocol=PROTOCOL | {"timed_batches": 2} | processes)
+    return Lab.of(project)
+
+
 def training(root: Path) -> Lab:
     """A training run of three seconds, with checkpoints."""
     project = plain(
@@ -90,4 +100,10 @@ def kernels(root: Path) -> Lab:
     return Lab.of(project, "records/**/*", "manifests/*")
 
 
-LABS = {"cells": cells, "training": training, "parallel": parallel, "kernels": kernels}
+LABS = {
+    "cells": cells,
+    "pages": pages,
+    "training": training,
+    "parallel": parallel,
+    "kernels": kernels,
+}

@@ -10,6 +10,7 @@ import pytest
 from . import (  # noqa: F401  their faults
     company,
     data,
+    derived,
     frameworks,
     identity,
     measurement,

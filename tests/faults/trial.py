@@ -105,6 +105,7 @@ class Trial(Project):
     most_s: float | None = (
         None  # longer than that no batch takes that was measured of what it should be
     )
+    expected: dict[str, bytes] = field(default_factory=dict)  # what files made of others must be
     whole_project: Path = Path()  # what this is a copy of
     running: subprocess.Popen | None = None
     finished: dict[str, tuple] = field(default_factory=dict)
@@ -285,6 +286,22 @@ class Trial(Project):
         """Give the copy back what was taken away for the run."""
         shutil.copytree(self.whole_project / "results", self.path("results"), dirs_exist_ok=True)
 
+    def expect_derived(self) -> None:
+        """What is made of records is after the run as it is now."""
+        self.expected = self.derived()
+
+    def derived(self) -> dict[str, bytes]:
+        """{file: content} of all that is made of records."""
+        folder = self.path("results")
+        kinds = [folder / name for name in ("manifests", "documents", "report")]
+        files = [file for kind in kinds for file in kind.rglob("*") if file.is_file()]
+        files += [folder / name for name in ("cells.csv", "records.zip")]
+        return {
+            str(file.relative_to(folder)): file.read_bytes()
+            for file in files
+            if file.exists() and file.name != ".snakemake_timestamp"
+        }
+
     def harm(self, file: Path, content: bytes) -> None:
         """Damage a file below results/ (or elsewhere)."""
         file.write_bytes(content)
@@ -330,6 +347,10 @@ class Trial(Project):
         """Files that a reader would take for results and that are damaged, and records that are ok and differ from those
         of a run without fault (`essences`)."""
         found = []
+        now = self.derived() if self.expected else {}
+        for name in sorted(now.keys() | self.expected):
+            if now.get(name) != self.expected.get(name):
+                found.append(f"{name}: not as it was made of the same records")
         validate = fastjsonschema.compile(configuration.schema("record"))
         for kind in (*RECORDS, "environments", "tuning", "kernels", "manifests"):
             for file in self.path(f"results/{kind}").rglob("*.json"):

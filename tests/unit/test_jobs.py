@@ -230,6 +230,31 @@ class TestDamage:
         job.set_aside()
         assert capsys.readouterr().err == ""
 
+    def test_a_dry_run_leaves_it_there(self, capsys: pytest.CaptureFixture[str]) -> None:
+        job = check()
+        write_sealed(job.path, {"status": "ok"})
+        Path(job.path).write_text("{")
+        before = sorted(Path("results").rglob("*"))
+        for _ in range(2):
+            assert job.set_aside(dry=True)
+        assert sorted(Path("results").rglob("*")) == before
+        assert capsys.readouterr().err.count("a run sets it aside and makes it anew") == 1
+
+    def test_none_takes_the_place_of_another(self) -> None:
+        job, kept = check(), {}
+        for number, name in enumerate(("damaged", "2.damaged", "3.damaged")):
+            Path(job.path).parent.mkdir(parents=True, exist_ok=True)
+            Path(job.path).write_text(str(number))
+            assert job.set_aside()
+            kept[f"{job.path}.{name}"] = str(number)
+        assert {path: Path(path).read_text() for path in kept} == kept
+
+    def test_a_folder_in_its_place_is_damage(self) -> None:
+        job = check()
+        Path(job.path, "below").mkdir(parents=True)
+        assert not job.done() and job.set_aside()
+        assert not Path(job.path).exists() and Path(f"{job.path}.damaged", "below").exists()
+
     def test_a_library_belongs_to_its_record(self) -> None:
         job = BuildJob("tvm/lm/template", PARTS)
         library = Path(job.library)

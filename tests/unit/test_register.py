@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from measurement.record import append_line, write_sealed
+from plan import listing
 from plan.jobs import CheckJob, EnvironmentJob, Job
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -155,18 +156,19 @@ class TestElsewhere:
 def test_record_of_an_environment_that_was_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is in the way of another one, as Snakemake makes no file that is there."""
+    """It is there, and is made anew all the same."""
     asked = plan()
     environment = asked.environment("pytorch")
     job = asked.timings(LM)[0]
     leave(environment)
     leave(job.needed(CheckJob))
-    register = Register(asked)
+    anew: set[str] = set()
+    register = Register(asked, anew.add)
     register.wanted(LM)
-    assert environment.path not in register.awaited(job) and Path(environment.path).exists()
+    assert environment.path not in register.awaited(job) and not anew
     monkeypatch.setitem(environment.order, "builder", "venv")
     monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
-    assert environment.path in register.awaited(job) and not Path(environment.path).exists()
+    assert environment.path in register.awaited(job) and environment.path in anew
 
 
 def test_summary_tells_one_request_from_another() -> None:
@@ -179,23 +181,48 @@ def test_summary_tells_one_request_from_another() -> None:
     assert Register(plan()).summary(LM) == before  # there or not
 
 
-def test_a_list_is_told_what_is_missing_of_it() -> None:
-    listed, jobs = Path("results/list.json"), plan().timings(LM)
-    everything_wanted = [job.path for job in jobs]
-    listed.parent.mkdir()
-    assert Register(plan()).listed(str(listed), LM) == everything_wanted  # no list yet
-    for job in jobs:
-        leave(job)
-    listed.touch()
-    assert Register(plan()).listed(str(listed), LM) == []
+def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path, serves, jobs = "results/manifests/list.json", "results/cells.parquet", plan().timings(LM)
+
+    def listed() -> tuple[list[str], set[str], str]:
+        """(what is missing, whether the list is to be made anew, what is said)."""
+        anew: set[str] = set()
+        found = Register(plan(), anew.add).listed(path, serves, LM, {})
+        return found, anew, capsys.readouterr().err
+
+    missing, anew, _ = listed()
+    assert [each for each in missing if each.startswith("results/records/")] == [
+        job.path for job in jobs
+    ]
+    assert anew == {path}
+    for job in [*jobs, *plan().convergences(LM)]:
+        write_sealed(job.path, {"status": "ok"})
+    right = listing.manifest(plan(), LM, {})
+    write_sealed(path, right)
+    assert listed() == ([], set(), "")
+    changes = [
+        {"preliminary": not right["preliminary"]},
+        {"cells": right["cells"][::-1]},
+        {"seals": "0" * 16},
+    ]
+    for change in changes:  # with a seal that is right
+        write_sealed(path, right | change)
+        assert listed() == ([], {path}, "")
+    for content in ("", "{", Path(path).read_text().replace("ok", "no", 1)[:-3]):
+        Path(path).write_text(content)
+        missing, anew, said = listed()
+        assert not missing and anew == {path} and f"{path} is damaged" in said
+    Path(path).unlink()
+    assert listed() == ([], {path}, "")  # never made
+    Path(serves).touch()
+    assert listed()[2] == f"{path} is missing; it is made anew.\n"
+    write_sealed(path, right)
+    write_sealed(jobs[3].path, {"status": "ok", "samples": [1.0]})  # measured again
+    assert listed() == ([], {path}, "")
     Path(jobs[3].path).unlink()
-    texts = set()
-    for _ in range(2):
-        missing, news = Register(plan()).listed(str(listed), LM)
-        assert missing == jobs[3].path and missing in Path(news).read_text()
-        assert Path(news).stat().st_mtime_ns > listed.stat().st_mtime_ns
-        texts.add(Path(news).read_text())
-    assert len(texts) == 2
+    assert listed()[:2] == ([jobs[3].path], {path})
 
 
 def test_environment_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:

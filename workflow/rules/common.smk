@@ -2,6 +2,7 @@
 import json
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
@@ -10,7 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json
 from plan import configuration, copies, lease, matrix, sources
-from plan.jobs import news, set_aside
+from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
 
@@ -31,22 +32,28 @@ SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.corpus.require_files()
-PLAN.corpus.set_aside()
-JOBS = Register(PLAN)
+# What is there and has to be made all the same: damaged, or a list that says what is not so any more; see healing.smk.
+ANEW = set()
+JOBS = Register(PLAN, ANEW.add, lambda: changes_nothing())
 DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
-for listed in expand([FIRST, PROCESSES, MANIFEST], document=DOCUMENTS):
-    set_aside(listed, sealed=False)
+# What a step of the report begins with: its files get a note of what they were made of (scripts/plan/made.py).
+NOTED = "{params.python:q} scripts noted --outputs {output:q} --inputs {input:q} -- "
 tool = JOBS.tool
 
 
+@cache
 def have_folder():
     """This folder is this run's alone, before it changes what lies there; a stop with one line where it is another's."""
-    executes = workflow.executor_plugin and not workflow.dryrun
-    if executes and workflow.is_main_process:
+    if workflow.is_main_process and not changes_nothing():
         lease.take()
+
+
+def changes_nothing():
+    """Whether files stay as they are: in a dry run, and where Snakemake only tells something (--summary)."""
+    return workflow.executor_plugin is None or workflow.dryrun
 
 
 def counts_of(document):
@@ -54,12 +61,8 @@ def counts_of(document):
     takes it for what all cells get."""
     if not PLAN.adapts(document):
         return {}
-    if not Path(PROCESSES.format(document=document)).exists():
-        if workflow.dryrun:
-            return {}
-        listed = Path(MANIFEST.format(document=document))
-        if listed.exists() and read_json(str(listed))["config"] != PLAN.config:
-            listed.unlink()  # of a first look; see require_text
+    if workflow.dryrun and not Path(PROCESSES.format(document=document)).exists():
+        return {}
     return read_json(checkpoints.judge_precision.get(document=document).output[0])
 
 
@@ -67,24 +70,30 @@ def require_text(document):
     """Which text a document is measured on decides what its records are: it is fetched first. A dry run takes it for
     the one that is wanted."""
     have_folder()
-    if PLAN.reads_corpus(document) and not PLAN.corpus.known and not workflow.dryrun:
-        # Of what waits for a checkpoint, Snakemake (9.27) sees only whether it is there.
-        for listed in (FIRST, MANIFEST):
-            Path(listed.format(document=document)).unlink(missing_ok=True)
+    if not PLAN.reads_corpus(document):
+        return
+    PLAN.corpus.set_aside(changes_nothing())
+    if not PLAN.corpus.known and not workflow.dryrun:
+        ANEW.update(listed.format(document=document) for listed in (FIRST, MANIFEST))
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
 
 
 def first_records(wildcards):
     """Of the first processes of a document's cells, the records that are not there yet."""
     require_text(wildcards.document)
-    return JOBS.listed(FIRST.format(**wildcards), wildcards.document)
+    path, serves = FIRST.format(**wildcards), PROCESSES.format(**wildcards)
+    return JOBS.listed(path, serves, wildcards.document)
 
 
 def missing_records(wildcards):
     """Likewise, of all its processes and training runs."""
     require_text(wildcards.document)
     counts = counts_of(wildcards.document)
-    return JOBS.listed(MANIFEST.format(**wildcards), wildcards.document, counts)
+    path, serves = (
+        MANIFEST.format(**wildcards),
+        f"results/documents/{wildcards.document}/cells.parquet",
+    )
+    return JOBS.listed(path, serves, wildcards.document, counts)
 
 
 def all_records(wildcards):

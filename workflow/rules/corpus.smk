@@ -3,7 +3,7 @@
 
 checkpoint fetch_corpus:
     input:
-        tool("corpus", "record"),
+        lambda w: tool("corpus", "record"),
     output:
         "results/corpus/sources/{source}/source.json",
     log:
@@ -26,7 +26,7 @@ rule tokenize_corpus:
         source=lambda w: (
             [] if Path(PLAN.corpus.source).exists() else [PLAN.corpus.source]
         ),
-        environment=tool("corpus", "record"),
+        environment=lambda w: tool("corpus", "record"),
     output:
         "results/corpus/{digest,[0-9a-f]{12}}/corpus.json",
     log:

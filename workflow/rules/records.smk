@@ -27,13 +27,13 @@ rule list_first_records:
         "list the first records of {wildcards.document}"
     shell:
         "{params.python:q} scripts list_records --plan {params.plan:q} --document {wildcards.document}"
-        " --output {output} 2>&1 | tee {log}"
+        " --first --output {output} 2>&1 | tee {log}"
 
 
 checkpoint judge_precision:
     input:
         first=FIRST,
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         PROCESSES,
     log:
@@ -44,7 +44,7 @@ checkpoint judge_precision:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts judge_precision --manifest {input.first}"
+        NOTED + "judge_precision --manifest {input.first}"
         " --output {output} 2>&1 | tee {log}"
 
 

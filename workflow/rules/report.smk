@@ -5,6 +5,7 @@ import shlex
 from reporting import pages
 
 OF_DOCUMENT = "results/documents/{document}/"
+FIGURES = "results/report/figures/{document}"
 PAGES = list(pages.settings()["titles"])  # about all documents
 
 
@@ -18,7 +19,7 @@ rule tabulate:
         ),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         cells=f"{OF_DOCUMENT}cells.parquet",
         about=f"{OF_DOCUMENT}about.json",
@@ -37,7 +38,7 @@ rule tabulate:
         records=lambda w: JOBS.summary(w.document),
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts tabulate_records --document {wildcards.document}"
+        NOTED + "tabulate_records --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
         " {params.also} 2>&1 | tee {log}"
 
@@ -52,12 +53,12 @@ rule analyse:
         published=lambda w: matrix.published_files(f"{w.document}*"),
         cells=rules.tabulate.output.cells,
         about=rules.tabulate.output.about,
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         sections=f"{OF_DOCUMENT}sections.json",
         summary=f"{OF_DOCUMENT}summary.json",
         figures=report(
-            directory("results/report/figures/{document}"),
+            directory(FIGURES),
             patterns=["{figure}.svg"],
             caption="../../report/captions/figure.rst",
             category="{document}",
@@ -71,7 +72,7 @@ rule analyse:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts analyse_document --cells {input.cells}"
+        NOTED + "analyse_document --cells {input.cells}"
         " --about {input.about} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
 
@@ -81,8 +82,8 @@ rule render_page:
         sources.files("scripts/steps/render_page.py"),
         lambda w: pages.templates_of(w.document),
         sections=rules.analyse.output.sections,
-        figures=rules.analyse.output.figures,
-        environment=tool("report", "record"),
+        figures=ancient(FIGURES),  # their folder has a time of its own
+        environment=lambda w: tool("report", "record"),
     output:
         markdown="results/report/{document}.md",
         html=report(
@@ -101,7 +102,7 @@ rule render_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts render_page --sections {input.sections}"
+        NOTED + "render_page --sections {input.sections}"
         " --output {output.markdown} 2>&1 | tee {log}"
 
 
@@ -110,7 +111,7 @@ rule join_tables:
         sources.files("scripts/steps/join_tables.py"),
         "report/cells.html.j2",
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         csv=report(
             "results/cells.csv",
@@ -132,7 +133,7 @@ rule join_tables:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts join_tables --cells {input.cells}"
+        NOTED + "join_tables --cells {input.cells}"
         " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
 
 
@@ -145,12 +146,12 @@ rule first_page:
         pages.templates_of_first_page(DOCUMENTS),
         "config/pages.yaml",
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
-        figures=expand(rules.analyse.output.figures, document=DOCUMENTS),
+        figures=ancient(expand(FIGURES, document=DOCUMENTS)),
         linked=[
             *expand(rules.render_page.output.html, document=DOCUMENTS),
             rules.join_tables.output.html,
         ],
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         expand("results/report/{page}.md", page=PAGES),
         *(
@@ -170,7 +171,7 @@ rule first_page:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts render_first_page --summaries {input.summaries}"
+        NOTED + "render_first_page --summaries {input.summaries}"
         " --folder results/report 2>&1 | tee {log}"
 
 
@@ -178,7 +179,7 @@ rule pack_records:
     input:
         sources.files("scripts/steps/pack_results.py"),
         manifests=expand(MANIFEST, document=DOCUMENTS),
-        environment=tool("report", "record"),
+        environment=lambda w: tool("report", "record"),
     output:
         report(
             "results/records.zip",
@@ -194,4 +195,4 @@ rule pack_records:
     params:
         python=lambda w, input: tool("report", "python"),
     shell:
-        "{params.python:q} scripts pack_results results --output {output} 2>&1 | tee {log}"
+        NOTED + "pack_results results --output {output} 2>&1 | tee {log}"

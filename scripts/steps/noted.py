@@ -1,0 +1,30 @@
+"""python scripts noted --outputs FILE ... --inputs FILE ... -- STEP [ARGUMENT ...]: run a step, and note what it made, and
+of what (plan/made.py). What changes while the step reads it is not known: then there is no note, and the next run makes it
+anew."""
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+from measurement.record import plainly
+from plan import made
+
+
+def main() -> None:
+    place = sys.argv.index("--")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--outputs", required=True, nargs="+")
+    parser.add_argument("--inputs", nargs="*", default=[])
+    arguments = parser.parse_args(sys.argv[1:place])
+    of = made.of_inputs(arguments.inputs)
+    Path(made.note_of(arguments.outputs)).unlink(missing_ok=True)
+    step = sys.argv[place + 1]
+    sys.argv = sys.argv[place + 1 :]
+    runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)
+    if made.of_inputs(arguments.inputs) == of:
+        made.note(arguments.outputs, of)
+
+
+if __name__ == "__main__":
+    plainly(main)

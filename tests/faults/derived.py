@@ -1,0 +1,193 @@
+"""Files that are made of others, harmed while nothing measures: a plain run makes each as it was, and measures nothing."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from measurement.record import write_sealed
+
+from .data import MADE_ANEW, cut, empty, flipped
+from .trial import REPORT, Trial, fault
+
+LISTS = ("manifests/*.json", "documents/*/first.json", "documents/*/processes.json")
+TABLES = ("documents/*/cells.parquet", "documents/*/about.json", "cells.csv", "records.zip")
+PAGES = (
+    *("documents/*/sections.json", "documents/*/summary.json", "report/figures/*/*.svg"),
+    *("report/*.md", "report/*.html"),
+)
+GONE = r"is missing; it is made anew\."
+
+
+def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | None) -> Callable:
+    """A fault that changes one of the files of some patterns, or deletes it."""
+
+    def harm(trial: Trial) -> None:
+        trial.command = REPORT
+        trial.expect_derived()
+        file = trial.any_of(trial.random.choice(patterns))
+        if how:
+            file.write_bytes(how(file.read_bytes(), trial))
+        else:
+            file.unlink()
+        trial.run_through()
+
+    harm.__module__ = __name__
+    return harm
+
+
+for what, patterns in (("a list", LISTS), ("a table", TABLES), ("a page", PAGES)):
+    for name, how, change, says in (
+        ("is empty", "truncated to nothing", empty, MADE_ANEW),
+        (
+            "is cut short, and its neighbours are whole",
+            "truncated at a random byte",
+            cut,
+            MADE_ANEW,
+        ),
+        ("has another digit", "one digit changed", flipped, MADE_ANEW),
+        ("is deleted", "rm, with all that is made of it there", None, GONE),
+    ):
+        more = {
+            "times": 3,
+            "lab": "pages",
+            "ends": True,
+            "quick": (what, change) == ("a list", None),
+        }
+        fault(f"{what} {name}", how, says, **more)(harmed(patterns, change))
+
+
+def rewritten(trial: Trial, change: Callable[[dict], None]) -> None:
+    """The manifest, changed and sealed as if it were right."""
+    trial.command = REPORT
+    trial.expect_derived()
+    file = trial.any_of("manifests/*.json")
+    content = json.loads(file.read_text())
+    change(content)
+    write_sealed(str(file), content)
+    trial.run_through()
+
+
+MADE_AGAIN = r"Cells: 4 ok, 4 unsupported"  # what it says at last, of the right records
+
+
+@fault(
+    "two cells' records are exchanged in a list",
+    "and the list sealed anew",
+    MADE_AGAIN,
+    lab="pages",
+    ends=True,
+)
+def exchanged(trial: Trial) -> None:
+    def change(content: dict) -> None:
+        one, other = (
+            cell for cell in content["cells"] if cell["phase"] == "forward" and cell["records"]
+        )
+        one["records"], other["records"] = other["records"], one["records"]
+
+    rewritten(trial, change)
+
+
+@fault(
+    "a list leaves a measured cell out",
+    "as if it had not been measured, and sealed anew",
+    MADE_AGAIN,
+    lab="pages",
+    ends=True,
+)
+def left_out(trial: Trial) -> None:
+    def change(content: dict) -> None:
+        cell = next(cell for cell in content["cells"] if cell["records"])
+        cell |= {"records": [], "status": "not-run", "reason": "left out"}
+
+    rewritten(trial, change)
+
+
+@fault(
+    "all files are touched",
+    "in random order, Snakemake's memory deleted",
+    MADE_AGAIN,
+    lab="pages",
+    ends=True,
+)
+def touched(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.expect_derived()
+    files = [file for file in trial.root.rglob("*") if file.is_file()]
+    trial.random.shuffle(files)
+    for second, file in enumerate(files):
+        os.utime(file, (1.7e9 + second, 1.7e9 + second))
+    trial.run_through()
+
+
+@fault(
+    "notes of what was made are gone",
+    "rm -r results/made",
+    r"is there without a note of what it was made of; it is made anew\.",
+    lab="pages",
+    ends=True,
+)
+def notes_gone(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.expect_derived()
+    for file in trial.path("results/made").rglob("*.json"):
+        file.unlink()
+    trial.run_through()
+
+
+@fault(
+    "a page's template is deleted",
+    "pages are there: it is no reason to show them as they are",
+    r"report/page\.md\.j2 is missing, which results/report/.* is made of; put it back\.",
+    lab="pages",
+    ends=False,
+)
+def template_gone(trial: Trial) -> None:
+    trial.command = REPORT
+    file = trial.path("report/page.md.j2")
+    trial.keep(file)
+    file.unlink()
+    trial.run_through()
+
+
+def planned_record(trial: Trial) -> Path:
+    """Where a record of another protocol is to lie."""
+    trial.command = REPORT
+    trial.set_protocol(timed_batches=3)
+    planned = trial.run(
+        [
+            "bash",
+            "-c",
+            f"{trial.shell().replace('scripts run_workflow', 'scripts plan_run --files')}",
+        ]
+    )
+    names = [line for line in planned.splitlines() if line.startswith("results/records/")]
+    return trial.path(trial.random.choice(names))
+
+
+@fault(
+    "a folder where a record is to lie",
+    "of another protocol, all lists of the earlier one there",
+    MADE_ANEW,
+    lab="pages",
+    ends=True,
+)
+def folder_in_place(trial: Trial) -> None:
+    place = planned_record(trial)
+    place.mkdir(parents=True)
+    trial.run_through()
+
+
+@fault(
+    "planning fails where a list is there",
+    "a list that is older than the configuration cannot be read: a loop of links at a record's path",
+    r"cannot plan list_\w+: .*Too many levels of symbolic links",
+    lab="pages",
+    ends=False,
+)
+def loop_in_place(trial: Trial) -> None:
+    place = planned_record(trial)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(place.name)
+    trial.undo.callback(place.unlink)
+    trial.run_through()
