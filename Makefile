@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
 
-# Records without pages, packed: for a machine without network, with frameworks of its own (README). LIMIT=540: stops in time
+# Records without pages, packed: for a machine without network, with frameworks of its own (docs/how-to/without-network.md). LIMIT=540: stops in time
 measure: .venv/ready
 	$(RUN) run_workflow --parent $$PPID --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
 
@@ -51,7 +51,7 @@ bump: .venv/ready
 compare: .venv/ready
 	@.venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
-# How noisy the machine of a results folder was, and what explains it (docs/noise.md): make noise [A=folder]
+# How noisy the machine of a results folder was, and what explains it (docs/explanation/noise.md): make noise [A=folder]
 noise: .venv/ready
 	@.venv/bin/python scripts noise $(A)
 

@@ -1,6 +1,7 @@
 # Helpers only: from what rules know, a result's digest, to its job in the plan (scripts/plan/).
 import json
 import os
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
@@ -39,9 +40,18 @@ DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
-# What a step of the report begins with: its files get a note of what they were made of (scripts/plan/made.py).
-NOTED = "{params.python:q} scripts noted --outputs {output:q} --inputs {input:q} -- "
 tool = JOBS.tool
+
+
+def noted(wildcards, input, output):
+    """What a step of the report begins with: its files get a note of what they were made of (scripts/plan/made.py)."""
+    command = [tool("report", "python"), "scripts", "noted", "--outputs", *output]
+    return shlex.join([*map(str, command), "--inputs", *input, "--"])
+
+
+def scripts(wildcards, input):
+    """This run's copy of the scripts, from which it measures."""
+    return SCRIPTS
 
 
 @cache

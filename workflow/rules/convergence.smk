@@ -18,7 +18,8 @@ rule train_implementation:
         job=told,
         why=why,
         python=python_of,
+        scripts=scripts,
     message:
         "train {wildcards.cell}: {params.why}"
     shell:
-        "{params.python:q} {SCRIPTS} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"
+        "{params.python:q} {params.scripts:q} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"

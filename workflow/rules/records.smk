@@ -42,9 +42,9 @@ checkpoint judge_precision:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "judge_precision --manifest {input.first}"
+        "{params.noted} judge_precision --manifest {input.first}"
         " --output {output} 2>&1 | tee {log}"
 
 

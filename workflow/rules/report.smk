@@ -36,9 +36,9 @@ rule tabulate:
         ),
         # Where its list is gone, so that it is made anew.
         records=lambda w: JOBS.summary(w.document),
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "tabulate_records --document {wildcards.document}"
+        "{params.noted} tabulate_records --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
         " {params.also} 2>&1 | tee {log}"
 
@@ -70,9 +70,9 @@ rule analyse:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "analyse_document --cells {input.cells}"
+        "{params.noted} analyse_document --cells {input.cells}"
         " --about {input.about} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
 
@@ -100,9 +100,9 @@ rule render_page:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "render_page --sections {input.sections}"
+        "{params.noted} render_page --sections {input.sections}"
         " --output {output.markdown} 2>&1 | tee {log}"
 
 
@@ -131,9 +131,9 @@ rule join_tables:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "join_tables --cells {input.cells}"
+        "{params.noted} join_tables --cells {input.cells}"
         " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
 
 
@@ -169,9 +169,9 @@ rule first_page:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "render_first_page --summaries {input.summaries}"
+        "{params.noted} render_first_page --summaries {input.summaries}"
         " --folder results/report 2>&1 | tee {log}"
 
 
@@ -193,6 +193,6 @@ rule pack_records:
     conda:
         lambda w: tool("report", "conda")
     params:
-        python=lambda w, input: tool("report", "python"),
+        noted=noted,
     shell:
-        NOTED + "pack_results results --output {output} 2>&1 | tee {log}"
+        "{params.noted} pack_results results --output {output} 2>&1 | tee {log}"

@@ -18,10 +18,11 @@ rule tune_kernel:
         kernel=told,
         why=why,
         python=python_of,
+        scripts=scripts,
     message:
         "tune {wildcards.kernel}: {params.why}"
     shell:
-        "{params.python:q} {SCRIPTS} tune_kernel --kernel {params.kernel:q}"
+        "{params.python:q} {params.scripts:q} tune_kernel --kernel {params.kernel:q}"
         " --parent $PPID --log {log} --output {output} || (tail -5 {log}; exit 1)"
 
 
@@ -43,8 +44,9 @@ rule build_kernel:
         kernel=told,
         why=why,
         python=python_of,
+        scripts=scripts,
     message:
         "build {wildcards.kernel}: {params.why}"
     shell:
-        "{params.python:q} {SCRIPTS} build_kernel --kernel {params.kernel:q}"
+        "{params.python:q} {params.scripts:q} build_kernel --kernel {params.kernel:q}"
         " --parent $PPID --log {log} --output {output.metadata} || (tail -5 {log}; exit 1)"
