@@ -189,5 +189,5 @@ def loop_in_place(trial: Trial) -> None:
     place = planned_record(trial)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(place.name)
-    trial.undo.callback(place.unlink)
     trial.run_through()
+    place.unlink()
