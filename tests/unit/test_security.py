@@ -49,7 +49,7 @@ def test_nothing_runs_what_it_reads(file: Path) -> None:
 
 
 # Composed of quoted words, or of digits.
-SAFE = {"params.also", "params.processes", "params.source", "params.stride"}
+SAFE = {"params.also", "params.noted", "params.processes", "params.source", "params.stride"}
 
 
 @pytest.mark.parametrize(
