@@ -333,4 +333,4 @@ def carry_out(arguments):
         if checkpoint and found["status"] == "ok" and os.path.exists(checkpoint["path"]):
             os.unlink(checkpoint["path"])
     if not one:
-        write_json(arguments.output, {"checks": [job["path"] for job in jobs]})
+        write_sealed(arguments.output, {"checks": [job["path"] for job in jobs]})
