@@ -32,9 +32,11 @@ from dataclasses import dataclass
 from reporting import estimates
 from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
+from reporting.marks import NOISY
 from reporting.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
+LIKELY = "likely holds"  # of too few clean processes
 PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
@@ -235,6 +237,11 @@ def _named(cases: list[Case], claim: Mapping) -> list[str]:
     return found
 
 
+def _noisy(case: Case) -> bool:
+    """Whether a number of a case is of too few clean processes."""
+    return case.found is not None and any(case.found.numbers[k].noisy for k in case.found.keys)
+
+
 def decide(claim: Mapping, numbers: Numbers) -> dict:
     """{"verdict", "note": which cases decide it, "marks": of all cases, "cases"}
 
@@ -257,6 +264,10 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
     where = _measured_on(claim, cases)
     note = _note(verdict, found, devices, where)
     verdict = PARTLY if verdict == HOLDS and where else verdict
+    noisy = sum(_noisy(case) for case in cases)
+    if verdict in (HOLDS, PARTLY) and noisy:
+        clean = f"{NOISY} in {noisy} of {tested} cases" if tested > 1 else NOISY
+        verdict, note = LIKELY, "; ".join(filter(None, [note, clean]))
     return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
 
 

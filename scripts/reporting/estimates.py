@@ -21,6 +21,7 @@ import pandas as pd
 from scipy import optimize, special, stats
 
 from plan.matrix import LEAST_PROCESSES
+from reporting import marks
 
 CONFIDENCE = 0.95
 EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that matters
@@ -202,9 +203,10 @@ def over_shapes(
 
 
 def over(row: Mapping, best: Mapping, name: str) -> dict[str, float]:
-    """The time of a cell's row of a table over that of another: `name`, with `_low` and `_high`."""
+    """The time of a cell's row of a table over that of another: `name`, with `_low`, `_high` and `_mark`."""
     found = ratio([row["process_medians_s"]], [best["process_medians_s"]])
-    return {name: found.ratio, f"{name}_low": found.low, f"{name}_high": found.high}
+    ends = {f"{name}_low": found.low, f"{name}_high": found.high}
+    return {name: found.ratio, **ends, f"{name}_mark": marks.beside(row, best)}
 
 
 Alternatives = Sequence[Sequence[Sequence[float]]]  # of cells whose times are multiplied

@@ -7,7 +7,10 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from reporting import marks
+
 DASH = "–"
+UNDECIDED = " undecided"
 
 
 def none(value: Any) -> bool:
@@ -62,12 +65,17 @@ def digits(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
-    return "" if none(low) or none(high) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
+    """An interval in brackets, marked where it is wide."""
+    if none(low) or none(high):
+        return ""
+    return f"[{low:.{decimals}f}, {high:.{decimals}f}]{marks.wide(low, high)}"
 
 
 def within(value: float, low: float | None, high: float | None) -> str:
     """± half of a number's 95 % interval, relative to it; nothing where there is none."""
-    return "" if none(low) or none(high) else f"± {50 * (high - low) / value:.2g} %"
+    if none(low) or none(high):
+        return ""
+    return f"± {50 * (high - low) / value:.2g} %{marks.wide(low, high)}"
 
 
 def ratio(
@@ -79,7 +87,7 @@ def ratio(
     found = f"{value:.{decimals}f}"
     if none(low):
         return found
-    undecided = " undecided" if low <= 1 <= high and value != 1 else ""
+    undecided = UNDECIDED if low <= 1 <= high and value != 1 else ""
     return f"{found} {interval(low, high, decimals)}{undecided}"
 
 
@@ -124,11 +132,25 @@ FORMATS: dict[str, tuple[Format, str]] = {
     "of": (lambda count, each: DASH if none(count) else f"{count} x {each}", "--:"),
 }
 TEXTS = ("text", "code")
+COUNTS = ("whole", "of")
+
+
+def _first(heading: str, form: str, text: str) -> bool:
+    """Whether a row's mark may stand here: beside a time or rate of its own."""
+    own = form not in (*TEXTS, *COUNTS) and not heading.startswith("Published")
+    return own and text not in ("", DASH)
 
 
 def _printed(row: Mapping, key: str | Sequence[str], form: str) -> str:
     keys = [key] if isinstance(key, str) else key
-    return FORMATS[form][0](*(row.get(each) for each in keys))
+    text = FORMATS[form][0](*(row.get(each) for each in keys))
+    return _marked(text, row.get(f"{keys[0]}_mark") or "") if text not in ("", DASH) else text
+
+
+def _marked(text: str, mark: str) -> str:
+    """A printed number with its mark, before what is said of it; once."""
+    number, said, rest = text.partition(UNDECIDED)
+    return number.removesuffix(mark) + mark + said + rest
 
 
 @jinja2.pass_context
@@ -137,7 +159,7 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
 
     Where several machines are reported and rows have one, theirs is the first column. A row with a `status` other
     than ok says so in the first column of its own numbers, and has none in the others; a column that begins with
-    "Published" keeps its number. Columns in which no row has anything are left out, and so is the device where all are
+    "Published" keeps its number. A row's `mark` stands beside its first time or rate, `<key>_mark` beside that of the key. Columns in which no row has anything are left out, and so is the device where all are
     the CPU's.
     """
     columns = [[*column, "text"][:3] for column in columns]
@@ -147,11 +169,13 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
         rows, columns = called, [["Machine", "_machine", "text"], *columns]
     lines = []
     for row in rows:
-        status, printed = row.get("status", "ok"), []
+        status, mark, printed = row.get("status", "ok"), row.get("mark") or "", []
         for heading, key, form in columns:
             text = _printed(row, key, form)
             if status != "ok" and form not in TEXTS and not heading.startswith("Published"):
                 text, status = (f"*{status}*", "") if status else ("", status)
+            elif mark and _first(heading, form, text):
+                text, mark = _marked(text, mark), ""
             printed.append(text)
         lines.append(printed)
     used = [

@@ -1,13 +1,21 @@
-"""How far a number is to be trusted, as a mark beside it: whether enough of its processes were clean."""
+"""How far a number is to be trusted, as marks beside it: whether enough of its processes were clean, and whether its
+interval is wide. They are few, and a page explains those that it has where the first one stands."""
 
+import re
 from collections.abc import Mapping
 
 import pandas as pd
 
 from plan.matrix import LEAST_PROCESSES
 
-NOISY = "°"
-MEANING = f"{NOISY}: fewer than {LEAST_PROCESSES} clean processes, which ran while the machine was itself (known work beside their batches had its full speed)."
+NOISY, WIDE = "°", "≈"
+WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
+MEANINGS = {
+    NOISY: f"fewer than {LEAST_PROCESSES} clean processes, which ran while the machine was itself (known work beside their batches had its full speed)",
+    WIDE: f"a wide interval, whose upper end is more than {WIDE_LIMIT:g} times the lower",
+}
+# Behind a number, a bracket or a unit: nothing else of a page is one.
+MARKED = re.compile(rf"(?<=[\w\]%*])[{NOISY}{WIDE}]+")
 
 
 def clean(row: Mapping) -> int:
@@ -30,3 +38,42 @@ def counted(*rows: Mapping) -> str:
     """`1 of 5 processes clean`, of the one that has fewest."""
     least = min(rows, key=clean)
     return f"{clean(least)} of {int(least['processes'])} processes clean"
+
+
+def wide(low: float, high: float) -> str:
+    """The mark of an interval whose ends lie far apart."""
+    return WIDE if high > WIDE_LIMIT * low > 0 else ""
+
+
+def beside(*rows: Mapping) -> str:
+    """The mark of a number made of these rows of a section's tables, which have theirs as `mark`."""
+    return NOISY if any(row.get("mark") for row in rows) else ""
+
+
+def explained(text: str) -> str:
+    """A page whose first marked number has the meaning of all marks of the page below it: in sight, if one is that is
+    not folded."""
+    used = set("".join(MARKED.findall(text)))
+    if not used:
+        return text
+    words = "; ".join(f"{mark} {said}" for mark, said in MEANINGS.items() if mark in used)
+    blocks, depth, places = text.split("\n\n"), 0, []
+    for number, block in enumerate(blocks):
+        depth += block.count("<details>") - block.count("</details>")
+        if MARKED.search(block):
+            places.append((depth > 0, number))
+    place = min(places)[1]
+    # A list is one, and has it below its end.
+    while (
+        blocks[place].lstrip().startswith("- ")
+        and blocks[place + 1 :][:1]
+        and blocks[place + 1].startswith("- ")
+    ):
+        place += 1
+    return "\n\n".join(
+        [
+            *blocks[: place + 1],
+            f"Marks: {words}. A ratio without brackets is one look.",
+            *blocks[place + 1 :],
+        ]
+    )

@@ -10,9 +10,12 @@ import jinja2
 from markdown_it import MarkdownIt
 
 from reporting import layout, marks
-from reporting.sections import FOLDER, slug
+from reporting.sections import FOLDER, NARROW, slug
 
 REPORT = Path("report")
+Site = Sequence[Mapping[str, str]]
+HTML_ONLY = ("cells",)  # pages that are to be searched
+SENTENCE = 70  # letters of a table's cell from which on it is one to be read
 FIGURE = r"figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg"
 
 
@@ -33,7 +36,6 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
     machines; `figures`: the folder of its figures, seen from the page."""
     templates = environment()
     context: dict[str, Any] = {"machines": about["machine_names"], "about": about}
-    context["noisy"] = marks.MEANING
 
     def rendered(part: Mapping) -> str:
         """A section; its figure stands where its template has it, or else before its text."""
@@ -47,28 +49,41 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
         text = template.render(context | own)
         return text if figure in text else f"{figure}\n\n{text}"
 
-    shown = [{**part, "text": rendered(part)} for part in parts]
+    # A section of nothing but a fold is one of the section before: a heading has content.
+    shown = [
+        {**part, "text": rendered(part)}
+        | ({"title": ""} if isinstance(part["data"], dict) and part["data"].get("folded") else {})
+        for part in parts
+    ]
     page = templates.get_template("page.md.j2").render(context | {"title": title, "parts": shown})
-    return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
+    return marks.explained(re.sub(r"\n{3,}", "\n\n", page).strip()) + "\n"
 
 
 def _inlined(number: int, path: Path, text: str) -> str:
-    """A figure's SVG as a part of a page: what its points say is shown there, which a picture does not do. Its names are
-    made different from those of other figures."""
+    """A figure as a part of a page: for wide screens, and for narrow ones where there is such a file beside it."""
+    narrow = path.with_name(f"{path.stem}{NARROW}.svg")
+    drawn = _svg(f"f{number}", path, text)
+    if narrow.is_file():
+        drawn += _svg(f"n{number}", narrow, text).replace("<svg", '<svg class="narrow"', 1)
+    return f'<figure class="drawn" tabindex="0" role="group" aria-label="Figure">{drawn}</figure>'
+
+
+def _svg(name: str, path: Path, text: str) -> str:
+    """A figure's SVG: what its points say is shown in a page, which a picture does not do. Its names are made different
+    from those of other figures."""
     svg = path.read_text()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r'\b(id=")([^"]+)"', rf'\1f{number}-\2"', svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\1f{number}-", svg)
+    svg = re.sub(r'\b(id=")([^"]+)"', rf'\1{name}-\2"', svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\1{name}-", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'\bwidth="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
     label = html.escape(text, quote=True)
-    svg = svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
-    return f'<figure class="drawn" tabindex="0" role="group" aria-label="Figure">{svg}</figure>'
+    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
-def to_html(text: str, folder: Path) -> str:
-    """A self-contained HTML page of a markdown one: its figures inside it, its contents at the side, its tables sorted
-    by a click. `folder`: where its figures' paths begin."""
+def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
+    """A self-contained HTML page of a markdown one: its figures inside it, all pages and its contents at the side, its
+    tables sorted by a click. `folder`: where its figures' paths begin; `site`, `name`: as in `write`."""
     body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
     # The only HTML that pages have in their markdown; all else in it is text, as reasons may come from anywhere.
     body = re.sub(
@@ -99,22 +114,42 @@ def to_html(text: str, folder: Path) -> str:
 
     body = re.sub(r"<h([1-4])>(.*?)</h\1>", heading, body)
     body = re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', body)
+    body = re.sub(r"<table>.*?</table>", _stacked, body, flags=re.S)
     body = re.sub(r"<th([^>]*)>(.*?)</th>", _sortable, body)
     body = re.sub(
         r"\[([\d.]+), ([\d.]+)\]", r"[\1,&nbsp;\2]", body
     )  # an interval stays on its line
     tables = iter(range(1, 1000))
     body = re.sub(
-        r"<table>",
+        r"<table( [^>]*)?>",
         lambda m: (
-            f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(tables)}"><table>'
+            f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(tables)}">{m[0]}'
         ),
         body,
     ).replace("</table>", "</table></div>")
     title = next((words for level, _, words in headings if level == 1), "")
     contents = [entry for entry in headings if entry[0] == 2]
     template = environment(REPORT).get_template("page.html.j2")
-    return template.render(title=title, contents=contents, body=body)
+    return template.render(title=title, contents=contents, body=body, site=site, name=name)
+
+
+def _stacked(match: re.Match) -> str:
+    """A table of sentences, which on a narrow screen is read line by line: each of its cells says what it is."""
+    table = match[0]
+    longest = max(map(len, re.findall(r"<td[^>]*>(.*?)</td>", table, flags=re.S)), default=0)
+    if longest < SENTENCE:
+        return table
+    heads = [
+        re.sub(r"<[^>]+>", "", head)
+        for head in re.findall(r"<th(?: [^>]*)?>(.*?)</th>", table, re.S)
+    ]
+
+    def row(found: re.Match) -> str:
+        names = iter(heads)
+        return re.sub(r"<td", lambda m: f'<td data-head="{next(names, "")}"', found[0])
+
+    body = re.sub(r"<tr>\s*<td.*?</tr>", row, table, flags=re.S)
+    return body.replace("<table>", '<table class="sentences">', 1)
 
 
 def _sortable(match: re.Match) -> str:
@@ -123,8 +158,22 @@ def _sortable(match: re.Match) -> str:
     return f'<th{match[1]} scope="col"><button type="button">{match[2]}</button></th>'
 
 
-def write(path: Path, text: str) -> None:
-    """A page as markdown and as HTML beside it."""
+def listed(text: str, site: Site, name: str) -> str:
+    """A page in markdown with the list of all pages below its title, itself without link."""
+    if not site:
+        return text
+    links = (
+        f"**{each['label']}**"
+        if each["name"] == name
+        else f"[{each['label']}]({each['name']}.{'html' if each['name'] in HTML_ONLY else 'md'})"
+        for each in site
+    )
+    title, _, rest = text.partition("\n")
+    return f"{title}\n\n{' · '.join(links)}\n{rest}"
+
+
+def write(path: Path, text: str, site: Site = ()) -> None:
+    """A page as markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.with_suffix(".html").write_text(to_html(text, path.parent))
+    path.write_text(listed(text, site, path.stem))
+    path.with_suffix(".html").write_text(to_html(text, path.parent, site, path.stem))

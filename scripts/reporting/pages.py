@@ -9,7 +9,7 @@ import yaml
 from plan import matrix, sources
 
 SECTIONS = "scripts/reporting/sections/"
-SHELLS = ["report/page.md.j2", "report/page.html.j2", "report/broken.md.j2"]
+SHELLS = [f"report/{name}.j2" for name in ("page.md", "page.html", "broken.md", "extremes.md")]
 
 
 @cache
@@ -21,6 +21,13 @@ def settings() -> dict:
 def gathered() -> list[str]:
     """The pages with the same sections of every document, beside the first one."""
     return [page for page in settings()["each"] if page != "first_page"]
+
+
+def site(documents: Iterable[str]) -> list[dict[str, str]]:
+    """All pages of a report on these documents, [{"name", "label"}], in the order in which each of them lists them."""
+    own = {name: matrix.document(name)["title"].partition(":")[0] for name in documents}
+    first, *others = settings()["labels"].items()
+    return [{"name": name, "label": label} for name, label in (first, *own.items(), *others)]
 
 
 def added(document: Mapping) -> dict[str, list[dict]]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from reporting import marks
+
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster
 # Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
@@ -24,7 +26,7 @@ MEASURED = {
 class Number:
     """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
     stands; `mark`: what is known of how a published one came to be; `processes`: what a measured one's processes made
-    of it, which speak for it instead of the interval."""
+    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (reporting/marks.py)."""
 
     value: float
     low: float
@@ -33,6 +35,7 @@ class Number:
     where: str = ""
     mark: str = ""
     processes: tuple[float, ...] = ()
+    noisy: bool = False
 
 
 Key = tuple[str, ...]  # the values of KEYS
@@ -49,12 +52,12 @@ def of_document(numbers: pd.DataFrame) -> Numbers:
     return found
 
 
-def of_times(times: Sequence[float], words: float | None = None) -> Number:
+def of_times(times: Sequence[float], words: float | None = None, noisy: bool = False) -> Number:
     """What a cell's processes took in seconds, as the median of them; of `words` a batch, as words per second."""
     made = tuple(words / time for time in times) if words else tuple(times)
     value = statistics.median(times)
     value = words / value if words else value
-    return Number(value, value, value, f"{value:.4g}", processes=made)
+    return Number(value, value, value, f"{value:.4g}", processes=made, noisy=noisy)
 
 
 def of_cells(cells: pd.DataFrame) -> Numbers:
@@ -62,14 +65,15 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
     for each implementation; `cells` as in cells.csv."""
     found = {}
     for row in cells[cells["status"] == "ok"].to_dict("records"):
+        noisy = "processes" in row and marks.noisy(row)
         for quantity, column in MEASURED.items():
             if pd.notna(value := row[column]):
                 cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
                 if quantity in RATES:
                     words = value * row["wall_s"]
-                    found[cell] = of_times(row["process_medians_s"], words)
+                    found[cell] = of_times(row["process_medians_s"], words, noisy)
                 elif quantity == "wall_s":
-                    found[cell] = of_times(row["process_medians_s"])
+                    found[cell] = of_times(row["process_medians_s"], noisy=noisy)
                 else:
                     found[cell] = Number(value, value / ONCE, value * ONCE, f"{value:.4g}")
     return found

@@ -134,7 +134,8 @@ def frameworks(table: pd.DataFrame, compared: dict[str, list[dict]]) -> list[dic
     "wall_median_s", each followed by `_of` and by `_to`; "ratio", "low", "high", "verdict" as in estimates.ratio}]
     """
     key = ["document", "machine", "benchmark", "phase", "device", "generation"]
-    shown = ["implementation", "environment", "wall_median_s", "process_medians_s"]
+    shown = ["implementation", "environment", "wall_median_s", "process_medians_s", "mark"]
+    table = table if "mark" in table else table.assign(mark="")
     measured = table[table["status"] == "ok"]
     cells = measured.assign(generation=measured["environment"].map(matrix.generation))
     found = []
@@ -157,6 +158,8 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     """
     key = ["document", "machine", "benchmark", "implementation", "phase", "device"]
     shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
+    shown.append("mark")
+    table = table if "mark" in table else table.assign(mark="")
     cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
     then, now = (
         cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)

@@ -1,6 +1,10 @@
-"""What all figures share: colours and markers, type, files, axes, legends, and what a point says of itself."""
+"""What all figures share: colours and markers, type, files, axes, legends, and what a point says of itself.
+
+Every figure is drawn twice: wide, and narrow for a telephone, where panels stand below each other and names are wrapped."""
 
 import io
+import textwrap
+from collections.abc import Iterable
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -37,6 +41,7 @@ LOOKS = {
 }
 OTHER = Look("other", "#666666", "h")
 EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
+MARKERS = ("^", "v", "<", ">", "D", "d", "p", "h", "H", "*", "X", "P", "o", "s", "8")
 PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
 NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
 STYLE = {
@@ -57,6 +62,41 @@ STYLE = {
     "svg.hashsalt": "flexibility",  # the same figure gives the same file
     "svg.fonttype": "none",  # text stays text: searchable, and readable aloud
 }
+
+
+NARROW = 4.2  # inches: what a telephone shows without making letters smaller
+LETTERS = 20  # of a line of a row's name there
+
+
+def width(wide: bool, inches: float) -> float:
+    return inches if wide else NARROW
+
+
+def wrapped(name: str, wide: bool) -> str:
+    """A row's name, in lines where the figure is narrow."""
+    return name if wide else textwrap.fill(name, LETTERS)
+
+
+def marked(implementations: Iterable[str]) -> dict[str, dict]:
+    """{implementation: how it is drawn}: in its framework's colour, and with a mark that no other of them has there."""
+    found: dict[str, dict] = {}
+    used: dict[Look, int] = {}
+    for name in dict.fromkeys(implementations):
+        each = look(name)
+        number = used[each] = used.get(each, -1) + 1
+        shapes = [each.marker, *(marker for marker in MARKERS if marker != each.marker)]
+        drawn = {"color": each.color, "marker": shapes[number // 2 % len(shapes)], **EDGE}
+        if number % 2:  # every other one hollow
+            drawn |= {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.5}
+        found[name] = drawn
+    return found
+
+
+def span(axis: Axes, low: float, high: float, at: float, color: str, upright: bool = False) -> None:
+    """An interval: a broad bar in a row's colour, and a line in it that is seen on any ground."""
+    ends, place = [low, high], [at, at]
+    for drawn in ({"color": color, "lw": 4, "alpha": 0.35}, {"color": "#333333", "lw": 0.9}):
+        axis.plot(*((place, ends) if upright else (ends, place)), zorder=1.5, **drawn)
 
 
 def hover(artist: Artist, text: str) -> None:
@@ -87,7 +127,9 @@ def three_digits(value: float) -> str:
     return f"{value:#.3g}".removesuffix(".")
 
 
-def framework_legend(figure: plt.Figure, cells: pd.DataFrame, *others: Line2D) -> None:
+def framework_legend(
+    figure: plt.Figure, cells: pd.DataFrame, *others: Line2D, wide: bool = True
+) -> None:
     """Below the axes: the marker of every framework that has a number, then `others`."""
     measured = cells[cells["status"] == "ok"]["implementation"]
     looks = dict.fromkeys(map(look, measured))
@@ -96,7 +138,9 @@ def framework_legend(figure: plt.Figure, cells: pd.DataFrame, *others: Line2D) -
         for each in looks
     ]
     if handles or others:
-        figure.legend(handles=[*handles, *others], loc="outside lower center", ncols=6)
+        figure.legend(
+            handles=[*handles, *others], loc="outside lower center", ncols=6 if wide else 2
+        )
 
 
 def logarithmic(axis: Axes, way: str = "x") -> None:

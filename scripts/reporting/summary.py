@@ -13,7 +13,7 @@ from reporting.sections import Tables, plain
 def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     """How a document's cells are timed, in a sentence."""
     many = protocol["processes"] > 1
-    found = f"{protocol['processes']} fresh process{'es' if many else ''} a cell"
+    found = f"{protocol['processes']} fresh process{'es' if many else ''} a row"
     if protocol["most_processes"] > protocol["processes"] >= LEAST_PROCESSES:
         found += f", up to {protocol['most_processes']} where that is likely to decide something"
         if protocol["target_interval"] is not None:
@@ -63,7 +63,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "introduction": [
                 origin_words(document["origin"]) if "origin" in document else document["about"],
                 f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
-                "[Machines and environments](#machines-and-environments); [first page](index.md) of all documents.",
+                "[Machines and environments](#machines-and-environments).",
             ],
             "machine_names": about["machine_names"],
             "machines": machines,

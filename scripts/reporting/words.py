@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from reporting import processors
 
 LEVELS = {
-    "operators": "every operator of a step can be changed, in a Python loop",
+    "operators": "every operator of a step can be changed; the loop over steps is Python's, run at every batch (eager) or once, while a graph is traced of it (tf.function, jit)",
     "operators in a loop": "every operator can be changed, in the framework's symbolic loop over steps",
     "compiled": "operators that a compiler takes; what it does not take cannot be written",
     "cell kernel": "one kernel a step: how steps and layers are joined can be changed, the cell cannot",

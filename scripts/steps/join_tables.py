@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from measurement.record import plainly, whole
-from reporting import page
+from reporting import page, pages
 
 SEARCHED = [  # the columns of the searchable table, out of all those of cells.csv
     *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
@@ -36,7 +36,8 @@ def main() -> None:
         table.to_csv(stream, index=False)
     template = page.environment().get_template("cells.html.j2")
     with whole(arguments.html) as stream:
-        stream.write(template.render(searchable(table)))
+        site = pages.site(table["document"].unique())
+        stream.write(template.render(searchable(table) | {"site": site, "name": "cells"}))
 
 
 if __name__ == "__main__":

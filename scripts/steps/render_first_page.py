@@ -7,7 +7,7 @@ from pathlib import Path
 from measurement.record import plainly, read_json
 from reporting import page, pages, sections, summary
 
-BACK = "Of all documents; [first page](index.md)."
+BACK = "Of all documents."
 
 
 def merged(parts: Sequence[Mapping]) -> Iterator[dict]:
@@ -59,11 +59,12 @@ def main() -> None:
         "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
         **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
     }
+    site = pages.site(each["name"] for each in summaries)
     for name, parts in found.items():
         about["stand_in"] = name in ("index", "machines") and any(s["stand_in"] for s in summaries)
         about["introduction"] = [summary.of_all(summaries) if name == "index" else BACK]
         text = page.markdown(pages.settings()["titles"][name], about, parts)
-        page.write(arguments.folder / f"{name}.md", text)
+        page.write(arguments.folder / f"{name}.md", text, site)
 
 
 if __name__ == "__main__":

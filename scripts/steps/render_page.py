@@ -4,17 +4,19 @@ import argparse
 from pathlib import Path
 
 from measurement.record import plainly, read_json
-from reporting import page
+from reporting import page, pages
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sections", required=True, help="sections.json")
     parser.add_argument("--output", required=True, type=Path, help="the page; HTML beside it")
+    parser.add_argument("--documents", nargs="*", default=[], help="all that the report has")
     arguments = parser.parse_args()
     found = read_json(arguments.sections)
     figures = f"figures/{found['name']}"
-    page.write(arguments.output, page.markdown(found["title"], found, found["parts"], figures))
+    text = page.markdown(found["title"], found, found["parts"], figures)
+    page.write(arguments.output, text, pages.site(arguments.documents or [found["name"]]))
 
 
 if __name__ == "__main__":

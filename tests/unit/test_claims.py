@@ -8,7 +8,7 @@ import pytest
 
 from plan import matrix
 from reporting import claims, estimates
-from reporting.claims import FAILS, HOLDS, MISSING, OPEN, PARTLY, SAME
+from reporting.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
 from reporting.quantities import Number, Numbers, of_cells, of_times
 from reporting.sections import claims as section
 from tests.unit import simulated
@@ -139,6 +139,29 @@ def test_a_key_left_open_takes_what_there_is() -> None:
     assert [(case["name"], case["verdict"]) for case in found["cases"]] == [("b", HOLDS)]
     assert found["note"] == "GPU"
     assert claims.decide(claim, {})["verdict"] == MISSING
+
+
+def test_what_holds_needs_clean_processes() -> None:
+    """One that fails on noisy ones fails: their interval is what it is."""
+    times = (1.0, 1.01, 0.99)
+    found = claims.decide(BELOW, numbers(b=2.0) | _noisy("a", *times))
+    assert (found["verdict"], found["note"]) == (LIKELY, "°")
+    found = claims.decide(BELOW, numbers(b=0.5) | _noisy("a", *times))
+    assert found["verdict"] == FAILS
+
+
+def _noisy(name: str, *times: float) -> Numbers:
+    return {("b", f"x/{name}", "forward", "cpu", "wall_s"): of_times(times, noisy=True)}
+
+
+def test_cells_know_whether_their_processes_were_clean() -> None:
+    row = {"benchmark": "b", "implementation": "x/a", "phase": "forward", "device": "cpu"}
+    row |= {"status": "ok", "wall_s": 1.0, "wall_median_s": 1.0, "words_per_s": np.nan}
+    row |= {"kernel_schedule_s": np.nan, "kernel_build_s": np.nan, "processes": 4}
+    row |= {"process_medians_s": [1.0] * 4}
+    for disturbed, noisy in ((1, False), (2, True)):
+        (found,) = of_cells(pd.DataFrame([row | {"disturbed_processes": disturbed}])).values()
+        assert found.noisy == noisy
 
 
 def test_of_several_benchmarks_those_with_numbers_decide() -> None:

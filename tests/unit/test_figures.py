@@ -47,7 +47,7 @@ def tables(**changes: object) -> Tables:
 def drawn(module: object, found: Tables, **options: object) -> tuple[str, str]:
     """(SVG, alternative text) of a section."""
     data = sections.plain(module.analyse(found, ABOUT, **options))
-    figure, text = module.draw(data, found, ABOUT, **options)
+    figure, text = module.draw(data, found, ABOUT, True, **options)
     return style.svg(figure), text
 
 
@@ -131,3 +131,35 @@ def test_perplexity_draws_every_curve() -> None:
         "2 implementations trained from the same weights; after 200 batches it is 200.0 to 201.0."
     )
     assert {"A, here", "B, here"} <= set(heights(style.svg(figure)))
+
+
+def test_rows_of_a_figure_have_marks_of_their_own() -> None:
+    """Of one framework as many as there may be: colour, shape and filling together tell them apart."""
+    names = [f"pytorch/{number}" for number in range(12)] + ["tvm/a", "tvm/b"]
+    looks = style.marked(names)
+    seen = {(each["color"], each["marker"], each.get("mfc")) for each in looks.values()}
+    assert len(seen) == len(names)
+
+
+@pytest.mark.parametrize("module", [answer, wall_times])
+def test_a_narrow_figure_has_its_panels_below_each_other(module: object) -> None:
+    """And nothing is left out: the same rows, each with its interval."""
+    options = {"benchmark": "lm"} | ({"device": "cpu"} if module is wall_times else {})
+    data = sections.plain(module.analyse(tables(), ABOUT, **options))
+    (wide, _), (narrow, _) = (
+        module.draw(data, tables(), ABOUT, w, **options) for w in (True, False)
+    )
+    assert narrow.get_figwidth() == style.NARROW < wide.get_figwidth()
+    places = [axis.get_subplotspec().get_topmost_subplotspec() for axis in narrow.axes]
+    assert len({place.colspan.start for place in places}) == 1 < len(places) == len(wide.axes)
+    for one, other in zip(wide.axes, narrow.axes, strict=True):
+        assert len(one.lines) == len(other.lines)
+        assert [tick.get_text() for tick in other.get_yticklabels()]
+    spans = [line for line in narrow.axes[0].lines if line.get_color() == "#333333"]
+    assert len(spans) == 3  # seen on any ground
+
+
+def test_long_names_are_wrapped_where_it_is_narrow() -> None:
+    name = "TensorFlow graph, operators in a loop, tensorflow-2019"
+    assert style.wrapped(name, True) == name
+    assert max(map(len, style.wrapped(name, False).splitlines())) <= style.LETTERS

@@ -1,5 +1,8 @@
 """The filter that makes all tables, and the words rows and machines are called by."""
 
+import re
+from pathlib import Path
+
 from plan import matrix
 from reporting import page, words
 
@@ -80,3 +83,48 @@ def test_only_folds_are_html() -> None:
         "# T\n\n<details><summary>a < b</summary>\n\n<b>x</b>\n\n</details>\n", page.REPORT
     )
     assert "<details><summary>a &lt; b</summary>" in text and "&lt;b&gt;x" in text
+
+
+def test_a_mark_stands_beside_the_number_it_is_of() -> None:
+    """A row's beside its first time or rate, not beside what is published or counted; a key's own beside that key's."""
+    rows = [{**ROWS[0], "mark": "°", "count": 3}, {**ROWS[0], "ratio_mark": "°", "published": 2.0}]
+    columns = [["Row", "name"], ["Shapes", "count", "whole"], *COLUMNS[3:], *COLUMNS[1:3]]
+    template = page.environment().from_string("{{ rows | table(columns) }}")
+    first, second = template.render(rows=rows, columns=columns, machines={}).splitlines()[2:]
+    assert first == "| A \\| B | 3 | – | 500.000° | 0.90 [0.80, 1.10] undecided |"
+    assert second == "| A \\| B | – | 2.00 | 500.000 | 0.90 [0.80, 1.10]° undecided |"
+
+
+SITE = [{"name": name, "label": f"{name} & co"} for name in ("index", "a", "cells")]
+
+
+def test_each_page_lists_all_and_says_where_one_is(tmp_path: Path) -> None:
+    page.write(tmp_path / "a.md", "# A\n\ntext\n\n## B\n\nmore\n", SITE)
+    lines = (tmp_path / "a.md").read_text().splitlines()
+    assert lines[2] == "[index & co](index.md) · **a & co** · [cells & co](cells.html)"
+    found = (tmp_path / "a.html").read_text()
+    links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', found)
+    assert links == [
+        ("index.html", ""),
+        ("a.html", ' aria-current="page"'),
+        ("#b", ""),
+        ("cells.html", ""),
+    ]
+    assert "·" not in found  # the list stands at the side
+
+
+def test_tables_of_sentences_are_read_line_by_line_on_a_narrow_screen() -> None:
+    """Each of their cells says what it is; tables of numbers stay tables."""
+    text = f"# T\n\n| A | B |\n| :-- | --: |\n| {'long ' * 20} | 1 |\n\n| C |\n| :-- |\n| 2 |\n"
+    found = page.to_html(text, page.REPORT)
+    assert found.count('<table class="sentences">') == 1
+    assert re.findall(r'data-head="([^"]+)"', found) == ["A", "B"]
+
+
+def test_a_section_of_nothing_but_a_fold_has_no_heading() -> None:
+    rows = [{"label": "x", "published_wall_s": 1.0}]
+    data = {"rows": rows, "layout": "wall", "device": "gpu", "folded": True, "interval": ""}
+    part = {"section": "times", "title": "Cells, GPU", "data": data, "figure": None}
+    about = {"machine_names": {}, "preliminary": False, "stand_in": False, "introduction": []}
+    text = page.markdown("T", about, [part])
+    assert "## Cells" not in text and "<summary>Cells, GPU: what was published" in text

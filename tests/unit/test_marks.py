@@ -2,7 +2,7 @@
 
 import pytest
 
-from reporting import marks, summary
+from reporting import layout, marks, summary
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,24 @@ def test_a_noisy_machine_is_said_to_be_one() -> None:
     assert summary.noise_words([document(0, 0), document(2, 0)]) == ""
     said = summary.noise_words([document(4, 1), document(5, 2)])
     assert "9 of 20 processes" in said and "3 of 6 rows" in said
+
+
+def test_a_wide_interval_is_marked() -> None:
+    assert layout.interval(0.94, 4.75) == "[0.94, 4.75]≈"
+    assert layout.interval(0.94, 1.20) == "[0.94, 1.20]"
+    assert layout.within(1.0, 0.7, 1.2).endswith("%≈")
+
+
+def test_marks_are_explained_once_where_the_first_one_is_in_sight() -> None:
+    page = "# A\n\n<details><summary>x</summary>\n\n1.0°\n\n</details>\n\n- 2.0 [0.9, 4.0]≈°\n- b\n\nend °C"
+    found = marks.explained(page)
+    said = found[found.index("Marks: ") :].splitlines()[0]
+    assert (
+        found.count("Marks: ") == 1 and marks.MEANINGS["°"] in said and marks.MEANINGS["≈"] in said
+    )
+    assert found.index("- b") < found.index("Marks: ") < found.index("end")
+    assert marks.explained("nothing at 20 °C") == "nothing at 20 °C"
+
+
+def test_a_page_explains_the_marks_that_it_has() -> None:
+    assert "≈" not in marks.explained("1.0°").partition("Marks: ")[2]

@@ -83,9 +83,21 @@ def test_section(tables: dict, document: str, entry: dict, machines: int | str) 
         assert "nan" not in text and "None" not in text and "Undefined" not in text
         assert_whole_tables(text)
         if part["figure"]:
-            svg = style.svg(drawn[0][1])
+            (wide, figure), (narrow, _) = drawn[:2]
+            assert narrow == wide.replace(".svg", f"{sections.NARROW}.svg")
+            assert named(figure)
+            svg = style.svg(figure)
             assert part["figure"]["text"] and svg.startswith("<?xml")
             assert svg == svg.replace("NaN", "")
+
+
+def named(figure) -> bool:
+    """Whether the axes that have numbers say of what, below or above others in the same column."""
+    columns: dict = {}
+    for axis in figure.axes:
+        column = axis.get_subplotspec().colspan.start
+        columns.setdefault(column, []).append(axis.get_xlabel())
+    return all(any(labels) for labels in columns.values())
 
 
 def assert_whole_tables(text: str) -> None:

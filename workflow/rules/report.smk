@@ -59,7 +59,7 @@ rule analyse:
         summary=f"{OF_DOCUMENT}summary.json",
         figures=report(
             directory(FIGURES),
-            patterns=["{figure}.svg"],
+            patterns=["{figure,.+(?<!-narrow)}.svg"],  # once is enough
             caption="../../report/captions/figure.rst",
             category="{document}",
             labels={"shows": "figure {figure}"},
@@ -101,9 +101,10 @@ rule render_page:
         lambda w: tool("report", "conda")
     params:
         noted=noted,
+        documents=DOCUMENTS,  # each page lists all of them
     shell:
         "{params.noted} render_page --sections {input.sections}"
-        " --output {output.markdown} 2>&1 | tee {log}"
+        " --output {output.markdown} --documents {params.documents:q} 2>&1 | tee {log}"
 
 
 rule join_tables:

@@ -1,7 +1,8 @@
 """Sections: what pages are made of. A section is one analysis.
 
 `<section>.py` has `analyse(tables, about, **options)`, pure: JSON for its template, or None where there is nothing to
-say; and, if it has a figure, `draw(data, tables, about, **options)`, which returns the figure and its alternative text.
+say; and, if it has a figure, `draw(data, tables, about, wide, **options)`, which returns the figure, for a wide screen or for
+a narrow one, and its alternative text.
 `<section>.md.j2` beside it is a page's part from that JSON, as `data`, with the figure where it has `figure`. A page is a list of sections with options
 (config/documents, config/pages.yaml); `title` is the heading of one, unless its module has a `TITLE`.
 
@@ -25,16 +26,17 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import lines, published, words
+from reporting import lines, marks, published, words
 
 FOLDER = Path(__file__).parent
 OK = "ok"
+NARROW = "-narrow"
 
 
 @dataclass(frozen=True)
 class Tables:
-    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility` and
-    `generation`. trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
+    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation` and
+    `mark` (reporting/marks.py). trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
 
     cells: pd.DataFrame
     trainings: pd.DataFrame
@@ -86,6 +88,11 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
         return found.assign(
             label=found["implementation"].map(labels),
             name=found["implementation"].map(names),
+            mark=[
+                marks.mark(row) if row["status"] == OK else "" for row in found.to_dict("records")
+            ]
+            if "processes" in found
+            else "",
             generation=found["environment"].map(matrix.generation),
         )
 
@@ -128,8 +135,9 @@ def plain(value: Any) -> Any:
 
 
 def rows(table: pd.DataFrame, *columns: str) -> list[dict]:
-    """A table as JSON, of these columns or of all."""
-    return plain(table[list(columns) if columns else list(table)].to_dict("records"))
+    """A table as JSON, of these columns or of all; with the rows' marks, where the table has them."""
+    marked = [name for name in ("mark",) if name in table and name not in columns]
+    return plain(table[[*columns, *marked] if columns else list(table)].to_dict("records"))
 
 
 def slug(heading: str) -> str:
@@ -144,7 +152,7 @@ def analysed(
     save: Callable[[str, Any], None],
 ) -> Iterator[dict]:
     """Every section of a list that has something to say: {"section", "title", "data", "figure": {"file", "text"}}.
-    `save` writes a figure below a file's name."""
+    `save` writes a figure below a file's name; the one for narrow screens has NARROW behind it."""
     for entry in entries:
         options = {
             key: value for key, value in entry.items() if key not in ("section", "title", "under")
@@ -155,10 +163,11 @@ def analysed(
         title = entry.get("title", getattr(module, "TITLE", ""))
         found = {"section": entry["section"], "title": title, "under": entry.get("under", "")}
         found |= {"data": plain(data), "figure": None}
-        drawn = module.draw(data, tables, about, **options) if hasattr(module, "draw") else None
+        drawn = module.draw(data, tables, about, True, **options) if hasattr(module, "draw") else 0
         if drawn:
             figure, text = drawn
-            name = "-".join(filter(None, [entry["section"], slug(entry.get("title", ""))])) + ".svg"
-            save(name, figure)
-            found["figure"] = {"file": name, "text": text}
+            name = "-".join(filter(None, [entry["section"], slug(entry.get("title", ""))]))
+            save(f"{name}.svg", figure)
+            save(f"{name}{NARROW}.svg", module.draw(data, tables, about, False, **options)[0])
+            found["figure"] = {"file": f"{name}.svg", "text": text}
         yield found

@@ -10,7 +10,18 @@ from matplotlib.lines import Line2D
 from reporting import estimates, marks, words
 from reporting.layout import interval, time, within
 from reporting.sections import Tables, factors
-from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look
+from reporting.style import (
+    EDGE,
+    NOTE,
+    STYLE,
+    framework_legend,
+    hover,
+    logarithmic,
+    look,
+    span,
+    width,
+    wrapped,
+)
 
 NOW = "now"
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
@@ -78,7 +89,6 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         "rows": [best, *rows],
         "flexible": flexible,
         "own": _own(cells),
-        "noisy": bool((cells["mark"] != "").any()),
         "split": _split(flexible, factors.analyse(tables, about, benchmark)),
         "disagree": _disagree(cells, about["machine_names"]),
         "processes": int(cells["processes"].min()),
@@ -145,7 +155,9 @@ def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
     keys = ("name", "machine", "device", "phase")
     most = [tuple(p["worst"][key] for key in keys) for each in flexible for p in each["phases"]]
     factor = [
-        f"{name}{end}" for name in ("flexibility", "library") for end in ("", "_low", "_high")
+        f"{name}{end}"
+        for name in ("flexibility", "library")
+        for end in ("", "_low", "_high", "_mark")
     ]
     return [
         {key: row[key] for key in (*keys, *factor)}
@@ -179,24 +191,32 @@ def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
     return [*best, *shown[:SHOWN], *more]
 
 
-def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple[plt.Figure, str]:
+def draw(
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str
+) -> tuple[plt.Figure, str]:
     """Time over the best row's, rows by level, the most flexible above; a panel a phase and device; machines side by
     side, filled and hollow."""
     cells = compared(tables, benchmark)
     names = [row["name"] for row in data["rows"][1:]]
+    level_of = {row["name"]: row["level"] for row in data["rows"][1:]}
     machines = list(dict.fromkeys(cells["machine"]))
     panels = list(cells.groupby(["device", "phase"], sort=False))
     places = {name: len(names) - place for place, name in enumerate(names)}
+    high = 1.0 + (0.27 if wide else 0.36) * len(names)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            1, len(panels), figsize=(9.5, 1.6 + 0.27 * len(names)), sharey=True, squeeze=False
+            1 if wide else len(panels),
+            len(panels) if wide else 1,
+            figsize=(width(wide, 9.5), 0.6 + high * (1 if wide else len(panels))),
+            sharey=True,
+            squeeze=False,
         )
         for axis, ((device, phase), own) in zip(axes.flat, panels, strict=True):
             for row in own.itertuples():
                 shift = 0.16 * (machines.index(row.machine) - (len(machines) - 1) / 2)
                 y, each = places[row.name] - shift, look(row.implementation)
                 if row.low == row.low:
-                    axis.plot([row.low, row.high], [y, y], color=each.color, lw=3, alpha=0.4)
+                    span(axis, row.low, row.high, y, each.color)
                 hollow = {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.5}
                 drawn = {**EDGE, **(hollow if machines.index(row.machine) % 2 else {})}
                 (point,) = axis.plot(row.over, y, each.marker, color=each.color, ms=7, **drawn)
@@ -204,42 +224,39 @@ def draw(data: Mapping, tables: Tables, about: Mapping, benchmark: str) -> tuple
                 text = f"{row.name}, {phase}{where}: {time(row.wall_median_s)} a batch, {row.over:.2f} times the best"
                 hover(point, f"{text} {interval(row.low, row.high)}".strip())
             axis.set(
-                title=f"{phase}, {device.upper()}", xlabel="time of a batch over the best row's"
+                title=f"{phase}, {device.upper()}",
+                xlabel="time of a batch over the best row's (times)",
             )
             axis.axvline(1, color="black", lw=0.8)
             logarithmic(axis)
             axis.tick_params(axis="y", length=0)
             axis.spines["left"].set_visible(False)
-        axes[0, 0].set_yticks([places[name] for name in names], names)
-        axes[0, 0].set_ylim(0.3, len(names) + 0.7)
-        level_of = {row["name"]: row["level"] for row in data["rows"][1:]}
-        last = axes.flat[-1]
+        axes[0, 0].set_yticks(
+            [places[name] for name in names], [wrapped(name, wide) for name in names]
+        )
+        axes[0, 0].set_ylim(0.3, len(names) + (0.7 if wide else 0.9))
         for level in dict.fromkeys(level_of[name] for name in names):
             own = [places[name] for name in names if level_of[name] == level]
-            last.annotate(
-                level,
-                (1.02, sum(own) / len(own)),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8,
-                color="#444444",
-            )
+            for axis in [axes.flat[-1]] if wide else axes.flat:
+                middle, above = sum(own) / len(own), max(own) + 0.48
+                axis.annotate(
+                    level,
+                    (1.02, middle) if wide else (1.0, above),
+                    xycoords=("axes fraction", "data"),
+                    va="center" if wide else "top",
+                    ha="left" if wide else "right",
+                    **{**NOTE, "fontsize": 8},
+                )
             for axis in axes.flat:
                 axis.axhline(min(own) - 0.5, color="#bbbbbb", lw=0.6)
-        figure.suptitle("What flexibility costs: more can be changed above, less below")
+        title = "What flexibility costs: more can be changed above, less below"
+        figure.suptitle(title if wide else title.replace(": ", ":\n"))
+        fills = zip(machines, itertools.cycle(["#666666", "white"]), strict=False)
         looks = [
-            Line2D(
-                [],
-                [],
-                ls="",
-                marker="o",
-                color="#666666",
-                mfc=fill,
-                label=about["machine_names"][name],
-            )
-            for name, fill in zip(machines, itertools.cycle(["#666666", "white"]), strict=False)
+            Line2D([], [], ls="", marker="o", color="#666666", mfc=fill, label=name)
+            for name, fill in ((about["machine_names"][name], fill) for name, fill in fills)
         ]
-        framework_legend(figure, cells, *(looks if len(machines) > 1 else []))
+        framework_legend(figure, cells, *(looks if len(machines) > 1 else []), wide=wide)
     several = "; filled and hollow markers: " + " and ".join(
         about["machine_names"][m] for m in machines
     )

@@ -7,33 +7,42 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reporting.sections import Tables, wall_times
-from reporting.style import STYLE, framework_legend, hover, look, three_digits
+from reporting.style import (
+    STYLE,
+    framework_legend,
+    hover,
+    look,
+    three_digits,
+    width,
+    wrapped,
+)
 
 analyse, shown = wall_times.analyse, wall_times.shown
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, device: str, benchmark: str
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, device: str, benchmark: str
 ) -> tuple[plt.Figure, str]:
     """Hatched in environments of the time; a panel a machine."""
     cells = shown(tables, device, benchmark)
     machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
-    heights = [1 + 0.3 * len(own) for own in machines.values()]
+    heights = [1 + (0.3 if wide else 0.4) * len(own) for own in machines.values()]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(machines),
             1,
-            figsize=(9.5, 0.6 + sum(heights)),
+            figsize=(width(wide, 9.5), 0.6 + sum(heights)),
             sharex=True,
             squeeze=False,
             height_ratios=heights,
         )
         for axis, (machine, own) in zip(axes.flat, machines.items(), strict=True):
-            _machine(axis, own)
+            _machine(axis, own, wide)
             if len(machines) > 1:
                 axis.set_title(about["machine_names"][machine], loc="left")
-        axes.flat[-1].set_xlabel("mean time of one batch (s) ± standard deviation over batches")
-        framework_legend(figure, cells)
+        said = "mean time of one batch (s) ± standard deviation over batches"
+        axes.flat[-1].set_xlabel(said if wide else said.replace(" ±", "\n±"))
+        framework_legend(figure, cells, wide=wide)
     ordered = cells.sort_values("wall_s")
     slowest, fastest = (
         f"{row.wall_s:.3g} s ({row.label}, {row.environment})"
@@ -44,7 +53,7 @@ def draw(
     )
 
 
-def _machine(axis: Axes, cells: pd.DataFrame) -> None:
+def _machine(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
     """The panel of one machine."""
     rows = cells[::-1].reset_index(drop=True)
     for place, row in enumerate(rows.itertuples()):
@@ -67,7 +76,8 @@ def _machine(axis: Axes, cells: pd.DataFrame) -> None:
             va="center",
             fontsize=8,
         )
-    axis.set_yticks(range(len(rows)), rows["label"] + ", " + rows["environment"])
+    names = rows["label"] + ", " + rows["environment"]
+    axis.set_yticks(range(len(rows)), [wrapped(name, wide) for name in names])
     axis.set_ylim(-0.8, len(rows) - 0.2)
     axis.set_xlim(left=0)
     axis.tick_params(axis="y", length=0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reporting import estimates, tradeoff
+from reporting import estimates, marks, tradeoff
 from reporting.sections import Tables
 
 TITLE = "When a compile pays off"
@@ -11,7 +11,7 @@ TITLE = "When a compile pays off"
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [tradeoff.break_even's of rows that were measured, with "name", "other_name", "pays" in words, "gain"]}"""
     cells = tables.following(about)
-    times = {_key(row): row["process_medians_s"] for row in cells.to_dict("records")}
+    known = {_key(row): row for row in cells.to_dict("records")}
     found = []
     for entry in tradeoff.break_even(cells):
         if entry["status"] != "ok":
@@ -21,7 +21,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             "implementation": entry["other"],
             "environment": entry["other_environment"],
         }
-        gain = estimates.ratio([times[_key(entry)]], [times[_key(other)]])
+        both = known[_key(entry)], known[_key(other)]
+        gain = estimates.ratio(*([row["process_medians_s"]] for row in both))
         faster = {
             "faster": 1 / gain.ratio,
             "faster_low": 1 / gain.high,
@@ -31,6 +32,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             entry
             | {"name": names["implementation"], "other_name": names["other"], "gain": gain.ratio}
             | {"low": gain.low, "high": gain.high, "pays": words(entry)}
+            | {"gain_mark": marks.beside(*both)}
             | faster
         )
     return (

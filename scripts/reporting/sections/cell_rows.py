@@ -75,6 +75,7 @@ def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
             count = lines(row, about) or {}
             yield {
                 **{key: row[key] for key in COLUMNS},
+                "mark": row.get("mark"),
                 **over(row, own, "own"),
                 **over(row, first, "best"),
                 "called": CELLS[row["cell"]],
@@ -118,16 +119,16 @@ def analyse(
 
 
 def styles(rows: Iterable[Mapping]) -> list[dict]:
-    """A row a style, the fastest first: {"machine", "label", and of each cell `best-<cell>` and `own-<cell>`, with `_low`
-    and `_high`}."""
+    """A row a style, the fastest first: {"machine", "label", and of each cell `best-<cell>` and `own-<cell>`, with `_low`,
+    `_high` and `_mark`}."""
     found: dict[tuple, dict] = {}
     for row in rows:
         own = found.setdefault(
             (row["machine"], row["label"]), {"machine": row["machine"], "label": row["label"]}
         )
         for over in ("best", "own"):
-            for end in ("", "_low", "_high"):
-                own[f"{over}-{row['cell']}{end}"] = row[f"{over}{end}"]
+            for end in ("", "_low", "_high", "_mark"):
+                own[f"{over}-{row['cell']}{end}"] = row.get(f"{over}{end}")
 
     def middle(row: Mapping) -> float:
         values = [row.get(f"best-{cell}") for cell in CELLS]

@@ -22,6 +22,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         row["start"] = f"{row['environment']}, {row['phase']}" + (
             f", {row['device'].upper()}" if cells["device"].nunique() > 1 else ""
         )
+        row["mark"] = ""  # flags and disturbed processes stand in columns of their own
         shares = row["dropout_shares"] or []
         row["dropped"] = ", ".join(f"{share:.3f}" for share in shares) or None
     checks = [row for row in found if row["dropped"] or row["clip_error"] is not None]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
-from reporting import estimates
+from reporting import estimates, marks
 from reporting.layout import FORMATS, percent
 from reporting.relations import PEAK
 from reporting.sections import Tables
@@ -92,13 +92,16 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
 
 
 def _entry(row: Mapping, peak: Mapping | None) -> dict:
-    names = ("machine", "name", "environment", "phase", "device")
+    names = ("machine", "name", "environment", "phase", "device", "mark")
     share = peak["wall_median_s"] / row["wall_median_s"] if peak else None
-    return {name: row[name] for name in names} | {"wall_s": row["wall_median_s"], "share": share}
+    return {name: row.get(name) for name in names} | {
+        "wall_s": row["wall_median_s"],
+        "share": share,
+    }
 
 
 def _over(name: str, row: Mapping | None, ceiling: Mapping | None) -> dict:
-    """Time over a ceiling's with its interval; nothing without one of them."""
+    """Time over a ceiling's with its interval and mark; nothing without one of them."""
     if not row or not ceiling:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
     if ceiling["implementation"] == PEAK:
@@ -106,7 +109,8 @@ def _over(name: str, row: Mapping | None, ceiling: Mapping | None) -> dict:
         found = [end / limit for end in estimates.product([row["process_medians_s"]], [1])]
     else:
         found = estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])[:3]
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+    known = dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+    return known | {f"{name}_mark": marks.beside(row, ceiling)}
 
 
 def _beaten(row: Mapping, ceiling: Mapping | None) -> dict | None:

@@ -30,7 +30,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         entry = {"setting": setting, "machine": machine, "device": device, "phase": phase}
         for side, end in (("least", own[0]), ("most", own[-1])):
             entry |= {side: end["ratio"], f"{side}_name": end["name"]}
-            entry |= {f"{side}_{edge}": end[edge] for edge in ("low", "high")}
+            entry |= {f"{side}_{edge}": end[edge] for edge in ("low", "high", "mark")}
         rows.append(entry | {"count": len(own)})
     rows.sort(key=lambda row: -row["most"])
     matter = [row for row in rows if row["most"] > 1 + MATTERS]
@@ -57,6 +57,7 @@ def _set(tables: Tables, about: Mapping) -> list[dict]:
         setting = SETTINGS.get(shapes[row["benchmark"]].get("departure"))
         if setting and row["generation"] == NOW:
             ends = {edge: row[f"ratio_to_baseline_{edge}"] for edge in ("low", "high")}
+            ends["mark"] = row.get("mark", "")
             found.append({**row, "setting": setting, "ratio": row["ratio_to_baseline"], **ends})
     return found
 
@@ -69,6 +70,7 @@ def _compiled(tables: Tables, about: Mapping) -> list[dict]:
     for row in (break_even.analyse(tables, about) or {"rows": []})["rows"]:
         if (row["implementation"], row["environment"]) in compiled and row["verdict"] == "pays":
             more = {edge: row[f"faster_{edge}"] for edge in ("low", "high")}
+            more["mark"] = row["gain_mark"]
             setting = f"compile the loop of operators: {row['name']} instead of {row['other_name']}"
             found.append({**row, "setting": setting, "ratio": row["faster"], **more})
     return found

@@ -11,6 +11,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     pairs = about["document"]["compared"]
     found = relations.frameworks(tables.cells, {about["name"]: pairs})
     for row in found:
+        row["ratio_mark"] = row["mark_of"] or row["mark_to"]
         for side in ("of", "to"):
             row[f"name_{side}"] = (
                 f"{about['names'][row[f'implementation_{side}']]}, {row[f'environment_{side}']}"

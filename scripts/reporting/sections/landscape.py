@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from reporting import estimates
 from reporting.sections import Tables
 from reporting.sections import rows as rows_of
-from reporting.style import STYLE, hover, logarithmic, look
+from reporting.style import STYLE, hover, logarithmic, marked, width
 
 FACTORS = {"batch": "sequences of a batch", "hidden": "hidden units", "length": "steps"}
 FLEXIBLE = ("operators", "operators in a loop")
@@ -115,21 +115,30 @@ def analyse(tables: Tables, about: Mapping, centre: str, request: str) -> dict |
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, centre: str, request: str
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, centre: str, request: str
 ) -> tuple[plt.Figure, str]:
     """A panel a factor, a curve a row; the line on top is the multiply-add peak. A line of panels a machine and device."""
     cells = lstms(tables)
     groups = [(key, own) for key, own in cells.groupby(["machine", "device"], sort=False)]
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(groups), 3, figsize=(9.5, 0.9 + 3.1 * len(groups)), sharey="row", squeeze=False
-        )
         drawn = _curves(cells)
-        for line, ((machine, device), own) in zip(axes, groups, strict=True):
+        count, below = len(groups) if wide else 3 * len(groups), len(drawn) / (3 if wide else 1)
+        figure, axes = plt.subplots(
+            count,
+            3 if wide else 1,
+            figsize=(width(wide, 9.5), 0.4 + (3.1 if wide else 2.4) * count + 0.19 * below),
+            sharey="row",
+            squeeze=False,
+        )
+        for line, ((machine, device), own) in zip(
+            axes.reshape(len(groups), 3), groups, strict=True
+        ):
             for axis, (factor, values) in zip(line, lines(about, centre).items(), strict=True):
                 _panel(axis, own, values, drawn)
                 axis.set_xlabel(FACTORS[factor])
-            line[0].set_ylabel("GFLOP/s of the matrix products")
+                if wide and axis is not line[0]:
+                    continue
+                axis.set_ylabel("GFLOP/s of the matrix products" if wide else "GFLOP/s")
             if len(groups) > 1:
                 name = about["machine_names"][machine]
                 line[0].set_title(f"{name}, {device.upper()}", loc="left")
@@ -138,7 +147,7 @@ def draw(
             for axis in axes.flat
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3 if wide else 1)
     first = data["short"][0]
     return figure, (
         f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak. Of "
@@ -148,13 +157,15 @@ def draw(
 
 def _curves(cells: pd.DataFrame) -> dict[str, dict]:
     """{row: how it is drawn}"""
-    found: dict[str, dict] = {}
-    used: list = []
-    for implementation, name in cells.groupby("implementation", sort=False)["name"].first().items():
-        each = look(implementation)
-        style = LINES[used.count(each) % len(LINES)]
-        found[name] = {"color": each.color, "marker": each.marker, "ls": style, "ms": 5, "lw": 1.4}
-        used.append(each)
+    names = cells.groupby("implementation", sort=False)["name"].first().to_dict()
+    looks = marked(names)
+    styles: dict[str, int] = {}
+    found = {}
+    for implementation, name in names.items():
+        number = styles[looks[implementation]["color"]] = (
+            styles.get(looks[implementation]["color"], -1) + 1
+        )
+        found[name] = looks[implementation] | {"ls": LINES[number % len(LINES)], "ms": 5, "lw": 1.4}
     return found
 
 

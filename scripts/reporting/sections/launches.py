@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from reporting.sections import Tables, rows
-from reporting.style import STYLE, hover, look, three_digits
+from reporting.style import STYLE, hover, look, three_digits, width, wrapped
 
 COLUMNS = ("machine", "name", "environment", "phase", "wall_median_s", "launched_s", "span_s")
 
@@ -31,7 +31,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, benchmark: str
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str
 ) -> tuple[plt.Figure, str] | None:
     """A bar a row, its kernels' part full, and a mark where the host had launched everything; a panel a machine and
     phase."""
@@ -40,25 +40,25 @@ def draw(
     if cells.empty:
         return None
     panels = list(cells.groupby(["machine", "phase"], sort=False))
-    heights = [1 + 0.27 * len(own) for _, own in panels]
+    heights = [1 + (0.27 if wide else 0.36) * len(own) for _, own in panels]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(panels),
             1,
-            figsize=(9, 0.6 + sum(heights)),
+            figsize=(width(wide, 9), 0.6 + sum(heights)),
             squeeze=False,
             height_ratios=heights,
         )
         several = cells["machine"].nunique() > 1
         for axis, ((machine, phase), own) in zip(axes.flat, panels, strict=True):
-            _panel(axis, own)
+            _panel(axis, own, wide)
             called = f", {about['machine_names'][machine]}" if several else ""
             axis.set_title(phase + called, loc="left")
         axes.flat[-1].set_xlabel("median batch (ms)")
         marks = Line2D([], [], ls="", marker="|", color="black", ms=9, label="everything launched")
         parts = [Patch(color="#666666", label="kernels and copies")]
         parts.append(Patch(color="#666666", alpha=0.3, label="the GPU waits"))
-        figure.legend(handles=[*parts, marks], loc="outside lower center", ncols=3)
+        figure.legend(handles=[*parts, marks], loc="outside lower center", ncols=3 if wide else 1)
     most, least = (
         cells.loc[each] for each in (cells["waiting"].idxmax(), cells["waiting"].idxmin())
     )
@@ -69,7 +69,7 @@ def draw(
     )
 
 
-def _panel(axis: Axes, cells: pd.DataFrame) -> None:
+def _panel(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
     ordered = cells[::-1].reset_index(drop=True)
     for place, row in enumerate(ordered.itertuples()):
         color = look(row.implementation).color
@@ -82,7 +82,7 @@ def _panel(axis: Axes, cells: pd.DataFrame) -> None:
             f"{row.name}, {row.environment}: {row.kernels:.0f} kernels, {three_digits(1e3 * row.kernel_s)} of "
             f"{three_digits(1e3 * row.wall_median_s)} ms",
         )
-    axis.set_yticks(range(len(ordered)), ordered["name"])
+    axis.set_yticks(range(len(ordered)), [wrapped(name, wide) for name in ordered["name"]])
     axis.set_ylim(-0.8, len(ordered) - 0.2)
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="y", visible=False)

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from reporting.sections import OK, Tables
+from reporting.layout import interval
+from reporting.sections import Tables
 from reporting.sections.answer import FLEXIBLE
 from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
-from reporting.style import EDGE, STYLE, framework_legend, hover, logarithmic, look, three_digits
+from reporting.style import STYLE, hover, logarithmic, marked, span, three_digits, width
 from reporting.words import CELLS
 
 NOW, COMPILED = "now", "compiled"
@@ -23,6 +25,7 @@ def _fastest(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dic
     (own,) = (row for row in rows if row["row"]["records"] == best["records"])
     kept = ("label", "wall_median_s", "own", "own_low", "own_high", "lines", "other", "ready_s")
     over = {"over": own["best"], "low": own["best_low"], "high": own["best_high"]}
+    over |= {"over_mark": own.get("best_mark", ""), "own_mark": own.get("own_mark", "")}
     base = to.loc[to["wall_median_s"].idxmin(), "label"]
     return over | {"base": base, **{key: own[key] for key in kept}}
 
@@ -63,7 +66,8 @@ def analyse(
 
 
 def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
-    keys = ("machine", "device", "phase", "cell", "label", "best", "wall_median_s")
+    keys = ("machine", "device", "phase", "cell", "label", "best", "best_low", "best_high")
+    keys += ("wall_median_s",)
     return [
         {key: row[key] for key in keys} | {"implementation": row["row"]["implementation"]}
         for row in compared(cells, about, base)
@@ -72,25 +76,44 @@ def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, base: str, asked: str, drawn: bool = True
+    data: Mapping,
+    tables: Tables,
+    about: Mapping,
+    wide: bool,
+    base: str,
+    asked: str,
+    drawn: bool = True,
 ) -> tuple[plt.Figure, str] | None:
-    """Time over the best LSTM row's, a line a cell, a point a style, a panel a machine, device and phase."""
+    """Time over the best LSTM row's, a group of lines a cell, a line and mark a style, a panel a machine, device and
+    phase."""
     if not drawn:
         return None
     points = pd.DataFrame(data["drawn"])
     groups = list(points.groupby(PLACE, sort=False))
+    looks = marked(points["implementation"])
+    labels = dict(zip(points["implementation"], points["label"], strict=True))
+    heights = [0.6 + 0.115 * len(own) + 0.12 * own["cell"].nunique() for _, own in groups]
+    below = len(looks) / (3 if wide else 1)
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            len(groups), 1, figsize=(8, 0.9 + 2.3 * len(groups)), squeeze=False, sharex=True
+            len(groups),
+            1,
+            figsize=(width(wide, 8.5), 0.6 + sum(heights) + 0.19 * below),
+            squeeze=False,
+            sharex=True,
+            height_ratios=heights,
         )
         several = points["machine"].nunique() > 1
         for axis, (place, own) in zip(axes.flat, groups, strict=True):
             machine, device, phase = place
-            _panel(axis, own)
+            _panel(axis, own, looks)
             where = f"{about['machine_names'][machine]}, " if several else ""
             axis.set_title(f"{where}{device.upper()}, {phase}", loc="left")
-        axes.flat[-1].set_xlabel(f"time of a batch over the best {CELLS[base]} row's")
-        framework_legend(figure, points.assign(status=OK))
+        axes.flat[-1].set_xlabel(f"time of a batch over the best {CELLS[base]} row's (times)")
+        handles = [
+            Line2D([], [], ls="", label=labels[name], **each) for name, each in looks.items()
+        ]
+        figure.legend(handles=handles, loc="outside lower center", ncols=3 if wide else 1)
     ends = [
         f"{phase}, {CELLS[cell]}: {own['best'].min():.2f} to {own['best'].max():.2f}"
         for (_, _, phase, cell), own in points.groupby([*PLACE, "cell"], sort=False)
@@ -102,18 +125,25 @@ def draw(
     )
 
 
-def _panel(axis: Axes, points: pd.DataFrame) -> None:
-    order = [cell for cell in CELLS if (points["cell"] == cell).any()]
-    for height, cell in enumerate(reversed(order)):
-        own = points[points["cell"] == cell]
-        axis.plot([own["best"].min(), own["best"].max()], [height] * 2, color="#999999", lw=1)
+def _panel(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping]) -> None:
+    height, ticks = 0.0, {}
+    for cell in reversed([cell for cell in CELLS if (points["cell"] == cell).any()]):
+        own = points[points["cell"] == cell].sort_values("best", ascending=False)
+        ticks[height + (len(own) - 1) / 2] = CELLS[cell]
         for row in own.to_dict("records"):
-            drawn = look(row["implementation"])
-            (point,) = axis.plot(
-                row["best"], height, color=drawn.color, marker=drawn.marker, ls="", **EDGE
-            )
-            hover(point, f"{CELLS[cell]}, {row['label']}: {three_digits(row['best'])} times")
+            each = looks[row["implementation"]]
+            if row["best_low"] is not None and row["best_low"] == row["best_low"]:
+                span(axis, row["best_low"], row["best_high"], height, each["color"])
+            (point,) = axis.plot(row["best"], height, ls="", ms=6, **each)
+            ends = interval(row["best_low"], row["best_high"])
+            said = f"{CELLS[cell]}, {row['label']}: {three_digits(row['best'])} times {ends}"
+            hover(point, said.strip())
+            height += 1
+        axis.axhline(height, color="#bbbbbb", lw=0.6)
+        height += 1
     axis.axvline(1.0, color="#444444", lw=0.8, ls=":")
-    axis.set_yticks(range(len(order)), [CELLS[cell] for cell in reversed(order)])
-    axis.set_ylim(-0.6, len(order) - 0.4)
+    axis.set_yticks(list(ticks), list(ticks.values()))
+    axis.set_ylim(-0.8, height - 1)
+    axis.tick_params(axis="y", length=0)
+    axis.grid(axis="y", visible=False)
     logarithmic(axis)

@@ -30,7 +30,10 @@ def _gain(own: list[dict]) -> str:
     gains = sorted(row["gain"] for row in own)
     if len(own) > 1:
         return f"{_times(gains[0])} to {_times(gains[-1])}"
-    return f"{_times(gains[0])} {interval(own[0]['low'], own[0]['high'])}".strip()
+    return (
+        f"{_times(gains[0])} {interval(own[0]['low'], own[0]['high'])}".strip()
+        + own[0]["gain_mark"]
+    )
 
 
 def _times(gain: float) -> str:

@@ -7,9 +7,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reporting.sections import Tables
-from reporting.style import EDGE, STYLE, hover, logarithmic, look
+from reporting.style import STYLE, hover, logarithmic, marked, width
 
-MARKERS = ("^", "v", "<", ">", "p", "h")  # of a framework's second implementation and later ones
 CEILINGS = ("black", "#999999")
 
 
@@ -24,7 +23,9 @@ def analyse(tables: Tables, about: Mapping, device: str) -> dict | None:
     return None if cells.empty else {"rows": len(cells), "device": device}
 
 
-def draw(data: Mapping, tables: Tables, about: Mapping, device: str) -> tuple[plt.Figure, str]:
+def draw(
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, device: str
+) -> tuple[plt.Figure, str]:
     """A line a benchmark, a marker an implementation, a bar a ceiling; a panel a machine."""
     cells = shown(tables, device)
     machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
@@ -34,7 +35,7 @@ def draw(data: Mapping, tables: Tables, about: Mapping, device: str) -> tuple[pl
         figure, axes = plt.subplots(
             len(machines),
             1,
-            figsize=(9.5, 1.3 + sum(heights)),
+            figsize=(width(wide, 9.5), (1.3 if wide else 2.5) + sum(heights)),
             sharex=True,
             squeeze=False,
             height_ratios=heights,
@@ -49,7 +50,7 @@ def draw(data: Mapping, tables: Tables, about: Mapping, device: str) -> tuple[pl
             for axis in axes.flat
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=4)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=4 if wide else 1)
     lstms = cells[cells["family"] != "ceiling"].sort_values("gflops")
     if lstms.empty:
         return figure, "Rates of the ceilings; no LSTM was measured."
@@ -63,21 +64,11 @@ def draw(data: Mapping, tables: Tables, about: Mapping, device: str) -> tuple[pl
 
 def _markers(cells: pd.DataFrame) -> dict[str, dict]:
     """{implementation: how it is drawn, on every machine}"""
-    found, used = {}, []
     families = dict(zip(cells["implementation"], cells["family"], strict=True))
-    for implementation, family in families.items():
-        each = look(implementation)
-        if family == "ceiling":
-            drawn = {"marker": "|", "ms": 13, "color": CEILINGS[used.count(None) % 2], "mew": 2}
-            used.append(None)
-        else:
-            variant = used.count(each)
-            marker = MARKERS[(variant - 1) % len(MARKERS)] if variant else each.marker
-            drawn = {"marker": marker, "color": each.color, "ms": 7, **EDGE}
-            if variant % 2:  # every other one hollow
-                drawn |= {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.4}
-            used.append(each)
-        found[implementation] = drawn
+    ceilings = [name for name, family in families.items() if family == "ceiling"]
+    found = {name: drawn | {"ms": 7} for name, drawn in marked(families).items()}
+    for number, name in enumerate(ceilings):
+        found[name] = {"marker": "|", "ms": 13, "color": CEILINGS[number % 2], "mew": 2}
     return found
 
 

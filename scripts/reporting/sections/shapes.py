@@ -69,6 +69,7 @@ def analyse(
 
 
 KEPT = (
+    "mark",
     *("status", "wall_s", "wall_median_s", "wall_std_s", "wall_min_s", "wall_max_s"),
     *("ratio_to_torch", "ratio_to_torch_low", "ratio_to_torch_high", "ratio_to_fastest"),
     *("ratio_to_fastest_low", "ratio_to_fastest_high", "gflops", "kernel_schedule_s"),
@@ -81,10 +82,10 @@ PRINTED = (
 
 
 def _time(row: Mapping) -> dict[str, float | None]:
-    """A row's time and, of three processes or more, the ends of its interval."""
+    """A row's time with its mark and, of three processes or more, the ends of its interval."""
     sure = row.get("interval") == "confidence"
     ends = {end: row[f"wall{end}_s"] if sure else None for end in ("_low", "_high")}
-    return {"": row.get("wall_median_s")} | ends
+    return {"": row.get("wall_median_s"), "_mark": row.get("mark")} | ends
 
 
 def _printed(tables: Tables) -> dict[str, dict[str, dict[str, float]]]:

@@ -12,7 +12,9 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [relations.then_and_now's of the pairs that were both measured]}"""
     pairs = relations.then_and_now(tables.cells)
     both = [
-        pair | {"name": about["names"][pair["implementation"]]}
+        pair
+        | {"name": about["names"][pair["implementation"]]}
+        | {"ratio_mark": pair["mark_then"] or pair["mark_now"]}
         for pair in pairs
         if pair["status_then"] == pair["status_now"] == "ok"
     ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reporting import estimates
+from reporting import estimates, marks
 from reporting.sections import Tables
 
 
@@ -22,8 +22,10 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             ratio = estimates.ratio([rows[1]["process_medians_s"]], [row["process_medians_s"]])
             entry = {"machine": machine, "name": name, "threads": count}
             entry |= {"wall_median_s": row["wall_median_s"], "share": 1 / row["ratio_to_peak"]}
+            entry["mark"] = marks.beside(row)
             if count > 1:
                 entry |= {"speedup": ratio.ratio, "low": ratio.low, "high": ratio.high}
+                entry["speedup_mark"] = marks.beside(row, rows[1])
                 entry["efficiency"] = ratio.ratio / count
             found.append(entry)
     return {"rows": found} if found else None

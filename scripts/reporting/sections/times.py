@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from reporting.sections import Tables, on, rows
 
 COLUMNS = (
-    *("machine", "label", "environment", "framework_version", "phase", "status", "flags"),
+    *("machine", "label", "environment", "framework_version", "phase", "status"),
     *("wall_s", "wall_low_s", "wall_high_s", "interval", "wall_median_s", "wall_std_s"),
     *("elapsed_s", "sequences_per_s", "words_per_s", "processes", "batches", "utilisation"),
     *("speedup", "speedup_low", "speedup_high", "output_error", "gradient_error"),
@@ -22,7 +22,7 @@ def analyse(
     layout: str,
     benchmarks: Sequence[str] = ("*",),
 ) -> dict | None:
-    """{"rows", "layout", "folded"}. Rows without a number are left to the list at the page's end, but for those that
+    """{"rows", "layout", "folded", "short": [{"machine", "phase", "first", "last"}], its fastest row and its slowest}. Rows without a number are left to the list at the page's end, but for those that
     the document has a number of. Where nothing was measured, its numbers stand folded; where it has none, nothing."""
     cells = on(tables.cells, benchmarks)
     own = cells[cells["family"].isin(families) & (cells["device"] == device)]
@@ -36,15 +36,21 @@ def analyse(
     found = rows(shown, *COLUMNS)
     for row in found:
         phase = PHASES[row["phase"]] if len(about["document"]["phases"]) > 1 else None
-        row["label"] += (f" ({phase})" if phase else "") + (
-            f" `{row['flags']}`" if row["flags"] else ""
-        )
+        row["label"] += f" ({phase})" if phase else ""
         row["environment"] += f" {row['framework_version']}" if row["framework_version"] else ""
         row["error"] = row["output_error" if row["phase"] == "forward" else "gradient_error"]
+    short = []
+    for (machine, phase), those in shown[shown["status"] == "ok"].groupby(
+        ["machine", "phase"], sort=False
+    ):
+        ordered = rows(those.sort_values("wall_median_s"), "name", "environment", "wall_median_s")
+        ends = {"first": ordered[0], "last": ordered[-1], "count": len(ordered)}
+        short.append({"machine": machine, "phase": PHASES[phase], **ends})
     intervals = set(shown.loc[measured, "interval"])
     return {
         "rows": found,
         "layout": layout,
+        "short": short,
         "device": device,
         "folded": not measured.any(),
         "interval": "95 % interval" if "confidence" in intervals else "Quartiles",

@@ -10,7 +10,7 @@ from matplotlib import ticker
 from plan import matrix
 from reporting import training
 from reporting.sections import Tables, rows
-from reporting.style import OTHER, STYLE, hover, look
+from reporting.style import OTHER, STYLE, hover, look, width
 
 TITLE = "The implementations train the same model"
 DASHES = ("-", "--", ":", "-.")  # of a framework's rows, in turn
@@ -42,35 +42,40 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     return {"runs": found, "benchmark": asked["benchmark"], "batches": batches} if found else None
 
 
-def draw(data: Mapping, tables: Tables, about: Mapping) -> tuple[plt.Figure, str]:
+def draw(data: Mapping, tables: Tables, about: Mapping, wide: bool) -> tuple[plt.Figure, str]:
     """Validation perplexity by batches trained, a line a row, and below each row's difference from the median of all.
     A column a machine."""
     table = tables.trainings
     trained = table[table["status"] == "ok"]
     machines = list(trained.groupby("machine", sort=False))
     with plt.rc_context(STYLE):
+        below = 0.19 * trained.groupby("machine").size().max() * (0.4 if wide else 1)
+        columns = len(machines) if wide else 1
+        count = 1 if wide else len(machines)
         figure, axes = plt.subplots(
-            2,
-            len(machines),
-            figsize=(9.5, 5.5),
+            2 * count,
+            columns,
+            figsize=(width(wide, 9.5), 4.8 * count + below),
             sharex="col",
-            sharey="row",
             squeeze=False,
-            height_ratios=(3, 2),
+            height_ratios=(3, 2) * count,
         )
+        if not wide:
+            axes = axes.reshape(count, 2).T
         for (upper, lower), (machine, own) in zip(axes.T, machines, strict=True):
             _machine(upper, lower, own)
             if len(machines) > 1:
                 upper.set_title(about["machine_names"][machine], loc="left")
             lower.set_xlabel("batches trained")
-        axes[0, 0].set_ylabel("validation perplexity")
-        axes[1, 0].set_ylabel("from the median (%)")
+        for upper, lower in axes.T if not wide else axes.T[:1]:
+            upper.set_ylabel("validation perplexity")
+            lower.set_ylabel("from the median (%)")
         handles = {
             label: handle
             for axis in axes[0]
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3)
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3 if wide else 1)
     ends = trained["curve"].map(lambda curve: curve[-1]["valid_perplexity"])
     batches = trained["curve"].map(lambda curve: curve[-1]["batch"]).max()
     return figure, (

@@ -16,7 +16,10 @@ from reporting.style import (
     hover,
     logarithmic,
     look,
+    span,
     three_digits,
+    width,
+    wrapped,
 )
 
 ROW = ["benchmark", "implementation", "environment"]  # what a row is; its phases stand side by side
@@ -33,30 +36,33 @@ def analyse(tables: Tables, about: Mapping, device: str, benchmark: str) -> dict
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, device: str, benchmark: str
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, device: str, benchmark: str
 ) -> tuple[plt.Figure, str]:
     """On a log scale, with the published values; a row of panels a machine."""
     cells = shown(tables, device, benchmark)
     phases = list(dict.fromkeys(cells["phase"]))
     machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
-    heights = [1 + 0.27 * len(own.drop_duplicates(ROW)) for own in machines.values()]
+    heights = [
+        1 + (0.27 if wide else 0.36) * len(own.drop_duplicates(ROW)) for own in machines.values()
+    ]
+    shape = (len(machines), len(phases)) if wide else (len(machines) * len(phases), 1)
+    if not wide:
+        heights = [each for each in heights for _ in phases]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
-            len(machines),
-            len(phases),
-            figsize=(10, 0.6 + sum(heights)),
-            sharex="col",
-            sharey="row",
+            *shape,
+            figsize=(width(wide, 10), 0.6 + sum(heights)),
+            sharex="col" if wide else "none",
             squeeze=False,
             height_ratios=heights,
         )
-        for line, (machine, own) in zip(axes, machines.items(), strict=True):
+        lines = axes.reshape(len(machines), len(phases))
+        for line, (machine, own) in zip(lines, machines.items(), strict=True):
             called = f", {about['machine_names'][machine]}" if len(machines) > 1 else ""
-            _machine(line, own, phases, called)
+            _machine(line, own, phases, called, wide)
         published = Line2D([], [], ls="", label="published (its own machine)", **PUBLISHED)
-        framework_legend(
-            figure, cells, *([published] if cells["published_wall_s"].notna().any() else [])
-        )
+        known = [published] if cells["published_wall_s"].notna().any() else []
+        framework_legend(figure, cells, *known, wide=wide)
     lstms = cells[cells["family"] != "ceiling"].sort_values("wall_median_s")
     if lstms.empty:
         return figure, f"Time of a batch of {benchmark}: no LSTM was measured."
@@ -74,16 +80,18 @@ def _names(rows: pd.DataFrame) -> pd.Series:
     return rows["name"].where(~several, rows["name"] + ", " + rows["environment"])
 
 
-def _machine(axes: Sequence[Axes], cells: pd.DataFrame, phases: list[str], called: str) -> None:
+def _machine(
+    axes: Sequence[Axes], cells: pd.DataFrame, phases: list[str], called: str, wide: bool
+) -> None:
     """The panels of one machine, one a phase; `called`: what their titles say of it."""
     rows = cells.drop_duplicates(ROW)[::-1]
     places = {key: place for place, key in enumerate(rows[ROW].itertuples(index=False, name=None))}
-    for axis, phase in zip(axes, phases, strict=True):
+    for number, (axis, phase) in enumerate(zip(axes, phases, strict=True)):
         own = cells[cells["phase"] == phase]
         at = [places[key] for key in own[ROW].itertuples(index=False, name=None)]
         for place, cell in zip(at, own.itertuples(), strict=True):
             each, times = look(cell.implementation), cell.process_medians_s
-            axis.plot([min(times), max(times)], [place] * 2, color=each.color, lw=3, alpha=0.5)
+            span(axis, min(times), max(times), place, each.color)
             (point,) = axis.plot(
                 cell.wall_median_s, place, each.marker, color=each.color, ms=7, **EDGE
             )
@@ -104,5 +112,7 @@ def _machine(axes: Sequence[Axes], cells: pd.DataFrame, phases: list[str], calle
         logarithmic(axis)
         axis.tick_params(axis="y", length=0)
         axis.margins(x=0.05)
-    axes[0].set_yticks(range(len(rows)), _names(rows))
-    axes[0].set_ylim(-0.8, len(rows) - 0.2)
+        named = not wide or not number
+        names = [wrapped(name, wide) if named else "" for name in _names(rows)]
+        axis.set_yticks(range(len(rows)), names)
+        axis.set_ylim(-0.8, len(rows) - 0.2)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from reporting import marks
 from reporting.layout import interval, none, within
 from reporting.sections import Tables
 
@@ -61,4 +62,4 @@ def _sure(cell: Mapping) -> str:
     if not none(cell["speedup"]):
         speedup = f"{cell['speedup']:.2f} {interval(cell['speedup_low'], cell['speedup_high'])}"
         known.append(f"({speedup.strip()})")
-    return " ".join(filter(None, known))
+    return " ".join(filter(None, known)) + marks.beside(cell)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from reporting import estimates, timeline
 from reporting.sections import Tables
-from reporting.style import EDGE, STYLE, hover, look, three_digits
+from reporting.style import EDGE, NARROW, STYLE, hover, look, span, three_digits
 from reporting.timeline import CEILING
 
 # Colour and marker of a level, as either alone may be lost.
@@ -47,7 +48,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict 
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, benchmark: str, phase: str
+    data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str, phase: str
 ) -> tuple[plt.Figure, str]:
     """A column a framework; a row for time, and in training one for the gradients' error, a machine and device."""
     found = data["lines"]
@@ -56,15 +57,26 @@ def draw(
     quantities = ["wall_median_s", "gradient_error"] if phase == "training" else ["wall_median_s"]
     count = len(places) * len(quantities)
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            count,
-            len(frameworks),
-            figsize=(min(1.5 + 3.4 * len(frameworks), 13), 0.9 + 2.3 * count),
-            sharex=True,
-            sharey="row",
-            squeeze=False,
-            height_ratios=[1.6, 1][: len(quantities)] * len(places),
-        )
+        ratios = [1.6, 1][: len(quantities)] * len(places)
+        if wide:
+            figure, axes = plt.subplots(
+                count,
+                len(frameworks),
+                figsize=(min(1.5 + 3.4 * len(frameworks), 13), 0.9 + 2.3 * count),
+                sharex=True,
+                sharey="row",
+                squeeze=False,
+                height_ratios=ratios,
+            )
+        else:  # a framework below the other
+            figure, axes = plt.subplots(
+                count * len(frameworks),
+                1,
+                figsize=(NARROW, 1.2 + 2.0 * count * len(frameworks)),
+                sharex=True,
+                height_ratios=ratios * len(frameworks),
+            )
+            axes = np.reshape(axes, (len(frameworks), count)).T
         for place, (machine, device) in enumerate(places):
             for column, framework in enumerate(frameworks):
                 own = [
@@ -76,9 +88,10 @@ def draw(
                 for number, quantity in enumerate(quantities):
                     axis = axes[place * len(quantities) + number][column]
                     _panel(axis, own, quantity)
-                    if not column:
+                    if not column or not wide:
                         axis.set_ylabel(
-                            "gradient error" if number else "median batch (s)", fontsize=8
+                            "gradient error (relative)" if number else "median batch (s)",
+                            fontsize=8,
                         )
                     if not number:
                         more = f", {about['machine_names'][machine]}" if len(places) > 1 else ""
@@ -86,7 +99,9 @@ def draw(
                         axis.set_title(called + more, loc="left")
         levels = [level for level in LEVELS if any(line["level"] == level for line in found)]
         handles = [_key(level) for level in levels]
-        figure.legend(handles=handles, loc="outside lower center", ncols=3)
+        figure.legend(handles=handles, loc="outside lower center", ncols=3 if wide else 2)
+        for axis in axes[-1]:
+            axis.set_xlabel("year of the release")
     years = sorted({point["year"] for line in found for point in line["points"]})
     return figure, (
         f"Time of a batch of {benchmark}, {phase}, from {years[0]} to {years[-1]}: {len(found)} rows in "
@@ -113,8 +128,8 @@ def _panel(axis: Axes, found: list[Mapping], quantity: str) -> None:
         axis.plot(years, values, color=color, ls=dashes, lw=1.3)
         for point in points:
             if quantity == "wall_median_s":
-                span = [point["low"], point["high"]]
-                axis.plot([point["year"]] * 2, span, color=color, lw=2.5, alpha=0.4)
+                ends = point["low"], point["high"]
+                span(axis, *ends, point["year"], color, upright=True)
             (mark,) = axis.plot(
                 point["year"], point[quantity], color=color, marker=marker, markersize=5, **EDGE
             )
