@@ -126,7 +126,7 @@ def test_perplexity_draws_every_curve() -> None:
 
     rows = pd.DataFrame([row("A", 500, 200), row("B", 505, 201), row("C", status="failed")])
     found = Tables(pd.DataFrame(), rows, pd.DataFrame())
-    figure, text = training_runs.draw({}, found, ABOUT)
+    figure, text = training_runs.draw({}, found, ABOUT, True)
     assert text.endswith(
         "2 implementations trained from the same weights; after 200 batches it is 200.0 to 201.0."
     )

@@ -99,7 +99,7 @@ def test_changes_from_year_to_year() -> None:
     found = years.analyse(FOUND, ABOUT, **LM)
     loop = [each for each in found["rows"] if "change" in each and "LSTM" not in each["name"]]
     assert [each["change"] for each in loop] == pytest.approx([0.2, 1.25, 0.5])
-    figure, text = years.draw(found, FOUND, ABOUT, **LM)
+    figure, text = years.draw(found, FOUND, ABOUT, True, **LM)
     assert text == (
         "Time of a batch of years-stacked-lm, training, from 2018 to 2026: 2 rows in tensorflow."
     )
