@@ -38,7 +38,9 @@ from reporting.quantities import KEYS, Numbers
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
 LIKELY = "likely holds"  # of too few clean processes
 PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about
+LIKELY_PARTLY = f"likely {PARTLY}"
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
+MOST_NAMED = 3  # benchmarks; of more only their number is said
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
 
 
@@ -192,14 +194,18 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     return shown
 
 
-def _measured_on(claim: Mapping, cases: list[Case]) -> str:
-    """Of several benchmarks that a claim is about, those with numbers, where that is not all."""
+def _measured_on(claim: Mapping, cases: list[Case], shapes: Collection[str]) -> str:
+    """Of several benchmarks that a claim is about, those with numbers, where that is not all; `shapes` where the claim is
+    about every one."""
     named = choices(claim["for"]).get("benchmark", [])
+    if "benchmark" in _open_keys(claim):
+        named = sorted(shapes)
     there = {case.cell.get("benchmark") for case in cases if case.found}
     found = [name for name in named if name in there]
     if not 0 < len(found) < len(named):
         return ""
-    return f"on {len(found)} of {len(named)}: {' and '.join(found)}"
+    names = f": {' and '.join(found)}" if len(found) <= MOST_NAMED else ""
+    return f"on {len(found)} of {len(named)}{names}"
 
 
 def _note(verdict: str, cases: list[dict], devices: set[str], where: str) -> str:
@@ -242,8 +248,8 @@ def _noisy(case: Case) -> bool:
     return case.found is not None and any(case.found.numbers[k].noisy for k in case.found.keys)
 
 
-def decide(claim: Mapping, numbers: Numbers) -> dict:
-    """{"verdict", "note": which cases decide it, "marks": of all cases, "cases"}
+def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> dict:
+    """`shapes`: the benchmarks on which a claim about every one could be seen. {"verdict", "note": which cases decide it, "marks": of all cases, "cases"}
 
     A case: {"name", "verdict", "figures": how it comes about, in words}, and where it has a number {"value", "low" and
     "high": its 95 % interval, "corrected_low" and "corrected_high": the one that allows for the number of cases, None
@@ -261,13 +267,14 @@ def decide(claim: Mapping, numbers: Numbers) -> dict:
     free = _open_keys(claim)
     devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     marks = dict.fromkeys(mark for case in found for mark in case.get("marks", ()))
-    where = _measured_on(claim, cases)
+    where = _measured_on(claim, cases, shapes)
     note = _note(verdict, found, devices, where)
     verdict = PARTLY if verdict == HOLDS and where else verdict
     noisy = sum(_noisy(case) for case in cases)
     if verdict in (HOLDS, PARTLY) and noisy:
         clean = f"{NOISY} in {noisy} of {tested} cases" if tested > 1 else NOISY
-        verdict, note = LIKELY, "; ".join(filter(None, [note, clean]))
+        verdict = LIKELY if verdict == HOLDS else LIKELY_PARTLY
+        note = "; ".join(filter(None, [note, clean]))
     return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
 
 

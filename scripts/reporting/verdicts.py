@@ -9,6 +9,7 @@ import pandas as pd
 from plan import matrix
 from reporting import published
 from reporting.claims import MISSING, decide
+from reporting.comparisons import choices
 from reporting.quantities import KEYS, Number, Numbers, of_cells, of_document
 
 NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
@@ -93,6 +94,18 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
     return found
 
 
+def _shapes(claim: Mapping, cells: pd.DataFrame) -> set[str]:
+    """The benchmarks on which both sides of a claim's ratios have rows, measured or not."""
+    rows = cells[cells["document"] == claim["document"]]
+    sides = [ratio[side] for ratio in claim.get("ratios", {}).values() for side in ("of", "to")]
+    found = [
+        set(rows.loc[rows["implementation"].isin(choices(side)["implementation"]), "benchmark"])
+        for side in sides
+        if "implementation" in side
+    ]
+    return set.intersection(*found) if found else set()
+
+
 def by_document(
     claims: Iterable[dict], cells: pd.DataFrame, contradictions: list[dict]
 ) -> list[dict]:
@@ -119,7 +132,7 @@ def by_document(
         for (when, machine), documents in measured.items():
             own = documents.get(name, {})
             if own or (when == "now" and (machine == first or name in documents)):
-                verdicts[f"{when}, {machine}"] = decide(claim, own)
+                verdicts[f"{when}, {machine}"] = decide(claim, own, _shapes(claim, cells))
         names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
         group = found.setdefault(name, {"document": name, "claims": []})
         group["number"] = number_of(paths[0]) if paths else ""

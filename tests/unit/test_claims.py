@@ -141,6 +141,17 @@ def test_a_key_left_open_takes_what_there_is() -> None:
     assert claims.decide(claim, {})["verdict"] == MISSING
 
 
+def test_a_claim_about_every_benchmark_says_on_how_many_it_was_seen() -> None:
+    claim = BELOW | {"for": {"phase": "forward", "device": "cpu"}}
+    seen = numbers(a=1.0, b=2.0)
+    found = claims.decide(claim, seen, {"b", "longer", "wider"})
+    assert (found["verdict"], found["note"]) == (PARTLY, "on 1 of 3: b")
+    assert claims.decide(claim, seen, {"b"})["verdict"] == HOLDS
+    noisy = numbers(b=2.0) | _noisy("a", 1.0, 1.01, 0.99)
+    assert claims.decide(claim, noisy, {"b", "longer"})["verdict"] == claims.LIKELY_PARTLY
+    assert claims.decide(claim, numbers(a=3.0, b=2.0), {"b", "longer"})["verdict"] == FAILS
+
+
 def test_what_holds_needs_clean_processes() -> None:
     """One that fails on noisy ones fails: their interval is what it is."""
     times = (1.0, 1.01, 0.99)
