@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
@@ -87,6 +88,7 @@ def test_section(tables: dict, document: str, entry: dict, machines: int | str) 
             assert narrow == wide.replace(".svg", f"{sections.NARROW}.svg")
             assert named(figure)
             svg = style.svg(figure)
+            plt.close("all")
             assert part["figure"]["text"] and svg.startswith("<?xml")
             assert svg == svg.replace("NaN", "")
 
