@@ -18,7 +18,6 @@ RELATIONS = {
 }
 PEAK = "tvm/fma-peak"
 COLUMNS = [*RELATIONS, "ratio_to_peak"]
-ENDS = [f"{column}{end}" for column in RELATIONS for end in ("_low", "_high")]
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -49,7 +48,7 @@ def fastest(table: pd.DataFrame, names: Sequence[str]) -> pd.Series:
 
 def relate(table: pd.DataFrame) -> pd.DataFrame:
     """Add each cell's median time over that of torch's nn.LSTM, of the fastest library and of torch.mm, all of today,
-    where the same machine has them on the same benchmark, phase and device, with the interval (ENDS); and over what its operations take at the
+    where the same machine has them on the same benchmark, phase and device, with the interval; and over what its operations take at the
     machine's multiply-add peak: the fastest process of any benchmark, since a limit is what was reached once."""
     times = table["process_medians_s"]
     for column, names in RELATIONS.items():

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
+import pyarrow
 
 from measurement import yardstick
-from plan import matrix
+from plan import configuration, matrix
 from plan.matrix import Cell
 from reporting import estimates, packs, relations, results, tradeoff
 from reporting.published import KEY as PUBLISHED_KEY
@@ -15,38 +16,9 @@ from reporting.published import by_cell
 
 # Of a batch on a GPU, see implementations/contract.py.
 DEVICE_TIMES = ("launched_s", "span_s", "kernel_s", "kernels")
-COLUMNS = [
-    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
-    *("device", "machine", "status", "reason", "processes", "batches", "wall_s", "wall_low_s"),
-    *("wall_high_s", "interval", "wall_median_s", "process_medians_s", "wall_std_s"),
-    *(
-        "wall_min_s",
-        "wall_max_s",
-        "wall_p99_s",
-        "elapsed_s",
-        "sequences_per_s",
-        "words_per_s",
-        "import_s",
-    ),
-    *("build_s", "first_step_s", "peak_memory_bytes", "device_peak_bytes", "utilisation"),
-    *DEVICE_TIMES,
-    *("output_error", "clip_error", "dropout_shares", "ran_in"),
-    *(
-        "gflops",
-        *relations.COLUMNS,
-        *relations.ENDS,
-        *relations.BASELINE,
-        "ceiling_sequences_per_s",
-    ),
-    *relations.SPEEDUP,
-    *relations.SCALING,
-    *("tuning_s", "tuning_start_s", "trials"),
-    *("kernel_schedule_s", "kernel_build_s"),
-    *("gradient_error", "flags", "records", "published_wall_s", "published_elapsed_s"),
-    *("published_sequences_per_s", "published_line"),
-    *("page_faults", "disturbed_processes"),
-]
-WHOLE = ("processes", "batches", "trials", "workers", "published_line", "disturbed_processes")
+ABOUT: dict[str, dict] = configuration.schema("cells")["properties"]  # what each column says
+COLUMNS = [*ABOUT]
+WHOLE = [name for name, about in ABOUT.items() if about.get("type") == "integer"]
 PUBLISHED = ("wall_s", "elapsed_s", "sequences_per_s", "line")
 
 
@@ -144,7 +116,8 @@ def published(document: str) -> pd.DataFrame:
 def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     """A row a cell and machine, with COLUMNS."""
     about = matrix.document(document)
-    table = pd.DataFrame(_rows(document, parts)).reindex(columns=COLUMNS[:-6] + COLUMNS[-2:])
+    own = [name for name in COLUMNS if not name.startswith("published_")]
+    table = pd.DataFrame(_rows(document, parts)).reindex(columns=own)
     baselines = {
         name: parameters["baseline"]
         for name, parameters in about["benchmarks"].items()
@@ -159,6 +132,18 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     for column in WHOLE:
         table[column] = table[column].astype("Int64")
     return table
+
+
+def documented(table: pd.DataFrame) -> pyarrow.Table:
+    """The same for a Parquet file, which says of each column what it is (`description`) and in which `unit`."""
+    found = pyarrow.Table.from_pandas(table, preserve_index=False)
+    fields = [
+        field.with_metadata(
+            {key: ABOUT[field.name].get(key, "") for key in ("description", "unit")}
+        )
+        for field in found.schema
+    ]
+    return found.cast(pyarrow.schema(fields, found.schema.metadata))
 
 
 def trainings(parts: Iterable[results.Part]) -> list[dict]:

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from pyarrow import parquet
+
 from measurement.record import plainly, whole
 from reporting import results, tabulate
 
@@ -21,7 +23,7 @@ def main() -> None:
     parts = [results.read(path) for path in paths]
     table = tabulate.cells(arguments.document, parts)
     with whole(arguments.cells, "wb") as stream:
-        table.to_parquet(stream, index=False)
+        parquet.write_table(tabulate.documented(table), stream)
     with whole(arguments.about) as stream:
         stream.write(results.dump(tabulate.about(arguments.document, parts)))
 

@@ -12,6 +12,7 @@ PAGES = list(pages.settings()["titles"])  # about all documents
 rule tabulate:
     input:
         sources.files("scripts/steps/tabulate_records.py"),
+        "workflow/schemas/cells.schema.yaml",
         "config/implementations.yaml",
         "config/documents/{document}.yaml",
         lambda w: pages.manifests_of_others(
