@@ -1,4 +1,4 @@
-# `make report` and `make test` do all set-up; everything they install lies in .venv and .environments.
+# `make report` and `make test` do all set-up; everything they install lies in .venv, .environments and .docs.
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 SNAKEMAKE = $(shell grep -hoE 'snakemake==[^ ]+' envs/workflow.yaml)
@@ -14,7 +14,7 @@ RUN = @exec .venv/bin/python scripts
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare noise pack lock prune example test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: report measure wheels plan html bump compare noise export pack lock prune example docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
@@ -55,6 +55,11 @@ compare: .venv/ready
 noise: .venv/ready
 	@.venv/bin/python scripts noise $(A)
 
+# What was measured in a form that other tools read, in results/FORMAT.json: make export FORMAT=pyperf|benchmark-action
+# [A=folder] [OUTPUT=file]
+export: .venv/ready
+	@.venv/bin/python scripts export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
+
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two:
 # make pack [BY='your name'] [KEY=~/.ssh/id_ed25519], which signs it
 pack: .venv/ready
@@ -76,6 +81,12 @@ example:
 	find report/$(EXAMPLE) -name .snakemake_timestamp -delete
 	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
+# The book, in site/ (index.html), strict about links
+docs: .docs/ready
+	.docs/bin/python docs/book.py build/book
+	.docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees build/book site
+	@echo "Book: site/index.html"
+
 # What fails in one part keeps no other from running
 test: .venv/ready
 	@$(MAKE) --no-print-directory --keep-going check test-contract test-workflow
@@ -92,7 +103,7 @@ check: .venv/ready
 test-contract: .venv/ready
 	.venv/bin/python -m pytest tests/contract $(if $(ISA),--isa $(ISA))
 
-test-workflow: .venv/ready
+test-workflow: .venv/ready .docs/ready
 	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/workflow tests/faults
 
 # Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
@@ -123,7 +134,7 @@ format: .venv/ready
 	.venv/bin/snakefmt Snakefile workflow
 
 clean:
-	rm -rf results .environments .snakemake .venv
+	rm -rf results .environments .snakemake .venv .docs site
 
 # The pins stand in envs/ and nowhere else.
 .venv/ready: envs/workflow.yaml envs/report.yaml
@@ -136,4 +147,10 @@ else
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
 	.venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .venv/requirements.txt
 endif
+	touch $@
+
+.docs/ready: envs/docs.yaml
+	$(PYTHON) -m venv .docs
+	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/docs.yaml > .docs/requirements.txt
+	.docs/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .docs/requirements.txt
 	touch $@

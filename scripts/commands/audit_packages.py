@@ -38,7 +38,8 @@ def python() -> str:
 
 def targets() -> list[list[str]]:
     """What pip-audit is asked about, each time."""
-    installed = [["--path", str(path)] for path in Path(".venv/lib").glob("python3*/site-packages")]
+    folders = [path for root in (".venv", ".docs") for path in Path(root, "lib").glob("python3*")]
+    installed = [["--path", str(path / "site-packages")] for path in folders]
     locks = sorted(Path("envs/locks/linux-x86_64-py3.11").glob("*.txt"))
     return installed + [["--disable-pip", "-r", str(path)] for path in locks]
 

@@ -5,11 +5,13 @@ environments, so that what is stale can be told apart. Both environments name th
 these tests: nothing is installed.
 """
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -232,6 +234,15 @@ def make_project(folder: Path) -> Project:
     }
     (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
     return Project(folder)
+
+
+@pytest.fixture(scope="session")
+def docs() -> Path:
+    """The environment of envs/docs.yaml; one of the tests' processes makes it where it is not there."""
+    with open(Path(tempfile.gettempdir(), f"docs-{os.getuid()}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["make", ".docs/ready"], cwd=ROOT, check=True)
+    return ROOT / ".docs"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,502 @@
+"""python docs/book.py FOLDER: put together what Sphinx makes the book of (`make docs`): the pages of docs/, those of the
+repository that lie elsewhere, and those that are made of schemas. Links lead to where a page stands in the book; a file of
+the repository that is no page of it is copied beside it. Needs PyYAML only.
+"""
+
+import fnmatch
+import posixpath
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMAS = "workflow/schemas"
+FILES = "repository"  # in the book: files of the repository that are no pages
+# The parts, with their pages in order; `*`: those that stand nowhere else.
+CONTENTS = {
+    "Tutorial": ["tutorial/*"],
+    "How to": [
+        *("how-to/full-protocol", "how-to/slurm", "how-to/container", "how-to/without-network"),
+        *("how-to/gpu", "how-to/new-version", "how-to/ci", "how-to/compare-runs"),
+        *("how-to/several-machines", "how-to/export", "how-to/own-text"),
+        *("how-to/other-cells-and-shapes", "how-to/timeline", "how-to/new-row"),
+        *("how-to/new-document", "how-to/kernels", "how-to/*", "how-to/contributing"),
+    ],
+    "Reference": [
+        *("reference/configuration", "reference/files-of-config", "reference/statuses"),
+        *("reference/columns", "reference/records", "reference/folders", "reference/commands"),
+        *("reference/*", "reference/tests", "reference/faults", "reference/changelog"),
+    ],
+    "Explanation": [
+        *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
+        *("explanation/noise", "explanation/what-is-kept", "explanation/traps", "explanation/*"),
+    ],
+    "Reports": ["report/example/index", "report/today/index", "report/timeline/index"],
+}
+TITLES = {  # of pages that have one title
+    "report/example/index": "A default run",
+    "report/today/index": "Other cells and shapes",
+    "report/timeline/index": "Eight years of releases",
+}
+LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
+FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+# A block of commands, and in a comment before it why no test runs it.
+BLOCK = re.compile(r"(?:<!-- not run: ((?:(?!-->).)+) -->\n)?^```sh\n(.*?)^```$", re.M | re.S)
+
+
+# ---- pages that lie elsewhere
+
+
+def elsewhere() -> dict[str, str]:
+    """{page of the book: the repository's file}"""
+    found = {
+        "how-to/slurm.md": "profiles/slurm/README.md",
+        "how-to/ci.md": "profiles/ci/README.md",
+        "how-to/kernels.md": "scripts/kernels/README.md",
+        "how-to/contributing.md": "CONTRIBUTING.md",
+        "reference/tests.md": "tests/README.md",
+        "reference/faults.md": "tests/faults/README.md",
+        "reference/changelog.md": "CHANGELOG.md",
+    }
+    for page in sorted((ROOT / "report").glob("*/*.md")):
+        name = page.relative_to(ROOT).as_posix()
+        found[name] = name
+    return found
+
+
+# ---- pages that are made
+
+
+def schema(name: str) -> dict:
+    return yaml.safe_load((ROOT / SCHEMAS / f"{name}.schema.yaml").read_text())
+
+
+class Key(NamedTuple):
+    """One key of a schema, with what it may be."""
+
+    name: str  # from the top: `protocol.seed`; [] of a list, * of any name
+    about: str
+    allowed: str
+
+
+def _allowed(node: Mapping, root: Mapping) -> str:
+    """What a value may be, in a few words."""
+    if "const" in node:
+        return f"`{node['const']}`"
+    if "enum" in node:
+        return ", ".join(f"`{each}`" for each in node["enum"])
+    alternatives = node.get("oneOf") or node.get("anyOf") or []
+    if alternatives and not any("required" in each for each in alternatives):
+        words = [_allowed(_resolved(each, root), root) for each in alternatives]
+        return " or ".join(word for word in words if word)
+    kinds = node.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    words = {"array": "list", "object": "mapping", "string": "text", "boolean": "true or false"}
+    found = " or ".join(words.get(kind, kind) for kind in kinds)
+    if kinds == ["array"] and isinstance(node.get("items"), dict):
+        of = _allowed(_resolved(node["items"], root), root)
+        found += f" of {of}" if of and of not in ("mapping", "list") else ""
+    for key, sign in (
+        ("minimum", "≥"),
+        ("exclusiveMinimum", ">"),
+        ("maximum", "≤"),
+        ("exclusiveMaximum", "<"),
+    ):
+        if key in node:
+            found += f" {sign} {node[key]}"
+    return found
+
+
+def _resolved(node: Mapping, root: Mapping) -> dict:
+    """A node with what its `$ref` names beneath it."""
+    if "$ref" not in node:
+        return dict(node)
+    target = root
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        target = target[part]
+    return {
+        **_resolved(target, root),
+        **{key: value for key, value in node.items() if key != "$ref"},
+    }
+
+
+def keys(node: Mapping, root: Mapping, path: str = "", seen: tuple[str, ...] = ()) -> Iterator[Key]:
+    """All keys of a schema, in order."""
+    seen += (node["$ref"],) if "$ref" in node else ()
+    node = _resolved(node, root)
+    for part in node.get("allOf", []):
+        if "if" not in part:
+            yield from keys(part, root, path, seen)
+    children = [
+        (f"{path}.{name}" if path else name, each)
+        for name, each in node.get("properties", {}).items()
+    ]
+    if isinstance(other := node.get("additionalProperties"), dict):
+        children.append((f"{path}.*" if path else "*", other))
+    if isinstance(node.get("items"), dict):
+        children.append((f"{path}[]", node["items"]))
+    for name, child in children:
+        if not isinstance(child, dict) or child.get("$ref") in seen:
+            continue
+        full = _resolved(child, root)
+        about = full.get("description", "")
+        more = full.get("details", "")
+        if about or not name.endswith("]"):
+            about = f"{about}. {more}" if about and more else about or more
+            yield Key(name, _sentence(about), _allowed(full, root))
+        yield from keys(child, root, name, seen)
+
+
+def _cell(text: object) -> str:
+    """A text within a table, what stands in backticks as it is."""
+    parts = " ".join(str(text).split()).replace("|", "\\|").split("`")
+    parts[::2] = [part.replace("<", "&lt;").replace("*", "\\*") for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _code(text: str) -> str:
+    return f"`{text}`"
+
+
+def table_of(name: str) -> str:
+    """The keys of a schema, a row each."""
+    root = schema(name)
+    lines = ["| Key | Meaning | May be |", "|:--|:--|:--|"]
+    lines += [
+        f"| {_code(key.name)} | {_cell(key.about)} | {_cell(key.allowed)} |"
+        for key in keys(root, root)
+    ]
+    return "\n".join(lines)
+
+
+def _flat(content: Mapping, path: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in content.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict) and value:
+            yield from _flat(value, name)
+        else:
+            yield name, value
+
+
+def configuration() -> str:
+    """Every key of a configuration, its default, and what quick.yaml lays over it."""
+    default, quick = (
+        {key: value for key, value in _flat(yaml.safe_load((ROOT / "config" / name).read_text()))}
+        for name in ("config.yaml", "quick.yaml")
+    )
+    root = schema("config")
+    rows, overrides = [], []
+    for key in keys(root, root):
+        row = f"| {_code(key.name)} | {_cell(key.about)} | {_cell(key.allowed)} |"
+        if key.name.startswith("overrides."):
+            overrides.append(row)
+            continue
+        shown = [_shown(given.get(key.name, [])) for given in (default, quick)]
+        rows.append(f"{row} {_cell(shown[0])} | {_cell(shown[1])} |")
+    own = [
+        row
+        for row in overrides
+        if ".protocol." not in row and ".check." not in row and ".training." not in row
+    ]
+    return "\n".join(
+        [
+            "# Configuration",
+            "",
+            "`config/config.yaml` holds every key with its default: the protocol of the published documents. Another file is",
+            "laid over it, key by key: `config/quick.yaml` by `make report`, any by `make report CONFIG=file` or",
+            "`snakemake --configfile file`. Single keys are set over both: `make report SET='protocol={seed: 1}'`, or",
+            "`--config corpus='{path: /data/ptb}'`. A mistake stops the run with one line that says where it is and what may",
+            "stand there.",
+            "",
+            "| Key | Meaning | May be | Default | Quick |",
+            "|:--|:--|:--|:--|:--|",
+            *rows,
+            "",
+            "Lists and mappings stand in [config.yaml](../../config/config.yaml) and [quick.yaml](../../config/quick.yaml).",
+            "",
+            "## What differs for one document",
+            "",
+            "Below `overrides`, by the document's name: any key of `protocol`, `check` and `training`, and what is measured of it.",
+            "",
+            "| Key | Meaning | May be |",
+            "|:--|:--|:--|",
+            *own,
+            "",
+        ]
+    )
+
+
+def _shown(value: object) -> str:
+    """A value of a configuration; nothing for lists, mappings and digests."""
+    if isinstance(value, list | dict) or len(str(value)) > 60:
+        return ""
+    return _code(_value(value))
+
+
+def _value(value: object) -> str:
+    return (
+        yaml.safe_dump(value, default_flow_style=True, width=1000)
+        .removesuffix("\n")
+        .removesuffix("\n...")
+    )
+
+
+def columns() -> str:
+    """Every column of results/cells.csv."""
+    rows = [
+        f"| {_code(name)} | {_cell(_sentence(about['description']))} | {_cell(about.get('unit', ''))} | {_cell(_allowed(about, {}))} |"
+        for name, about in schema("cells")["properties"].items()
+    ]
+    return "\n".join(
+        [
+            "# Columns of cells.csv",
+            "",
+            "`results/cells.csv` has a row for each cell and machine, those without a number too. The same rows, by document,",
+            "lie in `results/documents/<document>/cells.parquet`, where each column carries its meaning (`description`) and",
+            "its `unit` as metadata. A column is empty where a row has nothing to say in it.",
+            "",
+            "| Column | Meaning | Unit | May be |",
+            "|:--|:--|:--|:--|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def records() -> str:
+    """The record of a process, and the list of a document's records."""
+    return "\n".join(
+        [
+            "# Records and manifests",
+            "",
+            "A process leaves one JSON file with its raw samples and all that is known of how they came to be; nothing in it",
+            "is computed from several. It is held against this schema whenever it is read, and its seal against its bytes.",
+            "`[]` stands for each of a list, `*` for any name.",
+            "",
+            "## A record",
+            "",
+            table_of("record"),
+            "",
+            "## A manifest",
+            "",
+            "What a document has on a machine: its cells, and which records their numbers come from.",
+            "",
+            table_of("manifest"),
+            "",
+        ]
+    )
+
+
+def files() -> str:
+    """The files of config/ that are no configuration."""
+    headings = {
+        "implementations": "Implementations: config/implementations.yaml",
+        "document": "Documents: config/documents/",
+        "published": "Published numbers: config/published/",
+        "claims": "Claims: config/claims.yaml",
+        "pages": "Pages: config/pages.yaml",
+    }
+    found = [
+        "# Files of config/",
+        "",
+        "Beside the [configuration](../../config/README.md). [A new row](../../docs/how-to/new-row.md) and [a new document]"
+        "(../../docs/how-to/new-document.md) say what to write in them. `[]` stands for each of a list, `*` for any name.",
+    ]
+    for name, heading in headings.items():
+        found += ["", f"## {heading}", "", table_of(name)]
+    return "\n".join([*found, ""])
+
+
+def commands() -> str:
+    """The book's commands, and which of them a test runs."""
+    found = [
+        "# Commands of this book",
+        "",
+        "A test holds every command of this book against the Makefile, the options of Snakemake and the files that are",
+        "there. It runs those blocks in a small project that have no reason beside them.",
+        "",
+        "| Page | Command | Why no test runs it |",
+        "|:--|:--|:--|",
+    ]
+    for page, block in all_blocks():
+        shown = "<br>".join(_cell(_code(line)) for line in block.commands)
+        found.append(f"| [{page}](../../{page}) | {shown} | {_cell(block.why_not or '')} |")
+    return "\n".join([*found, ""])
+
+
+MADE = {
+    "reference/configuration.md": configuration,
+    "reference/files-of-config.md": files,
+    "reference/columns.md": columns,
+    "reference/records.md": records,
+    "reference/commands.md": commands,
+}
+# Files of the repository that the book has a page for.
+INSTEAD = {
+    "README.md": "index.md",
+    "config/README.md": "reference/configuration.md",
+    "workflow/schemas/config.schema.yaml": "reference/configuration.md",
+    "workflow/schemas/cells.schema.yaml": "reference/columns.md",
+    "workflow/schemas/record.schema.yaml": "reference/records.md",
+}
+
+
+# ---- commands
+
+
+class Block(NamedTuple):
+    """Commands of a page, without their comments; and why no test runs them, None where one does."""
+
+    commands: list[str]
+    why_not: str | None
+
+
+def blocks(text: str) -> list[Block]:
+    """The blocks of commands of a page."""
+    found = []
+    for match in BLOCK.finditer(text):
+        joined = match[2].replace("\\\n", " ")
+        lines = [re.sub(r"\s+# .*|^# .*", "", line).strip() for line in joined.splitlines()]
+        found.append(Block([line for line in lines if line], match[1]))
+    return found
+
+
+def all_blocks() -> Iterator[tuple[str, Block]]:
+    """(file of the repository, block) of all pages that people have written."""
+    own = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    others = [name for name in elsewhere().values() if not name.startswith("report/")]
+    for name in ["README.md", *own, *others]:
+        for block in blocks((ROOT / name).read_text()):
+            yield name, block
+
+
+# ---- links
+
+
+def places(own: list[str]) -> dict[str, str]:
+    """{file of the repository: page of the book}, of docs/ those in `own`."""
+    found = {f"docs/{name}": name for name in [*own, *MADE]}
+    found |= {name: page for page, name in elsewhere().items()}
+    return found | INSTEAD
+
+
+def outside_code(text: str, change: re.Pattern, to) -> str:
+    """re.sub, but in blocks of code."""
+    found, end = [], 0
+    for fence in FENCE.finditer(text):
+        found += [change.sub(to, text[end : fence.start()]), fence[0]]
+        end = fence.end()
+    return "".join([*found, change.sub(to, text[end:])])
+
+
+def targets(text: str, source: str) -> Iterator[str]:
+    """The files of the repository that a page links to, `source` being its own."""
+    for link in LINK.findall(FENCE.sub("", text)):
+        file = link.partition("#")[0]
+        if file and not re.match(r"[a-z]+:", link):
+            yield posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
+
+
+def linked(text: str, source: str, page: str, known: Mapping[str, str]) -> str:
+    """A page's text with links that lead to where things stand in the book."""
+
+    def lead(match: re.Match) -> str:
+        file, mark, anchor = match[0].partition("#")
+        if not file or re.match(r"[a-z]+:", match[0]):
+            return match[0]
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
+        if target not in known and not (ROOT / target).is_file():
+            return match[0]  # which MkDocs will not find
+        there = known.get(target, f"{FILES}/{target}")
+        return posixpath.relpath(there, posixpath.dirname(page) or ".") + mark + anchor
+
+    return outside_code(text, LINK, lead)
+
+
+def readable(text: str) -> str:
+    """A rendered report's page for this book: but for what is folded, all angle brackets are text."""
+    return re.sub(r"(`[^`\n]*`)|<(?!/?(?:details|summary)>)", lambda m: m[1] or "&lt;", text)
+
+
+# ---- the book
+
+
+def contents(title: str, pages: list[str]) -> str:
+    """What Sphinx takes for a part of the table of contents."""
+    entries = [f"{TITLES[page]} <{page}>" if page in TITLES else page for page in pages]
+    return "\n".join(
+        ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *entries, "```", ""]
+    )
+
+
+def parts(pages: list[str]) -> dict[str, list[str]]:
+    """{part: its pages, in order}"""
+    named = {page for patterns in CONTENTS.values() for page in patterns}
+    others = [page for page in sorted(pages) if page not in named]
+    return {
+        part: [
+            page
+            for pattern in patterns
+            for page in fnmatch.filter(others, pattern) or [pattern]
+            if page in pages
+        ]
+        for part, patterns in CONTENTS.items()
+    }
+
+
+def assembled() -> tuple[dict[str, str], dict[str, Path]]:
+    """({page of the book: its text}, {file of the book: the repository's})"""
+    docs = ROOT / "docs"
+    own = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
+    sources = {name: f"docs/{name}" for name in own} | elsewhere()
+    texts = {page: (ROOT / name).read_text() for page, name in sources.items()}
+    texts = {
+        page: readable(text) if page.startswith("report/") else text for page, text in texts.items()
+    }
+    texts |= {page: make() for page, make in MADE.items()}
+    sources |= {page: f"docs/{page}" for page in MADE}
+    known, files = places(own), {}
+    for page, text in texts.items():
+        files |= {
+            f"{FILES}/{name}": ROOT / name
+            for name in targets(text, sources[page])
+            if name not in known
+        }
+        texts[page] = linked(text, sources[page], page, known)
+    for name, pages in parts([page.removesuffix(".md") for page in texts]).items():
+        texts["index.md"] += contents(name, pages)
+    for index in CONTENTS["Reports"]:
+        folder = posixpath.dirname(index)
+        beside = [
+            f"/{page[:-3]}"
+            for page in texts
+            if posixpath.dirname(page) == folder and page != f"{index}.md"
+        ]
+        texts[f"{index}.md"] += contents("Its pages", beside)
+    return texts, {name: path for name, path in files.items() if path.is_file()}
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    texts, files = assembled()
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    for name, path in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, folder / name)
+
+
+if __name__ == "__main__":
+    main()

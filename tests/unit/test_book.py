@@ -1,0 +1,166 @@
+"""The book's own pages (docs/book.py): what is made of schemas says all that they have; its commands are ones that there are;
+its links lead somewhere. tests/workflow/test_book.py builds it, and runs its commands."""
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from plan import configuration
+from tests.conftest import ROOT
+
+SPEC = importlib.util.spec_from_file_location("book", ROOT / "docs" / "book.py")
+book = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(book)
+
+MAKEFILE = (ROOT / "Makefile").read_text()
+PAGES = {  # the schemas that a page is made of
+    "reference/configuration.md": ["config"],
+    "reference/columns.md": ["cells"],
+    "reference/records.md": ["record", "manifest"],
+    "reference/files-of-config.md": ["implementations", "document", "published", "claims", "pages"],
+}
+
+
+def properties(node: object) -> Iterator[tuple[str, Mapping]]:
+    """Every key that a schema names anywhere, and what it says of it."""
+    if isinstance(node, dict):
+        for name, about in node.get("properties", {}).items():
+            if isinstance(about, dict):
+                yield name, about
+        for each in node.values():
+            yield from properties(each)
+    elif isinstance(node, list):
+        for each in node:
+            yield from properties(each)
+
+
+def test_every_schema_has_a_page() -> None:
+    names = {path.name.split(".")[0] for path in configuration.SCHEMAS.glob("*.yaml")}
+    assert names == {name for of_page in PAGES.values() for name in of_page}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_key_stands_on_its_page_with_its_meaning(page: str) -> None:
+    text = book.MADE[page]()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    last = {re.split(r"[.\]]", row.split("`")[1])[-1] or row.split("`")[1] for row in rows}
+    for schema in PAGES[page]:
+        for name, about in properties(configuration.schema(schema)):
+            assert name in last, f"{schema}: {name}"
+            if "description" in about:
+                assert book._cell(about["description"]).lower() in text.lower(), f"{schema}: {name}"
+    columns = {line.replace("\\|", "").count("|") for line in rows}
+    assert len(columns) <= 2 and min(columns) > 3  # no cell has broken a row
+
+
+@pytest.mark.parametrize("schema", [name for of_page in PAGES.values() for name in of_page])
+def test_every_key_says_what_it_means(schema: str) -> None:
+    """What stands in a condition (if, then, else, oneOf) has its meaning where it is declared."""
+    found = [*properties(configuration.schema(schema))]
+    said = {name for name, about in found if about.keys() & {"description", "$ref"}}
+    of_records = {"record"} if schema == "manifest" else set()
+    assert {name for name, _ in found} - said <= of_records
+
+
+def test_defaults_are_those_of_the_configuration() -> None:
+    text = book.configuration()
+    (row,) = (line for line in text.splitlines() if line.startswith("| `protocol.timed_batches` |"))
+    assert row.endswith("| `50` | `3` |")
+    (row,) = (line for line in text.splitlines() if line.startswith("| `corpus.path` |"))
+    assert row.endswith("| `null` |  |")
+
+
+def test_links_lead_to_where_pages_stand_in_the_book() -> None:
+    known = book.places(["how-to/new-row.md", "index.md"])
+
+    def lead(text: str, source: str, page: str) -> str:
+        return book.linked(text, source, page, known)
+
+    assert (
+        lead("[a](../../config/README.md#x)", "docs/how-to/new-row.md", "how-to/new-row.md")
+        == "[a](../reference/configuration.md#x)"
+    )
+    assert (
+        lead("[a](../../docs/how-to/new-row.md)", "profiles/ci/README.md", "how-to/ci.md")
+        == "[a](new-row.md)"
+    )
+    assert (
+        lead("[a](config.yaml)", "profiles/slurm/README.md", "how-to/slurm.md")
+        == "[a](../repository/profiles/slurm/config.yaml)"
+    )
+    kept = "[a](https://example.org/x.md) [b](#c) [d](nowhere.md)\n```sh\n[e](../LICENSE)\n```\n"
+    assert lead(kept, "docs/index.md", "index.md") == kept
+
+
+def test_reasons_in_reports_stay_text() -> None:
+    text = "<details><summary>x</summary>\n\n<script> `a<b` <unk>\n\n</details>"
+    assert book.readable(text) == (
+        "<details><summary>x</summary>\n\n&lt;script> `a<b` &lt;unk>\n\n</details>"
+    )
+
+
+COMMANDS = [
+    pytest.param(line, id=f"{page}: {line[:60]}")
+    for page, block in book.all_blocks()
+    for line in block.commands
+]
+
+
+def test_commands_are_found() -> None:
+    text = "x\n\n<!-- not run: no time -->\n```sh\na b  # c\n# d\ne \\\n  f\n```\n\n```sh\ng\n```\n```python\nh\n```\n"
+    first, second = book.blocks(text)
+    assert first == (["a b", "e    f"], "no time")
+    assert second == (["g"], None)
+    assert len(COMMANDS) > 25
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_command_is_one_that_there_is(line: str) -> None:
+    """Its target and variables are the Makefile's, its options Snakemake's, its files there."""
+    words = shlex.split(line, comments=True)
+    program, rest = words[0].removeprefix(".venv/bin/"), words[1:]
+    if program == "make":
+        goals = [word for word in rest if "=" not in word]
+        for goal in goals:
+            assert re.search(rf"^{re.escape(goal)}:", MAKEFILE, re.M), goal
+        for variable in [word.partition("=")[0] for word in rest if "=" in word]:
+            assert re.search(rf"\$\({variable}\)", MAKEFILE), variable
+            if variable == "CONFIG" and (
+                file := dict(w.split("=", 1) for w in rest if "=" in w)["CONFIG"]
+            ).startswith("config/"):
+                assert (ROOT / file).exists()
+    elif program == "snakemake":
+        from snakemake.cli import get_argument_parser
+
+        parsed, unknown = get_argument_parser(profiles=[]).parse_known_args(rest)
+        assert not unknown
+        for file in parsed.configfile or []:
+            assert (ROOT / file).exists()
+    elif program == "python":
+        assert rest[0] == "-m" and (ROOT / (rest[1].replace(".", "/") + ".py")).exists()
+    elif "/" in program:
+        assert (ROOT / program).exists()
+    else:
+        assert program in ("cp", "mkdir", "docker", "apptainer", "pyperf"), program
+
+
+def quotes(text: str) -> set[str]:
+    """Ratios with their intervals, `1.34 [1.21, 1.44]`."""
+    return set(re.findall(r"\d+\.\d+ \[\d+\.\d+, \d+\.\d+\]", text))
+
+
+def test_ratios_that_the_book_quotes_stand_in_a_report() -> None:
+    """Of those with a link to a report beside them; a report that is made anew has other numbers."""
+    reports = {path.resolve(): path.read_text() for path in (ROOT / "report").glob("*/*.md")}
+    quoted = 0
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for paragraph in re.split(r"\n\n|\n- ", page.read_text()):
+            links = [(page.parent / link).resolve() for link in book.LINK.findall(paragraph)]
+            texts = [reports[link].replace("x [", " [") for link in links if link in reports]
+            for quote in quotes(paragraph.replace("\n", " ")) if texts else []:
+                quoted += 1
+                assert any(quote in text for text in texts), f"{page.name}: {quote}"
+    assert quoted > 3
