@@ -26,7 +26,7 @@ def draw(
     """Hatched in environments of the time; a panel a machine."""
     cells = shown(tables, device, benchmark)
     machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
-    heights = [1 + (0.3 if wide else 0.4) * len(own) for own in machines.values()]
+    heights = [1 + (0.3 if wide else 0.5) * len(own) for own in machines.values()]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             len(machines),
