@@ -12,7 +12,7 @@ from pathlib import Path
 
 from measurement import machine
 from measurement.record import read_json
-from plan import configuration, copies, lease
+from plan import configuration, copies, lease, own
 from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
 from plan.planner import Plan
 
@@ -21,7 +21,7 @@ FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
 
 def configurations() -> list[str]:
     """The files that are laid over config/config.yaml: those of config/ but for its tables, which have schemas of their
-    own, and those beside config/ that have keys of a configuration."""
+    own, those of cells of one's own, and those beside config/ that have keys of a configuration."""
     schemas = Path("workflow/schemas").glob("*.schema.yaml")
     tables = {path.name.removesuffix(".schema.yaml") for path in schemas} - {"config"}
     found = [path for path in Path("config").glob("*.yaml") if path.stem not in tables]
@@ -30,6 +30,7 @@ def configurations() -> list[str]:
         content = configuration.read_yaml(str(path))
         if isinstance(content, dict) and content.keys() & keys:
             found.append(path)
+    found += own.FOLDER.glob("*/config.yaml")
     return sorted(map(str, found))
 
 

@@ -1,6 +1,13 @@
-"""The recurrent cells: their gates, states and weights, as data. Their equations are in `steps`; without NumPy, as Shapes."""
+"""The recurrent cells: their gates, states and weights, as data. Their equations are in `steps`; without NumPy, as Shapes.
 
+A name that begins with OWN is a cell that somebody wrote in the kernels' language (`make cell`): the package of that name,
+with what was generated of the file for the reference and each framework.
+"""
+
+import importlib
 from collections import namedtuple
+
+OWN = "own."
 
 Cell = namedtuple("Cell", "gates biases states vectors gains keeps takes")
 """A cell. gates: in the order of its matrices, [D or H, gates * H]. biases: one for each of its sums, of a gate one, of a
@@ -14,7 +21,33 @@ def _cell(gates, states, biases=None, vectors="", gains="", keeps="f", takes=Non
     return Cell(*[tuple(part.split()) for part in parts], keeps=keeps, takes=takes)
 
 
-CELLS = {
+class Known(dict):
+    """Something of each cell by its name; of one of somebody's own what `made` makes of its package."""
+
+    def __init__(self, cells, made):
+        super(Known, self).__init__(cells)
+        self.made = made
+
+    def __missing__(self, name):
+        if not name.startswith(OWN):
+            raise KeyError(name)
+        return self.made(name)
+
+    def __contains__(self, name):
+        return super(Known, self).__contains__(name) or name.startswith(OWN)
+
+
+def generated(framework, attribute):
+    """-> of a cell's name what was generated of it for a framework."""
+    return lambda name: getattr(importlib.import_module(name + "." + framework), attribute)
+
+
+def reference_of(name):
+    """The module that was generated of a cell of somebody's own for the reference."""
+    return importlib.import_module(name + ".reference")
+
+
+BUILT_IN = {
     "lstm": _cell("i f g o", "h c", takes="i"),
     "gru": _cell("r z n", "h", biases="r z n.x n.h", keeps="z"),
     "coupled": _cell("f g o", "h c"),
@@ -29,6 +62,7 @@ CELLS = {
     ),
     "slstm": _cell("i f z o", "h c n m"),
 }
+CELLS = Known(BUILT_IN, lambda name: Cell(**reference_of(name).CELL))
 
 
 PARTS = ("input", "recurrent", "bias", "vectors")  # of a layer's weights

@@ -103,7 +103,7 @@ def require_valid(path: str, name: str, more: Callable[[Any], list[str]] | None 
 
 def _names() -> dict[str, set[str]]:
     """{key of a cell: the names that it may have}: what is measured, or what is published."""
-    benchmarks = matrix.benchmarks([file.stem for file in matrix.CONFIG.glob("documents/*.yaml")])
+    benchmarks = matrix.benchmarks(matrix.documents())
     columns = schema("published")["additionalProperties"]["properties"]
     known = {
         "benchmark": set(benchmarks),
@@ -223,7 +223,7 @@ def claim_problems(claims: list[dict]) -> list[str]:
     """What is wrong with claims that their schema cannot tell, a line each."""
     known, unknown = _names(), {}
     found = list(_twice((claim["name"] for claim in claims), "claim"))
-    documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
+    documents = set(matrix.documents())
     for claim in claims:
         if (name := claim["document"]) not in documents:
             found.append(f"{claim['name']}: there is no document `{name}`{near(name, documents)}")
@@ -319,7 +319,7 @@ def _unknown_here(config: dict) -> Iterator[str]:
 
 def _unknown_names(config: dict) -> Iterator[str]:
     """What the configuration names and nothing has, a line each: it would be left out in silence."""
-    documents = {file.stem for file in matrix.CONFIG.glob("documents/*.yaml")}
+    documents = set(matrix.documents())
     environments = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
     for name in config["interpreters"]:
         if not fnmatch.filter(environments, name):
@@ -423,9 +423,9 @@ def validated(
         _refuse("The configuration", found)
     require_valid("config/implementations.yaml", "implementations", implementation_problems)
     for name in config["documents"]:
-        path = Path("config/documents") / f"{name}.yaml"
+        path = matrix.document_file(name)
         if not path.exists():
-            known = ", ".join(sorted(file.stem for file in path.parent.glob("*.yaml")))
+            known = ", ".join(matrix.documents())
             _refuse("The configuration", [f"documents: no {path}; there are: {known}"])
         require_valid(str(path), "document", document_problems)
     if found := list(_in_two(config["documents"])):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bytecode
 from measurement import supervisor
-from plan import sources
+from plan import own, sources
 from plan.jobs import RESULTS
 
 FOLDER = Path(RESULTS, "sources")
@@ -17,10 +17,13 @@ LEFT_OUT = "__pycache__"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """{name: what stands in it} of all files of a folder with scripts/, but for bytecode."""
+    """{name: what stands in it} of all files of a folder with scripts/, but for bytecode; with the cells that are
+    somebody's own where they are imported from."""
     found = (folder / sources.SCRIPTS).rglob("*")
-    files = sorted(file for file in found if LEFT_OUT not in file.parts and file.is_file())
-    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+    files = {file.relative_to(folder): file for file in found if LEFT_OUT not in file.parts}
+    cells = (folder / own.FOLDER).glob("*/*.py")
+    files |= {own.PACKAGE / file.relative_to(folder / own.FOLDER): file for file in cells}
+    return {str(name): files[name].read_bytes() for name in sorted(files) if files[name].is_file()}
 
 
 def digest_of(files: dict[str, bytes]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import yaml
 
 from measurement import precision
+from plan import own
 
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
@@ -45,8 +46,20 @@ class Cell:
 
 @functools.cache
 def document(name: str) -> dict:
-    """One file of config/documents."""
-    return yaml.safe_load((CONFIG / "documents" / f"{name}.yaml").read_text())
+    """What a document's file says."""
+    return yaml.safe_load(document_file(name).read_text())
+
+
+def document_file(name: str) -> Path:
+    """A file of config/documents, or what was made for a cell of somebody's own."""
+    if name.startswith(own.DOCUMENT):
+        return own.folder_of(name) / "document.yaml"
+    return CONFIG / "documents" / f"{name}.yaml"
+
+
+def documents() -> list[str]:
+    """The names of all documents."""
+    return sorted(file.stem for file in CONFIG.glob("documents/*.yaml")) + own.documents()
 
 
 def published_files(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cached_property, wraps
 from kernels.spec import FLOAT32, KernelSpec
 from kernels.workload import cell_name
 from measurement import machine
-from plan import environments, matrix, sources
+from plan import environments, matrix, own, sources
 from plan.corpus import Corpus
 from plan.jobs import (
     BuildJob,
@@ -118,12 +118,18 @@ class Plan:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
             "trials": str(trials),
-            "sources": sources.digest("scripts/steps/tune_kernel.py", matrix.variant_file(variant)),
+            "sources": sources.digest(
+                "scripts/steps/tune_kernel.py",
+                matrix.variant_file(variant),
+                *own.entries(shape.cell),
+            ),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
         }
         order = {"shape": asdict(shape), "variant": variant, "trials": trials, "isa": isa}
         name = f"{environment}/{variant}/{shape.name}.{self.machine}"
+        if own.name_of(shape.cell):  # what the file said then is another cell
+            name += f".{parts['sources']}"
         if isa:  # a search of its own
             name, parts = f"{name}.{isa}", parts | {"isa": isa}
         needs = (self.environment(environment),)
@@ -149,7 +155,9 @@ class Plan:
             "threads": str(self.threads),
             "limit": str(limit),  # a build that took longer has none
             "sources": sources.digest(
-                "scripts/steps/build_kernel.py", matrix.variant_file(variant)
+                "scripts/steps/build_kernel.py",
+                matrix.variant_file(variant),
+                *own.entries(self.shape(benchmark).cell),
             ),
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
@@ -174,12 +182,13 @@ class Plan:
         """The parts of the identity of whatever is done with a cell."""
         protocol = self.settings(self.documents[cell])["protocol"]
         file = matrix.implementation_file(cell.implementation)
+        which = self.benchmarks[cell.benchmark].get("cell", "")
         return {
             "benchmark": digest_of(self.benchmarks[cell.benchmark]),
             "workers": str(matrix.workers(cell.implementation)),
             "threads": str(self.threads_of(cell)),
             "seed": str(protocol["seed"]),
-            "sources": sources.digest(*MEASURE, file),
+            "sources": sources.digest(*MEASURE, file, *own.entries(which, cell.implementation)),
             "environment": self.environment(cell.environment).stem,
             "kernel": kernel.digest if kernel else "none",
             "corpus": corpus.digest if corpus else "none",

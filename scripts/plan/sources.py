@@ -19,6 +19,7 @@ from pathlib import Path
 
 from measurement import loaded
 from measurement.record import damage, read_result, write_sealed
+from plan import own
 
 SCRIPTS = Path("scripts")
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.ENCODING, tokenize.ENDMARKER}
@@ -39,14 +40,21 @@ def read_from(folder: Path) -> None:
         each.cache_clear()
 
 
+def _place(path: Path) -> Path:
+    """Where a file lies. Only copies have the package of cells that are somebody's own where it is imported from."""
+    if _Root.folder == Path() and own.PACKAGE in path.parents:
+        return own.module(path)
+    return _Root.folder / path
+
+
 def _exists(path: Path) -> bool:
-    return (_Root.folder / path).exists()
+    return _place(path).exists()
 
 
 @functools.cache
 def _content(path: str) -> bytes:
     """What stands in a file, read once."""
-    return (_Root.folder / path).read_bytes()
+    return _place(Path(path)).read_bytes()
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from plan import matrix, sources
+from plan import matrix, own, sources
 
 SECTIONS = "scripts/reporting/sections/"
 SHELLS = [f"report/{name}.j2" for name in ("page.md", "page.html", "broken.md", "extremes.md")]
@@ -75,3 +75,12 @@ def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list
     notes = [Path(each, name) for each in folders for name in ("pack.json", "pack.json.sig")]
     found += filter(Path.exists, [*notes, Path("config/signers")])
     return sorted(str(path) for path in found if str(path) != own.format(document=document))
+
+
+def of_own_cells(folder: Path = Path("results/report")) -> list[dict[str, str]]:
+    """[{"document", "said": the page's first sentence}] of the pages of cells of somebody's own that are there."""
+    found = []
+    for page in sorted(folder.glob(f"{own.DOCUMENT}*.md")):
+        said = [line for line in page.read_text().splitlines() if line.startswith("**`")]
+        found.append({"document": page.stem, "said": said[0].strip("*") if said else ""})
+    return found

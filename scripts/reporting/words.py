@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from plan import own
 from reporting import processors
 
 LEVELS = {
@@ -46,3 +47,8 @@ CELLS = {
     "slstm": "sLSTM",
 }
 """Recurrent cells (measurement/cells.py), as pages call them."""
+
+
+def cell(name: str) -> str:
+    """What pages call a cell; one of somebody's own (`own.my_cell`) by its own name."""
+    return CELLS.get(name) or own.name_of(name)

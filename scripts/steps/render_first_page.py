@@ -1,6 +1,7 @@
 """The pages that are about all documents, from their summaries: the first page, machines, and what each adds to others."""
 
 import argparse
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -42,9 +43,20 @@ def first_page(summaries: Sequence[Mapping]) -> list[dict]:
     return found
 
 
+def of_own_cells(found: Sequence[Mapping]) -> list[str]:
+    """Lines that lead to the pages of cells of somebody's own."""
+    return [
+        f"A cell of your own: [{each['document']}]({each['document']}.md). {each['said']}".strip()
+        for each in found
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--summaries", required=True, nargs="+", help="summary.json of documents")
+    parser.add_argument(
+        "--own", type=json.loads, default=[], help="pages of one's own cells, as JSON"
+    )
     parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
     arguments = parser.parse_args()
     summaries = [read_json(path) for path in arguments.summaries]
@@ -62,7 +74,8 @@ def main() -> None:
     site = pages.site(each["name"] for each in summaries)
     for name, parts in found.items():
         about["stand_in"] = name in ("index", "machines") and any(s["stand_in"] for s in summaries)
-        about["introduction"] = [summary.of_all(summaries) if name == "index" else BACK]
+        own = of_own_cells(arguments.own)
+        about["introduction"] = [summary.of_all(summaries), *own] if name == "index" else [BACK]
         text = page.markdown(pages.settings()["titles"][name], about, parts)
         page.write(arguments.folder / f"{name}.md", text, site)
 

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from measurement.record import plainly, read_json
+from plan import own
 from reporting import page, pages
 
 
@@ -16,7 +17,10 @@ def main() -> None:
     found = read_json(arguments.sections)
     figures = f"figures/{found['name']}"
     text = page.markdown(found["title"], found, found["parts"], figures)
-    page.write(arguments.output, text, pages.site(arguments.documents or [found["name"]]))
+    # A cell of somebody's own is measured apart: there need not be other pages.
+    alone = found["name"].startswith(own.DOCUMENT)
+    site = () if alone else pages.site(arguments.documents or [found["name"]])
+    page.write(arguments.output, text, site)
 
 
 if __name__ == "__main__":

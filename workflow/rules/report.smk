@@ -14,7 +14,7 @@ rule tabulate:
         sources.files("scripts/steps/tabulate_records.py"),
         "workflow/schemas/cells.schema.yaml",
         "config/implementations.yaml",
-        "config/documents/{document}.yaml",
+        lambda w: str(matrix.document_file(w.document)),
         lambda w: pages.manifests_of_others(
             w.document, MANIFEST, ["results", *config["also_report"]]
         ),
@@ -50,7 +50,7 @@ rule analyse:
         "config/claims.yaml",
         "config/implementations.yaml",
         "config/pages.yaml",
-        "config/documents/{document}.yaml",
+        lambda w: str(matrix.document_file(w.document)),
         published=lambda w: matrix.published_files(f"{w.document}*"),
         cells=rules.tabulate.output.cells,
         about=rules.tabulate.output.about,
@@ -172,9 +172,10 @@ rule first_page:
         lambda w: tool("report", "conda")
     params:
         noted=noted,
+        own=lambda w: json.dumps(pages.of_own_cells()),
     shell:
         "{params.noted} render_first_page --summaries {input.summaries}"
-        " --folder results/report 2>&1 | tee {log}"
+        " --own {params.own:q} --folder results/report 2>&1 | tee {log}"
 
 
 rule pack_records:

@@ -12,7 +12,7 @@ from .model import Model, Stack
 
 
 class FineGrained(Stack):
-    cells = tuple(CELLS)
+    cells = CELLS
 
     def cell(self, w, bias, *vectors):
         """A layer's step: x_t, states -> new states."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from .coupled import coupled
 from .gru import gru
 from .language import Cell, cell, exp, maximum, norm, sigmoid, tanh
@@ -13,9 +15,19 @@ from .peephole import peephole
 from .projected import projected
 from .slstm import slstm
 
-CELLS: dict[str, Cell] = {
-    one.name: one for one in (lstm, coupled, peephole, gru, mgu, slstm, projected, layer_norm)
-}
+
+class _Cells(dict[str, Cell]):
+    def __missing__(self, name: str) -> Cell:
+        """Somebody's own: `CELL` of the module `kernel` of a package of such a name."""
+        if "." not in name:
+            raise KeyError(name)
+        found: Cell = import_module(f"{name}.kernel").CELL
+        return found
+
+
+CELLS = _Cells(
+    (one.name, one) for one in (lstm, coupled, peephole, gru, mgu, slstm, projected, layer_norm)
+)
 """The cells of this folder by name."""
 
 __all__ = ["CELLS", "Cell", "cell", "exp", "maximum", "norm", "sigmoid", "tanh"]

@@ -8,16 +8,21 @@ w_recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of pro
 
 from jax import numpy as jnp
 
+from measurement.cells import Known, generated
+
 from . import coupled, gru, layer_norm, lstm, peephole, slstm
 
-STEPS = {
-    "lstm": lstm.step,
-    "gru": gru.step,
-    "coupled": coupled.step,
-    "peephole": peephole.step,
-    "layer-norm": layer_norm.step,
-    "slstm": slstm.step,
-}
+STEPS = Known(
+    {
+        "lstm": lstm.step,
+        "gru": gru.step,
+        "coupled": coupled.step,
+        "peephole": peephole.step,
+        "layer-norm": layer_norm.step,
+        "slstm": slstm.step,
+    },
+    generated("jax", "step"),
+)
 
 
 def divided(w_recurrent, bias, *vectors):

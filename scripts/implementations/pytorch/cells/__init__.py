@@ -7,13 +7,18 @@ recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of produ
 TorchScript compiles them, so the arguments have types.
 """
 
+from measurement.cells import Known, generated
+
 from . import coupled, gru, layer_norm, lstm, peephole, slstm
 
-STEPS = {
-    "lstm": lstm.step,
-    "gru": gru.step,
-    "coupled": coupled.step,
-    "peephole": peephole.step,
-    "layer-norm": layer_norm.step,
-    "slstm": slstm.step,
-}
+STEPS = Known(
+    {
+        "lstm": lstm.step,
+        "gru": gru.step,
+        "coupled": coupled.step,
+        "peephole": peephole.step,
+        "layer-norm": layer_norm.step,
+        "slstm": slstm.step,
+    },
+    generated("pytorch", "step"),
+)

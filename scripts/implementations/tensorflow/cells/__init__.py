@@ -6,13 +6,18 @@ w [D + H, gates * H], bias [gates * H]; own: what else the cell has, [H] each: b
 its vectors; x_t [B, D]; states: a list, the output first, [B, H] each.
 """
 
+from measurement.cells import Known, generated
+
 from . import coupled, gru, layer_norm, lstm, peephole, slstm
 
-CELLS = {
-    "lstm": lstm.cell,
-    "gru": gru.cell,
-    "coupled": coupled.cell,
-    "peephole": peephole.cell,
-    "layer-norm": layer_norm.cell,
-    "slstm": slstm.cell,
-}
+CELLS = Known(
+    {
+        "lstm": lstm.cell,
+        "gru": gru.cell,
+        "coupled": coupled.cell,
+        "peephole": peephole.cell,
+        "layer-norm": layer_norm.cell,
+        "slstm": slstm.cell,
+    },
+    generated("tensorflow", "cell"),
+)

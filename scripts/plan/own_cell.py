@@ -1,0 +1,114 @@
+"""What `make cell` was asked for, as data: the document and the configuration of a cell of somebody's own, from the ones in
+config/cell, and what is wrong with what was asked."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import yaml
+
+from measurement.cells import OWN
+from plan import configuration, matrix, own
+from plan.reading import FileProblem, parse_yaml
+
+CONFIG = Path("config/cell")
+SIZES = ("batch", "length", "features", "hidden", "layers")
+LARGEST = 1_000_000  # of a size: what is larger is a slip
+PATTERN = "own-*"  # by which implementations take part (config/implementations.yaml)
+# What a first look has: what people write first, in the framework most of them use, and what is expected to be fastest.
+# Nothing of it compiles for long.
+FIRST = ("pytorch/fine-grained", "pytorch/fused", "pytorch/cudnn", "tvm/*")
+
+
+class Refused(Exception):
+    """What was asked for and cannot be, in a line."""
+
+
+def shape_of(text: str | None, usual: Mapping[str, int]) -> dict[str, int]:
+    """SHAPE over the usual sizes."""
+    if not text:
+        return dict(usual)
+    try:
+        given = parse_yaml(text)
+    except FileProblem as problem:
+        raise Refused(f"SHAPE: `{text}` is not YAML: {problem}") from None
+    wanted = "{batch: 32, length: 200, features: 64, hidden: 256, layers: 2}"
+    if not isinstance(given, dict):
+        raise Refused(f"SHAPE: `{text}` is no mapping such as {wanted}")
+    for name, value in given.items():
+        if name not in SIZES:
+            close = configuration.near(str(name), SIZES)
+            raise Refused(f"SHAPE: there is no size `{name}`{close}; there are {', '.join(SIZES)}")
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
+            raise Refused(f"SHAPE: {name} has to be a whole number from 1 on, and is {value!r}")
+    return {**usual, **given}
+
+
+def phases_of(text: str | None, usual: Sequence[str]) -> list[str]:
+    """PHASES, in the usual order."""
+    asked = (text or "").replace(",", " ").split() or list(usual)
+    for name in asked:
+        if name not in matrix.PHASES:
+            close = configuration.near(name, matrix.PHASES)
+            raise Refused(f"PHASES: there is no phase `{name}`{close}; there are forward, training")
+    return [name for name in usual if name in asked]
+
+
+def frameworks_of(text: str | None) -> list[str]:
+    """FRAMEWORKS, of those that have a row of such a cell."""
+    known = {
+        entry["implementation"].partition("/")[0]
+        for entry in matrix.implementations()
+        if PATTERN in entry["benchmarks"]
+    }
+    asked = (text or "").replace(",", " ").split() or sorted(known)
+    for name in asked:
+        if name not in known:
+            close = configuration.near(name, known)
+            there = ", ".join(sorted(known))
+            raise Refused(f"FRAMEWORKS: there is no framework `{name}`{close}; there are {there}")
+    return list(dict.fromkeys(asked))
+
+
+def benchmarks(name: str, shape: Mapping, around: Mapping, phases: Sequence[str]) -> dict:
+    """The cell's and the LSTM's, whose names are the same for every cell: what was measured of it serves them all. Where
+    forward is asked for, both for a single sequence as well."""
+    sizes = "own-{batch}x{length}x{features}x{hidden}-d{layers}".format(**shape)
+    both = {sizes: {}, f"{sizes}-{name}": {"cell": OWN + name}}
+    found = {each: {**shape, **more, **around} for each, more in both.items()}
+    if "forward" in phases and shape["batch"] > 1:
+        one = {"batch": 1, "phases": ["forward"]}
+        found |= {f"request-{each}": {**found[each], **one} for each in list(found)}
+    return found
+
+
+def document(name: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
+    """The document of a cell. file: where it came from."""
+    template = yaml.safe_load((CONFIG / "document.yaml").read_text())
+    around = template.pop("around")
+    template.pop("shape")
+    for key in ("title", "about"):
+        template[key] = template[key].format(name=name, file=file)
+    made = benchmarks(name, shape, around, phases)
+    return {**template, "benchmarks": made, "phases": list(phases)}
+
+
+def usual() -> tuple[dict[str, int], list[str]]:
+    """The shape and the phases unless others are asked for."""
+    template = yaml.safe_load((CONFIG / "document.yaml").read_text())
+    return template["shape"], template["phases"]
+
+
+def config(name: str, base: Mapping, frameworks: Sequence[str]) -> dict:
+    """The configuration of a cell's run: its document's, of some frameworks' rows."""
+    called = own.document_of(name)
+    rows = {called: {"implementations": [f"{each}/*" for each in frameworks]}}
+    return configuration.merged(dict(base), {"documents": [called], "overrides": rows})
+
+
+def first_look(config: Mapping) -> list[str]:
+    """Of a configuration's rows those that are measured first; all, where it has none of these."""
+    (called,) = config["documents"]
+    asked = config["overrides"][called]["implementations"]
+    found = [each for each in FIRST if any(fnmatchcase(each, pattern) for pattern in asked)]
+    return found or list(asked)

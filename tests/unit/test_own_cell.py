@@ -1,0 +1,210 @@
+"""A cell of somebody's own as data: what was asked for, its document, and what makes its rows stale."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from measurement.cells import CELLS, Known
+from plan import configuration, copies, matrix, own, own_cell, sources
+from plan.own_cell import Refused
+
+SHAPE = {"batch": 32, "length": 32, "features": 128, "hidden": 256, "layers": 1}
+PHASES = ["training", "forward"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """results/cells with one cell, as the workflow has it."""
+    cells = tmp_path / "cells"
+    monkeypatch.setattr(own, "FOLDER", cells)
+    (cells / "mine").mkdir(parents=True)
+    for name in ("__init__", "reference", "kernel", "cell", "pytorch", "tensorflow", "jax"):
+        (cells / "mine" / f"{name}.py").write_text(f"NAME = {name!r}\n")
+    document = own_cell.document("mine", "mine.py", SHAPE, PHASES)
+    (cells / "mine/document.yaml").write_text(yaml.safe_dump(document))
+    for each in (matrix.document, matrix.cells_of):
+        each.cache_clear()
+    sources.read_from(Path())
+    yield cells
+    for each in (matrix.document, matrix.cells_of):
+        each.cache_clear()
+    sources.read_from(Path())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("{bach: 3}", "SHAPE: there is no size `bach`; did you mean `batch`?"),
+        ("{batch: 0}", "SHAPE: batch has to be a whole number from 1 on, and is 0"),
+        ("{batch: 2.5}", "and is 2.5"),
+        ("{batch: true}", "and is True"),
+        ("{batch: 9999999}", "SHAPE: batch"),
+        ("{hidden: many}", "and is 'many'"),
+        ("32", "SHAPE: `32` is no mapping"),
+        ("[batch, 32]", "is no mapping"),
+        ("{batch: 32", "is not YAML"),
+    ],
+)
+def test_a_shape_that_is_none(asked: str, said: str) -> None:
+    with pytest.raises(Refused, match=r"^SHAPE: ") as refused:
+        own_cell.shape_of(asked, SHAPE)
+    assert said in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_shape_over_the_usual_one() -> None:
+    assert own_cell.shape_of("{length: 7}", SHAPE) == SHAPE | {"length": 7}
+    assert own_cell.shape_of(None, SHAPE) == SHAPE
+
+
+def test_phases_and_frameworks() -> None:
+    assert own_cell.phases_of("forward", PHASES) == ["forward"]
+    assert own_cell.phases_of(None, PHASES) == PHASES
+    assert own_cell.frameworks_of("jax,pytorch") == ["jax", "pytorch"]
+    assert {"pytorch", "tensorflow", "jax", "tvm"} <= set(own_cell.frameworks_of(None))
+    with pytest.raises(Refused, match="PHASES: there is no phase `train`; did you mean `training`"):
+        own_cell.phases_of("train", PHASES)
+    with pytest.raises(Refused, match="FRAMEWORKS: there is no framework `torch`; did you mean"):
+        own_cell.frameworks_of("torch")
+
+
+@pytest.mark.parametrize("phases", [PHASES, ["training"], ["forward"]])
+def test_its_document_is_a_document(phases: list[str]) -> None:
+    found = own_cell.document("mine", "somewhere/mine.py", SHAPE, phases)
+    assert configuration.mistakes(found, "document") == []
+    assert configuration.document_problems(found) == []
+    cells = [each.get("cell", "lstm") for each in found["benchmarks"].values()]
+    assert cells.count("own.mine") == cells.count("lstm") == (2 if "forward" in phases else 1)
+    assert "somewhere/mine.py" in found["about"]
+
+
+def test_two_cells_share_their_lstm() -> None:
+    one, other = (own_cell.document(name, "x.py", SHAPE, PHASES) for name in ("mine", "yours"))
+    shared = one["benchmarks"].keys() & other["benchmarks"].keys()
+    assert {one["benchmarks"][name].get("cell", "lstm") for name in shared} == {"lstm"}
+    assert len(shared) == 2
+
+
+def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
+    cells = matrix.cells_of("cell-mine")
+    shapes = matrix.document("cell-mine")["benchmarks"]
+
+    def styles(cell: str) -> set[str]:
+        return {
+            each.implementation
+            for each in cells
+            if shapes[each.benchmark].get("cell", "lstm") == cell
+        }
+
+    assert styles("own.mine") == styles("lstm")
+    flexible = {
+        each.implementation
+        for each in matrix.cells_of("flexible-yet-fast")
+        if each.benchmark == "flexible-slstm" and each.device == "cpu"
+    }
+    lstm_only = {"pytorch/cell", "tensorflow/graph-cell", "tensorflow/graph-block"}
+    assert flexible - lstm_only <= styles("own.mine")
+    assert {each.environment for each in cells} == {matrix.today(e.environment) for e in cells}
+
+
+def test_its_configuration_is_one(folder: Path) -> None:
+    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
+    found = own_cell.config("mine", base, ["pytorch", "tvm"])
+    assert (
+        configuration.mistakes(
+            configuration.merged(configuration.mapping("config/config.yaml"), found), "config"
+        )
+        == []
+    )
+    assert found["documents"] == ["cell-mine"]
+    first = own_cell.first_look(found)
+    assert first == list(own_cell.FIRST)
+    (folder / "config.yaml").write_text(yaml.safe_dump(found))
+    valid = configuration.given(str(folder / "config.yaml"), [])
+    measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(valid)}
+    assert measured == {"pytorch", "tvm"}
+
+
+def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:
+    config = own_cell.config("mine", {}, ["jax"])
+    assert own_cell.first_look(config) == ["jax/*"]
+
+
+def test_where_things_lie(folder: Path) -> None:
+    assert own.document_of("my_cell") == "cell-my-cell"
+    assert own.folder_of("cell-my-cell") == folder / "my_cell"
+    assert matrix.document_file("cell-mine") == folder / "mine/document.yaml"
+    assert "cell-mine" in matrix.documents() and "stacked-lm" in matrix.documents()
+    assert own.entries("gru", "pytorch/fused") == [] == own.entries("lstm")
+    assert own.entries("own.mine", "iree/scan") == [
+        f"scripts/own/mine/{name}.py" for name in ("__init__", "reference", "jax")
+    ]
+    assert "scripts/own/mine/cell.py" in own.entries("own.mine")
+
+
+def edited(folder: Path, name: str, implementation: str) -> tuple[str, str]:
+    """The digests of an implementation's sources before and after an edit of a cell's file."""
+    file = folder / "mine" / f"{name}.py"
+
+    def digest() -> str:
+        sources.read_from(Path())
+        return sources.digest(*own.entries("own.mine", implementation))
+
+    before = digest()
+    file.write_text(file.read_text() + "MORE = 1\n")
+    return before, digest()
+
+
+@pytest.mark.parametrize(
+    ("name", "implementation", "stale"),
+    [
+        ("pytorch", "pytorch/compiled", True),
+        ("pytorch", "jax/scan", False),
+        ("jax", "iree/scan", True),
+        ("reference", "tensorflow/graph-while", True),
+        ("cell", "tvm/template-tuned", True),
+        ("cell", "pytorch/compiled", False),  # what was generated of it is another if that matters
+    ],
+)
+def test_what_makes_its_rows_stale(
+    folder: Path, name: str, implementation: str, stale: bool
+) -> None:
+    before, after = edited(folder, name, implementation)
+    assert (before != after) == stale
+
+
+def test_a_comment_makes_nothing_stale(folder: Path) -> None:
+    file = folder / "mine/pytorch.py"
+    before = sources.digest(*own.entries("own.mine", "pytorch/fused"))
+    file.write_text("# said\n" + file.read_text())
+    sources.read_from(Path())
+    assert sources.digest(*own.entries("own.mine", "pytorch/fused")) == before
+
+
+def test_a_runs_copy_has_the_cell_where_it_is_imported_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (
+        "scripts/kernels/a.py",
+        "results/cells/mine/pytorch.py",
+        "results/cells/mine/x.yaml",
+    ):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("1\n")
+    copy = copies.made()
+    assert (copy / "scripts/own/mine/pytorch.py").exists()
+    assert not list(copy.rglob("*.yaml"))
+    assert copies.digest_of(copies.contents(copy)) == copy.name
+    Path("results/cells/mine/pytorch.py").write_text("2\n")
+    assert copies.made() != copy
+
+
+def test_names_of_ones_own_are_looked_up_where_they_are() -> None:
+    found = Known({"lstm": 1}, lambda name: name.upper())
+    assert found["lstm"] == 1 and found["own.mine"] == "OWN.MINE"
+    assert "own.mine" in found and "lstm" in found and "gru" not in found
+    assert list(found) == ["lstm"]  # what was looked up is not kept
+    with pytest.raises(KeyError):
+        found["gru"]
+    assert "own.mine" in CELLS

@@ -1,0 +1,181 @@
+"""The page of a cell of somebody's own, of records made by hand: its first sentence, its tables, its lines of code, and the
+first page's link to it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from measurement.record import read_json
+from plan import matrix, own, own_cell
+from reporting import page, pages, sections
+from reporting.sections import own_cell as section
+from reporting.sections import own_cell_code
+from steps import render_first_page
+from tests.unit import hand_made
+
+SHAPE = {"batch": 32, "length": 32, "features": 128, "hidden": 256, "layers": 1}
+TIMES = {  # seconds, of the LSTM and of the cell
+    "tvm/template-tuned": (0.1, 0.12),
+    "pytorch/fused": (0.2, None),
+    "pytorch/fine-grained": (0.4, 0.6),
+}
+OTHER = "other-8c-def456"
+
+
+def there(cell: matrix.Cell, process: int, found: dict) -> None:
+    """Times that can be followed by hand; processes are 1 % apart."""
+    shape = matrix.document("cell-mine")["benchmarks"][cell.benchmark]
+    mine = "cell" in shape
+    seconds = TIMES.get(cell.implementation, (1.0, 1.0))[mine]
+    if seconds is None:
+        hand_made.bad("unsupported", "this style is written for LSTMs")(found)
+        return
+    if cell.implementation == "jax/scan" and mine:
+        hand_made.bad("incorrect", "loss is off by 0.5")(found)
+        return
+    factor = {1: 1.0, 2: 1.01, 3: 1 / 1.01}[process]
+    found["samples"] = [seconds * factor] * hand_made.BATCHES
+    if mine and cell.phase == "training" and cell.implementation == "tvm/template-tuned":
+        found["check"]["gradient_error"] = 3.5e-6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the page."""
+    made = tmp_path_factory.mktemp("own")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own, "FOLDER", made / "results/cells")
+        file = own.folder_of("cell-mine") / "document.yaml"
+        file.parent.mkdir(parents=True)
+        document = own_cell.document("mine", "mine.py", SHAPE, ["training", "forward"])
+        file.write_text(yaml.safe_dump(document, sort_keys=False))
+        for each in (matrix.document, matrix.cells_of):
+            each.cache_clear()
+        hand_made.project(made, there, 3, document="cell-mine")
+        hand_made.analyse(made, patch, 3, "cell-mine")
+        hand_made.render(made, patch)
+        yield made
+        for each in (matrix.document, matrix.cells_of):
+            each.cache_clear()
+
+
+@pytest.fixture
+def text(folder: Path) -> str:
+    return (folder / "results/report/cell-mine.md").read_text()
+
+
+def test_the_first_sentence(text: str) -> None:
+    """0.12 over 0.1, by the kernel; of that the interval of three processes 1 % apart."""
+    (said,) = [line for line in text.splitlines() if line.startswith("**`mine`")]
+    assert "`mine` takes 1.20 [" in said
+    assert "in training (by Generated kernel (TVM template); the LSTM by Generated" in said
+    assert "forward (by" in said and "for a single sequence (by" in said
+    low, high = map(float, re.search(r"1\.20 \[([\d.]+), ([\d.]+)\]", said).groups())
+    assert 1.1 < low < 1.2 < high < 1.3
+
+
+def test_style_by_phase(folder: Path) -> None:
+    data = hand_made.part(folder, "cell-mine", "own_cell")
+    rows = {row["label"]: row for row in data["styles"]}
+    kernel, operators = rows["Generated kernel (TVM template)"], rows["PyTorch operators"]
+    assert data["styles"][0] is kernel  # the fastest first
+    assert kernel["training_own"] == pytest.approx(1.2) == kernel["training_best"]
+    assert kernel["error"] == pytest.approx(3.5e-6)  # the larger one of outputs' and gradients'
+    assert operators["training_own"] == pytest.approx(1.5)
+    assert operators["forward_best"] == pytest.approx(6.0)
+    assert operators["forward_best_low"] < 6.0 < operators["forward_best_high"]
+    assert "PyTorch nn.LSTM" not in rows
+
+
+def test_what_stopped_a_style(folder: Path, text: str) -> None:
+    data = hand_made.part(folder, "cell-mine", "own_cell")
+    assert [each["state"] for each in data["stopped"]] == ["incorrect", "unsupported"]
+    assert "| *incorrect*" in text or "| incorrect |" in text
+    assert "loss is off by 0.5" in text and "this style is written for LSTMs" in text
+
+
+def test_what_to_use(text: str) -> None:
+    part = text.partition("## What to use")[2].partition("\n## ")[0]
+    for purpose in ("train it", "run batches (throughput)", "answer one sequence (latency)"):
+        assert re.search(
+            rf"\| {re.escape(purpose)} \| Generated kernel \(TVM template\) \|", part
+        ), part
+
+
+def test_lines_of_code(text: str) -> None:
+    part = text.partition("## In a program of your own")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", part, re.S)
+    assert "Recurrent(mine, 128, 256, num_layers=1)" in blocks[0]
+    assert "layers.save(" in blocks[1]
+    for block in blocks:
+        ast.parse(block)
+    assert "cells/mine/pytorch.py" in part
+
+
+@pytest.mark.parametrize("implementation", sorted(own_cell_code.CODE))
+def test_every_style_has_lines_that_are_python(implementation: str) -> None:
+    lines, decorator = own_cell_code.CODE[implementation]
+    facts = SHAPE | {"cell": "mine", "module": "mine", "folder": "f", "decorator": decorator}
+    ast.parse(lines.format(**facts))
+    matrix.implementation(implementation)  # there is one
+
+
+def test_every_flexible_style_that_can_win_training_has_lines() -> None:
+    """Of those whose loops can be written in some lines; the others are named by their file."""
+    known = set(own_cell_code.CODE)
+    styles = {
+        entry["implementation"]
+        for entry in matrix.implementations()
+        if own_cell.PATTERN in entry["benchmarks"]
+        and entry.get("phases") is None
+        and entry["family"] not in section.LIBRARY
+    }
+    assert styles - known == {"jax/fine-grained", "jax/unrolled"}
+
+
+def test_no_dead_link(text: str, folder: Path) -> None:
+    assert "index.md" not in text
+    html = (folder / "results/report/cell-mine.html").read_text()
+    assert "index.html" not in html and "First page" not in html
+
+
+def test_the_first_page_leads_there(folder: Path) -> None:
+    (found,) = pages.of_own_cells(folder / "results/report")
+    assert found["document"] == "cell-mine" and found["said"].startswith("`mine` takes 1.20")
+    (line,) = render_first_page.of_own_cells([found])
+    assert line.startswith("A cell of your own: [cell-mine](cell-mine.md). `mine` takes 1.20")
+    assert pages.of_own_cells(folder / "nothing") == []
+
+
+@pytest.mark.parametrize("machines", [0, 1, 2, "a GPU"])
+@pytest.mark.parametrize("name", ["own_cell", "own_cell_use", "own_cell_code"])
+def test_sections(folder: Path, tmp_path: Path, name: str, machines: int | str) -> None:
+    """Something whole, or nothing, of no machine, one, two, and of a GPU."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own, "FOLDER", folder / "results/cells")
+        device = "gpu" if machines == "a GPU" else "cpu"
+        hand_made.project(tmp_path, there, 3, document="cell-mine", device=device)
+        if machines == 2:
+            hand_made.project(tmp_path, there, 3, document="cell-mine", machine=OTHER)
+            config = hand_made.configuration("cell-mine", 3)
+            hand_made.write_manifest(tmp_path, "cell-mine", config, OTHER)
+        made = hand_made.tabulate(tmp_path, patch, 3, "cell-mine", devices=(device,))
+        about = read_json(str(made / "about.json"))
+        tables, about = sections.read(pd.read_parquet(made / "cells.parquet"), about)
+    if machines == 0:
+        tables = sections.Tables(tables.cells.head(0), tables.trainings, tables.published)
+    parts = list(sections.analysed([{"section": name}], tables, about, lambda *_: None))
+    assert bool(parts) == (machines != 0)
+    context = {"machine_names": about["machine_names"], "preliminary": False}
+    written = page.markdown("Title", context | {"stand_in": False, "introduction": []}, parts)
+    assert "nan" not in written and "None" not in written and "Undefined" not in written
+    for block in written.split("\n\n"):
+        rows = [row for row in block.splitlines() if row.startswith("|")]
+        widths = {len(row.replace("\\|", "").split("|")) - 2 for row in rows}
+        assert len(widths) <= 1 and max(widths, default=0) <= 11, block
+    if machines == 2 and name != "own_cell_code":
+        assert "Machine" in written
