@@ -14,7 +14,7 @@ import itertools
 
 import numpy as np
 
-from measurement import precision, reference, timing
+from measurement import keeping, precision, reference, timing
 from measurement.cells import CELLS, parts
 from measurement.workload import layer_prefixes
 
@@ -45,6 +45,8 @@ def remembering(weights, length, cell="lstm"):
     kind, found = CELLS[cell], dict(weights)
     names = {"bias": kind.biases, "vectors": kind.vectors}
     shifts = {kind.keeps: np.log(length) + 1.0, kind.takes: -0.5 * np.log(length)}
+    if kind.keeps is None:
+        shifts = keeping.shifts(cell, length)
     for prefix in layer_prefixes(weights):
         layer = {part: weights[prefix + part].copy() for part in parts(cell)}
         hidden = len(layer["recurrent"])

@@ -9,6 +9,7 @@ from measurement.cells import OWN
 FOLDER = Path("results/cells")
 PACKAGE = Path("scripts/own")
 KERNELS = "tvm"  # the framework that takes the file itself
+SINGLE = "single-"  # what the names of their benchmarks of one sequence begin with
 DOCUMENT = "cell-"  # what the names of their documents begin with
 FRAMEWORKS = {"iree": "jax"}  # whose generated step a framework takes, where it is another one's
 

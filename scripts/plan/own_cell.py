@@ -14,7 +14,7 @@ from plan.reading import FileProblem, parse_yaml
 CONFIG = Path("config/cell")
 SIZES = ("batch", "length", "features", "hidden", "layers")
 LARGEST = 1_000_000  # of a size: what is larger is a slip
-PATTERN = "own-*"  # by which implementations take part (config/implementations.yaml)
+PATTERN = "own-*"  # by which implementations have any cell (config/implementations.yaml); "own-*-lstm": the LSTM only
 # What a first look has: what people write first, in the framework most of them use, and what is expected to be fastest.
 # Nothing of it compiles for long.
 FIRST = ("pytorch/fine-grained", "pytorch/fused", "pytorch/cudnn", "tvm/*")
@@ -59,7 +59,7 @@ def frameworks_of(text: str | None) -> list[str]:
     known = {
         entry["implementation"].partition("/")[0]
         for entry in matrix.implementations()
-        if PATTERN in entry["benchmarks"]
+        if any(pattern.startswith("own-") for pattern in entry["benchmarks"])
     }
     asked = (text or "").replace(",", " ").split() or sorted(known)
     for name in asked:
@@ -74,11 +74,14 @@ def benchmarks(name: str, shape: Mapping, around: Mapping, phases: Sequence[str]
     """The cell's and the LSTM's, whose names are the same for every cell: what was measured of it serves them all. Where
     forward is asked for, both for a single sequence as well."""
     sizes = "own-{batch}x{length}x{features}x{hidden}-d{layers}".format(**shape)
-    both = {sizes: {}, f"{sizes}-{name}": {"cell": OWN + name}}
+    both = {f"{sizes}-lstm": {}, f"{sizes}-{name}-cell": {"cell": OWN + name}}
     found = {each: {**shape, **more, **around} for each, more in both.items()}
     if "forward" in phases and shape["batch"] > 1:
         one = {"batch": 1, "phases": ["forward"]}
-        found |= {f"request-{each}": {**found[each], **one} for each in list(found)}
+        found |= {
+            f"{own.SINGLE}{each.removeprefix('own-')}": {**found[each], **one}
+            for each in list(found)
+        }
     return found
 
 

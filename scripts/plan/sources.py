@@ -42,7 +42,7 @@ def read_from(folder: Path) -> None:
 
 def _place(path: Path) -> Path:
     """Where a file lies. Only copies have the package of cells that are somebody's own where it is imported from."""
-    if _Root.folder == Path() and own.PACKAGE in path.parents:
+    if _Root.folder == Path() and own.PACKAGE in path.parents[1:]:
         return own.module(path)
     return _Root.folder / path
 

@@ -25,7 +25,7 @@ def of(about: Mapping, cell: str, request: bool) -> list[str]:
     return [
         called
         for called, shape in about["document"]["benchmarks"].items()
-        if shape.get("cell", "lstm") == cell and called.startswith("request-") == request
+        if shape.get("cell", "lstm") == cell and called.startswith(own.SINGLE) == request
     ]
 
 

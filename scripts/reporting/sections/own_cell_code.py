@@ -141,6 +141,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         row["for"] += [] if purpose in row["for"] else [purpose]
     for implementation, row in found.items():
         lines, decorator = CODE.get(implementation, ("", ""))
+        row["more"] = ""
         row["code"] = lines.format(**facts, decorator=decorator)
         if lines is KERNEL and {"forward", "one sequence"} & set(row["for"]):
             batch = 1 if row["for"] == ["one sequence"] else shape["batch"]
