@@ -229,6 +229,17 @@ def test_what_can_be_set_makes_faster(tmp_path: Path, monkeypatch: pytest.Monkey
     kept = [row for row in found["rows"] if row["setting"].startswith("keep freed memory")]
     assert {row["phase"] for row in kept} == {"forward", "training"}
     assert all(row["most"] >= row["least"] == pytest.approx(2, rel=0.2) for row in kept)
+    assert not any("half precision" in each for each in found["unmeasured"])
+
+
+def test_half_precision_that_was_not_measured_is_said_to_be_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_made.project(tmp_path)
+    hand_made.analyse(tmp_path, monkeypatch, benchmarks=["stacked-lm"])
+    assert any(
+        "half precision" in each for each in hand_made.first_page(tmp_path, "faster")["unmeasured"]
+    )
 
 
 def in_sight(page: str) -> str:

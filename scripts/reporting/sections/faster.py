@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from measurement import departures as measured
-from reporting.sections import Tables, break_even, departures
+from reporting.sections import Tables, break_even, departures, in_half_precision
 
 MATTERS, SHOWN = 0.05, 6  # what changes no row by more is on the document's page
 NOW = "now"
+HALF = "compute products in half precision (bfloat16), where the processor has it"
 # Departures from the protocol that are a setting left out, and what is set here. The others change what is measured.
 SETTINGS = {
     measured.DEFAULT_MALLOC: "keep freed memory: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` (glibc) at 8 GiB",
@@ -39,6 +40,9 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     unmeasured = [
         words for name, words in SETTINGS.items() if name in offered and words not in seen
     ]
+    half = in_half_precision(about)
+    if half and not tables.measured()["benchmark"].isin(half).any():
+        unmeasured.append(HALF)
     if not rows and not unmeasured:
         return None
     departed = bool(departures.analyse(tables, about))
