@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 _WHERE = {
-    **dict.fromkeys(
-        ("CELLS", "Cell", "cell", "exp", "maximum", "norm", "sigmoid", "tanh"), "cells"
-    ),
+    **dict.fromkeys(("CELLS", "Cell", "CellError", "cell"), "cells"),
+    **dict.fromkeys(("sigmoid", "tanh", "exp", "log", "sqrt", "sin", "cos", "softplus"), "cells"),
+    **dict.fromkeys(("relu", "absolute", "sign", "maximum", "minimum", "where", "norm"), "cells"),
     **dict.fromkeys(("CompiledCell", "compile_cell", "load_cell"), "compiled"),
     "Recurrent": "module",
     **dict.fromkeys(("SavedLayers", "load"), "saved"),

@@ -53,10 +53,9 @@ def check_weights(
     cell: Cell, number: int, own: Sequence[Any], shapes: Sequence[Sizes], check: Check
 ) -> None:
     """One layer's weights, as many as there are."""
-    gates = " ".join(cell.gates)
     axes = {
-        "w_input": f"inputs, hidden units of each gate: {gates}",
-        "w_recurrent": f"outputs, hidden units of each gate: {gates}",
+        "w_input": f"inputs, hidden units of each gate: {' '.join(cell.x_gates)}",
+        "w_recurrent": f"outputs, hidden units of each gate: {' '.join(cell.h_gates)}",
         "bias": f"hidden units of each sum: {' '.join(cell.declared_sums)}",
         "w_projection": "hidden units, outputs",
     }

@@ -93,24 +93,25 @@ class CompiledCell:
             shutil.copy(self.directory / name, directory)
 
     def weight_shapes(self) -> list[list[tuple[int, ...]]]:
-        """For every layer the shapes of w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H] and each
+        """For every layer the shapes of w_input [K, x_gates * H], w_recurrent [H, h_gates * H], bias [sums * H] and each
         vector [H], of a cell that projects at last w_projection [H, P].
 
-        Columns lie gate by gate, H of each, in the order in which the cell declares them (`cell.gates`), the bias sum
-        by sum (`cell.declared_sums`: one a gate, of a gate kept apart two, that of x and then that of h).
+        Columns lie gate by gate, H of each, in the order in which the cell declares them (`cell.x_gates`, `cell.h_gates`: all
+        gates, unless some read x or h alone), the bias sum by sum (`cell.declared_sums`: those that read x, gate by gate,
+        then those of h alone, of gates kept apart and of those that read no x).
         """
         return [[value.shape for value in layer] for layer in self._runner.weights()]
 
     def forward(
         self, x: Array, layers: Sequence[Layer], initial: Mapping[str, Array] | None = None
     ) -> Array:
-        """x [T, B, K] -> y [T, B, H], from initial states {name: [depth, B, H]}, those zero that are not given."""
+        """x [T, B, K] -> y [T, B, H], from initial states {name: [depth, B, H]}, those as the cell begins that are not given."""
         check_array("x", x, self._runner.input.shape, "length, batch, inputs")
         check_layers(self.cell, layers, self.weight_shapes(), check_array)
         check_states("initial", initial, self._states)
         self._runner.set_weights(layers)
         self._runner.input[...] = x
-        self._runner.forward(self._whole(initial))
+        self._runner.forward(self._whole(initial, starts=True))
         self._final, self._kept = self._runner.final(), True
         return self._runner.output.copy()
 
@@ -149,11 +150,16 @@ class CompiledCell:
         self._final = final
         return y
 
-    def _whole(self, given: Mapping[str, Array] | None) -> Mapping[str, Array] | None:
-        """States with zeros for those that are not given."""
+    def _whole(
+        self, given: Mapping[str, Array] | None, starts: bool = False
+    ) -> Mapping[str, Array] | None:
+        """States with what the cell begins with, or zeros, for those that are not given."""
         if given is None:
             return None
-        return {n: given.get(n, np.zeros(shape, np.float32)) for n, shape in self._states.items()}
+        return {
+            n: given.get(n, np.full(shape, self.cell.start(n) if starts else 0.0, np.float32))
+            for n, shape in self._states.items()
+        }
 
 
 def _check_cell(cell: Any) -> None:

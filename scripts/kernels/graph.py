@@ -14,5 +14,9 @@ def graph_digest(cell: Cell) -> str:
     place = {node: number for number, node in enumerate(nodes)}
     graph = [(node.operation, node.value, *map(place.get, node.arguments)) for node in nodes]
     new = [place[node] for node in cell.outputs.values()]
-    names = cell.gates, sorted(cell.apart), cell.states, cell.vectors, cell.projected
+    names: tuple[object, ...] = (
+        *(cell.gates, sorted(cell.apart), cell.states, cell.vectors, cell.projected),
+        *(sorted(own) for own in (cell.x_only, cell.h_only) if cell.x_only or cell.h_only),
+        *(cell.starts if any(cell.starts) else ()),
+    )
     return hashlib.sha256(repr((names, graph, new)).encode()).hexdigest()[:16]

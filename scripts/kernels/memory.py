@@ -63,10 +63,12 @@ def zeros(*shape: int) -> torch.Tensor:
     return torch.zeros(shape, dtype=torch.float32, device="cpu")
 
 
-def begin(to: torch.Tensor, value: torch.Tensor | None) -> None:
-    """Write states into the columns that they have, zeros into all others."""
+def begin(to: torch.Tensor, value: torch.Tensor | None, size: int = 0, start: float = 0.0) -> None:
+    """Write states into the columns that they have, zeros into all others. Without a value, `start` into `size` columns."""
     if value is None:
         to.zero_()
+        if start:
+            to[:, :size] = start
     elif value.shape == to.shape:
         to.copy_(value)
     else:

@@ -26,9 +26,10 @@ class Recurrent(nn.Module):
 
     x [T, B, K], with batch_first [B, T, K], or of one sequence [T, K]; y likewise, with H values, or proj_size. States
     are [num_layers, B, H]: of a cell with one state (GRU) that tensor, else a tuple in the order of `cell.states`, h first;
-    zero unless given. Parameters of layer n: weight_input_ln [K, gates * H], weight_recurrent_ln [H, gates * H],
+    unless given, what the cell begins with, mostly zero. Parameters of layer n: weight_input_ln [K, x_gates * H], weight_recurrent_ln [H, h_gates * H],
     bias_ln [sums * H], each vector of the cell [H], and weight_projection_ln [H, P]; columns lie gate by gate in the order
-    of `cell.gates` (see kernels.cells.language.Cell). They begin as nn.LSTM's do, uniform within 1 / sqrt(H).
+    of `cell.gates` (see kernels.cells.language.Cell). They begin as nn.LSTM's do, uniform within 1 / sqrt(H),
+    a vector of the cell around what the cell says.
 
     A kernel is built, in seconds, when a batch and length are first met, and kept on disk (see cache); `prepare` builds one
     beforehand. cell: one made by `cell(...)`, or the name of one that is there ("lstm", "gru", ...).
@@ -92,9 +93,9 @@ class Recurrent(nn.Module):
                     {
                         "w_input": (
                             output if number else self.input_size,
-                            len(self.cell.gates) * hidden,
+                            len(self.cell.x_gates) * hidden,
                         ),
-                        "w_recurrent": (output, len(self.cell.gates) * hidden),
+                        "w_recurrent": (output, len(self.cell.h_gates) * hidden),
                         "bias": (len(self.cell.sums) * hidden,),
                         "w_projection": (hidden, output),
                     }.get(name, (hidden,)),
@@ -105,6 +106,10 @@ class Recurrent(nn.Module):
         bound = 1 / math.sqrt(self.hidden_size)
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
+        with torch.no_grad():
+            for number in range(self.num_layers):
+                for name, value in zip(self.cell.vectors, self.cell.around, strict=False):
+                    getattr(self, f"{name}_l{number}").add_(value)
 
     def train(self, mode: bool = True) -> Recurrent:
         """As every module's; weights that somebody wrote through .data are packed anew."""

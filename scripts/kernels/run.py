@@ -36,7 +36,10 @@ class TemplateRunner:
         }
         sequence = (spec.length, spec.batch)
         self.input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
-        self.initial = {name: tensor(np.zeros(shape, np.float32)) for name, shape in states.items()}
+        self.initial = {
+            name: tensor(np.full(shape, cell.start(name), np.float32))
+            for name, shape in states.items()
+        }
         outputs = [(*sequence, spec.output_size), *states.values()]
         self.outputs = tuple(tensor(np.zeros(shape, np.float32)) for shape in outputs)
         given = [tensor(value) for value in packed if value.size]

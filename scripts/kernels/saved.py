@@ -26,7 +26,11 @@ def save(kernel: Path, folder: Path, cell: Cell, packed: Sequence[Array]) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     found = json.loads((kernel / "kernel.json").read_text())
     states = state_sizes(cell, KernelSpec(**found["spec"]))
-    described = {"spec": found["spec"], "target": found["target"], "states": states}
+    starts = {name: cell.start(name) for name in states}
+    described = {
+        **{"spec": found["spec"], "target": found["target"]},
+        **{"states": states, "starts": starts},
+    }
     shutil.copy(kernel / "kernel.so", folder)
     np.savez(folder / "weights.npz", *packed)
     (folder / "layers.json").write_text(json.dumps(described, indent=2) + "\n")
@@ -59,6 +63,7 @@ class SavedLayers:
         self._shapes = shapes
         self._x = allocated((spec.length, spec.batch, spec.input_size))
         self._y = allocated((spec.length, spec.batch, spec.output_size))
+        self._starts = found["starts"]
         self._initial = {name: allocated(shape) for name, shape in shapes.items()}
         self._final = {name: allocated(shape) for name, shape in shapes.items()}
         buffers = [self._x, *packed, *self._initial.values(), self._y, *self._final.values()]
@@ -67,12 +72,12 @@ class SavedLayers:
     def __call__(
         self, x: Array, initial: Mapping[str, Array] | None = None
     ) -> tuple[Array, dict[str, Array]]:
-        """y [T, B, H] and the final states {name: [depth, B, H]}, of x [T, B, K] and the initial states, zero unless given."""
+        """y [T, B, H] and the final states {name: [depth, B, H]}, of x [T, B, K] and the initial states, unless given those of the cell."""
         check_array("x", x, self._x.shape, "length, batch, inputs")
         check_states("initial", initial, self._shapes)
         self._x[...] = x
         for name, to in self._initial.items():
-            to[...] = initial[name] if initial and name in initial else 0.0
+            to[...] = initial[name] if initial and name in initial else self._starts[name]
         self._main(*self._arguments)
         return self._y.copy(), {name: one.copy() for name, one in self._final.items()}
 

@@ -51,8 +51,8 @@ class Layers:
     def spec(self, batch: int, length: int) -> KernelSpec:
         """The kernel of a batch and length, for the threads that PyTorch has now."""
         threads = torch.get_num_threads()
-        columns = len(self.cell.gates) * self.hidden
-        work = 2 * batch * length * columns * (self.depth * (self.outputs + self.inputs))
+        columns = len(self.cell.x_gates) * self.inputs + len(self.cell.h_gates) * self.outputs
+        work = 2 * batch * length * columns * self.hidden * self.depth
         sizes = batch, length, self.inputs, self.hidden, self.depth
         few = work < ALONE
         return KernelSpec(*sizes, 1 if few else threads, self.cell.name, self.projection)
@@ -94,7 +94,10 @@ class Inference:
         self._main = load(folder / "kernel.so", openmp=True)["main"]
         self._output = spec.length, spec.batch, spec.output_size
         self._states = layers.state_shapes(spec.batch)
-        self._zeros = [zeros(*shape) for shape in self._states]
+        starts = map(layers.cell.start, layers.cell.states)
+        self._starts = [
+            zeros(*shape) + start for shape, start in zip(self._states, starts, strict=True)
+        ]
         self.packed = Packed()
 
     def pack(self, weights: Tensors) -> list[torch.Tensor]:
@@ -113,7 +116,7 @@ class Inference:
         if packed is None:
             packed = self.pack(weights)
             self.packed.put(weights, packed)
-        begin = [shared(one) for one in initial] if initial else self._zeros
+        begin = [shared(one) for one in initial] if initial else self._starts
         made = [empty(*self._output), *(empty(*shape) for shape in self._states)]
         self._main(shared(x), *packed, *begin, *made)
         return made
@@ -196,6 +199,7 @@ class Training:
         packed, kept = self.pack(weights), empty(self.kept_size)
         kept[0] = 0.0
         final: list[list[torch.Tensor]] = [[] for _ in cell.states]
+        sizes = state_sizes(cell, spec)
         for number in range(spec.depth):
             tensors = {**packed[number], **self._views(number, kept)}
             width = self._shapes(number, "forward")["x"][-1]
@@ -204,15 +208,17 @@ class Training:
                 tensors["states"] = empty(spec.length + 1, spec.batch, self._output)
             for place, name in enumerate(cell.states):
                 to = tensors["states"][0] if place == 0 else empty(spec.batch, self._hidden(number))
-                begin(to, initial[place][number] if initial else None)
+                given = initial[place][number] if initial else None
+                begin(to, given, sizes[name], cell.start(name))
                 if place:
                     tensors[name] = to
             self._call(number, "forward", tensors)
             x = tensors["states"][1:]
             for place, name in enumerate(cell.states):
                 final[place].append(x[-1] if place == 0 else tensors[name])
-        sizes = state_sizes(cell, spec).values()
-        states = [torch.stack(own)[..., :size] for own, size in zip(final, sizes, strict=True)]
+        states = [
+            torch.stack(own)[..., :size] for own, size in zip(final, sizes.values(), strict=True)
+        ]
         y = own_tensor(x) if self.one_array else x[..., : spec.output_size].contiguous()
         return [y, *(one.contiguous() for one in states), kept]
 
@@ -268,7 +274,11 @@ class Training:
 
     def _weight_gradients(self, tensors: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         cell, hidden = self.layers.cell, self.spec.hidden_size
-        own = [tensors[name][..., :hidden].flatten(1) for name in ("d_input", "d_recurrent")]
+        own = [tensors["d_input"][..., :hidden].flatten(1)]
+        if "d_recurrent" in tensors:
+            own.append(tensors["d_recurrent"][..., :hidden].flatten(1))
+        else:
+            own.append(zeros(self.spec.output_size, 0))
         own.append(tensors["d_bias"][:, :hidden].flatten())
         if cell.vectors:
             own += [one.clone() for one in tensors["d_vectors"][:, :hidden]]
@@ -283,7 +293,8 @@ class Training:
         whole = (steps + 1) * batch * size * y.element_size()
         if storage.nbytes() == whole and y.storage_offset() == batch * size and y.is_contiguous():
             return empty(0).set_(storage, 0, (steps + 1, batch, size))
-        first = initial[0][-1:] if initial else zeros(1, batch, size)
+        cell = self.layers.cell
+        first = initial[0][-1:] if initial else zeros(1, batch, size) + cell.start(cell.states[0])
         return torch.cat([first, y]).detach()
 
 

@@ -68,6 +68,7 @@ class _Layers(torch.autograd.Function):
             tensors = {
                 name: shared(value, packing[name][-1])
                 for name, value in zip(("w_input", "w_recurrent", "w_bias"), own[:3], strict=True)
+                if name in packing
             }
             if cell.vectors:
                 tensors["w_vectors"] = torch.stack(own[3 : 3 + len(cell.vectors)]).detach()
@@ -77,9 +78,10 @@ class _Layers(torch.autograd.Function):
             for name, shape in {**packing, **passing}.items():
                 if name not in tensors:
                     tensors[name] = torch.empty(shape, dtype=torch.float32, device="cpu")
-            tensors["states"][0].zero_()
-            for name in cell.states[1:]:
-                tensors[name].zero_()
+            for name, size in state_sizes(cell, spec).items():
+                to = tensors["states"][0] if name == cell.states[0] else tensors[name]
+                to.zero_()
+                to[:, :size] = cell.start(name)
             for name, shapes in (("pack", packing), ("forward", passing)):
                 _call(runner, name + suffix, shapes, tensors)
             kept.append(tensors)
@@ -118,7 +120,11 @@ class _Layers(torch.autograd.Function):
                 tensors[gradient_name(name)].zero_()
             for name, shapes in (("backward", passing), ("gradients", summing)):
                 _call(runner, name + suffix, shapes, tensors)
-            own = [tensors[name][..., :hidden].flatten(1) for name in ("d_input", "d_recurrent")]
+            own = [tensors["d_input"][..., :hidden].flatten(1)]
+            if "d_recurrent" in tensors:
+                own.append(tensors["d_recurrent"][..., :hidden].flatten(1))
+            else:
+                own.append(torch.zeros(spec.output_size, 0))
             own.append(tensors["d_bias"][:, :hidden].flatten())
             if cell.vectors:
                 own += tensors["d_vectors"][:, :hidden].unbind()

@@ -121,7 +121,9 @@ class TrainingRunner:
         for layer in self._layers:
             vectors = list(layer.buffers["w_vectors"]) if self.cell.vectors else []
             projection = [layer.buffers["w_projection"]] if self.cell.projected else []
-            found.append([*(layer.buffers[name] for name in names), *vectors, *projection])
+            none = np.zeros((self._output, 0), np.float32)  # no gate reads h
+            own = (layer.buffers.get(name, none) for name in names)
+            found.append([*own, *vectors, *projection])
         return found
 
     def set_weights(self, layers: Sequence[Layer]) -> None:
@@ -131,14 +133,14 @@ class TrainingRunner:
                 to[...] = value
 
     def forward(self, initial: Mapping[str, Array] | None = None) -> None:
-        """Compute `output` from `input` and the initial states {name: [depth, B, H]}, zero unless given."""
+        """Compute `output` from `input` and the initial states {name: [depth, B, H]}; unless given, those of the cell."""
         for number, layer in enumerate(self._layers):
             for name in self.cell.states:
                 first = name == self.cell.states[0]
                 to = layer.buffers["states"][0] if first else layer.buffers[name]
                 to[...] = 0.0
-                if initial is not None:
-                    to[:, : self._sizes[name]] = initial[name][number]
+                given = self.cell.start(name) if initial is None else initial[name][number]
+                to[:, : self._sizes[name]] = given
             layer("pack")
             layer("forward")
 
@@ -178,6 +180,8 @@ class TrainingRunner:
                 [
                     *(
                         own[name][..., :hidden].reshape(len(own[name]), -1)
+                        if name in own
+                        else np.zeros((self._output, 0), np.float32)
                         for name in ("d_input", "d_recurrent")
                     ),
                     own["d_bias"][:, :hidden].reshape(-1),
@@ -200,7 +204,7 @@ def layer_buffers(
         own = {}
         for name in ("w_input", "w_recurrent", "w_bias", "w_vectors"):
             key = f"{number}.{name}"
-            if key in weights:
+            if key in weights and weights[key].size:
                 own[name] = weights[key]
                 # Gates, units: sizes in whole lines have no padding.
                 shape = weights[key].shape

@@ -14,7 +14,7 @@ import itertools
 
 import numpy as np
 
-from measurement import keeping, precision, reference, timing
+from measurement import keeping, precision, reference, timing, witness
 from measurement.cells import CELLS, parts
 from measurement.workload import layer_prefixes
 
@@ -55,7 +55,7 @@ def remembering(weights, length, cell="lstm"):
             """Every second one of a gate, bias or vector."""
             return array[..., place * hidden + first : (place + 1) * hidden : 2]
 
-        for place in range(len(kind.gates)):
+        for place in range(len(kind.of_h)):
             units(layer["recurrent"], place)[...] *= 0.2
         if cell == "slstm":
             for part in ("input", "recurrent", "bias"):
@@ -73,7 +73,8 @@ def gradient_error(name, value, expected, hidden):
     """The relative error of a gradient; of a layer's, the larger one of its two kinds of units (`remembering`), the
     gradients of one of which can be twenty times those of the other; of vectors, that of the worst one."""
     value = np.asarray(value)
-    if not name.startswith("lstm.") or hidden < 2 or value.shape != expected.shape:
+    other = value.shape != expected.shape or not expected.size
+    if not name.startswith("lstm.") or hidden < 2 or other:
         return relative_error(value, expected)
     value, expected = (
         each.reshape(-1, each.shape[-1] // hidden, hidden) for each in (value, expected)
@@ -91,6 +92,8 @@ def relative_error(value, expected):
     value, expected = np.asarray(value, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if value.shape != expected.shape or not np.isfinite(value).all():
         return float("inf")
+    if not expected.size:
+        return 0.0
     scale = np.abs(expected).max()
     return float(np.abs(value - expected).max() / (scale if scale > 0 else 1.0))
 
@@ -170,7 +173,23 @@ def check_implementation(build, workload, weights, phase, tolerance, steps):
         one_token = workload.changed(length=1, batch=1)
         runner = build(one_token, weights)
         found = check_dropout(runner, one_token, found, tolerance)
+    if "." in workload.cell:
+        found = witnessed(found, workload, weights)
     return runner, found
+
+
+def witnessed(found, workload, weights):
+    """What `check` found, and whether the reference of a cell whose steps were generated agrees with its own differences: an
+    implementation that agrees with a wrong one is not right."""
+    inputs, _ = next(workload.batches())
+    errors = witness.errors(reference.float64(weights), inputs, workload.cell)
+    found = dict(found, errors=dict(found["errors"], **errors))
+    worst = max(errors, key=lambda name: errors[name])
+    if not errors[worst] <= witness.TOLERANCE:
+        reason = "the gradient that was derived of %s is off by %.2g from differences of its step"
+        reason %= (workload.cell, errors[worst])
+        found.update(status="incorrect", reason="%s (%s)" % (reason, worst))
+    return found
 
 
 def check_dropout(runner, workload, found, tolerance):

@@ -18,12 +18,12 @@ def product(x, w):
 
 
 def layer(cell, x, weights, state=None):
-    """One layer from a state, a tuple of [B, H], zero unless given. x [T, B, D], weights (input, recurrent, bias and, if the
+    """One layer from a state, a tuple of [B, H], what the cell begins with unless given. x [T, B, D], weights (input, recurrent, bias and, if the
     cell has some, vectors) -> h [T, B, H], the state it leaves, and what its gradient needs."""
     kind, step = CELLS[cell], STEPS[cell][0]
     w_input, w_recurrent, bias = weights[:3]
     batch, hidden = x.shape[1], len(w_recurrent)
-    states = state or tuple(np.zeros((batch, hidden), x.dtype) for _ in kind.states)
+    states = state or tuple(np.full((batch, hidden), start, x.dtype) for start in kind.starts)
     biases = bias.reshape(-1, hidden)
     vectors = tuple(weights[3].reshape(-1, hidden)) if kind.vectors else ()
     outputs, tape = np.empty((x.shape[0], batch, hidden), x.dtype), []
@@ -38,15 +38,27 @@ def layer(cell, x, weights, state=None):
 
 def _sums(kind, of_x, of_h, biases):
     """One for each bias: what the products with x and h give a gate, together or apart."""
-    of_x, of_h = (
-        dict(zip(kind.gates, np.split(p, len(kind.gates), axis=-1))) for p in (of_x, of_h)
-    )
+    hidden = biases.shape[1]
+    products = [
+        {gate: p[..., n * hidden : (n + 1) * hidden] for n, gate in enumerate(gates)}
+        for gates, p in ((kind.of_x, of_x), (kind.of_h, of_h))
+    ]
     sums = []
     for name, bias in zip(kind.biases, biases):
         gate, _, part = name.partition(".")
-        terms = {"x": of_x[gate], "h": of_h[gate], "": None}[part]
-        sums.append((of_x[gate] + of_h[gate] if terms is None else terms) + bias)
+        has = [own[gate] for own, one in zip(products, "xh") if part in ("", one) and gate in own]
+        sums.append(sum(has) + bias)
     return sums
+
+
+def _columns(kind, found, part):
+    """Of what there is for each sum, that of the gates' columns of x or of h, side by side; None where there are none."""
+    gates = kind.of_x if part == "x" else kind.of_h
+    named = {name.partition(".")[0]: each for name, each in zip(kind.biases, found)}
+    named.update(
+        (name[:-2], each) for name, each in zip(kind.biases, found) if name.endswith("." + part)
+    )
+    return np.concatenate([named[gate] for gate in gates], axis=-1) if gates else None
 
 
 def layer_gradient(cell, x, weights, tape, d_output):
@@ -56,7 +68,7 @@ def layer_gradient(cell, x, weights, tape, d_output):
     """
     kind, gradient = CELLS[cell], STEPS[cell][1]
     w_input, w_recurrent = weights[:2]
-    hidden, parts = len(w_recurrent), [name.partition(".")[2] for name in kind.biases]
+    hidden = len(w_recurrent)
     d_sums = np.empty(x.shape[:2] + (len(kind.biases) * hidden,))
     d_vectors = np.zeros((len(kind.vectors), hidden))
     d_states = [np.zeros_like(d_output[0]) for _ in kind.states]
@@ -67,14 +79,13 @@ def layer_gradient(cell, x, weights, tape, d_output):
         for number, d in enumerate(of_vectors):
             d_vectors[number] += d
         d_states = list(of_states)
-        of_h = [d for d, part in zip(of_sums, parts) if part != "x"]
-        d_states[0] = d_states[0] + np.concatenate(of_h, axis=-1) @ w_recurrent.T
+        of_h = _columns(kind, of_sums, "h")
+        if of_h is not None:
+            d_states[0] = d_states[0] + of_h @ w_recurrent.T
     before = np.array([h for h, _ in tape])  # [T, B, H], of the step before
-    split = np.split(d_sums, len(parts), axis=-1)
-    of_x, of_h = (
-        np.concatenate([d for d, part in zip(split, parts) if part != other], axis=-1)
-        for other in ("h", "x")
-    )
+    split = np.split(d_sums, len(kind.biases), axis=-1)
+    of_x, of_h = (_columns(kind, split, part) for part in "xh")
+    of_h = d_sums[..., :0] if of_h is None else of_h
     found = (
         product(of_x, w_input.T),
         x.reshape(-1, x.shape[-1]).T @ of_x.reshape(-1, of_x.shape[-1]),

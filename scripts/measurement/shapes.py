@@ -52,9 +52,9 @@ class Shapes(object):
                 prefix = "lstm.%d.%s" % (layer, direction)
                 shapes[prefix + "input"] = (
                     width if layer else self.features,
-                    len(cell.gates) * hidden,
+                    len(cell.of_x) * hidden,
                 )
-                shapes[prefix + "recurrent"] = (hidden, len(cell.gates) * hidden)
+                shapes[prefix + "recurrent"] = (hidden, len(cell.of_h) * hidden)
                 shapes[prefix + "bias"] = (len(cell.biases) * hidden,)
                 if cell.vectors:
                     shapes[prefix + "vectors"] = (len(cell.vectors) * hidden,)
@@ -97,14 +97,16 @@ def products(sizes, phase, form):
     """
     found, directions = [], 2 if sizes.bidirectional else 1
     steps, batch, hidden = sizes.length, sizes.batch, sizes.hidden
-    gates = len(CELLS[sizes.cell].gates) * hidden  # columns
+    cell = CELLS[sizes.cell]
+    of_x, of_h = len(cell.of_x) * hidden, len(cell.of_h) * hidden  # columns
+    joined = cell.of_x == cell.of_h
     last = 1 if sizes.loss == "ce-last" else steps  # steps that are projected
 
     def add(times, rows, depth, columns, of_input):
         """of_input: how many of the products need a gradient of their input."""
-        if times:
+        if times and columns:
             found.append(Product(FORWARD, times, rows, depth, columns))
-        if times and phase == "training":
+        if times and columns and phase == "training":
             found.append(Product(OF_WEIGHT, times, rows, depth, columns))
             if of_input:
                 found.append(Product(OF_INPUT, of_input, rows, depth, columns))
@@ -120,15 +122,19 @@ def products(sizes, phase, form):
         wanted = 1 if layer or sizes.vocabulary else 0
         for _ in range(directions):
             if form == LARGE:
-                add_in_chunks(steps, width + hidden, gates, 1)
-            elif form == JOINED:
-                add(steps, batch, width + hidden, gates, steps)
+                if joined:
+                    add_in_chunks(steps, width + hidden, of_x, 1)
+                else:
+                    add_in_chunks(steps, width, of_x, 1)
+                    add_in_chunks(steps, hidden, of_h, 1)
+            elif form == JOINED and joined:
+                add(steps, batch, width + hidden, of_x, steps)
             else:
                 if form == HOISTED:
-                    add(1, steps * batch, width, gates, wanted)
+                    add(1, steps * batch, width, of_x, wanted)
                 else:
-                    add(steps, batch, width, gates, steps * wanted)
-                add(steps, batch, hidden, gates, steps - 1)
+                    add(steps, batch, width, of_x, steps * wanted)
+                add(steps, batch, hidden, of_h, steps - 1)
     if sizes.outputs:
         add_in_chunks(last, directions * hidden, sizes.outputs, 1)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kernels.build import build_template, build_training
-from kernels.cells import CELLS, reference
+from kernels.cells import CELLS, Cell, reference
 from kernels.run import TemplateRunner
 from kernels.search.space import default_schedule
 from kernels.spec import KernelSpec
@@ -16,13 +16,13 @@ from measurement.checking import relative_error
 
 
 def cell_errors(
-    name: str, shape: tuple[int, ...], folder: Path, target: dict[str, Any]
+    name: str | Cell, shape: tuple[int, ...], folder: Path, target: dict[str, Any]
 ) -> dict[str, float]:
     """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
-    cell = CELLS[name]
+    cell = name if isinstance(name, Cell) else CELLS[name]
     # Neither in whole vectors nor as many as the units.
     projection = shape[3] - 5 if cell.projected else 0
-    spec = KernelSpec(*shape, threads=target["num-cores"], cell=name, projection=projection)
+    spec = KernelSpec(*shape, threads=target["num-cores"], cell=cell.name, projection=projection)
     random = np.random.default_rng(0)
     layers = [
         reference.random_layer(cell, k, spec.hidden_size, random, spec.output_size)
@@ -40,17 +40,18 @@ def cell_errors(
         return {each: drawn(spec.depth, spec.batch, size) for each, size in sizes.items()}
 
     initial, d_final = states(), states()
-    zero = {each: np.zeros_like(value) for each, value in initial.items()}
+    begin = reference.initial_states(cell, spec.depth, spec.batch, state_sizes(cell, spec))
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
-    build_template(spec, default_schedule(spec, target), target, folder)
-    inference = TemplateRunner(folder, layers)
+    schedule = default_schedule(spec, target, cell)
+    build_template(spec, schedule, target, folder, cell=cell)
+    inference = TemplateRunner(folder, layers, cell)
     inference.set_input(x)
     inference()
-    expected, _, _ = reference.forward(cell, x.astype(np.float64), exact, zero)
+    expected, _, _ = reference.forward(cell, x.astype(np.float64), exact, begin)
     errors = {"inference": relative_error(inference.result(), expected)}
     # In a folder of its own: a library that is loaded stays the one of its path.
-    build_training(spec, default_schedule(spec, target), target, folder / "training")
-    runner = TrainingRunner(folder / "training")
+    build_training(spec, schedule, target, folder / "training", cell)
+    runner = TrainingRunner(folder / "training", cell)
     runner.set_weights(layers)
     for _ in range(2):
         runner.input[...] = x

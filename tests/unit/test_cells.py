@@ -1,10 +1,12 @@
 """Cells: their derivative against complex steps, their simplification, and what a wrong one is told."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from kernels.cell_file import load
 from kernels.cells import CELLS, Cell, cell, reference
 from kernels.cells.derivative import backward
 from kernels.cells.language import VARIANCE, computed, in_order
@@ -13,7 +15,12 @@ from kernels.cells.simplify import lowered, scales, stages
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
-EVERY = pytest.mark.parametrize("name", CELLS)
+EXAMPLES = {path.stem: path for path in Path("examples/cells").glob("*.py")}
+EVERY = pytest.mark.parametrize("name", [*CELLS, *EXAMPLES])
+
+
+def found(name: str) -> Cell:
+    return CELLS[name] if name in CELLS else load(EXAMPLES[name])
 
 
 def drawn(one: Cell) -> tuple:
@@ -35,7 +42,7 @@ def drawn(one: Cell) -> tuple:
 @EVERY
 def test_gradients_agree_with_complex_steps(name: str) -> None:
     """Of every element of x, of the initial states and of the weights, without the derivative's rules."""
-    one = CELLS[name]
+    one = found(name)
     x, layers, initial, d_y, d_final = drawn(one)
 
     def loss() -> complex:
@@ -61,7 +68,7 @@ def test_gradients_agree_with_complex_steps(name: str) -> None:
 @pytest.mark.parametrize("training", [False, True])
 def test_simplification_keeps_the_function(name: str, training: bool) -> None:
     """In phases, where it has norms: their two numbers are computed here, between one and the next."""
-    one, random = CELLS[name], np.random.default_rng(0)
+    one, random = found(name), np.random.default_rng(0)
     kept = backward(one).kept if training else {}
     names = [*(each.name for each in one.sums), *one.states, *one.vectors]
     values = {each: random.uniform(0.2, 2, 50) for each in names}

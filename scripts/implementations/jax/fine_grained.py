@@ -14,13 +14,14 @@ unstack = getattr(jnp, "unstack", tuple)  # JAX 0.4.13 has none
 
 def looped(cell):
     """The stack as Python loops over depth, then time, around a cell by name."""
-    step, count = STEPS[cell], len(CELLS[cell].states)
+    step, starts = STEPS[cell], CELLS[cell].starts
 
     def stack(x, layers):
-        """x [T, B, D] -> h [T, B, H] of the last layer, from zero states."""
+        """x [T, B, D] -> h [T, B, H] of the last layer, from what its states begin with."""
         for w_input, w_recurrent, *biases in layers:
-            bias, own = divided(w_recurrent, *biases)
-            states = [jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)] * count
+            bias, own = divided(w_input, w_recurrent, *biases)
+            shape = x.shape[1], w_recurrent.shape[0]
+            states = [jnp.full(shape, start, x.dtype) for start in starts]
             outputs = []
             for from_input in unstack(affine(x, w_input, bias)):
                 states = step(from_input, states, w_recurrent, own)

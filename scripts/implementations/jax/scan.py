@@ -13,19 +13,20 @@ DATA_TYPES = ("float32", "bfloat16")
 
 def scanned(cell):
     """The stack as loops over depth, then time, around a cell by name."""
-    step, count = STEPS[cell], len(CELLS[cell].states)
+    step, starts = STEPS[cell], CELLS[cell].starts
 
     def stack(x, layers):
-        """x [T, B, D] -> h [T, B, H] of the last layer, from zero states."""
+        """x [T, B, D] -> h [T, B, H] of the last layer, from what its states begin with."""
         for w_input, w_recurrent, *biases in layers:
-            bias, own = divided(w_recurrent, *biases)
-            zeros = jnp.zeros((x.shape[1], w_recurrent.shape[0]), x.dtype)
+            bias, own = divided(w_input, w_recurrent, *biases)
+            shape = x.shape[1], w_recurrent.shape[0]
+            states = [jnp.full(shape, start, x.dtype) for start in starts]
 
             def body(states, from_input, w_recurrent=w_recurrent, own=own):
                 states = step(from_input, states, w_recurrent, own)
                 return states, states[0]
 
-            x = lax.scan(body, [zeros] * count, affine(x, w_input, bias))[1]
+            x = lax.scan(body, states, affine(x, w_input, bias))[1]
         return x
 
     return stack

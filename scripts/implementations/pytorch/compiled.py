@@ -29,11 +29,11 @@ def some_steps(step):
     return steps
 
 
-def grouped(steps, states):
-    """The stack as loops over depth, then groups of steps, around `steps` of a cell with so many states."""
+def grouped(steps, starts):
+    """The stack as loops over depth, then groups of steps, around `steps` of a cell whose states begin with `starts`."""
 
     def stack(x, layers):
-        """x [T, B, E] -> h [T, B, H] of the last layer, from zero states."""
+        """x [T, B, E] -> h [T, B, H] of the last layer."""
         for w_input, w_recurrent, bias, *vectors in layers:
             length, batch, depth = x.size()
             gates, hidden = w_input.size(0), w_recurrent.size(1)
@@ -42,7 +42,7 @@ def grouped(steps, states):
             from_input = from_input.view(length, batch, -1).unbind(0)
             own = list(torch.cat([bias[gates:], *vectors]).view(-1, hidden).unbind(0))
             recurrent, outputs = w_recurrent.t(), []  # [H, gates * H]
-            state = [x.new_zeros(batch, hidden) for _ in range(states)]
+            state = [x.new_full((batch, hidden), start) for start in starts]
             for first in range(0, length, LENGTH):
                 found, state = steps(
                     list(from_input[first : first + LENGTH]), state, recurrent, own
@@ -60,7 +60,7 @@ class Compiled(Model):
     def __init__(self, workload, weights, device, phase, mode=None):
         torch._dynamo.reset()  # graphs of models before this one in the process count as recompilations
         steps = torch.compile(some_steps(STEPS[workload.cell]), dynamic=False, mode=mode)
-        stack = grouped(steps, len(CELLS[workload.cell].states))
+        stack = grouped(steps, CELLS[workload.cell].starts)
         super().__init__(workload, weights, device, phase, stack, cells=STEPS)
         self.project = torch.compile(super().project, dynamic=False, mode=mode)
         self.objective_of = torch.compile(super().objective_of, dynamic=False, mode=mode)

@@ -50,8 +50,8 @@ def unrolled(cell):
 def unrolled_steps(step):
     """The same loops around any cell's `step` (see cells)."""
 
-    def stack(x: Tensor, layers: List[List[Tensor]], states: int) -> Tensor:
-        """x [T, B, E], weights (see model), how many states -> h [T, B, H] of the last layer, from zero states."""
+    def stack(x: Tensor, layers: List[List[Tensor]], starts: List[float]) -> Tensor:
+        """x [T, B, E], weights (see model), what the states begin with -> h [T, B, H] of the last layer."""
         for weights in layers:
             w_input, w_recurrent, bias = weights[0], weights[1], weights[2]
             length, batch, depth = x.size(0), x.size(1), x.size(2)
@@ -59,7 +59,7 @@ def unrolled_steps(step):
             from_input = torch.addmm(bias[:gates], x.reshape(length * batch, depth), w_input.t())
             own = torch.cat([bias[gates:]] + weights[3:]).view(-1, hidden).unbind(0)
             zeros = torch.zeros(batch, hidden, dtype=x.dtype, device=x.device)
-            state = [zeros for _ in range(states)]
+            state = [zeros + start for start in starts]
             outputs = []
             for from_input_t in from_input.view(length, batch, -1).unbind(0):
                 state = step(from_input_t, state, w_recurrent.t(), own)
@@ -74,8 +74,8 @@ def stack_of(cell, compiled=lambda stack: stack):
     """The stack of a cell by name; compiled: what is done with the loops."""
     if cell == "lstm":
         return compiled(unrolled(lstm_cell))
-    stack, states = compiled(unrolled_steps(STEPS[cell])), len(CELLS[cell].states)
-    return lambda x, layers: stack(x, [list(weights) for weights in layers], states)
+    stack, starts = compiled(unrolled_steps(STEPS[cell])), list(CELLS[cell].starts)
+    return lambda x, layers: stack(x, [list(weights) for weights in layers], starts)
 
 
 def build(workload, weights, device, phase):

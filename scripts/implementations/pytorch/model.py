@@ -171,7 +171,11 @@ class Model(Runner):
             clip = torch.nn.utils.clip_grad_norm_
             clip(list(self.weights.values()), self.workload.optimizer["clip_norm"])
         self.optimizer.step()
-        return loss, {name: weight.grad for name, weight in self.weights.items()}
+        # An empty matrix, of a cell without products of h, is in no product and gets no gradient.
+        return loss, {
+            name: weight.grad if weight.numel() else torch.zeros_like(weight)
+            for name, weight in self.weights.items()
+        }
 
     def feed(self, array):
         """A host array, or what `laid_out` or `on_device` made of it, on the device."""

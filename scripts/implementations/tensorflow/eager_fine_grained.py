@@ -14,9 +14,16 @@ from .model import Model, Stack
 class FineGrained(Stack):
     cells = CELLS
 
-    def cell(self, w, bias, *vectors):
+    def starts(self, workload):
+        return list(self.kind.starts) * workload.layers
+
+    def cell(self, w, *others):
         """A layer's step: x_t, states -> new states."""
-        gates, hidden = w.shape.as_list()[1], w.shape.as_list()[1] // len(self.kind.gates)
+        gates = w.shape.as_list()[1]
+        hidden = gates // len(self.kind.of_x)
+        if not self.stacked:
+            w, others = (w, others[0]), others[1:]
+        bias, *vectors = others
         if not self.kind.vectors and self.kind.biases == self.kind.gates:
             return CELLS[self.name](w, bias, [])
         own = tf.reshape(tf.concat([bias[gates:], *vectors], axis=0), [-1, hidden])

@@ -42,6 +42,20 @@ class Stack(object):
         """The shapes of the tensors of a state."""
         return [(workload.batch, workload.hidden)] * (len(self.kind.states) * workload.layers)
 
+    def starts(self, workload):
+        """What each of them begins with."""
+        return [0.0] * len(self.state_shapes(workload))
+
+    @property
+    def stacked(self):
+        """Whether the weights of x and of h are one matrix: where the same gates read both."""
+        return self.kind.of_x == self.kind.of_h
+
+    @property
+    def layer_size(self):
+        """Arrays of a layer's weights, as packed."""
+        return len(parts(self.name)) - (1 if self.stacked else 0)
+
     @property
     def kind(self):
         """The cell as data."""
@@ -49,7 +63,7 @@ class Stack(object):
 
     def layers(self, values, state):
         """[(weights, states), ...], those of each layer."""
-        weights, states = len(parts(self.name)) - 1, len(self.kind.states)
+        weights, states = self.layer_size, len(self.kind.states)
         return [
             (
                 values[number * weights : (number + 1) * weights],
@@ -72,7 +86,7 @@ class Stack(object):
         values: as of a stack of twice as many layers, forward and reverse in turn; state: zeros; `backwards`
         reverses the steps of each sequence.
         """
-        weights, zeros = len(parts(self.name)) - 1, state[: len(self.kind.states)]
+        weights, zeros = self.layer_size, state[: len(self.kind.states)]
         for first in range(0, len(values), 2 * weights):
             h, _ = self(x, values[first : first + weights], zeros)
             reverse = values[first + weights : first + 2 * weights]
@@ -84,13 +98,18 @@ class Stack(object):
         """[(input [D, 4H], recurrent [H, 4H], bias [4H]), ...] -> flat list of float32 arrays."""
         packed = []
         for w_input, w_recurrent, *others in layers:
-            packed += [np.concatenate([w_input, w_recurrent]), *others]
+            both = [w_input, w_recurrent]
+            packed += [np.concatenate(both)] if self.stacked else both
+            packed += others
         return packed
 
     def unpack(self, values):
         """The inverse of `pack`, for weights and gradients alike."""
         layers = []
         for (w, *others), _ in self.layers(values, ()):
+            if not self.stacked:
+                layers.append((w, *others))
+                continue
             depth = w.shape[0] - w.shape[1] // len(self.kind.gates)
             layers.append((w[:depth], w[depth:], *others))
         return layers
@@ -117,6 +136,7 @@ class Model(Runner):
         if phase == "training":
             stack.dropout = workload.dropout
         self._state_shapes = stack.state_shapes(workload)
+        self._starts = stack.starts(workload)
         self._prefixes = layer_prefixes(weights)
         self._around = [name for name in weights if not name.startswith("lstm.")]  # the layers
         arrays = [weights[name] for name in self._around] + stack.pack(layer_weights(weights))
@@ -162,7 +182,9 @@ class Model(Runner):
             # The embedding's rows, not all of it: its gradient is added up in float32.
             x, *values = [tf.cast(value, tf.bfloat16) for value in (x, *values)]
             around = {name: tf.cast(value, tf.bfloat16) for name, value in around.items()}
-        state = state or [tf.zeros(shape, x.dtype) for shape in self._state_shapes]
+        if not state:
+            starts = zip(self._state_shapes, self._starts)
+            state = [tf.constant(start, x.dtype, shape) for shape, start in starts]
         if self._workload.bidirectional:
             h = self._stack.both_ways(x, values, state, self._backwards)  # [T, B, 2H]
         else:
@@ -229,7 +251,12 @@ class Model(Runner):
             gradients = tape.gradient(loss, self._variables)
         # The embedding's gradient arrives as IndexedSlices; Adam's moments decay in every row. For
         # gradient descent the same: a framework's row has one form.
-        gradients = self._averaged([tf.convert_to_tensor(gradient) for gradient in gradients])
+        # An empty matrix, of a cell without products of h, is in no product and gets none.
+        gradients = [
+            tf.convert_to_tensor(gradient) if 0 not in variable.shape.as_list() else variable
+            for variable, gradient in zip(self._variables, gradients)
+        ]
+        gradients = self._averaged(gradients)
         if "clip_norm" in self._workload.optimizer:
             limit = self._workload.optimizer["clip_norm"]
             gradients, _ = tf.clip_by_global_norm(gradients, limit)
@@ -292,7 +319,8 @@ class Model(Runner):
         return logits
 
     def reset(self, state=None):
-        arrays = state or [np.zeros(shape, np.float32) for shape in self._state_shapes]
+        starts = zip(self._state_shapes, self._starts)
+        arrays = state or [np.full(shape, start, np.float32) for shape, start in starts]
         # A session takes host arrays only, and gives its state as such: the tutorial fed it back likewise.
         self._state = arrays if self._session else [tf.constant(each) for each in arrays]
 

@@ -7,7 +7,26 @@ from importlib import import_module
 
 from .coupled import coupled
 from .gru import gru
-from .language import Cell, cell, exp, maximum, norm, sigmoid, tanh
+from .language import (
+    Cell,
+    CellError,
+    absolute,
+    cell,
+    cos,
+    exp,
+    log,
+    maximum,
+    minimum,
+    norm,
+    relu,
+    sigmoid,
+    sign,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
+    where,
+)
 from .layer_norm import layer_norm
 from .lstm import lstm
 from .mgu import mgu
@@ -30,4 +49,24 @@ CELLS = _Cells(
 )
 """The cells of this folder by name."""
 
-__all__ = ["CELLS", "Cell", "cell", "exp", "maximum", "norm", "sigmoid", "tanh"]
+__all__ = [
+    "CELLS",
+    "Cell",
+    "CellError",
+    "absolute",
+    "cell",
+    "cos",
+    "exp",
+    "log",
+    "maximum",
+    "minimum",
+    "norm",
+    "relu",
+    "sigmoid",
+    "sign",
+    "sin",
+    "softplus",
+    "sqrt",
+    "tanh",
+    "where",
+]

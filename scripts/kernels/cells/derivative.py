@@ -9,10 +9,22 @@ a careful hand would do it, and backward has no exponentials and no divisions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from .language import Cell, Expression, constant, in_order, is_constant, named
+from .language import (
+    Cell,
+    Expression,
+    at_least,
+    constant,
+    cos,
+    in_order,
+    is_constant,
+    named,
+    sigmoid,
+    sign,
+    sin,
+)
 
 Edges = dict[Expression, dict[Expression, Expression]]
 
@@ -98,30 +110,42 @@ def _edges(cell: Cell) -> Edges:
     return edges
 
 
+Rule = Callable[..., tuple[Expression | None, ...]]
+
+PARTIALS: dict[str, Rule] = {
+    "add": lambda one, a, b: (constant(1.0), constant(1.0)),
+    "subtract": lambda one, a, b: (constant(1.0), constant(-1.0)),
+    "multiply": lambda one, a, b: (b, a),
+    "divide": lambda one, a, b: (1.0 / b, -(one / b)),
+    "sigmoid": lambda one, a: (one - one * one,),
+    "tanh": lambda one, a: (1.0 - one * one,),
+    "exp": lambda one, a: (one,),
+    "log": lambda one, a: (1.0 / a,),
+    "sqrt": lambda one, a: (0.5 / one,),
+    "sin": lambda one, a: (cos(a),),
+    "cos": lambda one, a: (-sin(a),),
+    "softplus": lambda one, a: (sigmoid(a),),
+    "absolute": lambda one, a: (sign(a),),
+    "sign": lambda one, a: (None,),
+    "at_least": lambda one, a, b: (None, None),
+    "maximum": lambda one, a, b: (at_least(a, b), 1.0 - at_least(a, b)),
+    "minimum": lambda one, a, b: (at_least(b, a), 1.0 - at_least(b, a)),
+    "where": lambda one, condition, a, b: (None, condition, 1.0 - condition),
+}
+"""The partial derivatives of each operation by its arguments, of itself and of these; None: zero. Those of `norm`, which
+mixes units, are of their own: see `norm_gradient`."""
+
+
 def _partials(one: Expression) -> Iterator[tuple[Expression, Expression]]:
     """(argument, partial derivative) of an operation."""
     if one.operation in ("input", "constant"):
         return
-    first, second = (*one.arguments, None)[:2]
-    if one.operation == "add":
-        yield from ((first, constant(1.0)), (second, constant(1.0)))
-    elif one.operation == "subtract":
-        yield from ((first, constant(1.0)), (second, constant(-1.0)))
-    elif one.operation == "multiply":
-        yield from ((first, second), (second, first))
-    elif one.operation == "divide":
-        yield from ((first, 1.0 / second), (second, -(one / second)))
-    elif one.operation == "sigmoid":
-        yield first, one - one * one
-    elif one.operation == "tanh":
-        yield first, 1.0 - one * one
-    elif one.operation == "exp":
-        yield first, one
-    elif one.operation == "maximum":
-        larger = Expression.of("at_least", first, second)
-        yield from ((first, larger), (second, 1.0 - larger))
-    else:
+    if one.operation not in PARTIALS:
         raise ValueError(f"no derivative of {one.operation!r} is known")
+    found = PARTIALS[one.operation](one, *one.arguments)
+    for argument, partial in zip(one.arguments, found, strict=True):
+        if partial is not None:
+            yield argument, partial
 
 
 def _eliminate(edges: Edges, vectors: tuple[str, ...]) -> Edges:

@@ -7,12 +7,22 @@ kernel, its derivative, and the float64 reference. Nothing here needs NumPy or T
 from __future__ import annotations
 
 import inspect
+import keyword
+import math
+import re
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 Operand = Any  # an Expression or a number
+
+
+class CellError(ValueError):
+    """What is no cell, told in one line: `file:line: what` where a file is known."""
 
 
 class Expression:
@@ -64,6 +74,63 @@ class Expression:
     def __neg__(self) -> Expression:
         return self * -1.0
 
+    def __pos__(self) -> Expression:
+        return self
+
+    def __abs__(self) -> Expression:
+        return absolute(self)
+
+    def __pow__(self, power: Any) -> Expression:
+        if power == 0.5:
+            return sqrt(self)
+        if isinstance(power, bool) or not isinstance(power, Real) or power != int(power):
+            raise CellError(f"a power must be a whole number or 0.5, not {power!r}; exp and log")
+        whole = constant(1.0)
+        for _ in range(abs(int(power))):
+            whole = whole * self
+        return whole if power >= 0 else 1.0 / whole
+
+    def __rpow__(self, base: Any) -> Expression:
+        raise CellError(f"{base!r} to a power that is computed: exp(x * log(...))")
+
+    def __ge__(self, other: Operand) -> Expression:
+        return at_least(self, constant(other))
+
+    def __le__(self, other: Operand) -> Expression:
+        return at_least(constant(other), self)
+
+    def __gt__(self, other: Operand) -> Expression:
+        return 1.0 - at_least(constant(other), self)
+
+    def __lt__(self, other: Operand) -> Expression:
+        return 1.0 - at_least(self, constant(other))
+
+    def __bool__(self) -> bool:
+        raise CellError(
+            "every unit has a value of its own, so `if`, `and`, `or`, `not`, min and max cannot ask for one: "
+            "where(a >= b, then, otherwise), maximum, minimum"
+        )
+
+    def __matmul__(self, other: Any) -> Expression:
+        raise CellError("matrices are those of the gates: there is no further product in a step")
+
+    __rmatmul__ = __matmul__
+
+    def __getitem__(self, place: Any) -> Expression:
+        raise CellError("a value is one of every unit: it has no parts")
+
+    def __iter__(self) -> Any:
+        raise CellError("a value is one of every unit: it has no parts")
+
+    def __float__(self) -> float:
+        raise CellError("a number is wanted here, and a value is not known when a cell is read")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        kept = " is not kept apart (apart=...)" if name in ("x", "h") else ""
+        raise CellError(f"{self!r}{kept}: it has no .{name}")
+
     def __radd__(self, other: Operand) -> Expression:
         return constant(other) + self
 
@@ -86,7 +153,20 @@ def constant(value: Operand) -> Expression:
     """A number as an expression; an expression stays itself."""
     if isinstance(value, Expression):
         return value
+    if isinstance(value, Apart):
+        raise CellError(f"{value.name} is kept apart: {value.name}.x and {value.name}.h")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise CellError(f"{_told(value)} is no value of a cell")
+    if not math.isfinite(value):
+        raise CellError(f"{value} is no number that can be computed with")
     return Expression.of("constant", value=float(value))
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return f"{value} (== compares nothing here; >=, <=, > and < do)"
+    name = getattr(value, "__name__", None)
+    return f"{name}, which is not called," if name else f"{value!r}"
 
 
 def is_constant(one: Expression, value: float | None = None) -> bool:
@@ -114,29 +194,113 @@ def folded(operation: str, a: Expression, b: Expression) -> Expression:
     return Expression.of(operation, a, b)
 
 
+def _function(operation: str, exact: Callable[[float], float], x: Operand) -> Expression:
+    """An operation on one value; of a number, the number."""
+    x = constant(x)
+    if not is_constant(x):
+        return Expression.of(operation, x)
+    try:
+        return constant(exact(x.value))
+    except (ValueError, OverflowError) as error:
+        raise CellError(f"{operation}({x.value}): {error}") from None
+
+
 def sigmoid(x: Operand) -> Expression:
     """1 / (1 + exp(-x))"""
-    return Expression.of("sigmoid", constant(x))
+    return _function("sigmoid", lambda v: (1 + math.tanh(v / 2)) / 2, x)
 
 
 def tanh(x: Operand) -> Expression:
     """The hyperbolic tangent."""
-    return Expression.of("tanh", constant(x))
+    return _function("tanh", math.tanh, x)
 
 
 def exp(x: Operand) -> Expression:
     """The exponential function; float32 holds it up to x = 88."""
-    return Expression.of("exp", constant(x))
+    return _function("exp", math.exp, x)
+
+
+def log(x: Operand) -> Expression:
+    """The natural logarithm of what is above zero."""
+    return _function("log", math.log, x)
+
+
+def sqrt(x: Operand) -> Expression:
+    """The square root; its derivative at zero is infinite."""
+    return _function("sqrt", math.sqrt, x)
+
+
+def sin(x: Operand) -> Expression:
+    """The sine, of up to 8192 in absolute value."""
+    return _function("sin", math.sin, x)
+
+
+def cos(x: Operand) -> Expression:
+    """The cosine, of up to 8192 in absolute value."""
+    return _function("cos", math.cos, x)
+
+
+def softplus(x: Operand) -> Expression:
+    """log(1 + exp(x)), for any x."""
+    return _function("softplus", lambda v: max(v, 0.0) + math.log1p(math.exp(-abs(v))), x)
+
+
+def relu(x: Operand) -> Expression:
+    """maximum(0, x); its derivative at zero is 0."""
+    return maximum(0.0, x)
+
+
+def absolute(x: Operand) -> Expression:
+    """|x|, as abs(x); its derivative at zero is 0."""
+    return _function("absolute", abs, x)
+
+
+def sign(x: Operand) -> Expression:
+    """1 above zero, -1 below, 0 at zero; its derivative is 0."""
+    return _function("sign", lambda v: (v > 0) - (v < 0), x)
 
 
 def maximum(a: Operand, b: Operand) -> Expression:
     """The larger of two; where they are equal, its derivative is the first one's."""
-    return Expression.of("maximum", constant(a), constant(b))
+    return _of_two("maximum", max, a, b)
+
+
+def minimum(a: Operand, b: Operand) -> Expression:
+    """The smaller of two; where they are equal, its derivative is the first one's."""
+    return _of_two("minimum", min, a, b)
+
+
+def _of_two(operation: str, exact: Callable[..., float], a: Operand, b: Operand) -> Expression:
+    a, b = constant(a), constant(b)
+    if is_constant(a) and is_constant(b):
+        return constant(exact(a.value, b.value))
+    return Expression.of(operation, a, b)
+
+
+def at_least(a: Expression, b: Expression) -> Expression:
+    """1 where a >= b, else 0; its derivative is 0. What a comparison gives."""
+    return _of_two("at_least", lambda x, y: float(x >= y), a, b)
+
+
+def where(condition: Operand, a: Operand, b: Operand) -> Expression:
+    """a where the condition, a comparison, holds, else b.
+
+    A derivative flows to the one that is taken, the other one's is multiplied by 0: it must be finite, too.
+    """
+    if not isinstance(condition, Expression):
+        raise CellError(f"where asks for a comparison of values, not for {_told(condition)}")
+    a, b = constant(a), constant(b)
+    if is_constant(condition):
+        return a if condition.value else b
+    return a if a is b else Expression.of("where", condition, a, b)
 
 
 def norm(x: Operand) -> Expression:
     """(x - mean) / sqrt(variance + VARIANCE), both over the hidden units (Ba et al. 2016)."""
-    return Expression.of("norm", constant(x))
+    x = constant(x)
+    if is_constant(x):
+        raise CellError("norm of a number, which is the same for all units")
+    return Expression.of("norm", x)
 
 
 VARIANCE = 1e-5
@@ -149,6 +313,17 @@ class Apart:
 
     x: Expression
     h: Expression
+
+    @property
+    def name(self) -> str:
+        """The gate's."""
+        return self.x.value.rpartition(".")[0]
+
+    def _whole(self, *_: Any) -> Any:
+        return constant(self)  # raises
+
+    __add__ = __sub__ = __mul__ = __truediv__ = __radd__ = __rsub__ = __rmul__ = _whole
+    __rtruediv__ = __neg__ = __pow__ = __ge__ = __le__ = __gt__ = __lt__ = __abs__ = _whole
 
 
 @dataclass(frozen=True)
@@ -164,11 +339,15 @@ class Sum:
 class Cell:
     """A recurrent cell. Its first state is the output, which the next step's sums read.
 
-    Weights are w_input [K, gates * H], w_recurrent [H, gates * H], gates as declared, and bias [sums * H]: one a
-    gate, of a gate kept apart two (that of x, then that of h); and each vector has [H].
+    Weights are w_input [K, x_gates * H], w_recurrent [H, h_gates * H], gates as declared, and bias [sums * H], in the
+    order of `declared_sums`; and each vector has [H].
 
+    x_only, h_only: gates that read only x, or only h, and have no columns in the other matrix. apart: gates whose sums of x
+    and of h come as a pair, each with a bias.
+    starts: what each state begins with where nothing else is given; around: what each vector is drawn around.
+    constants: numbers that the update has by name, as (name, value).
     projected: what the update gives for the output goes through one more matrix, w_projection [H, P], the last of the
-    weights. The output then has P values, and w_recurrent is [P, gates * H].
+    weights. The output then has P values, and w_recurrent is [P, h_gates * H].
     """
 
     name: str
@@ -178,20 +357,40 @@ class Cell:
     vectors: tuple[str, ...]
     update: Callable[..., Any]
     projected: bool = False
+    x_only: frozenset[str] = frozenset()
+    h_only: frozenset[str] = frozenset()
+    starts: tuple[float, ...] = ()
+    around: tuple[float, ...] = ()
+    constants: tuple[tuple[str, float], ...] = ()
+
+    @cached_property
+    def x_gates(self) -> tuple[str, ...]:
+        """The gates that read x, in the order of w_input's columns."""
+        return tuple(gate for gate in self.gates if gate not in self.h_only)
+
+    @cached_property
+    def h_gates(self) -> tuple[str, ...]:
+        """The gates that read h, in the order of w_recurrent's columns."""
+        return tuple(gate for gate in self.gates if gate not in self.x_only)
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
         """The weighted sums in the kernels' order: those of x alone, of both, of h alone."""
         alone = [gate for gate in self.gates if gate in self.apart]
-        both = [Sum(gate, True, True) for gate in self.gates if gate not in self.apart]
         first = [Sum(f"{gate}.x", True, False) for gate in alone]
-        return (*first, *both, *(Sum(f"{gate}.h", False, True) for gate in alone))
+        first += [Sum(gate, True, False) for gate in self.gates if gate in self.x_only]
+        single = self.apart | self.x_only | self.h_only
+        both = [Sum(gate, True, True) for gate in self.gates if gate not in single]
+        last = [Sum(f"{gate}.h", False, True) for gate in alone]
+        last += [Sum(gate, False, True) for gate in self.gates if gate in self.h_only]
+        return (*first, *both, *last)
 
     @cached_property
     def declared_sums(self) -> tuple[str, ...]:
-        """The names of the sums in the order of the bias."""
-        pairs = [(f"{g}.x", f"{g}.h") if g in self.apart else (g,) for g in self.gates]
-        return tuple(name for pair in pairs for name in pair)
+        """The names of the sums in the order of the bias: those that read x, gate by gate, then those of h alone."""
+        first = [f"{g}.x" if g in self.apart else g for g in self.x_gates]
+        alone = [g for g in self.gates if g in self.apart | self.h_only]
+        return (*first, *(f"{g}.h" if g in self.apart else g for g in alone))
 
     @cached_property
     def x_sums(self) -> int:
@@ -203,6 +402,20 @@ class Cell:
         """How many sums have a part of h: the last ones."""
         return sum(one.h for one in self.sums)
 
+    def start(self, state: str) -> float:
+        """What a state begins with."""
+        return self.starts[self.states.index(state)] if self.starts else 0.0
+
+    def with_constants(self, **values: float) -> Cell:
+        """The same cell with other numbers for some of its constants."""
+        known = dict(self.constants)
+        for name, value in values.items():
+            if name not in known:
+                told = f"its constants are {', '.join(known)}" if known else "it has no constants"
+                raise CellError(f"cell {self.name}: no constant {name}; {told}")
+            known[name] = constant(value).value
+        return replace(self, constants=tuple(known.items()))
+
     @cached_property
     def outputs(self) -> dict[str, Expression]:
         """The new states by name, as expressions of the sums, the old states and the vectors."""
@@ -210,20 +423,49 @@ class Cell:
         for gate in self.gates:
             pair = Apart(named(f"{gate}.x"), named(f"{gate}.h"))
             given[gate] = pair if gate in self.apart else named(gate)
+        given |= self.constants
         wanted = inspect.signature(self.update).parameters
         unknown = [name for name in wanted if name not in given]
         if unknown:
-            raise ValueError(f"cell {self.name}: {unknown[0]} is no gate, state or vector of it")
-        found = self.update(**{name: given[name] for name in wanted})
-        found = found if isinstance(found, tuple) else (found,)
-        if len(found) != len(self.states):
-            raise ValueError(
-                f"cell {self.name}: {len(self.states)} states, but {len(found)} new values"
-            )
-        outputs = dict(zip(self.states, map(constant, found), strict=True))
-        if self.projected and given[self.states[0]] in in_order(outputs.values()):
-            raise ValueError(f"cell {self.name}: its output is projected, no unit has an own one")
+            raise self._error(f"{unknown[0]} is no gate, state or vector of it", first=True)
+        try:
+            found = self.update(**{name: given[name] for name in wanted})
+            found = found if isinstance(found, tuple | list) else (found,)
+            missing = len(found) != len(self.states) or found == (None,)
+            new = [] if missing else list(map(constant, found))
+        except Exception as error:
+            raise self._located(error) from None
+        if missing:
+            told = "nothing" if found == (None,) else f"{len(found)} new values"
+            raise self._error(f"{len(self.states)} states, but {told}: {', '.join(self.states)}")
+        outputs = dict(zip(self.states, new, strict=True))
+        nodes = set(in_order(outputs.values()))
+        if self.projected and given[self.states[0]] in nodes:
+            raise self._error("its output is projected, no unit has an own one")
+        for name, new_value in outputs.items():
+            read = {one.value for one in in_order([new_value]) if one.operation == "input"}
+            if not read - set(self.vectors):
+                raise self._error(f"the new {name} is the same in every row and step")
+        for name in (*(one.name for one in self.sums), *self.vectors):
+            if named(name) not in nodes:
+                raise self._error(f"nothing that it returns depends on {name}")
         return outputs
+
+    def _error(self, told: str, first: bool = False) -> CellError:
+        """first: at the line where the function begins, else where it ends."""
+        code = self.update.__code__
+        lines = [line for *_, line in code.co_lines() if line]
+        line = code.co_firstlineno if first else max(lines)
+        return CellError(f"{code.co_filename}:{line}: cell {self.name}: {told}")
+
+    def _located(self, error: Exception) -> CellError:
+        """An error of the update, with the line at which it arose."""
+        frames = traceback.extract_tb(error.__traceback__)
+        code = self.update.__code__
+        own = [frame.lineno for frame in frames if frame.filename == code.co_filename]
+        line = own[-1] if own else max(line for *_, line in code.co_lines() if line)
+        told = str(error) if isinstance(error, CellError) else f"{type(error).__name__}: {error}"
+        return CellError(f"{code.co_filename}:{line}: cell {self.name}: {told}")
 
     @cached_property
     def norms(self) -> tuple[Expression, ...]:
@@ -232,23 +474,104 @@ class Cell:
 
 
 def cell(
-    gates: str, states: str, apart: str = "", vectors: str = "", projected: bool = False
+    gates: str,
+    states: str,
+    apart: str = "",
+    vectors: str = "",
+    projected: bool = False,
+    x_only: str = "",
+    h_only: str = "",
 ) -> Callable[[Callable[..., Any]], Cell]:
     """Make a cell of a function of its gates, states and vectors (those it names) to its new states.
 
-    All names are separated by spaces. A gate in `apart` comes as a pair, `.x` and `.h`. `projected`: see Cell.
+    All names are separated by spaces. A gate in `apart` comes as a pair, `.x` and `.h`; one in `x_only` or `h_only` reads only
+    that. A state or vector may be followed by a number, `n=1`: what it begins with, what it is drawn around. Parameters
+    of the function with a default are constants. `projected`: see Cell. Errors are CellError.
     """
 
     def made(update: Callable[..., Any]) -> Cell:
-        names = gates.split(), frozenset(apart.split()), states.split(), vectors.split()
-        if not names[1] <= set(names[0]):
-            raise ValueError(
-                f"cell {update.__name__}: {apart!r} apart, but the gates are {gates!r}"
-            )
-        own = tuple(map(tuple, (names[0], names[2], names[3])))
-        return Cell(update.__name__, own[0], names[1], own[1], own[2], update, projected)
+        where = f"cell {update.__name__}"
+        own_gates = tuple(name for name, _ in _parsed(where, "gate", gates, False))
+        own_states = _parsed(where, "state", states, True)
+        own_vectors = _parsed(where, "vector", vectors, True)
+        if not own_gates or not own_states:
+            raise CellError(f"{where}: it has no {'state' if own_gates else 'gate'}")
+        kinds = {}
+        for kind, text in (("apart", apart), ("x_only", x_only), ("h_only", h_only)):
+            kinds[kind] = frozenset(text.split())
+            if not kinds[kind] <= set(own_gates):
+                raise CellError(f"{where}: {text!r} {kind}, but the gates are {gates!r}")
+        several = Counter(name for names in kinds.values() for name in names)
+        for name, count in several.items():
+            if count > 1:
+                raise CellError(f"{where}: {name} is in more than one of apart, x_only and h_only")
+        if kinds["h_only"] == set(own_gates):
+            raise CellError(f"{where}: no gate reads x")
+        constants = {
+            name: one.default
+            for name, one in inspect.signature(update).parameters.items()
+            if one.default is not one.empty
+        }
+        state_names, vector_names = ([name for name, _ in own] for own in (own_states, own_vectors))
+        _distinct(where, [*own_gates, *state_names, *vector_names, *constants], state_names)
+        for name, value in constants.items():
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+                raise CellError(f"{where}: the constant {name} is {value!r}, no number")
+        return Cell(
+            name=update.__name__,
+            gates=own_gates,
+            states=tuple(state_names),
+            vectors=tuple(vector_names),
+            update=update,
+            projected=projected,
+            starts=tuple(value for _, value in own_states),
+            around=tuple(value for _, value in own_vectors),
+            constants=tuple((name, float(value)) for name, value in constants.items()),
+            **kinds,
+        )
 
     return made
+
+
+def _parsed(where: str, kind: str, text: Any, numbered: bool) -> list[tuple[str, float]]:
+    """[(name, number)] of `a b=1 c`."""
+    if not isinstance(text, str):
+        raise CellError(f"{where}: {kind}s are names in a string, not {text!r}")
+    found = []
+    for one in text.split():
+        name, equals, number = one.partition("=")
+        if not name.isidentifier() or keyword.iskeyword(name) or (equals and not numbered):
+            raise CellError(f"{where}: {one!r} is no name of a {kind}")
+        try:
+            value = float(number) if equals else 0.0
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise CellError(f"{where}: {kind} {name} = {number!r}, no number")
+        found.append((name, value))
+    return found
+
+
+TAKEN = {
+    *("x", "y", "dx", "dy", "input", "recurrent", "weights", "bias", "vectors", "projection"),
+    *("states", "gates", "kept", "inverse", "made", "turned"),
+}
+"""What the kernels call their own arrays."""
+
+
+def _distinct(where: str, names: list[str], states: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise CellError(f"{where}: {name} is declared twice")
+        own = re.fullmatch(r"(kept|inverse|offset|argument|first|second)_\d+", name)
+        if own or (name.startswith("d_") and name[2:] in states):
+            raise CellError(f"{where}: the kernels have a {name} of their own; another name")
+    for name in states:
+        taken = name in TAKEN or name.startswith(("w_", "d_", "part_"))
+        if taken or (name.endswith("0") and name[:-1] in states):
+            raise CellError(
+                f"{where}: a state cannot be called {name}, as the kernels' own arrays are"
+            )
 
 
 def in_order(roots: Iterable[Expression]) -> list[Expression]:

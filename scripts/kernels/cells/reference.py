@@ -30,6 +30,12 @@ def _norm_gradient(d_y: Values, y: Values, inverse: Values) -> Values:
     return inverse * (d_y - _mean(d_y) - y * _mean(d_y * y))
 
 
+def _softplus(x: Values) -> Values:
+    """log(1 + exp(x)), where exp stays finite."""
+    positive = np.real(x) > 0
+    return np.where(positive, x, 0.0) + np.log1p(np.exp(np.where(positive, -x, x)))
+
+
 OPERATIONS = {
     "constant": lambda value: value,
     "add": np.add,
@@ -37,10 +43,19 @@ OPERATIONS = {
     "multiply": np.multiply,
     "divide": np.divide,
     "maximum": lambda a, b: np.where(np.real(a) >= np.real(b), a, b),
+    "minimum": lambda a, b: np.where(np.real(a) <= np.real(b), a, b),
+    "where": lambda condition, a, b: np.where(np.real(condition) > 0.5, a, b),
     "at_least": lambda a, b: np.where(np.real(a) >= np.real(b), 1.0, 0.0),
     "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
     "tanh": np.tanh,
     "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "softplus": _softplus,
+    "absolute": lambda x: np.where(np.real(x) >= 0, x, -x),
+    "sign": lambda x: np.sign(np.real(x)),
     "exp2": np.exp2,
     "exponential2": np.exp2,
     "norm": lambda x: (x - _mean(x)) * _inverse(x),
@@ -51,10 +66,13 @@ OPERATIONS = {
 
 def _sums(cell: Cell, x: Values, h: Values, layer: Sequence[Values]) -> dict[str, Values]:
     """The weighted sums by name. x [B, K], h [B, H]."""
-    of_x = dict(zip(cell.gates, np.split(x @ layer[0], len(cell.gates), -1), strict=True))
-    of_h = dict(zip(cell.gates, np.split(h @ layer[1], len(cell.gates), -1), strict=True))
-    biases = np.split(layer[2], len(cell.sums))
-    bias = dict(zip(cell.declared_sums, biases, strict=True))
+    hidden = len(layer[2]) // len(cell.sums)
+
+    def split(values: Values, names: Sequence[str]) -> dict[str, Values]:
+        return {n: values[..., k * hidden : (k + 1) * hidden] for k, n in enumerate(names)}
+
+    of_x, of_h = split(x @ layer[0], cell.x_gates), split(h @ layer[1], cell.h_gates)
+    bias = split(layer[2], cell.declared_sums)
     found = {}
     for one in cell.sums:
         gate = one.name.split(".")[0]
@@ -112,11 +130,13 @@ def gradients(
             zeros = np.zeros_like(made)
             own = {name: value + zeros for name, value in zip(rules.gradients, values, strict=True)}
 
-            def gates(part: str, own: dict[str, Values] = own) -> Values:
+            def gates(
+                part: str, own: dict[str, Values] = own, none: Values = zeros[..., :0]
+            ) -> Values:
                 """Gradients of the gates' sums of x or of h, side by side."""
-                return np.concatenate(
-                    [own[f"{g}.{part}" if g in cell.apart else g] for g in cell.gates], -1
-                )
+                names = cell.x_gates if part == "x" else cell.h_gates
+                found = [own[f"{g}.{part}" if g in cell.apart else g] for g in names]
+                return np.concatenate(found, -1) if found else none
 
             total[0] += x.T @ gates("x")
             total[1] += given[cell.states[0]].T @ gates("h")
@@ -138,9 +158,17 @@ def random_layer(
     cell: Cell, inputs: int, hidden: int, random: np.random.Generator, output: int | None = None
 ) -> list[Values]:
     """Float32 weights of one layer (see runtime.Layer), uniform in +-1 / sqrt(H). output: P, if it is projected."""
-    gates, output = len(cell.gates) * hidden, output or hidden
-    shapes = [(inputs, gates), (output, gates), (len(cell.sums) * hidden,)]
+    output = output or hidden
+    of_x, of_h = len(cell.x_gates) * hidden, len(cell.h_gates) * hidden
+    shapes = [(inputs, of_x), (output, of_h), (len(cell.sums) * hidden,)]
     shapes += [(hidden,)] * len(cell.vectors)
     if cell.projected:
         shapes.append((hidden, output))
     return [(random.uniform(-1, 1, shape) / hidden**0.5).astype(np.float32) for shape in shapes]
+
+
+def initial_states(
+    cell: Cell, depth: int, batch: int, sizes: Mapping[str, int]
+) -> dict[str, Values]:
+    """What the states begin with, {name: [depth, B, size]}."""
+    return {name: np.full((depth, batch, sizes[name]), cell.start(name)) for name in cell.states}

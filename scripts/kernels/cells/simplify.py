@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import mul
 
 from .language import ARITHMETIC, Cell, Expression, constant, in_order, is_constant, named
 
@@ -129,18 +130,21 @@ class _Lowering:
             return _Fraction(above, (below,))
         if one.operation == "exp":
             return _Fraction(self._exponential(one))
-        if one.operation in ("maximum", "at_least"):
+        if one.operation not in ARITHMETIC:
             return _Fraction(Expression.of(one.operation, *map(self._value, arguments)))
         first, second = map(self._fraction, arguments)
         if one.operation == "multiply":
             return self._limited(
-                _Fraction(_times(first.above, second.above), first.below + second.below), arguments
+                _Fraction(_times(first.above, second.above), first.below + second.below), one
             )
         if one.operation == "divide":
             above = _product((first.above, *second.below))
             if is_constant(second.above):
                 return _Fraction(above * (1.0 / second.above.value), first.below)
-            return self._limited(_Fraction(above, (*first.below, second.above)), arguments)
+            if arguments[1] not in self._outputs:
+                # It may be as large as it likes: a product with others may leave float32.
+                return self._quotient(*map(self._value, arguments))
+            return self._limited(_Fraction(above, (*first.below, second.above)), one)
         missing_first = _without(second.below, first.below)
         missing_second = _without(first.below, second.below)
         below = (*missing_first, *first.below)
@@ -150,10 +154,17 @@ class _Lowering:
         b = _times(_product(missing_second), second.above)
         return _Fraction(_sum(one.operation, a, b), below)
 
-    def _limited(self, found: _Fraction, arguments: tuple[Expression, ...]) -> _Fraction:
+    def _limited(self, found: _Fraction, one: Expression) -> _Fraction:
         if len(found.below) <= SHARED:
             return found
-        return _Fraction(ARITHMETIC["multiply"](*map(self._value, arguments)))
+        values = map(self._value, one.arguments)
+        return self._quotient(*values) if one.operation == "divide" else _Fraction(mul(*values))
+
+    def _quotient(self, a: Expression, b: Expression) -> _Fraction:
+        """Divided at once."""
+        value = a / b
+        self._divisions.append(value)
+        return _Fraction(value)
 
     def _divided(self, one: Expression) -> _Fraction:
         """A sum of terms of which the longer one is divided first."""

@@ -147,6 +147,8 @@ class BackwardPanel:
         own = taking(layer.cell, range(len(layer.cell.sums)), is_x)
         base = part * (lanes * layer.blocks * len(own) * lanes)
         sums = registers(unit, size, wide, begin)
+        if not own:
+            return sums
 
         def element(row: Expr, block: Expr, k: Expr) -> Expr:
             if not layer.divided:
@@ -372,5 +374,10 @@ class BackwardPanel:
             unit.store(self._vectors, total, place, column)
         elif name not in cell.states:
             place = [one.name for one in cell.sums].index(name) * layer.lanes
+            if layer.hidden > layer.spec.hidden_size and not layer.defined:
+                # Products run over the units that pad, too, where 0 / 0 may have been computed.
+                units = tirx.Ramp(column, integer(1), layer.lanes)
+                real = units < unit.splat(integer(layer.spec.hidden_size))
+                value = tirx.Select(real, value, unit.splat(0.0))
             block = tirx.floordiv(column, layer.lanes)
             unit.store(a["gates"], value, step, block, self.start + row, integer(place))

@@ -30,7 +30,8 @@ def block_rows(layer: TrainedLayer) -> tuple[int, int]:
     cell, spec, core = layer.cell, layer.spec, layer.unit.core
     most = max(1, core.first // (VALUE * len(cell.sums) * layer.lanes))
     height = min(spec.batch, most)
-    weights = len(cell.gates) * spec.hidden_size * (layer.inputs + spec.output_size)
+    columns = len(cell.x_gates) * layer.inputs + len(cell.h_gates) * spec.output_size
+    weights = columns * spec.hidden_size
     wanted = most // 2 if VALUE * weights <= spec.threads * core.second else 4 * most
     return height, min(spec.length, max(1, wanted // height))
 
@@ -45,10 +46,10 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     """A core takes a share of the unit blocks; x and h are read from memory once for all of them."""
     cell, spec, unit, lanes = layer.cell, layer.spec, layer.unit, layer.lanes
     height, deep = block_rows(layer)
-    sums, places = len(cell.sums), declared_places(cell)
+    sums = len(cell.sums)
     # Where results of a tile go, the reduction's rows come from, and which sums take part.
     products = [
-        (source, result, size, own)
+        (source, result, size, own, declared_places(cell, is_x))
         for source, result, size, is_x in (
             ("x", "d_input", layer.inputs, True),
             ("states", "d_recurrent", spec.output_size, False),
@@ -59,7 +60,7 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     def tall(vectors: int) -> int:
         return tallest(unit.core, vectors)
 
-    tiles = sum(-(-size // tall(len(own))) for _, _, size, own in products)
+    tiles = sum(-(-size // tall(len(own))) for _, _, size, own, _ in products)
 
     def over(first_step: Expr, steps: int, first_row: Expr, rows: int, one: Any) -> None:
         with ir.serial(steps) as s:
@@ -116,7 +117,7 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                         )
 
                 done = 0
-                for source, result, size, own in products:
+                for source, result, size, own, places in products:
                     for first, number_of, high in tile_rows(size, tall(len(own))):
                         with ir.serial(number_of) as number:
                             k = first + number * high

@@ -84,9 +84,14 @@ def projection_size(inputs: int, outputs: int, lanes: int) -> int:
     return padded_size(outputs, lanes) * inputs
 
 
-def declared_places(cell: Cell) -> list[int]:
-    """For each sum in the kernels' order, its gate's place among the gates as declared."""
-    return [cell.gates.index(one.name.split(".")[0]) for one in cell.sums]
+def declared_places(cell: Cell, is_x: bool) -> dict[int, int]:
+    """For each sum (its place in the kernels' order) that has a part of x, or of h, its gate's among the matrix's columns."""
+    gates = cell.x_gates if is_x else cell.h_gates
+    return {
+        place: gates.index(one.name.split(".")[0])
+        for place, one in enumerate(cell.sums)
+        if (one.x if is_x else one.h)
+    }
 
 
 def pairs(rows: Array) -> Array:
@@ -114,11 +119,11 @@ def pack_weights(
     hidden = bias.size // len(cell.sums)
     padded = padded_size(hidden, lanes)
     factors = [scales(cell)[one.name] for one in cell.sums]
-    places = declared_places(cell)
 
-    def blocks(rows: Array, own: range) -> np.ndarray:
+    def blocks(rows: Array, own: range, is_x: bool) -> np.ndarray:
         """[rows, gates * H] to [H/lanes, rows, sums of a pass, lanes]."""
-        given = rows.astype(np.float64).reshape(len(rows), -1, hidden)
+        places = declared_places(cell, is_x)
+        given = rows.astype(np.float64).reshape(len(rows), rows.shape[1] // hidden, hidden)
         full = np.zeros((len(rows), len(own), padded))
         for to, one in enumerate(own):
             full[:, to, :hidden] = given[:, places[one]] * factors[one]
@@ -127,9 +132,10 @@ def pack_weights(
 
     count = padded // lanes
     parts = [
-        blocks(rows, taking(cell, own, is_x)).reshape(count, -1)
+        blocks(rows, found, is_x).reshape(count, -1)
         for own in passes(cell, gates)
         for rows, is_x in ((w_input, True), (w_recurrent, False))
+        if (found := taking(cell, own, is_x))
     ]
     ordered = bias.reshape(-1, hidden).astype(np.float64)
     full = np.zeros((len(cell.sums), padded))
@@ -162,11 +168,11 @@ def flat_shapes(cell: Cell, spec: KernelSpec, vocabulary: int) -> dict[str, tupl
 
     `embedding`, then `<layer>.w_input`, ... of every layer (see TrainedLayer.shapes), `w_output`, `w_output_bias`.
     """
-    hidden, gates = spec.hidden_size, len(cell.gates)
+    hidden = spec.hidden_size
     shapes: dict[str, tuple[int, ...]] = {"embedding": (vocabulary, spec.input_size)}
     for number, inputs in enumerate(spec.input_sizes()):
-        shapes[f"{number}.w_input"] = (inputs, gates * hidden)
-        shapes[f"{number}.w_recurrent"] = (hidden, gates * hidden)
+        shapes[f"{number}.w_input"] = (inputs, len(cell.x_gates) * hidden)
+        shapes[f"{number}.w_recurrent"] = (hidden, len(cell.h_gates) * hidden)
         shapes[f"{number}.w_bias"] = (len(cell.sums) * hidden,)
         if cell.vectors:
             shapes[f"{number}.w_vectors"] = (len(cell.vectors), hidden)

@@ -16,9 +16,10 @@ Expr = Any
 
 
 def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
-    """All orders from w_input [K, gates * H], w_recurrent [H, gates * H], w_bias [sums * H]."""
+    """All orders from w_input [K, x_gates * H], w_recurrent [H, h_gates * H], w_bias [sums * H]."""
     cell, hidden, lanes, unit = layer.cell, layer.spec.hidden_size, layer.lanes, layer.unit
-    factors, places = scales(cell), declared_places(cell)
+    factors = scales(cell)
+    places = {is_x: declared_places(cell, is_x) for is_x in (True, False)}
     sizes = {True: layer.inputs, False: layer.spec.output_size}
     whole = hidden == layer.hidden
 
@@ -44,7 +45,9 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                     continue
                 with ir.serial(sizes[is_x]) as k:
                     for to, one in enumerate(taken):
-                        value = units(a[name], k, first=integer(places[one] * hidden), block=block)
+                        value = units(
+                            a[name], k, first=integer(places[is_x][one] * hidden), block=block
+                        )
                         scale = unit.splat(factors[cell.sums[one].name])
                         place = block * total + base + (k * len(taken) + to) * lanes
                         unit.store(a["weights"], value * scale, place)
@@ -63,13 +66,13 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
         ("w_recurrent", "recurrent", False, layer.outputs),
     ):
         own = taking(cell, range(len(cell.sums)), is_x)
-        for first, count, wide in layer.strips(size):
+        for first, count, wide in layer.strips(size) if own else ():
             with ir.parallel(count * wide) as strip, ir.serial(layer.blocks) as block:
                 row = (first + strip) * lanes
                 part = first + strip // wide * wide
                 base = part * lanes * (layer.blocks * len(own) * lanes)
                 for to, one in enumerate(own):
-                    first_unit = integer(places[one] * hidden)
+                    first_unit = integer(places[is_x][one] * hidden)
                     found = []
                     for n in range(lanes):
                         own_row = row + n

@@ -10,7 +10,7 @@ from typing import Any
 from tvm.tirx.script import builder as ir
 
 from ..cells.derivative import Backward, backward, gradient_name
-from ..cells.language import Cell
+from ..cells.language import Cell, in_order
 from ..cells.phases import backward_phases, forward_phases
 from ..cells.simplify import Stage, lowered, stages
 from ..spec import KernelSpec, Schedule
@@ -22,6 +22,13 @@ from .units import divisible
 from .vector import VectorUnit
 
 Expr = Any
+
+
+SAFE = {
+    *("input", "constant", "add", "subtract", "multiply", "sigmoid", "tanh", "maximum", "minimum"),
+    *("at_least", "where", "absolute", "sign", "norm", "sin", "cos", "softplus"),
+}
+"""Operations that give a finite value, and a finite derivative, of whatever is not too large."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,12 @@ class TrainedLayer:
             self.spec.hidden_size,
             self.blocks,
         )
+
+    @cached_property
+    def defined(self) -> bool:
+        """Whether the update has a finite value whatever units it is of: those that pad hold nothing but zeros."""
+        found = {one.operation for one in in_order(self.cell.outputs.values())}
+        return found <= SAFE
 
     @property
     def lanes(self) -> int:
@@ -136,7 +149,7 @@ class TrainedLayer:
         """Arguments of the functions by name: {function: {argument: shape}}, all float32."""
         cell, spec = self.cell, self.spec
         steps, batch, hidden = spec.length, spec.batch, self.hidden
-        gates, sums = len(cell.gates), len(cell.sums)
+        sums = len(cell.sums)
         extra = len(self.kept) - sums
         saved: Shapes = {"gates": (steps, self.blocks, batch, sums * self.lanes)}
         if extra > 0:
@@ -151,8 +164,8 @@ class TrainedLayer:
         recurrent: Shapes = {"recurrent": (self.outputs * cell.h_sums * hidden,)}
         turned: Shapes = {"input": (self.width * cell.x_sums * hidden,), **recurrent}
         trained: Shapes = {
-            "w_input": (self.inputs, gates * spec.hidden_size),
-            "w_recurrent": (spec.output_size, gates * spec.hidden_size),
+            "w_input": (self.inputs, len(cell.x_gates) * spec.hidden_size),
+            "w_recurrent": (spec.output_size, len(cell.h_gates) * spec.hidden_size),
             "w_bias": (sums * spec.hidden_size,),
         }
         if cell.vectors:
@@ -180,7 +193,7 @@ class TrainedLayer:
             partial["part_vectors"] = (self.panels, len(cell.vectors), hidden)
             summed["d_vectors"] = (len(cell.vectors), hidden)
         inner: Shapes = {name: (batch, hidden) for name in cell.states[1:]}
-        return {
+        found: dict[str, Shapes] = {
             "pack": {**trained, **packed, **vectors, **turned, **projection, **turned_back},
             "forward": {**sequence, **packed, **vectors, **projection, **inner, **saved, **made},
             "backward": {
@@ -198,8 +211,8 @@ class TrainedLayer:
             "gradients": {
                 **sequence,
                 "gates": saved["gates"],
-                "d_input": (self.inputs, gates, hidden),
-                "d_recurrent": (spec.output_size, gates, hidden),
+                "d_input": (self.inputs, len(cell.x_gates), hidden),
+                "d_recurrent": (spec.output_size, len(cell.h_gates), hidden),
                 "d_bias": (sums, hidden),
                 **partial,
                 **summed,
@@ -207,6 +220,11 @@ class TrainedLayer:
                 **d_states,
                 **d_projection,
             },
+        }
+        # Of no gate of h there is no matrix.
+        return {
+            name: {key: shape for key, shape in own.items() if 0 not in shape}
+            for name, own in found.items()
         }
 
     def place(self, arguments: dict[str, Expr], name: str) -> tuple[Expr, int]:

@@ -6,6 +6,7 @@ where LLVM makes good code of it; the few intrinsics are those it does not find 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
+from ..cells.simplify import LOG2_E
 from ..target import Core
 
 EXPONENT_LIMIT = 40.0
@@ -61,6 +63,18 @@ def _exp2_polynomial(degree: int = 5) -> list[float]:
 
 
 EXP2_COEFFICIENTS = _exp2_polynomial()
+
+SQRT_HALF = 0x3F3504F3
+"""The bits of sqrt(1/2)."""
+
+LN_2 = (0.693359375, -2.12194440e-4)
+"""The logarithm of 2 as a number of few bits, whose products with exponents are exact, and the rest."""
+
+PI = (3.140625, 9.67502593994140625e-4, 1.509957990978376432e-7)
+"""Likewise."""
+
+LARGEST_ANGLE = 8192.0
+"""Up to which the products of PI's parts are exact."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +124,17 @@ class VectorUnit:
             "multiply": lambda a, b: self.held(a * b),
             "divide": lambda a, b: self.held(a / b),
             "maximum": lambda a, b: self.held(tirx.max(a, b)),
+            "minimum": lambda a, b: self.held(tirx.min(a, b)),
+            "where": lambda condition, a, b: self.held(
+                tirx.Select(condition > self.splat(0.5), a, b)
+            ),
+            "absolute": lambda x: self.held(tirx.max(x, self.splat(0.0) - x)),
+            "sign": self._sign,
+            "sqrt": lambda x: self.held(tirx.sqrt(x)),
+            "log": self.log,
+            "softplus": self.softplus,
+            "sin": self.sin,
+            "cos": self.cos,
             "at_least": lambda a, b: self.held(
                 tirx.Select(a >= b, self.splat(1.0), self.splat(0.0))
             ),
@@ -200,6 +225,71 @@ class VectorUnit:
         shift = tirx.Broadcast(tirx.IntImm("int32", 23), self.lanes)
         bits = tirx.shift_left(tirx.Cast(f"int32x{self.lanes}", whole) + bias, shift)
         return ir.Bind(power * tirx.reinterpret(self.dtype, bits))
+
+    def _sign(self, x: Expr) -> Expr:
+        one, zero = self.splat(1.0), self.splat(0.0)
+        return self.held(tirx.Select(x > zero, one, tirx.Select(x < zero, zero - one, zero)))
+
+    def _sum(self, square: Expr, coefficients: list[float]) -> Expr:
+        """A polynomial, the lowest coefficient first."""
+        total = self.splat(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            total = self.held(total * square + self.splat(coefficient))
+        return total
+
+    def _log_of_ratio(self, s: Expr, terms: int) -> Expr:
+        """log((1 + s) / (1 - s)), by so many terms of its series."""
+        series = self._sum(self.held(s * s), [2.0 / (2 * n + 1) for n in range(terms)])
+        return self.held(s * series)
+
+    def log(self, x: Expr) -> Expr:
+        """The natural logarithm; of zero -inf, below it NaN."""
+        integers = f"int32x{self.lanes}"
+
+        def constant(value: int) -> Expr:
+            return tirx.Broadcast(tirx.IntImm("int32", value), self.lanes)
+
+        bits = tirx.reinterpret(integers, x)
+        whole = ir.Bind(tirx.shift_right(bits - constant(SQRT_HALF), constant(23)))
+        # From sqrt(1/2) to sqrt(2), so that s is at most 0.172 and the logarithm of about 1 exact.
+        m = tirx.reinterpret(self.dtype, bits - tirx.shift_left(whole, constant(23)))
+        m = self.held(m)
+        one = self.splat(1.0)
+        exponent = self.held(tirx.Cast(self.dtype, whole))
+        fraction = self._log_of_ratio(self.held((m - one) / (m + one)), 5)
+        found = exponent * self.splat(LN_2[0]) + (exponent * self.splat(LN_2[1]) + fraction)
+        zero = self.splat(0.0)
+        outside = tirx.Select(x >= zero, self.splat(float("-inf")), self.splat(float("nan")))
+        return self.held(tirx.Select(x > zero, found, outside))
+
+    def softplus(self, x: Expr) -> Expr:
+        """max(x, 0) + log(1 + exp(-|x|))"""
+        zero = self.splat(0.0)
+        u = self.exp2(tirx.min(x, zero - x) * self.splat(LOG2_E))
+        share = self._log_of_ratio(self.held(u / (u + self.splat(2.0))), 8)
+        return self.held(tirx.max(x, zero) + share)
+
+    def sin(self, x: Expr) -> Expr:
+        """The sine of up to LARGEST_ANGLE in absolute value."""
+        half_turns = self.held(tirx.floor(x * self.splat(1.0 / np.pi) + self.splat(0.5)))
+        return self._half_turn(x, half_turns, half_turns, 1.0)
+
+    def cos(self, x: Expr) -> Expr:
+        """The cosine of up to LARGEST_ANGLE in absolute value: at x = r + (n + 1/2) pi, -sin(r) or sin(r)."""
+        half_turns = self.held(tirx.floor(x * self.splat(1.0 / np.pi)))
+        shift = self.held(half_turns + self.splat(0.5))
+        return self._half_turn(x, shift, half_turns, -1.0)
+
+    def _half_turn(self, x: Expr, turns: Expr, whole: Expr, sign: float) -> Expr:
+        """sign sin(x - turns pi), times -1 where `whole` is odd."""
+        r = x
+        for part in PI:
+            r = self.held(r - turns * self.splat(part))
+        series = [(-1.0) ** n / math.factorial(2 * n + 1) for n in range(7)]
+        value = self.held(r * self._sum(self.held(r * r), series))
+        half = tirx.floor(whole * self.splat(0.5))
+        odd = self.held(whole - half * self.splat(2.0))
+        return self.held(value * (self.splat(sign) - odd * self.splat(2.0 * sign)))
 
     def prefetch(self, buffer: Expr, *indices: Expr, level: int) -> None:
         """Emit a prefetch of the line that holds buffer[indices] into a level of the caches.

@@ -25,9 +25,9 @@ STEPS = Known(
 )
 
 
-def divided(w_recurrent, bias, *vectors):
-    """A layer's bias and vectors as (the gates' biases, own)."""
-    hidden, gates = w_recurrent.shape
+def divided(w_input, w_recurrent, bias, *vectors):
+    """A layer's bias and vectors as (the biases of gates that read x, own)."""
+    hidden, gates = w_recurrent.shape[0], w_input.shape[1]
     if bias.shape[0] == gates and not vectors:
         return bias, []
     own = jnp.concatenate([bias[gates:], *vectors]).reshape(-1, hidden)

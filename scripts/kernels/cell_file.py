@@ -1,0 +1,320 @@
+"""A cell out of a file of one's own, which is read and not imported: what may stand in it is held against a short list first."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import re
+import traceback
+from pathlib import Path
+from typing import Any
+
+from .cells import language
+from .cells.language import Cell, CellError
+
+WORDS = (
+    *("cell", "sigmoid", "tanh", "exp", "log", "sqrt", "sin", "cos", "softplus", "relu"),
+    *("absolute", "sign", "maximum", "minimum", "where", "norm"),
+)
+"""What a cell is written in."""
+
+PACKAGES = ("recurrent_cells", "recurrent_cells.cells", "kernels", "kernels.cells")
+NUMBERS = ("pi", "e", "tau", "sqrt", "log", "exp")
+"""What may be taken from Python's `math`: numbers, and functions of numbers."""
+
+BUILTINS = (
+    "abs",
+    "range",
+    "len",
+    "zip",
+    "enumerate",
+    "reversed",
+    "sum",
+    "tuple",
+    "list",
+    "float",
+    "int",
+)
+MOST = 1 << 20
+"""Bytes of a file."""
+
+_STATEMENTS = (
+    ast.Assign,
+    ast.AnnAssign,
+    ast.AugAssign,
+    ast.Return,
+    ast.Expr,
+    ast.For,
+    ast.If,
+    ast.Pass,
+    ast.FunctionDef,
+)
+_NOT_IN_A_STEP = (
+    *(
+        ast.Await,
+        ast.Yield,
+        ast.YieldFrom,
+        ast.NamedExpr,
+        ast.Dict,
+        ast.Set,
+        ast.DictComp,
+        ast.SetComp,
+    ),
+    *(ast.JoinedStr, ast.Starred),
+)
+
+
+def load(path: str | Path) -> Cell:
+    """The cell of a file: its one function with `@cell(...)`. Raises CellError, `file:line: what`.
+
+    A file holds imports of the language's words, numbers by name, and functions; see docs/reference/cells.md.
+    """
+    path = Path(path)
+    tree = _parsed(path)
+    try:
+        return _Reader(path, tree).cell()
+    except _Told as told:
+        line = getattr(told.node, "lineno", told.node)
+        raise CellError(f"{path}:{line}: {told}") from None
+
+
+class _Told(Exception):
+    def __init__(self, node: ast.AST | int, text: str) -> None:
+        super().__init__(text)
+        self.node = node
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        if path.stat().st_size > MOST:
+            raise CellError(f"{path}:1: it has more than {MOST >> 20} MiB: no cell's file")
+        text = path.read_bytes().decode("utf-8")
+        return ast.parse(text, str(path))
+    except OSError as error:
+        raise CellError(f"{path}:1: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise CellError(f"{path}:{line}: not in UTF-8") from None
+    except SyntaxError as error:
+        raise CellError(f"{path}:{error.lineno or 1}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise CellError(f"{path}:1: it cannot be read as Python: {error}") from None
+
+
+class _Reader:
+    def __init__(self, path: Path, tree: ast.Module) -> None:
+        self._path, self._tree = path, tree
+        self._known: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS}
+
+    def cell(self) -> Cell:
+        """What the file's statements come to."""
+        functions = []
+        for number, statement in enumerate(self._tree.body):
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                self._import(statement)
+            elif isinstance(statement, ast.FunctionDef):
+                functions.append(statement)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                self._number(statement)
+            elif not (number == 0 and _text(statement)):
+                raise _Told(
+                    statement,
+                    "a cell's file holds imports, numbers by name and functions; this would be run by an import",
+                )
+        decorated = [one for one in functions if one.decorator_list]
+        if not decorated:
+            last = functions[-1] if functions else 1
+            raise _Told(
+                last, "no function with @cell(...): it says which gates and states there are"
+            )
+        if len(decorated) > 1:
+            raise _Told(decorated[1], "a second cell: each has a file of its own")
+        (update,) = decorated
+        self._declaration(update)
+        names = {one.name for one in functions} | set(self._known)
+        for one in functions:
+            self._function(one, names)
+        return self._made(update)
+
+    def _import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        module = getattr(statement, "module", None)
+        for one in statement.names:
+            to = one.asname or one.name
+            if isinstance(statement, ast.Import) and one.name == "math":
+                self._known[to] = math
+            elif module == "math" and one.name in NUMBERS:
+                self._known[to] = getattr(math, one.name)
+            elif module == "__future__":
+                pass
+            elif module in PACKAGES:
+                if one.name not in WORDS:
+                    raise _Told(statement, f"the language has no {one.name}; {_has()}")
+                self._known[to] = getattr(language, one.name)
+            else:
+                raise _Told(
+                    statement,
+                    f"{module or one.name} cannot be used in a cell, only the language (from recurrent_cells import ...) "
+                    "and math's numbers",
+                )
+
+    def _number(self, statement: ast.Assign | ast.AnnAssign) -> None:
+        """NAME = a number, or what is computed of numbers."""
+        targets = getattr(statement, "targets", None) or [statement.target]
+        for node in ast.walk(statement.value or ast.Constant(None)):
+            plain = isinstance(
+                node,
+                ast.Constant
+                | ast.UnaryOp
+                | ast.BinOp
+                | ast.Name
+                | ast.Attribute
+                | ast.operator
+                | ast.unaryop
+                | ast.expr_context,
+            )
+            if not plain or (
+                isinstance(node, ast.Constant) and not isinstance(node.value, int | float)
+            ):
+                raise _Told(
+                    statement,
+                    "outside of functions a name can stand for a number only; anything else would be run by an import",
+                )
+        self._names(statement.value, set(self._known))
+        value = self._evaluated(statement.value)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+        ):
+            raise _Told(statement, f"{value!r} is no number")
+        for target in targets:
+            if not isinstance(target, ast.Name):
+                raise _Told(statement, "one name for one number")
+            self._known[target.id] = value
+
+    def _evaluated(self, node: ast.expr) -> Any:
+        if any(isinstance(one, ast.Pow) for one in ast.walk(node)):
+            for one in ast.walk(node):
+                if isinstance(one, ast.Constant) and abs(one.value) > 1e3:
+                    raise _Told(node, "a power of numbers as large as these")
+        try:
+            return eval(
+                compile(ast.Expression(node), str(self._path), "eval"),
+                {"__builtins__": {}},
+                dict(self._known),
+            )
+        except Exception as error:
+            raise _Told(node, f"{type(error).__name__}: {error}") from None
+
+    def _declaration(self, update: ast.FunctionDef) -> None:
+        """@cell(gates="...", ...) and nothing else, of literals."""
+        decorator = update.decorator_list[0]
+        called = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
+        if (
+            len(update.decorator_list) > 1
+            or not called
+            or self._known.get(decorator.func.id) is not language.cell
+        ):
+            raise _Told(
+                decorator,
+                'a cell is declared by @cell(gates="...", states="..."), imported from recurrent_cells',
+            )
+        values = [*decorator.args, *(one.value for one in decorator.keywords)]
+        for value in values:
+            if not (isinstance(value, ast.Constant) and isinstance(value.value, str | bool)):
+                raise _Told(
+                    value, "what @cell(...) is given are names in strings, and projected=True"
+                )
+        if not re.fullmatch("[a-z][a-z0-9_]*", update.name):
+            raise _Told(
+                update,
+                f"{update.name}: a cell's name has small letters, digits and _, and begins with a letter",
+            )
+
+    def _function(self, function: ast.FunctionDef, names: set[str]) -> None:
+        """What a step's function may have in it."""
+        arguments = function.args
+        if arguments.vararg or arguments.kwarg:
+            raise _Told(function, f"{function.name}: * and ** take no gate by its name")
+        for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
+            self._names(default, set(self._known))
+            if not isinstance(self._evaluated(default), int | float):
+                raise _Told(default, "a parameter's default is a constant of the cell: a number")
+        for node in ast.walk(ast.Module(function.body, [])):
+            if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
+                raise _Told(
+                    node, f"a step computes and returns: no {type(node).__name__.lower()} in it"
+                )
+            if isinstance(node, ast.Expr) and not _text(node):
+                raise _Told(node, "what is computed here is not used")
+            if isinstance(node, _NOT_IN_A_STEP):
+                raise _Told(
+                    node, f"a step computes and returns: no {type(node).__name__.lower()} in it"
+                )
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+                raise _Told(node, f"a value has no .{node.attr}")
+            if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
+                raise _Told(node, f"{node.value!r} is no value of a cell")
+        self._names(function, names | self._locals(function))
+
+    def _locals(self, function: ast.FunctionDef) -> set[str]:
+        found = {
+            node.id
+            for node in ast.walk(function)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        for node in ast.walk(function):
+            if isinstance(node, ast.FunctionDef | ast.Lambda):
+                own = node.args
+                found |= {one.arg for one in (*own.posonlyargs, *own.args, *own.kwonlyargs)}
+                found |= {node.name} if isinstance(node, ast.FunctionDef) else set()
+        return found
+
+    def _names(self, node: ast.AST | None, names: set[str]) -> None:
+        called = (
+            {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)} if node else set()
+        )
+        for one in ast.walk(node) if node else ():
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in names:
+                if one.id in WORDS:
+                    told = f"{one.id} is not imported: from recurrent_cells import {one.id}"
+                elif id(one) in called:
+                    told = f"the language has no {one.id}; {_has()}"
+                else:
+                    told = f"unknown name {one.id}: it is no gate, state, vector or constant, and nothing gives it a value"
+                raise _Told(one, told)
+
+    def _made(self, update: ast.FunctionDef) -> Cell:
+        body = [one for one in self._tree.body if isinstance(one, ast.FunctionDef)]
+        space = {**self._known, "__builtins__": {}, "__name__": f"cell_file_{update.name}"}
+        try:
+            exec(compile(ast.Module(body, []), str(self._path), "exec"), space)
+        except CellError as error:
+            raise _Told(update.decorator_list[0], str(error)) from None
+        except Exception as error:
+            frames = [
+                one.lineno
+                for one in traceback.extract_tb(error.__traceback__)
+                if one.filename == str(self._path)
+            ]
+            raise _Told(
+                frames[-1] if frames else update, f"{type(error).__name__}: {error}"
+            ) from None
+        made = space[update.name]
+        _ = made.outputs  # raises
+        return made
+
+
+def _text(statement: ast.stmt) -> bool:
+    """Whether it is a docstring, or one like it."""
+    value = getattr(statement, "value", None)
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(value, ast.Constant)
+        and isinstance(value.value, str)
+    )
+
+
+def _has() -> str:
+    return "it has " + ", ".join(WORDS[1:])

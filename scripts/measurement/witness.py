@@ -1,0 +1,59 @@
+"""A second witness for a reference that was generated: its gradients against central differences of its own steps.
+
+A wrong rule of the derivative makes a wrong gradient of the reference and, where kernels come of the same rules, the same wrong
+one of theirs: they would agree. Differences of the function know no rules.
+"""
+
+import numpy as np
+
+from measurement.cells import CELLS
+from measurement.reference import _parts, _sums
+from measurement.steps import STEPS
+from measurement.workload import layer_prefixes
+
+STEP = 1e-6  # of values around 1: what it cuts off is 1e-12 of them, what float64 rounds 1e-10
+ROWS, STEPS_GONE = 4, 3
+TOLERANCE = 1e-6  # a wrong rule is off by tenths
+
+
+def errors(weights, inputs, cell):
+    """{"reference:<input>": error} of the gradient of a step of the first layer, by every sum, vector and state: along one
+    direction drawn at random each, for one drawn combination of the new states.
+
+    weights: float64, by name; inputs: dense [T, B, D] or tokens [T, B], of which a few rows and steps are gone through first, so
+    that values are such as occur.
+    """
+    kind, (step, gradient) = CELLS[cell], STEPS[cell]
+    random = np.random.RandomState(0)
+    x = weights["embedding"][inputs] if "embedding" in weights else np.asarray(inputs, np.float64)
+    w_input, w_recurrent, bias, *rest = _parts(weights, layer_prefixes(weights)[0], cell)
+    hidden = len(w_recurrent)
+    vectors = tuple(rest[0].reshape(-1, hidden)) if kind.vectors else ()
+    x = x[:STEPS_GONE, :ROWS]
+    states = tuple(np.full((x.shape[1], hidden), start) for start in kind.starts)
+    worst = {}
+    for x_t in x:
+        sums = _sums(kind, x_t @ w_input, states[0] @ w_recurrent, bias.reshape(-1, hidden))
+        given = {"sum": list(sums), "vector": list(vectors), "state": list(states)}
+        names = {"sum": kind.biases, "vector": kind.vectors, "state": kind.states}
+        new, tape = step(tuple(sums), vectors, states)
+        d_new = [random.uniform(-1, 1, states[0].shape) for _ in new]
+        found = dict(zip(("sum", "vector", "state"), gradient(tape, *d_new)))
+        for part, values in given.items():
+            for place, value in enumerate(values):
+                along = random.uniform(-1, 1, value.shape)
+                ends = []
+                for sign in (1.0, -1.0):
+                    values[place] = value + sign * STEP * along
+                    moved, _ = step(*(tuple(given[each]) for each in ("sum", "vector", "state")))
+                    ends.append(sum((d * one).sum() for d, one in zip(d_new, moved)))
+                values[place] = value
+                measured = (ends[0] - ends[1]) / (2 * STEP)
+                told = np.broadcast_to(found[part][place], value.shape)
+                size = np.abs(told * along).sum() + 1.0
+                error = abs(measured - (told * along).sum()) / size
+                name = "reference:%s %s" % (part, names[part][place])
+                error = error if np.isfinite(error) else np.inf
+                worst[name] = max(worst.get(name, 0.0), float(error))
+        states = new
+    return worst

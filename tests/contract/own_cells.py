@@ -1,0 +1,62 @@
+"""Cells whose sources were generated, for processes of measured environments: packages as `make cell` leaves them, of the examples and
+of the six cells that have a step by hand. Where the harness looks them up is replaced by what is generated."""
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from kernels.cell_file import load
+from kernels.cells import CELLS as KERNELS
+from kernels.cells import Cell
+from kernels.sources import generate
+from measurement import cells, steps
+
+BY_HAND = {name: name.replace("-", "_") for name in cells.CELLS}
+EXAMPLES = {path.stem: path for path in sorted(Path("examples/cells").glob("*.py"))}
+FILES = {"numpy": "reference"}
+
+
+def package(
+    folder: str, name: str, one: Cell, framework: str, change=lambda text: text
+) -> ModuleType:
+    """The module that is generated of a cell for a framework, imported from `folder`/own_NAME; change: of its text."""
+    place = Path(folder, f"own_{name}")
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "__init__.py").touch()
+    file = FILES.get(framework, framework)
+    before = generate(one, framework, f"{name}.py")
+    text = change(before)
+    (place / f"{file}.py").write_text(text)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    importlib.invalidate_caches()
+    sys.modules.pop(f"own_{name}.{file}", None)
+    return importlib.import_module(f"own_{name}.{file}")
+
+
+def registered(folder: str, name: str, framework: str, change=lambda text: text, one=None) -> str:
+    """Have the harness know a cell of the examples by its reference and a framework's step; its name there."""
+    one = one or load(EXAMPLES[name])
+    made = package(folder, name, one, "numpy")
+    called = f"own.{name}"
+    dict.__setitem__(cells.CELLS, called, cells.Cell(**made.CELL))
+    dict.__setitem__(steps.STEPS, called, (made.step, made.gradient))
+    if framework in STYLES:
+        step(folder, name, one, called, framework, change)
+    else:
+        dict.__setitem__(KERNELS, called, one)
+    return called
+
+
+def step(folder: str, name: str, one: Cell, called: str, framework: str, change=lambda text: text):
+    """Put the generated step where a framework's styles look up `called`; what was there before."""
+    table, attribute = STYLES[framework]
+    found = getattr(importlib.import_module(f"implementations.{framework}.cells"), table)
+    before = dict.get(found, called)
+    made = package(folder, name, one, framework, change)
+    dict.__setitem__(found, called, getattr(made, attribute))
+    return before
+
+
+STYLES = {"pytorch": ("STEPS", "step"), "jax": ("STEPS", "step"), "tensorflow": ("CELLS", "cell")}

@@ -1,0 +1,48 @@
+"""Steps that are generated of a cell's file: in styles of every framework, against the reference and against those by hand; and in
+kernels, where a wrong rule of the derivative agrees with itself."""
+
+import pytest
+
+from .running import run
+
+EXAMPLES = 13
+
+
+def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
+    if environment == "tvm":
+        return [("tvm", "run_own_kernels.py")]
+    return [(environment, "run_generated.py", environment)]
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
+def test_generated_steps_in_styles(environment: str) -> None:
+    found = run(*processes(environment)[0])
+    kinds = {name.split()[0] for name in found}
+    assert kinds == {"by", "example", "planted"}
+    assert sum(name.startswith("example") for name in found) >= EXAMPLES * 2
+    for name, verdict in found.items():
+        if name.startswith("planted"):
+            assert verdict["status"] == "incorrect", name
+            continue
+        assert verdict["status"] == "ok", (name, verdict["reason"])
+        assert verdict["error"] < 5e-5, name
+        # What rounding leaves of a gradient of two layers and nine steps.
+        assert verdict.get("apart", 0.0) < 5e-6, name
+    assert "derived of own.janet" in found["planted rule training"]["reason"]
+
+
+def test_own_cells_in_kernels() -> None:
+    found = run(*processes()[0])
+    planted = found.pop("planted rule")
+    assert planted["status"] == "incorrect" and "derived of own" in planted["reason"]
+    # The kernel and the reference share the rule: without a second witness it would be right.
+    others = [error for name, error in planted["errors"].items() if "reference:" not in name]
+    assert max(others) < 5e-5
+    functions = found.pop("functions")
+    assert set(functions) == {"exp", "log", "sqrt", "sin", "cos", "softplus", "sigmoid", "tanh"}
+    for name, (error, bound) in functions.items():
+        assert error < bound, name
+    assert len(found) >= EXAMPLES
+    for name, verdict in found.items():
+        assert verdict["status"] == "ok", (name, verdict["reason"])
+        assert max(verdict["errors"].values()) < 5e-5, (name, verdict["errors"])

@@ -1,0 +1,508 @@
+"""The language of cells: its functions, what is no cell, and the reference that is generated of one."""
+
+import math
+import re
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from kernels.cell_file import load
+from kernels.cells import CELLS, Cell, CellError, cell, language, reference
+from kernels.cells.derivative import PARTIALS
+from kernels.cells.language import computed, named
+from kernels.sources import FRAMEWORKS, generate
+from kernels.sources.numpy_source import gradients
+from measurement import reference as harness
+from measurement import steps, witness
+from measurement.cells import CELLS as KINDS
+from measurement.cells import Cell as Kind
+from measurement.workload import Workload
+from tests import tiny
+
+EXAMPLES = {path.stem: path for path in sorted(Path("examples/cells").glob("*.py"))}
+BY_HAND = {
+    name: name.replace("-", "_")
+    for name in ("lstm", "gru", "coupled", "peephole", "layer-norm", "slstm")
+}
+MANY = '''
+"""Everything that the language has."""
+from math import pi
+
+from recurrent_cells import absolute, cell, cos, exp, log, maximum, minimum, norm, relu, sigmoid, sign, sin, softplus
+from recurrent_cells import sqrt, tanh, where
+
+HALF = 1 / 2
+
+
+def mixed(a, b, z):
+    return z * a + (1 - z) * b
+
+
+@cell(gates="f g q z", states="h c n=1 k", x_only="f g", h_only="q", vectors="a=1 u")
+def many(f, g, q, z, h, c, n, k, a, u, alpha=0.1, limit=2.5):
+    f, opened = sigmoid(f), g > alpha
+    c = minimum(maximum(f * c + (1 - f) * tanh(g), -limit), limit)
+    root = sqrt(softplus(q) * abs(c) + HALF) / (1 + exp(-z))
+    n = n * 0.5 + log(1 + root**2)
+    h = where(opened, mixed(h, relu(sin(z * pi) * u + cos(c)), f), a * norm(c / n))
+    return h, c, n, (c >= h) + (q < 0.3) * (k <= c) * k * HALF + sign(g) * absolute(k) * 0.1 + minimum(k, c)
+'''
+
+
+def module(one: Cell, text: str | None = None) -> ModuleType:
+    """What is generated for NumPy."""
+    made = ModuleType(f"generated_{one.name}")
+    exec(compile(text or generate(one, "numpy", "a test"), one.name, "exec"), made.__dict__)
+    return made
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Cell:
+    return load(written(tmp_path_factory.mktemp("cells"), MANY))
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(params=[*BY_HAND, *EXAMPLES, "many"])
+def any_cell(request: pytest.FixtureRequest, many: Cell) -> Cell:
+    name = request.param
+    if name in BY_HAND:
+        return CELLS[BY_HAND[name]]
+    return many if name == "many" else load(EXAMPLES[name])
+
+
+# Functions
+
+
+FUNCTIONS = {
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "softplus": lambda x: np.log(1 + np.exp(x)),
+    "relu": lambda x: x * (x > 0),
+    "absolute": abs,
+    "sign": np.sign,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_values_and_of_numbers(name: str) -> None:
+    x = np.array([0.3, 1.0, 2.5] if name in ("log", "sqrt") else [-2.0, -0.3, 0.0, 0.3, 2.5])
+    function = getattr(language, name)
+    (found,) = computed([function(named("x"))], {"x": x}, reference.OPERATIONS)
+    np.testing.assert_allclose(found, FUNCTIONS[name](x), rtol=1e-14)
+    assert function(0.7).value == pytest.approx(FUNCTIONS[name](np.float64(0.7)), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted"),
+    [
+        (lambda a, b: a > b, [0, 0, 1]),
+        (lambda a, b: a >= b, [0, 1, 1]),
+        (lambda a, b: a < b, [1, 0, 0]),
+        (lambda a, b: a <= b, [1, 1, 0]),
+        (lambda a, b: b > 0.5, [1, 0, 0]),
+        (lambda a, b: language.where(a >= b, a, -b), [-1, 0, 1]),
+        (lambda a, b: language.minimum(a, b), [0, 0, 0]),
+        (lambda a, b: a**2 + abs(-b) ** 0.5, [1, 0, 1]),
+        (lambda a, b: (2 + b) ** -1, [1 / 3, 1 / 2, 1 / 2]),
+    ],
+)
+def test_comparisons_choices_and_powers(told, wanted: list[float]) -> None:
+    a, b = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    root = told(named("a"), named("b"))
+    (found,) = computed([root], {"a": a, "b": b}, reference.OPERATIONS)
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_constants_have_defaults_and_may_be_others() -> None:
+    one = load(EXAMPLES["janet"])
+    assert one.constants == (("beta", 1.0),)
+    other = one.with_constants(beta=0.0)
+    assert other.outputs["h"] is not one.outputs["h"]
+    assert "s - 1" in generate(one, "pytorch", "janet.py")
+    with pytest.raises(CellError, match="no constant gamma; its constants are beta"):
+        one.with_constants(gamma=1.0)
+
+
+def test_states_and_vectors_begin_where_they_are_told_to(many: Cell) -> None:
+    assert [many.start(name) for name in many.states] == [0.0, 0.0, 1.0, 0.0]
+    assert module(many).CELL["starts"] == (0.0, 0.0, 1.0, 0.0)
+    assert module(many).CELL["gains"] == ("a",)
+    assert {Kind(**module(many).CELL).of_x, many.x_gates} == {("f", "g", "z")}
+    assert many.h_gates == ("q", "z")
+    assert many.declared_sums == ("f", "g", "z", "q")
+
+
+# The reference that is generated
+
+
+def drawn(one: Cell, hidden: int = 5) -> tuple:
+    random = np.random.default_rng(0)
+
+    def values(names: tuple, *shape: int) -> tuple:
+        return tuple(random.uniform(0.2, 1, shape) for _ in names)
+
+    sums, states = values(one.declared_sums, 3, hidden), values(one.states, 3, hidden)
+    return sums, values(one.vectors, hidden), states, values(one.states, 3, hidden)
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_generated_references_are_those_by_hand(name: str) -> None:
+    made, (step, gradient) = module(CELLS[BY_HAND[name]]), steps.STEPS[name]
+    sums, vectors, states, d_new = drawn(CELLS[BY_HAND[name]])
+    new, tape = made.step(sums, vectors, states)
+    wanted, by_hand = step(sums, vectors, states)
+    for found, exact in zip(new, wanted, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-13)
+    groups = zip(made.gradient(tape, *d_new), gradient(by_hand, *d_new), strict=True)
+    # By hand, an sLSTM's step leaves out what cancels over a sequence.
+    for group, exact in groups if name != "slstm" else ():
+        for own, other in zip(group, exact, strict=True):
+            wide = np.broadcast_to(other, own.shape)
+            np.testing.assert_allclose(own, wide, rtol=1e-10, atol=1e-14)
+    facts = Kind(**made.CELL)
+    for field in ("gates", "biases", "states", "vectors", "starts", "of_x", "of_h"):
+        assert getattr(facts, field) == getattr(KINDS[name], field), field
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_generated_gradients_through_time_are_those_by_hand(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(0)
+    one = CELLS[BY_HAND[name]]
+    layer = [value.astype(np.float64) for value in reference.random_layer(one, 3, 5, random)]
+    weights = [*layer[:3], *([np.concatenate(layer[3:])] if one.vectors else [])]
+    x, d_y = random.uniform(-1, 1, (6, 2, 3)), random.uniform(-1, 1, (6, 2, 5))
+    found = []
+    for pair in (steps.STEPS[name], (module(one).step, module(one).gradient)):
+        monkeypatch.setitem(steps.STEPS, name, pair)
+        h, _, tape = harness.layer(name, x, weights)
+        found.append([h, *harness.layer_gradient(name, x, weights, tape, d_y)])
+    for own, by_hand in zip(*found, strict=True):
+        np.testing.assert_allclose(own, by_hand, rtol=1e-9, atol=1e-13)
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, one: Cell) -> Workload:
+    """A tiny workload of a cell whose reference is generated."""
+    made = module(one)
+    monkeypatch.setitem(KINDS, "own.mine", Kind(**made.CELL))
+    monkeypatch.setitem(steps.STEPS, "own.mine", (made.step, made.gradient))
+    return tiny.classifier("one-way", cell="own.mine")
+
+
+def witnessed(monkeypatch: pytest.MonkeyPatch, one: Cell) -> dict[str, float]:
+    work = registered(monkeypatch, one)
+    weights = {name: value.astype(np.float64) for name, value in work.weights().items()}
+    return witness.errors(weights, next(work.batches())[0], "own.mine")
+
+
+def test_differences_agree_with_what_is_generated(
+    any_cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = witnessed(monkeypatch, any_cell)
+    assert len(errors) == len(any_cell.sums) + len(any_cell.vectors) + len(any_cell.states)
+    assert max(errors.values()) < witness.TOLERANCE / 10, errors
+
+
+WRONG = {
+    "sigmoid": lambda one, a: (one,),
+    "tanh": lambda one, a: (1.0 - one,),
+    "log": lambda one, a: (1.0 / (a * a),),
+    "sqrt": lambda one, a: (1.0 / one,),
+    "sin": lambda one, a: (language.sin(a),),
+    "cos": lambda one, a: (language.sin(a),),
+    "softplus": lambda one, a: (1.0 - language.sigmoid(a),),
+    "absolute": lambda one, a: (-language.sign(a),),
+    "divide": lambda one, a, b: (1.0 / b, one / b),
+    "where": lambda one, c, a, b: (None, 1.0 - c, c),
+    "minimum": lambda one, a, b: PARTIALS["maximum"](one, a, b),
+    "maximum": lambda one, a, b: (language.at_least(b, a), 1.0 - language.at_least(b, a)),
+    "exp": lambda one, a: (one * one,),
+    "multiply": lambda one, a, b: (a, b),
+    "subtract": lambda one, a, b: (language.constant(1.0), language.constant(1.0)),
+}
+
+
+@pytest.mark.parametrize("operation", WRONG)
+def test_a_wrong_rule_of_the_derivative_is_witnessed(
+    operation: str, many: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PARTIALS, operation, WRONG[operation])
+    assert max(witnessed(monkeypatch, many).values()) > 100 * witness.TOLERANCE
+
+
+def test_every_rule_is_planted_wrong() -> None:
+    flat = {"add", "sign", "at_least"}
+    assert set(PARTIALS) == set(WRONG) | flat
+
+
+def test_both_ways_to_the_gradient_agree(any_cell: Cell) -> None:
+    """By the chain rule, and by eliminating vertices as the kernels do."""
+    from kernels.cells.derivative import backward, gradient_name
+
+    sums, vectors, states, d_new = drawn(any_cell)
+    names = (*any_cell.declared_sums, *any_cell.vectors, *any_cell.states)
+    given = dict(zip(names, (*sums, *vectors, *states), strict=True))
+    given |= {gradient_name(n): d for n, d in zip(any_cell.states, d_new, strict=True)}
+    rules = backward(any_cell)
+    kept = {**rules.kept, **rules.inverses}
+    values = computed(kept.values(), given, reference.OPERATIONS)
+    given |= dict(zip(kept, values, strict=True))
+    found = gradients(any_cell)
+    for name in names:
+        pair = computed([found[name], rules.gradients[name]], given, reference.OPERATIONS)
+        np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_sources_are_of_readable_lines_in_old_pythons_syntax(
+    any_cell: Cell, framework: str
+) -> None:
+    import ast
+
+    text = generate(any_cell, framework, "cells/mine.py")
+    assert "as cells/mine.py has it" in text
+    assert max(map(len, text.splitlines())) <= 130
+    ast.parse(text, feature_version=(3, 6))
+    imported = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
+    assert imported <= {"typing", {"pytorch": "torch"}.get(framework, framework)}
+
+
+def test_names_are_the_authors_and_common_values_computed_once() -> None:
+    text = generate(CELLS["slstm"], "pytorch", "slstm.py")
+    assert "h, c, n, m = states" in text and "new = torch.max(total, i)" in text
+    assert text.count("f + m") == 1 and text.count("addmm") == 1
+    assert "F.layer_norm(i, units, a_i, b_i)" in generate(CELLS["layer_norm"], "pytorch", "-")
+    assert "n + z * (h - n)" in generate(CELLS["gru"], "jax", "-")
+
+
+# What is no cell
+
+
+HEAD = "from recurrent_cells import cell, sigmoid, tanh, where\n\n\n"
+DECLARED = HEAD + '@cell(gates="f g", states="h c")\n'
+GOOD = "def mine(f, g, h, c):\n    return sigmoid(f) * h + g, c\n"
+WRONG_FILES = {
+    "syntax": (DECLARED + "def mine(f, g, h, c):\n    return f +\n", 6, "invalid syntax"),
+    "indentation": (
+        DECLARED + "def mine(f, g, h, c):\nreturn f\n",
+        6,
+        "expected an indented block",
+    ),
+    "unknown name": (
+        DECLARED + "def mine(f, g, h, c):\n    return k * f, g\n",
+        6,
+        "unknown name k",
+    ),
+    "not imported": (
+        DECLARED + "def mine(f, g):\n    return softplus(f), g\n",
+        6,
+        "softplus is not imported",
+    ),
+    "no such function": (
+        DECLARED + "def mine(f, g):\n    return gelu(f), g\n",
+        6,
+        "the language has no gelu; it has",
+    ),
+    "imports what is not there": (
+        "from recurrent_cells import gelu\n",
+        1,
+        "the language has no gelu",
+    ),
+    "NumPy": ("import numpy as np\n" + DECLARED + GOOD, 1, "numpy cannot be used in a cell"),
+    "torch": ("from torch import tanh\n" + DECLARED + GOOD, 1, "torch cannot be used in a cell"),
+    "a state is not returned": (
+        DECLARED + "def mine(f, g, c):\n    c = f * c\n    return c + g\n",
+        7,
+        "2 states, but 1 new values: h, c",
+    ),
+    "too many are": (
+        DECLARED + "def mine(f, g, c):\n    return f, g, c\n",
+        6,
+        "2 states, but 3 new values",
+    ),
+    "nothing is": (DECLARED + "def mine(f, g, c):\n    c = f * g\n", 6, "2 states, but nothing"),
+    "a text is": (DECLARED + 'def mine(f, g):\n    return f + g, "c"\n', 6, "'c' is no value"),
+    "a function is": (
+        DECLARED + "def mine(f, g):\n    return f + g, tanh\n",
+        6,
+        "tanh, which is not called,",
+    ),
+    "no gate": (
+        DECLARED + "def mine(f, g, k):\n    return f + g, k\n",
+        4,
+        "k is no gate, state or vector",
+    ),
+    "an unused gate": (DECLARED + "def mine(f, c):\n    return f, c\n", 6, "depends on g"),
+    "a matrix": (DECLARED + "def mine(f, g, h):\n    return f @ h, g\n", 6, "no further product"),
+    "a part": (DECLARED + "def mine(f, g, h):\n    return f[0] + g, h\n", 6, "it has no parts"),
+    "not apart": (
+        DECLARED + "def mine(f, g, h):\n    return f.x + g, h\n",
+        6,
+        "f is not kept apart",
+    ),
+    "apart as one": (
+        HEAD
+        + '@cell(gates="f", apart="f", states="h")\ndef mine(f):\n    a = 1\n    return a + f\n',
+        7,
+        "f is kept apart: f.x and f.h",
+    ),
+    "if": (
+        DECLARED + "def mine(f, g, h):\n    if f > 0:\n        f = g\n    return f + g, h\n",
+        6,
+        "where(a >= b",
+    ),
+    "and": (
+        DECLARED + "def mine(f, g, h):\n    return where(f > 0 and g > 0, f, g), h\n",
+        6,
+        "where(a >= b",
+    ),
+    "==": (
+        DECLARED + "def mine(f, g, h):\n    return where(f == 0, f, g), h\n",
+        6,
+        "== compares nothing",
+    ),
+    "a power": (
+        DECLARED + "def mine(f, g, h):\n    return f ** 0.3, g + h\n",
+        6,
+        "a whole number or 0.5",
+    ),
+    "divided by nothing": (
+        DECLARED + "def mine(f, g, h):\n    return f + 1 / 0, g + h\n",
+        6,
+        "ZeroDivisionError",
+    ),
+    "log of nothing": (
+        HEAD.replace("tanh", "log")
+        + '@cell(gates="f", states="h")\ndef mine(f):\n    return f * log(0)\n',
+        6,
+        "log(0.0)",
+    ),
+    "code": (DECLARED + GOOD + "print(mine)\n", 7, "would be run by an import"),
+    "a call as a number": (
+        HEAD + "N = open('x')\n" + '@cell(gates="f", states="h")\ndef mine(f):\n    return f\n',
+        4,
+        "can stand for a number only",
+    ),
+    "a loop": (DECLARED + "def mine(f, g):\n    while True:\n        pass\n", 6, "no while in it"),
+    "an import inside": (
+        DECLARED + "def mine(f, g):\n    import os\n    return f, g\n",
+        6,
+        "no import in it",
+    ),
+    "eval": (
+        DECLARED + "def mine(f, g):\n    return eval('f'), g\n",
+        6,
+        "the language has no eval",
+    ),
+    "underscores": (
+        DECLARED + "def mine(f, g):\n    return f.__class__, g\n",
+        6,
+        "has no .__class__",
+    ),
+    "no cell": (HEAD + GOOD, 4, "no function with @cell"),
+    "two cells": (
+        DECLARED + GOOD + "\n\n" + '@cell(gates="f", states="h")\n' + "def two(f):\n    return f\n",
+        10,
+        "a second cell",
+    ),
+    "decorated otherwise": (HEAD + "@tanh\n" + GOOD, 4, "declared by @cell("),
+    "a declaration that is computed": (
+        HEAD + "@cell(gates=tanh, states='h')\n" + GOOD,
+        4,
+        "names in strings",
+    ),
+    "declared twice": (
+        HEAD + '@cell(gates="f f", states="h")\ndef mine(f):\n    return f\n',
+        4,
+        "f is declared twice",
+    ),
+    "no such keyword": (
+        HEAD + '@cell(gates="f", state="h")\ndef mine(f):\n    return f\n',
+        4,
+        "state",
+    ),
+    "taken": (
+        HEAD + '@cell(gates="f", states="y")\ndef mine(f):\n    return f\n',
+        4,
+        "a state cannot be called y",
+    ),
+    "no gate of x": (
+        HEAD + '@cell(gates="f", h_only="f", states="h")\ndef mine(f):\n    return f\n',
+        4,
+        "no gate reads x",
+    ),
+    "no number": (
+        HEAD + '@cell(gates="f", states="h=x")\ndef mine(f):\n    return f\n',
+        4,
+        "no number",
+    ),
+    "a default": (
+        HEAD + '@cell(gates="f", states="h")\ndef mine(f, a="b"):\n    return f\n',
+        5,
+        "a number",
+    ),
+    "a name": (
+        HEAD + '@cell(gates="f", states="h")\ndef Mine(f):\n    return f\n',
+        5,
+        "small letters",
+    ),
+    "the same in every row": (
+        HEAD + '@cell(gates="f", states="h c")\ndef mine(f):\n    return f, 1.0\n',
+        6,
+        "the new c is the same",
+    ),
+    "empty": ("", 1, "no function with @cell"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_FILES)
+def test_what_is_no_cell_is_told_with_file_and_line(case: str, tmp_path: Path) -> None:
+    text, line, told = WRONG_FILES[case]
+    path = written(tmp_path, text)
+    with pytest.raises(CellError) as error:
+        load(path)
+    assert str(error.value).startswith(f"{path}:{line}: "), error.value
+    assert told in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for path, told in ((tmp_path / "none.py", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(CellError, match=f"{re.escape(str(path))}:1: {told}"):
+            load(path)
+    path = tmp_path / "latin.py"
+    path.write_bytes(b'"""A"""\n# \xe4\n')
+    with pytest.raises(CellError, match=r"latin\.py:2: not in UTF-8"):
+        load(path)
+
+
+def test_nothing_of_a_file_is_run_before_it_was_held_against_the_list(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    with pytest.raises(CellError):
+        load(written(tmp_path, f"{DECLARED}{GOOD}open({str(mark)!r}, 'w')\n"))
+    assert not mark.exists()
+
+
+def test_examples_are_of_at_most_fifteen_lines_and_cited() -> None:
+    assert len(EXAMPLES) >= 10
+    for path in EXAMPLES.values():
+        text = path.read_text()
+        assert len(text.splitlines()) <= 15 and re.search(r"arXiv:\d{4}\.\d{4,5}", text), path
+
+
+def test_a_function_of_ones_own_may_be_called(many: Cell) -> None:
+    assert math.isclose(many.constants[1][1], 2.5)
+    assert cell(gates="f", states="h")(lambda f: f).outputs["h"] is named("f")
