@@ -89,7 +89,8 @@ def layer_gradient(cell, x, weights, tape, d_output):
     found = (
         product(of_x, w_input.T),
         x.reshape(-1, x.shape[-1]).T @ of_x.reshape(-1, of_x.shape[-1]),
-        before.reshape(-1, hidden).T @ of_h.reshape(-1, of_h.shape[-1]),
+        before.reshape(-1, hidden).T
+        @ of_h.reshape(x.shape[0] * x.shape[1], -1 if of_h.size else 0),
         d_sums.reshape(-1, d_sums.shape[-1]).sum(axis=0),
     )
     return found + ((d_vectors.reshape(-1),) if kind.vectors else ())
