@@ -207,7 +207,7 @@ def emit_stages(
             for own in inputs:
                 own[one.value]
     for stage in stages:
-        roots = [*([stage.division] if stage.division else []), *stage.results.values()]
+        roots = [*([] if stage.division is None else [stage.division]), *stage.results.values()]
         for r in range(rows):
             values = computed(roots, inputs[r], unit.operations, known[r])
             if stage.results:
