@@ -75,7 +75,9 @@ def function_errors(folder: Path, target: dict) -> dict[str, tuple[float, float]
     for place, (name, (_, _, exact, bound)) in enumerate(FUNCTIONS.items()):
         got = np.from_dlpack(runner.outputs[1 + place])[0].astype(np.float64)
         wanted = exact(x[:, place * LANES : (place + 1) * LANES].astype(np.float64))
-        size = 1.0 if name in ("sin", "cos", "sigmoid", "tanh") else np.maximum(np.abs(wanted), 1e-30)
+        size = (
+            1.0 if name in ("sin", "cos", "sigmoid", "tanh") else np.maximum(np.abs(wanted), 1e-30)
+        )
         # The logarithm of about 1 is about 0: float32 has it relative to that, too.
         found[name] = float(np.abs((got - wanted) / size).max()), bound
     return found

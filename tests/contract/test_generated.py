@@ -4,13 +4,17 @@ kernels, where a wrong rule of the derivative agrees with itself."""
 import pytest
 
 from .running import run
+from .test_compiled import torch_packages
 
 EXAMPLES = 13
 
 
 def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
     if environment == "tvm":
-        return [("tvm", "run_own_kernels.py")]
+        return [
+            ("tvm", "run_own_kernels.py"),
+            ("tvm", "run_own_recurrent.py", torch_packages()),
+        ]
     return [(environment, "run_generated.py", environment)]
 
 
@@ -46,3 +50,10 @@ def test_own_cells_in_kernels() -> None:
     for name, verdict in found.items():
         assert verdict["status"] == "ok", (name, verdict["reason"])
         assert max(verdict["errors"].values()) < 5e-5, (name, verdict["errors"])
+
+
+def test_own_cells_as_modules() -> None:
+    """Without a matrix of h, with states that do not begin at zero, and of everything that the language has."""
+    errors = run(*processes()[1])
+    assert len(errors) == 3 * 6
+    assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
