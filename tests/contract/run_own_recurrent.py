@@ -35,7 +35,7 @@ def exact(one, step, x, weights, states=None):
     final = []
     for number, (w_input, w_recurrent, bias, *vectors) in enumerate(weights):
         columns = w_input.shape[1]
-        own = [*bias[columns:].split(HIDDEN), *vectors]
+        own = [*bias[columns:].view(-1, HIDDEN).unbind(), *vectors]
         if states is None:
             state = [x.new_full((BATCH, HIDDEN), one.start(name)) for name in one.states]
         else:

@@ -38,6 +38,8 @@ def block_rows(layer: TrainedLayer) -> tuple[int, int]:
 
 def parts(sums: range, rows: int, core: Core) -> list[range]:
     """Sums as they share a register tile."""
+    if not sums:
+        return []
     at_once = sums_at_once(core, len(sums), rows)
     return [sums[first : first + at_once] for first in range(0, len(sums), at_once)]
 
