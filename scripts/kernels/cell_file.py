@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import operator
 import re
 import traceback
 from pathlib import Path
@@ -38,6 +39,11 @@ BUILTINS = (
 )
 MOST = 1 << 20
 """Bytes of a file."""
+
+_ARITHMETIC = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
+    **{ast.Div: operator.truediv, ast.Pow: operator.pow},
+}
 
 _STATEMENTS = (
     ast.Assign,
@@ -194,18 +200,25 @@ class _Reader:
             self._known[target.id] = value
 
     def _evaluated(self, node: ast.expr) -> Any:
-        if any(isinstance(one, ast.Pow) for one in ast.walk(node)):
-            for one in ast.walk(node):
-                if isinstance(one, ast.Constant) and abs(one.value) > 1e3:
-                    raise _Told(node, "a power of numbers as large as these")
-        try:
-            return eval(
-                compile(ast.Expression(node), str(self._path), "eval"),
-                {"__builtins__": {}},
-                dict(self._known),
-            )
-        except Exception as error:
-            raise _Told(node, f"{type(error).__name__}: {error}") from None
+        """A number, of numbers and their names."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name) and node.id in self._known:
+            return self._known[node.id]
+        if isinstance(node, ast.Attribute) and node.attr in NUMBERS:
+            if self._evaluated(node.value) is not math:
+                raise _Told(node, f"a number has no .{node.attr}")
+            return getattr(math, node.attr)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            value = self._evaluated(node.operand)
+            return -value if isinstance(node.op, ast.USub) else value
+        if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+            values = [self._evaluated(one) for one in (node.left, node.right)]
+            try:
+                return _ARITHMETIC[type(node.op)](*map(float, values))
+            except (TypeError, ValueError, ArithmeticError) as error:
+                raise _Told(node, f"{type(error).__name__}: {error}") from None
+        raise _Told(node, "a number may be of numbers, their names, math's and + - * / **")
 
     def _declaration(self, update: ast.FunctionDef) -> None:
         """@cell(gates="...", ...) and nothing else, of literals."""
@@ -289,6 +302,7 @@ class _Reader:
         body = [one for one in self._tree.body if isinstance(one, ast.FunctionDef)]
         space = {**self._known, "__builtins__": {}, "__name__": f"cell_file_{update.name}"}
         try:
+            # What may run stands in the lists above; no names are there but those that were held against them.
             exec(compile(ast.Module(body, []), str(self._path), "exec"), space)
         except CellError as error:
             raise _Told(update.decorator_list[0], str(error)) from None
