@@ -143,9 +143,7 @@ def plain_at_once(trial: Trial) -> None:
 def plain_beside(trial: Trial) -> None:
     trial.command = PLAIN
     plain = trial.shell()
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     done = subprocess.run(["bash", "-c", plain], cwd=trial.root, capture_output=True, text=True)
     assert done.returncode and "unlock" not in done.stderr, done.stderr
     trial.wait()
@@ -197,9 +195,7 @@ def pruned(trial: Trial) -> None:
         trial.path(f"config/{name}.yaml").unlink(missing_ok=True)
     trial.configure("config/config.yaml", documents=["tiny"])
     trial.forget("manifests")
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     trial.running.kill()
     trial.wait()
     trial.end_all()
@@ -248,20 +244,16 @@ def died(trial: Trial) -> None:
     ends=False,
 )
 def taken(trial: Trial) -> None:
-    trial.command = REPORT
     trial.set_protocol(timed_batches=300)
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     leased(trial, 0)
     trial.wait()
 
 
 @fault("the lease is deleted", "rm results/run.lock while a run measures", LOST, ends=False)
 def lease_deleted(trial: Trial) -> None:
-    trial.command = REPORT
     trial.set_protocol(timed_batches=300)
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     (trial.root / lease.FILE).unlink()
     trial.wait()
 
@@ -400,9 +392,7 @@ def spaced(trial: Trial) -> None:
     ends=True,
 )
 def protocol_edited(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     trial.set_protocol(timed_batches=13)
     trial.wait()
 
@@ -413,9 +403,7 @@ def protocol_edited(trial: Trial) -> None:
     r"tiny\.yaml|Cells: 4 ok",
 )
 def configuration_broken(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     file = trial.path("tiny.yaml")
     content = trial.keep(file)
     file.write_bytes(content[: trial.random.randrange(1, len(content) - 1)])
@@ -429,9 +417,7 @@ def configuration_broken(trial: Trial) -> None:
     ends=False,
 )
 def step_deleted(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     file = trial.path("scripts/steps/list_records.py")
     trial.keep(file)
     file.unlink()
@@ -444,8 +430,7 @@ def step_deleted(trial: Trial) -> None:
     TIMED,
 )
 def pin_edited(trial: Trial) -> None:
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way()
     trial.change("envs/plain.yaml", "numpy==", "numpy==9")
     trial.wait()
 
@@ -456,9 +441,7 @@ def pin_edited(trial: Trial) -> None:
     r"Cells: \d ok|Everything that was finished stays\.",
 )
 def record_deleted(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     file = trial.any_of("records/**/other/*.json")
     file.unlink()
     trial.harms(file)
@@ -471,8 +454,7 @@ def record_deleted(trial: Trial) -> None:
     r"s a batch|has older modification time .* than input",
 )
 def touched(trial: Trial) -> None:
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way()
     later = time.time() + 3600
     for file in trial.path("results").rglob("*.json"):
         os.utime(file, (later, later))

@@ -9,6 +9,9 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from measurement.record import write_sealed
 
 from .processes import GOES_ON
 from .trial import REPORT, TIMED, TIMING_S, Trial, fault
@@ -146,21 +149,6 @@ def failures_cut(trial: Trial) -> None:
 
 
 @fault(
-    "a list of records is cut short",
-    "results/manifests/*.json truncated, nothing else missing",
-    MADE_ANEW,
-    times=2,
-    ends=True,
-)
-def manifest_cut(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.complete()
-    file = trial.any_of("manifests/*.json")
-    trial.harm(file, cut(file.read_bytes(), trial))
-    trial.run_through()
-
-
-@fault(
     "Snakemake's memory is damaged",
     "every file of .snakemake/metadata truncated at a random byte",
     TIMED,
@@ -227,8 +215,7 @@ def other_protocol(trial: Trial) -> None:
     trial.complete()
     trial.command = REPORT
     trial.set_protocol(timed_batches=13)
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way()
     trial.one("snakemake").kill()
     trial.wait()
 
@@ -243,10 +230,23 @@ def other_protocol(trial: Trial) -> None:
 def other_machine(trial: Trial) -> None:
     trial.command = REPORT
     trial.settings(machine="other-8c-abcdef")
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way()
     trial.one("snakemake").kill()
     trial.wait()
+
+
+def of_a_pack(trial: Trial) -> Path:
+    """One of the records of a folder from another machine, which the next run reports too."""
+    trial.command = REPORT
+    trial.complete()
+    folder = trial.path("elsewhere")
+    for name in ("manifests", "records"):
+        shutil.copytree(trial.path(f"results/{name}"), folder / name)
+    (manifest,) = (folder / "manifests").glob("*.json")
+    content = json.loads(manifest.read_text()) | {"machine": "other-8c-abcdef"}
+    write_sealed(str(manifest), content)
+    trial.settings(also_report=["elsewhere"])
+    return trial.random.choice(sorted((folder / "records").rglob("*.json")))
 
 
 @fault(
@@ -256,17 +256,8 @@ def other_machine(trial: Trial) -> None:
     ends=False,
 )
 def pack_damaged(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.complete()
-    folder = trial.path("elsewhere")
-    for name in ("manifests", "records"):
-        shutil.copytree(trial.path(f"results/{name}"), folder / name)
-    (manifest,) = (folder / "manifests").glob("*.json")
-    content = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(content | {"machine": "other-8c-abcdef"}))
-    record = trial.random.choice(sorted((folder / "records").rglob("*.json")))
+    record = of_a_pack(trial)
     record.write_bytes(cut(record.read_bytes(), trial))
-    trial.settings(also_report=["elsewhere"])
     trial.run_through()
 
 

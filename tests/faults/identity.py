@@ -9,7 +9,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from .trial import CHECK_S, REPORT, TIMED, TIMING_S, Trial, fault
+from .data import of_a_pack
+from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
 AGAIN = r"; nothing that was measured of it counts: run the same command again"
@@ -136,16 +137,7 @@ def library(trial: Trial) -> None:
     ends=False,
 )
 def pack_without_seal(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.complete()
-    folder = trial.path("elsewhere")
-    for name in ("manifests", "records"):
-        shutil.copytree(trial.path(f"results/{name}"), folder / name)
-    (manifest,) = (folder / "manifests").glob("*.json")
-    content = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps(content | {"machine": "other-8c-abcdef"}))
-    without_seal(trial.random.choice(sorted((folder / "records").rglob("*.json"))))
-    trial.settings(also_report=["elsewhere"])
+    without_seal(of_a_pack(trial))
     trial.run_through()
 
 

@@ -139,9 +139,7 @@ def power_failure(trial: Trial) -> None:
     ends=True,
 )
 def second_run(trial: Trial) -> None:
-    trial.command = REPORT
-    trial.start()
-    trial.one("worker time", TIMING_S)
+    trial.timing_under_way(REPORT)
     second = trial.beside()
     trial.wait()
     trial.printed += second

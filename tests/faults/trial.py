@@ -176,6 +176,12 @@ class Trial(Project):
         time.sleep(self.random.uniform(0, RUN_S))
         self.note()
 
+    def timing_under_way(self, command: tuple[str, ...] | None = None) -> None:
+        """Start the run, by a command if one is given, and return at a random moment of its first timing."""
+        self.command = command or self.command
+        self.start()
+        self.one("worker time", TIMING_S)
+
     def end_all(self) -> None:
         """Nothing of this project runs any more, as after a power failure."""
         for _ in range(2):  # what is started meanwhile too

@@ -51,7 +51,7 @@ def watched(asked):
             stop(asked, error)
         found = expand(wildcards, groupid)
         try:
-            if "{params.noted}" in (asked.shellcmd or ""):
+            if "noted" in asked.params.keys():
                 outputs, inputs = asked.expand_output(wildcards)[0], found[0]
                 heal(list(map(str, outputs)), list(map(str, inputs)))
         except (OSError, SystemExit) as error:
