@@ -46,8 +46,8 @@ LEFT_ALONE = ("run.lock", ".snakemake_timestamp")
 MARK = 'return {"framework": "NumPy", "edited": %d,'  # what an edited model says of itself
 LINES = 60  # that a refusal may take, with the end of a log in it
 TOLD = re.compile(
-    r"run the same command|is not valid|damaged|delete it|wait for it|cannot write|does not exist|it has to be|"
-    r"put it back|NAME is one of|is missing|there is no|fetch|no such|not the wanted text|error in|Error"
+    r"run the same command|is not valid|is not CSV|damaged|delete it|wait for it|cannot write|does not exist|"
+    r"it has to be|put it back|NAME is one of|is missing|there is no|fetch|no such|not the wanted text|error in|Error"
 )
 
 

@@ -155,10 +155,9 @@ def snakemake(
     except subprocess.TimeoutExpired:
         return None
     finally:
-        if process.poll() is None:
-            end_all()
-            process.wait()
-            shutil.rmtree(LOCKS, ignore_errors=True)
+        end_all()  # also what a Snakemake that was killed has left
+        process.wait()
+        shutil.rmtree(LOCKS, ignore_errors=True)
 
 
 def pack(config: dict) -> str:

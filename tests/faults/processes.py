@@ -55,6 +55,7 @@ def supervisor_killed(trial: Trial) -> None:
 def snakemake_killed(trial: Trial) -> None:
     trial.command = MEASURE
     trial.run_and_kill("snakemake", RUN_S)
+    assert not trial.path("results/failures").exists()  # of a cell
 
 
 @fault("make report is killed", "kill -9 of its process", GOES_ON, times=3, ends=False)
