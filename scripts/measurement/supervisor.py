@@ -4,6 +4,7 @@ import argparse
 import datetime
 import functools
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -129,7 +130,7 @@ def _wait(process, results, timeout_s, parent):
         if time.monotonic() - since > timeout_s:
             return None
         if parent and not machine.alive(parent):
-            raise SystemExit("the workflow has ended; what it had started ends too")
+            raise SystemExit(turns.ENDED)
 
 
 def run_worker(jobs, log, parent=None):
@@ -170,8 +171,12 @@ def run_worker(jobs, log, parent=None):
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             machine.end_descendants(os.getpid())  # also what has left its session
-        found = [read_json(result) for result in results if os.path.exists(result)]
-        if len(found) < len(jobs) and code != SPOILT:
+        # Up to the first that is missing: a task's result is told from others' by its place only.
+        there = itertools.takewhile(os.path.exists, results)
+        found = [read_json(result) for result in there]
+        if len(found) < len(jobs) and (code != SPOILT or not found):
+            if parent and not machine.alive(parent):
+                raise SystemExit(turns.ENDED)  # with whatever took the result or the process away
             if code is None:
                 reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
                 found.append({"status": "timeout", "reason": reason})

@@ -19,6 +19,7 @@ from measurement import machine
 # Of the environment: another file than FILE, for clocks that are to wait for some others only; empty: they wait for none.
 VARIABLE = "CLOCK_LOCK"
 FILE = "/tmp/flexibility-clock.lock"
+ENDED = "the workflow has ended; what it had started ends too"
 LOOK_S = 1  # a look a second whether the turn is still wanted
 MOST_S = 12 * 3600.0  # longer than any cell's time limit here
 
@@ -61,7 +62,7 @@ def _await(descriptor, how, parent, most_s):
 
     def look(number, frame):
         if parent and not machine.alive(parent):
-            raise SystemExit("the workflow has ended; what it had started ends too")
+            raise SystemExit(ENDED)
         if time.monotonic() > end:
             raise SystemExit(
                 "%s has kept this machine's clock for %g hours; end it, or measure beside it with %s= (empty)"

@@ -241,6 +241,22 @@ class TestSeveralChecks:
         assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok"]
         assert "SIGKILL" in records[1]["reason"] and "exit status 3" in records[2]["reason"]
 
+    def test_what_is_taken_away_is_no_other_ones(self, folder: Path) -> None:
+        """Where a result is gone (somebody empties the temporary folder), those after it do not take its place."""
+        style = folder / "scripts" / "implementations" / "fake" / "emptied.py"
+        style.write_text(
+            "import os, sys\nfrom implementations.plain.loop import build as right\n"
+            "def build(workload, weights, device, phase):\n"
+            "    if phase == 'training' and not os.path.exists('emptied'):\n"
+            "        open('emptied', 'w').close()\n"
+            "        os.unlink(os.path.join(sys.argv[2], 'result-0.json'))\n"
+            "    return right(workload, weights, device, phase)\n"
+        )
+        records, _ = self.made(*(job("emptied", phase=phase) for phase in ("forward", "training")))
+        assert [record["status"] for record in records] == ["failed", "ok"]
+        assert "before it left a result" in records[0]["reason"]
+        assert records[1]["gradient_error"] is not None
+
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
         slow = [job(style, timeout_s=3) for style in ("pausing", "pausing", "slow", "right")]
