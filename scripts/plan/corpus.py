@@ -51,7 +51,7 @@ class Corpus:
     def set_aside(self, dry: bool = False) -> bool:
         """Take a text that was fetched and is damaged out of the way of the next one, and say so; a `dry` run says it
         only. -> whether it is damaged"""
-        if self.config["path"] or not os.path.exists(self.source) or not (wrong := self._wrong):
+        if not os.path.exists(self.source) or not (wrong := self._wrong):
             return False
         if dry:
             say_once(f"{self.source} is damaged ({wrong}); a run fetches it anew.")

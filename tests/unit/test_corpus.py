@@ -93,3 +93,18 @@ def test_where_the_text_comes_from() -> None:
         corpus(path=None, sha256=DIGESTS | {"test": "0" * 64}).source,
     }
     assert len(others) == 4 and fetched_from.source not in others
+
+
+@pytest.mark.parametrize("path", ["texts", None])
+def test_a_text_that_was_cut_short_is_taken_aside(path: str | None) -> None:
+    """Also one that came from a folder: no tokens are made of it."""
+    given = corpus(path=path)
+    fetched(given, DIGESTS)
+    folder = Path(given.source).parent
+    for split, text in TEXTS.items():
+        (folder / f"ptb.{split}.txt").write_text(text)
+    assert not given.set_aside()
+    (folder / "ptb.valid.txt").write_text("cut")
+    cut = corpus(path=path)
+    assert cut.set_aside(dry=True) and Path(cut.source).exists()
+    assert cut.set_aside() and not Path(cut.source).exists()
