@@ -57,6 +57,7 @@ def terminal(log: Path, picture: Path) -> None:
 
 
 def page(html: Path, picture: Path, scheme: str = "light") -> None:
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     browser_on_path = next(
@@ -66,8 +67,9 @@ def page(html: Path, picture: Path, scheme: str = "light") -> None:
         browser = player.chromium.launch(executable_path=browser_on_path, args=["--no-sandbox"])
         tab = browser.new_page(viewport=SIZE, color_scheme=scheme)
         tab.goto(html.resolve().as_uri())
-        tab.screenshot(path=picture)
+        shot = tab.screenshot()
         browser.close()
+    Image.open(io.BytesIO(shot)).quantize(128).save(picture, optimize=True)  # a third of the size
 
 
 if __name__ == "__main__":
