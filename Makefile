@@ -14,10 +14,17 @@ RUN = @exec .venv/bin/python scripts
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report measure wheels plan html bump compare noise export pack lock prune example docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: report cell measure wheels plan html bump compare noise export pack lock prune example docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
+
+# A recurrent cell of your own, in one file: make cell CELL=my_cell.py [SHAPE='{batch: 32, length: 200}'] [PHASES=training]
+# [FRAMEWORKS='pytorch jax'] (docs/how-to/own-cell.md). Its protocol is config/cell/config.yaml, unless CONFIG names another
+cell: .venv/ready
+	$(RUN) run_cell --parent $$PPID $(if $(SHAPE),--shape '$(SHAPE)') $(if $(PHASES),--phases '$(PHASES)') \
+		$(if $(FRAMEWORKS),--frameworks '$(FRAMEWORKS)') \
+		$(if $(filter file,$(origin CONFIG)),,--configfile '$(CONFIG)') $(if $(SET),--config '$(SET)') -- '$(CELL)'
 
 # Records without pages, packed: for a machine without network, with frameworks of its own (docs/how-to/without-network.md). LIMIT=540: stops in time
 measure: .venv/ready

@@ -24,7 +24,7 @@ CONTENTS = {
         *("how-to/full-protocol", "how-to/slurm", "how-to/container", "how-to/without-network"),
         *("how-to/gpu", "how-to/new-version", "how-to/ci", "how-to/compare-runs"),
         *("how-to/several-machines", "how-to/export", "how-to/own-text"),
-        *("how-to/other-cells-and-shapes", "how-to/timeline", "how-to/new-row"),
+        *("how-to/other-cells-and-shapes", "how-to/timeline", "how-to/own-cell", "how-to/new-row"),
         *("how-to/new-document", "how-to/kernels", "how-to/*", "how-to/contributing"),
     ],
     "Reference": [

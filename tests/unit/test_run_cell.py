@@ -1,0 +1,106 @@
+"""`make cell`: what it refuses, what it writes, which stages it has, and when values leave float32."""
+
+import argparse
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from commands import run_cell
+from measurement import steps
+from measurement.cells import BUILT_IN
+from plan import own_cell
+from plan.own_cell import Refused
+
+SHAPE = {"batch": 2, "length": 40, "features": 3, "hidden": 4, "layers": 2}
+
+
+def asked(**options: object) -> argparse.Namespace:
+    given = {"file": "mine.py", "shape": None, "phases": None, "frameworks": None, "config": []}
+    return argparse.Namespace(**given | {"configfile": "config/cell/config.yaml"} | options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"config": ["corpus"]}, "SET: `corpus` is no KEY=VALUE"),
+        ({"file": ""}, "CELL: name the file of your cell"),
+        ({"shape": "{units: 3}"}, "SHAPE: there is no size `units`"),
+        ({"phases": "backward"}, "PHASES: there is no phase `backward`"),
+        (
+            {"frameworks": "pytorch jaxx"},
+            "FRAMEWORKS: there is no framework `jaxx`; did you mean `jax`",
+        ),
+    ],
+)
+def test_what_it_refuses(options: dict, said: str) -> None:
+    with pytest.raises(Refused) as refused:
+        run_cell.prepared(asked(**options))
+    assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
+
+
+def test_it_writes_what_has_changed_and_nothing_else(tmp_path: Path) -> None:
+    files = {"cell.py": "1\n", "pytorch.py": "2\n", "document.yaml": "a: 1\n"}
+    run_cell.write(tmp_path, files)
+    (tmp_path / "theano.py").write_text("of an earlier version\n")
+    times = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    run_cell.write(tmp_path, files | {"cell.py": "3\n"})
+    after = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
+    assert after.keys() == files.keys()
+    assert [name for name in files if after[name] != times[name]] == ["cell.py"]
+    assert (tmp_path / "cell.py").read_text() == "3\n"
+
+
+def test_stages() -> None:
+    first, second, third = run_cell.stages(own_cell.config("mine", {}, ["pytorch", "tvm", "jax"]))
+    assert first[1][0] == second[1][0] == "preliminary=true" and third[1] == []
+    rows = yaml.safe_load(first[1][1].partition("=")[2])
+    assert "pytorch/compiled" not in rows["cell-mine"]["implementations"]
+    assert len(list(run_cell.stages(own_cell.config("mine", {}, ["jax"])))) == 2
+
+
+@pytest.fixture
+def exploding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell whose memory becomes a thousand times as large at each step."""
+
+    def step(sums, vectors, states):
+        (new,), _ = steps.gru(sums, vectors, states[:1])
+        return (new, 1e3 * (states[1] + 1.0)), None
+
+    def gradient(tape, *d_states):
+        return (d_states[0],) * 4, (), tuple(d_states)
+
+    module = types.ModuleType("own.boom.reference")
+    module.step, module.gradient = step, gradient
+    module.CELL = BUILT_IN["gru"]._replace(states=("h", "c"), starts=(0.0, 0.0))._asdict()
+    for name in ("own", "own.boom"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "own.boom.reference", module)
+
+
+def benchmark(cell: str, **changes: int) -> dict:
+    around = yaml.safe_load((own_cell.CONFIG / "document.yaml").read_text())["around"]
+    return {**SHAPE, **around, "cell": cell, **changes}
+
+
+def test_a_cell_that_explodes_says_where(exploding: None) -> None:
+    said = run_cell.leaves_float32(benchmark("own.boom"))
+    assert said == "state c of layer 1 leaves float32 at step 13 of 40"
+
+
+def test_a_cell_that_does_not_says_nothing(exploding: None) -> None:
+    assert run_cell.leaves_float32(benchmark("gru")) == ""
+    assert run_cell.leaves_float32(benchmark("own.boom", length=12)) == ""
+
+
+def test_a_gradient_that_explodes_says_so(exploding: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gradient(tape, *d_states):
+        return (1e200 + d_states[0],) * 4, (), tuple(d_states)
+
+    monkeypatch.setattr(sys.modules["own.boom.reference"], "gradient", gradient)
+    with np.errstate(all="ignore"):
+        said = run_cell.leaves_float32(benchmark("own.boom", length=5))
+    assert said.startswith("the gradient of lstm.") and "leaves float32 over 5 steps" in said

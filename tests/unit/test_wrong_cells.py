@@ -1,0 +1,98 @@
+"""`make cell` of thirty files that are no cell: one line with the file and the line in it, and nothing is made."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands import run_cell
+
+HEAD = "from recurrent_cells import cell, sigmoid, tanh\n\n\n"  # a cell's function begins in line 4
+LSTM = '@cell(gates="i f g o", states="h c")\ndef mine(i, f, g, o, c):\n'
+BODY = "    c = sigmoid(f) * c + sigmoid(i) * tanh(g)\n    return sigmoid(o) * tanh(c), c\n"
+
+# what is wrong: (the file, the line that has to be named)
+WRONG = {
+    "empty": ("", 1),
+    "only a comment": ("# nothing\n", 1),
+    "no cell": (HEAD + "def mine(x):\n    return x\n", 4),
+    "syntax": (HEAD + LSTM + "    return sigmoid(o\n", 6),
+    "indentation": (HEAD + LSTM + "return o, c\n", 6),
+    "no text": (HEAD + LSTM + BODY + "\x00", 1),
+    "unknown name": (HEAD + LSTM + "    return sigmoid(o) * squash(c), c\n", 6),
+    "unknown gate": (HEAD + LSTM.replace("o, c):", "o, u, c):") + BODY, 4),
+    "unknown function of the language": (
+        HEAD.replace("tanh", "tanh, gelu") + LSTM + BODY,
+        1,
+    ),
+    "a state is not returned": (HEAD + LSTM + "    return sigmoid(o) * tanh(c)\n", 6),
+    "one value too many": (HEAD + LSTM + "    return sigmoid(o), c, i\n", 6),
+    "nothing is returned": (HEAD + LSTM + "    c = sigmoid(f) * c\n", 6),
+    "an import of a library": ("import numpy as np\n" + HEAD + LSTM + BODY, 1),
+    "an import of the system": (HEAD + "import os\n\n" + LSTM + BODY, 4),
+    "code that runs": (HEAD + 'print("hello")\n' + LSTM + BODY, 4),
+    "a file is opened": (HEAD + 'open("/tmp/x", "w")\n' + LSTM + BODY, 4),
+    "a loop at the top": (HEAD + "for n in range(3):\n    pass\n" + LSTM + BODY, 4),
+    "a class": (HEAD + "class Mine:\n    pass\n\n\n" + LSTM + BODY, 4),
+    "code that runs in the decorator": (
+        HEAD + LSTM.replace('"h c"', '"h c" if print("x") is None else ""') + BODY,
+        4,
+    ),
+    "no gates": (HEAD + LSTM.replace('gates="i f g o", ', "") + BODY, 4),
+    "no states": (HEAD + LSTM.replace(', states="h c"', "") + BODY, 4),
+    "a gate twice": (HEAD + LSTM.replace("i f g o", "i f g o o") + BODY, 4),
+    "a gate called as a state": (HEAD + LSTM.replace("i f g o", "i f g o c") + BODY, 4),
+    "a name that is none": (HEAD + LSTM.replace("i f g o", "i f g 2o") + BODY, 4),
+    "unknown option": (HEAD + LSTM.replace("states=", "state=") + BODY, 4),
+    "an if over values": (
+        HEAD + LSTM + "    if c:\n        c = f\n" + BODY,
+        6,
+    ),
+    "a matrix product": (HEAD + LSTM + "    return o @ c, c\n", 6),
+    "an index": (HEAD + LSTM + "    return o[0], c\n", 6),
+    "a string as a value": (HEAD + LSTM + '    return o * "two", c\n', 6),
+    "an attribute": (HEAD + LSTM + "    return o.sum(), c\n", 6),
+    "too few arguments": (HEAD + LSTM + "    return sigmoid(), c\n", 6),
+    "two cells": (HEAD + LSTM + BODY + "\n\n" + (LSTM + BODY).replace("mine", "yours"), 11),
+    "a capital letter": (HEAD + LSTM.replace("mine", "Mine") + BODY, 5),
+}
+
+
+def test_there_are_thirty() -> None:
+    assert len(WRONG) >= 30
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_one_line(
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    text, line = WRONG[what]
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    monkeypatch.setattr(sys, "argv", ["run_cell", str(file)])
+    monkeypatch.setattr(run_cell.run_workflow, "begin", lambda *_: pytest.fail("it went on"))
+    with pytest.raises(SystemExit) as stopped:
+        run_cell.main()
+    said = stopped.value.code
+    assert isinstance(said, str) and "\n" not in said, said
+    assert said.startswith(f"{file}:{line}: "), said
+    assert len(said) > len(f"{file}:{line}: ") + 5
+    assert capfd.readouterr() == ("", "")  # nothing of the file was run
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("nothing.py", "nothing.py"), (".", "."), ("binary.py", "binary.py")],
+)
+def test_no_file(name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    monkeypatch.chdir(tmp_path)
+    Path("config").symlink_to(Path(__file__).parents[2] / "config")
+    monkeypatch.setattr(sys, "argv", ["run_cell", name])
+    with pytest.raises(SystemExit) as stopped:
+        run_cell.main()
+    assert isinstance(stopped.value.code, str) and said in stopped.value.code
+    assert "\n" not in stopped.value.code

@@ -1,0 +1,138 @@
+"""`make cell` for real, of a tiny shape, in the tests' framework: records, page, what an edit measures again, what is refused."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from measurement.record import read_json
+
+from .conftest import Project, implementation, make_project
+
+CELL = """\
+from recurrent_cells import cell, sigmoid, tanh
+
+
+@cell(gates="f g", states="h")
+def tiny_cell(f, g, h):
+    f = sigmoid(f)
+    return f * h + (1 - f) * tanh(g)
+"""
+SHAPE = "{batch: 3, length: 4, features: 5, hidden: 4, layers: 2}"
+LINK = "A cell of your own: [cell-tiny-cell](cell-tiny-cell.md). `tiny_cell` takes "
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
+    """A project in which a cell was measured, and what was printed."""
+    project = make_project(tmp_path_factory.mktemp("cell"))
+    project.configure("config/cell/document.yaml", labels={}, rows=[{"families": ["operators"]}])
+    entries = [implementation("loop", "plain"), implementation("other", "second")]
+    benchmarks = ["tiny-lm", "own-*", "single-*"]
+    entries = [entry | {"benchmarks": benchmarks} for entry in entries]
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    protocol = {"processes": 3, "most_processes": 3, "target_interval": None}
+    protocol |= {"warmup_batches": 1, "timed_batches": 2, "timeout_s": 60}
+    project.configure("tiny.yaml", protocol=protocol)
+    project.path("my_cell.py").write_text(CELL)
+    return project, run(project)
+
+
+def run(project: Project, *more: str, ok: bool = True) -> str:
+    command = [sys.executable, "scripts", "run_cell", "my_cell.py", "--shape", SHAPE]
+    return project.run([*command, "--configfile", "tiny.yaml", *more], ok)
+
+
+def records(project: Project) -> set[Path]:
+    return set(project.path("results/records").rglob("*.json"))
+
+
+def of_the_cell(found: set[Path]) -> set[Path]:
+    return {
+        path for path in found if read_json(str(path))["benchmark"].get("cell") == "own.tiny_cell"
+    }
+
+
+def test_every_row_has_three_processes_beside_its_own_lstm(measured: tuple[Project, str]) -> None:
+    project, printed = measured
+    found = records(project)
+    # Two styles, a batch in two phases and a single sequence in one, the LSTM and the cell, three processes.
+    assert len(found) == 2 * (2 + 1) * 2 * 3, printed
+    assert len(of_the_cell(found)) == len(found) // 2
+    assert {read_json(str(path))["status"] for path in found} == {"ok"}
+    assert (
+        printed.count("one process each") == 1 and "Page: results/report/cell-tiny-cell" in printed
+    )
+
+
+def test_its_rows_were_held_against_the_reference(measured: tuple[Project, str]) -> None:
+    project, _ = measured
+    for path in of_the_cell(records(project)):
+        found = read_json(str(path))
+        assert found["check"]["status"] == "ok" and found["check"]["errors"]
+        assert found["parts"]["sources"]
+
+
+def test_its_page(measured: tuple[Project, str]) -> None:
+    project, _ = measured
+    text = project.path("results/report/cell-tiny-cell.md").read_text()
+    (said,) = [line for line in text.splitlines() if line.startswith("**`tiny_cell` takes ")]
+    assert re.search(r"takes [\d.]+ \[[\d.]+, [\d.]+\] times in training \(by Plain", said)
+    assert "## What to use" in text and "## In a program of your own" in text
+    assert project.path("results/report/cell-tiny-cell.html").exists()
+    assert not project.path("results/report/index.html").exists()
+    folder = project.path("results/cells/tiny_cell")
+    assert (folder / "cell.py").read_text() == CELL
+    assert "def step(" in (folder / "pytorch.py").read_text()
+
+
+def test_again_measures_nothing(measured: tuple[Project, str]) -> None:
+    project, _ = measured
+    before = project.measured()
+    run(project)
+    assert project.measured() == before
+
+
+def test_an_edit_measures_its_own_rows_again_and_a_comment_none(
+    measured: tuple[Project, str],
+) -> None:
+    project, _ = measured
+    before = records(project)
+    file = project.path("my_cell.py")
+    file.write_text(f"# said\n{CELL}")
+    run(project)
+    assert records(project) == before
+    file.write_text(CELL.replace("tanh(g)", "tanh(2 * g)"))
+    run(project, "--phases", "training")
+    new = records(project) - before
+    assert len(new) == 2 * 3 and of_the_cell(new) == new  # the LSTM's are there
+    file.write_text(CELL)
+
+
+def test_the_first_page_of_the_next_report_leads_there(measured: tuple[Project, str]) -> None:
+    project, _ = measured
+    project.snakemake()
+    assert LINK in project.path("results/report/index.md").read_text()
+
+
+def test_what_is_no_cell_ends_it_before_anything_is_made(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    project.path("my_cell.py").write_text(CELL.replace("tanh(g)", "squash(g)"))
+    said = run(project, ok=False).strip()
+    assert said.startswith("my_cell.py:7: ") and "squash" in said and "\n" not in said
+    assert not project.path("results").exists()
+
+
+def test_a_cell_that_explodes_ends_it_before_anything_is_timed(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    project.configure("config/cell/document.yaml", labels={}, rows=[{"families": ["operators"]}])
+    entry = implementation("loop", "plain") | {"benchmarks": ["tiny-lm", "own-*"]}
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump([entry]))
+    exploding = CELL.replace("(1 - f) * tanh(g)", "1e30 * h + 1")
+    project.path("my_cell.py").write_text(exploding)
+    said = run(project, ok=False).strip()
+    assert said.startswith("my_cell.py: state h of layer 1 leaves float32 at step 3 of 4"), said
+    assert "\n" not in said
+    assert not project.path("results/records").exists()
