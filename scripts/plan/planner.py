@@ -331,9 +331,11 @@ class Plan:
             benchmark = self.benchmarks[cell.benchmark]
             departure = benchmark.get("departure") or benchmark.get("isa", "protocol")
             threads = min(self.threads_of(cell), self.cores)
+            # What a cell of somebody's own loads counts for its own rows only.
+            loads = own.name_of(benchmark.get("cell", ""))
             group = (cell.environment, cell.implementation, check.document, departure, cell.device)
-            groups[*group, threads][check.digest] = check
-        for (environment, implementation, document, departure, device, _), found in groups.items():
+            groups[*group, threads, loads][check.digest] = check
+        for (environment, implementation, document, departure, device, *_), found in groups.items():
             missing = sorted(wanted(found.values()), key=lambda check: check.name)
             for first in range(0, len(missing), CHECKS):
                 checks = missing[first : first + CHECKS]

@@ -8,6 +8,7 @@ import yaml
 from measurement.cells import CELLS, Known
 from plan import configuration, copies, matrix, own, own_cell, sources
 from plan.own_cell import Refused
+from plan.planner import Plan
 
 SHAPE = {"batch": 32, "length": 32, "features": 128, "hidden": 256, "layers": 1}
 PHASES = ["training", "forward"]
@@ -211,3 +212,15 @@ def test_names_of_ones_own_are_looked_up_where_they_are() -> None:
     with pytest.raises(KeyError):
         found["gru"]
     assert "own.mine" in CELLS
+
+
+def test_no_process_of_checks_has_both_cells(folder: Path) -> None:
+    """What one loads of a cell's own, the plan of the LSTM's rows does not count."""
+    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))
+    plan = Plan(configuration.given(str(file), []), cores=2)
+    shapes = matrix.document("cell-mine")["benchmarks"]
+    groups = list(plan.checkings(plan.timings("cell-mine")))
+    kinds = [{shapes[c.cell.benchmark].get("cell", "lstm") for c in g.checks} for g in groups]
+    assert all(len(kind) == 1 for kind in kinds) and {"lstm"} in kinds and {"own.mine"} in kinds
