@@ -98,3 +98,9 @@ def test_what_no_row_knows_is_unsupported() -> None:
         core_of({"kind": "cuda"})
     with pytest.raises(Unsupported, match=r"target\.py tells what 'tomorrow'"):
         core_of({"kind": "llvm", "mcpu": "tomorrow"})
+
+
+def test_rows_a_power_of_two_apart_share_sets_of_a_cache() -> None:
+    """1,024 sets of 16 lines: rows of 1,024 values lie in 16 of them, of 1,008 in all."""
+    core = Core(8, 16, 32768, 1 << 20, 1 << 24)
+    assert [blocking.rows_apart(core, width) for width in (1024, 512, 1008)] == [256, 512, 16384]

@@ -11,6 +11,9 @@ from ..target import Core
 VALUE = 4
 """Bytes of a float32."""
 
+LINE_BYTES = 64
+"""Of a line of a cache, on every CPU of target.KINDS."""
+
 
 def tallest(core: Core, vectors: int) -> int:
     """Rows of the tallest tile of so many vectors, at least one."""
@@ -64,3 +67,10 @@ def steps_held(core: Core, columns: int) -> int:
 def updated_together(core: Core) -> int:
     """Rows whose updates are emitted together where no tile says so: one holds some eight values."""
     return max(1, core.registers // 8)
+
+
+def rows_apart(core: Core, width: int) -> int:
+    """Rows of so many values, one after another, of which one line each stays in the second-level cache: what a power of two
+    divides is that much less spread over its sets."""
+    lines = max(1, VALUE * width // LINE_BYTES)
+    return core.second // (LINE_BYTES * (lines & -lines))
