@@ -128,8 +128,9 @@ def test_what_is_no_cell_ends_it_before_anything_is_made(tmp_path: Path) -> None
 def test_a_cell_that_explodes_ends_it_before_anything_is_timed(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     project.configure("config/cell/document.yaml", labels={}, rows=[{"families": ["operators"]}])
-    entry = implementation("loop", "plain") | {"benchmarks": ["tiny-lm", "own-*"]}
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump([entry]))
+    entries = [implementation("loop", "plain"), implementation("other", "second")]
+    entries = [entry | {"benchmarks": ["tiny-lm", "own-*", "single-*"]} for entry in entries]
+    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     exploding = CELL.replace("(1 - f) * tanh(g)", "1e30 * (1 + h) + tanh(g)")
     project.path("my_cell.py").write_text(exploding)
     said = run(project, ok=False).strip()
