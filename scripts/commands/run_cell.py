@@ -104,17 +104,23 @@ def leaves_float32(benchmark: dict) -> str:
 def stages(config: dict) -> Iterator[tuple[str, list[str]]]:
     """What each stage is, and its settings."""
     (called,) = config["documents"]
-    first = own_cell.first_look(config)
-    if first != config["overrides"][called]["implementations"]:
-        rows = yaml.safe_dump(
-            {called: {"implementations": first}}, default_flow_style=True, width=10_000
-        )
-        yield (
-            "A first look: few rows, one process each.",
-            ["preliminary=true", f"overrides={rows.strip()}"],
-        )
-    yield "All rows: one process each.", ["preliminary=true"]
-    yield "Further processes, which say how sure the numbers are.", []
+    asked = config["overrides"][called]["implementations"]
+    first, most = own_cell.first_look(config), own_cell.without_last(config)
+
+    def only(rows: list[str]) -> list[str]:
+        if rows == asked:
+            return []
+        chosen = {called: {"implementations": rows}}
+        text = yaml.safe_dump(chosen, default_flow_style=True, width=10_000)
+        return [f"overrides={text.strip()}"]
+
+    if first != asked:
+        yield "A first look: few rows, one process each.", ["preliminary=true", *only(first)]
+    some = "All rows" if most == asked else "Rows that do not compile for long"
+    yield f"{some}: one process each.", ["preliminary=true", *only(most)]
+    yield "Further processes, which say how sure the numbers are.", only(most)
+    if most != asked:
+        yield "What compiles for long.", []
 
 
 def worth_it(config: dict) -> bool:

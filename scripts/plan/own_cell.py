@@ -18,6 +18,8 @@ PATTERN = "own-*"  # by which implementations have any cell (config/implementati
 # What a first look has: what people write first, in the framework most of them use, and what is expected to be fastest.
 # Nothing of it compiles for long.
 FIRST = ("pytorch/fine-grained", "pytorch/fused", "pytorch/cudnn", "tvm/*")
+# What compiles for 15 to 30 s in every process, and comes last: all others are done then, with intervals.
+LAST = ("pytorch/compiled", "pytorch/exported")
 
 
 class Refused(Exception):
@@ -115,3 +117,21 @@ def first_look(config: Mapping) -> list[str]:
     asked = config["overrides"][called]["implementations"]
     found = [each for each in FIRST if any(fnmatchcase(each, pattern) for pattern in asked)]
     return found or list(asked)
+
+
+def without_last(config: Mapping) -> list[str]:
+    """Of a configuration's rows those that are measured before LAST; all, where it has none of these, or no others."""
+    (called,) = config["documents"]
+    asked = config["overrides"][called]["implementations"]
+    known = [
+        entry["implementation"]
+        for entry in matrix.implementations()
+        if any(pattern.startswith("own-") for pattern in entry["benchmarks"])
+    ]
+    found = [
+        each
+        for each in known
+        if each not in LAST and any(fnmatchcase(each, pattern) for pattern in asked)
+    ]
+    late = any(fnmatchcase(each, pattern) for each in LAST for pattern in asked)
+    return found if found and late else list(asked)

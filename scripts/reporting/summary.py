@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from plan import own
 from plan.matrix import LEAST_PROCESSES
 from reporting import marks, words
 from reporting.sections import Tables, plain
@@ -56,15 +57,18 @@ def head(tables: Tables, about: Mapping) -> dict:
         f"{sum(count.get('ok', 0) for count in counts.values())} of {len(cells)} rows have a number"
     )
     on = "; ".join(about["machine_names"].values())
+    introduction = [
+        origin_words(document["origin"]) if "origin" in document else document["about"],
+        f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
+        "[Machines and environments](#machines-and-environments).",
+    ]
+    answered = about["name"].startswith(own.DOCUMENT)  # its page begins with the answer
     return plain(
         {
             "name": about["name"],
             "title": document["title"],
-            "introduction": [
-                origin_words(document["origin"]) if "origin" in document else document["about"],
-                f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
-                "[Machines and environments](#machines-and-environments).",
-            ],
+            "introduction": [] if answered else introduction,
+            "below_answer": introduction if answered else [],
             "machine_names": about["machine_names"],
             "machines": machines,
             "preliminary": any(machine["preliminary"] for machine in machines),

@@ -83,6 +83,7 @@ def text(folder: Path) -> str:
 def test_the_first_sentence(text: str) -> None:
     """0.12 over 0.1, by the kernel; of that the interval of three processes 1 % apart."""
     (said,) = [line for line in text.splitlines() if line.startswith("**`mine`")]
+    assert text.splitlines()[2] == said  # below the title
     assert "`mine` takes 1.20 [" in said
     assert "in training (by Generated kernel (TVM template); the LSTM by Generated" in said
     assert "forward (by" in said and "for a single sequence (by" in said

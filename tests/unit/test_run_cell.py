@@ -55,10 +55,17 @@ def test_it_writes_what_has_changed_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_stages() -> None:
-    first, second, third = run_cell.stages(own_cell.config("mine", {}, ["pytorch", "tvm", "jax"]))
-    assert first[1][0] == second[1][0] == "preliminary=true" and third[1] == []
-    rows = yaml.safe_load(first[1][1].partition("=")[2])
-    assert "pytorch/compiled" not in rows["cell-mine"]["implementations"]
+    """What compiles for long comes last, when all others have their intervals."""
+    first, one, further, last = run_cell.stages(own_cell.config("mine", {}, ["pytorch", "tvm"]))
+
+    def rows(stage: tuple[str, list[str]]) -> list[str]:
+        (text,) = [each for each in stage[1] if each.startswith("overrides=")]
+        return yaml.safe_load(text.partition("=")[2])["cell-mine"]["implementations"]
+
+    assert first[1][0] == one[1][0] == "preliminary=true"
+    assert len(further[1]) == 1 and last[1] == []
+    assert set(rows(first)) < {*rows(one), "tvm/*"} and rows(one) == rows(further)
+    assert not set(own_cell.LAST) & set(rows(one)) and "pytorch/fine-grained-jit" in rows(one)
     assert len(list(run_cell.stages(own_cell.config("mine", {}, ["jax"])))) == 2
 
 

@@ -63,7 +63,8 @@ def test_every_row_has_three_processes_beside_its_own_lstm(measured: tuple[Proje
     assert len(of_the_cell(found)) == len(found) // 2
     assert {read_json(str(path))["status"] for path in found} == {"ok"}
     assert (
-        printed.count("one process each") == 1 and "Page: results/report/cell-tiny-cell" in printed
+        printed.count("All rows: one process each") == 1
+        and "Page: results/report/cell-tiny-cell" in printed
     )
 
 
