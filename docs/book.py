@@ -36,10 +36,14 @@ CONTENTS = {
         *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
         *("explanation/noise", "explanation/what-is-kept", "explanation/traps", "explanation/*"),
     ],
-    "Reports": ["report/example/index", "report/today/index", "report/timeline/index"],
+    "Reports": [
+        *("report/example/index", "report/instruction-sets/index"),
+        *("report/today/index", "report/timeline/index"),
+    ],
 }
 TITLES = {  # of pages that have one title
     "report/example/index": "A default run",
+    "report/instruction-sets/index": "What the instruction set changes",
     "report/today/index": "Other cells and shapes",
     "report/timeline/index": "Eight years of releases",
 }
