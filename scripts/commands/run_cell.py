@@ -10,7 +10,6 @@ all processes. The same command goes on where it was stopped.
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from kernels.cells import CellError
 from kernels.sources import FRAMEWORKS, generate
 from measurement import machine, reference
 from measurement.cells import CELLS, OWN
+from measurement.record import whole
 from measurement.workload import Workload, layer_prefixes
 from plan import configuration, copies, own, own_cell
 from plan.jobs import wanted
@@ -62,13 +62,11 @@ def texts(path: Path, cell, document: dict, config: dict) -> dict[str, str]:
 
 def write(folder: Path, files: dict[str, str]) -> None:
     """Write what is not there, or says something else; what belongs to an earlier one goes."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         file = folder / name
         if not file.exists() or file.read_text() != text:
-            temporary = file.with_name(f"{name}.{os.getpid()}.tmp")
-            temporary.write_text(text)
-            temporary.replace(file)
+            with whole(str(file)) as stream:
+                stream.write(text)
     for file in folder.glob("*.py"):
         if file.name not in files:
             file.unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..cells.language import VARIANCE, Cell, Expression, is_constant
-from .program import Dialect, Parts, docstring, parts
+from .program import Dialect, docstring, parts, taken
 
 _NORM = f'''
 
@@ -54,28 +54,6 @@ DIALECT = Dialect(
 )
 
 
-def _sums(found: Parts) -> list[str]:
-    h, count = found.program.given[found.cell.states[0]], len(found.from_x)
-    if found.both:
-        return [_unpacked(found.from_x, f"from_input + {h} @ w_recurrent")]
-    if found.joined:
-        first, joined = found.joined
-        lines = [f"size = {h}.shape[1]"]
-        for start, stop in ((0, first), (first, first + joined), (first + joined, count)):
-            if start < stop:
-                begin = "" if not start else f"{start} * size"
-                end = "" if stop == count else f"{stop} * size"
-                part = f"from_input[:, {begin}:{end}]"
-                if start == first:
-                    part += f" + {h} @ w_recurrent"
-                lines.append(_unpacked(found.from_x[start:stop], part))
-        return lines
-    lines = [_unpacked(found.from_x, "from_input")]
-    if found.from_h:
-        lines.append(_unpacked(found.from_h, f"{h} @ w_recurrent"))
-    return lines
-
-
 def _unpacked(names: tuple[str, ...], value: str) -> str:
     if len(names) == 1:
         return f"{names[0]} = {value}"
@@ -91,10 +69,11 @@ def written(cell: Cell, origin: str) -> str:
         single = len(cell.states) == 1
         body.append(f"({found.states},) = states" if single else f"{found.states} = states")
     if found.own:
-        body.append(
-            f"({found.own[0]},) = own" if len(found.own) == 1 else f"{', '.join(found.own)} = own"
-        )
-    body += [*_sums(found), *statements, f"return [{', '.join(results)}]"]
+        body.append(taken(found.own, "own"))
+    h = found.program.given[cell.states[0]]
+    product = f"{h} @ w_recurrent"
+    sums = found.sums(f"{h}.shape[1]", lambda part: f"{part} + {product}", product, _unpacked)
+    body += [*sums, *statements, f"return [{', '.join(results)}]"]
     text = "\n".join(body)
     head = docstring(
         f"A step of `{cell.name}`, as {origin} has it.",

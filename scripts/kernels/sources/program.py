@@ -7,7 +7,7 @@ import inspect
 import keyword
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -374,6 +374,39 @@ class Parts:
         reads = self.reads | ({self.cell.states[0]} if self.cell.h_gates else set())
         names = [self.program.given[one] if one in reads else "_" for one in self.cell.states]
         return None if set(names) == {"_"} else ", ".join(names)
+
+    def sums(
+        self,
+        size: str,
+        added: Callable[[str], str],
+        product: str,
+        unpacked: Callable[[tuple[str, ...], str], str],
+    ) -> list[str]:
+        """The statements that give the gates' sums of `from_input`. size: the units, as one asks h for them; added: h's
+        product with its weights added to a part of it; product: that alone; unpacked: a value in so many parts."""
+        if self.both:
+            return [unpacked(self.from_x, added("from_input"))]
+        if self.joined:
+            first, joined = self.joined
+            count = len(self.from_x)
+            lines = [f"size = {size}"]
+            for start, stop in ((0, first), (first, first + joined), (first + joined, count)):
+                if start < stop:
+                    part = f"from_input[:, {_times(start)}:{_times(stop) if stop < count else ''}]"
+                    value = added(part) if start == first else part
+                    lines.append(unpacked(self.from_x[start:stop], value))
+            return lines
+        lines = [unpacked(self.from_x, "from_input")]
+        return [*lines, unpacked(self.from_h, product)] if self.from_h else lines
+
+
+def _times(count: int) -> str:
+    return {0: "", 1: "size"}.get(count, f"{count} * size")
+
+
+def taken(names: Sequence[str], value: str) -> str:
+    """The statement that names all of a sequence's items."""
+    return f"({names[0]},) = {value}" if len(names) == 1 else f"{', '.join(names)} = {value}"
 
 
 def parts(cell: Cell, dialect: Dialect, slices: bool) -> Parts:

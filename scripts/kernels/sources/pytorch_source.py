@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..cells.language import VARIANCE, Cell, Expression, is_constant
-from .program import Dialect, Parts, docstring, parts
+from .program import Dialect, docstring, parts
 
 
 def _special(one: Expression, text: Callable[[Expression], str]) -> str | None:
@@ -55,32 +55,6 @@ DIALECT = Dialect(
 )
 
 
-def _sums(found: Parts) -> list[str]:
-    """The statements that give the gates' sums."""
-    h, count = found.program.given[found.cell.states[0]], len(found.from_x)
-    if found.both:
-        return [_unpacked(found.from_x, f"torch.addmm(from_input, {h}, recurrent)")]
-    if found.joined:
-        first, joined = found.joined
-        sizes = [(0, first), (first, first + joined), (first + joined, count)]
-        lines = [f"size = {h}.size(1)"]
-        for start, stop in sizes:
-            if start < stop:
-                part = f"from_input[:, {_times(start)}:{_times(stop) if stop < count else ''}]"
-                if start == first:
-                    part = f"torch.addmm({part}, {h}, recurrent)"
-                lines.append(_unpacked(found.from_x[start:stop], part))
-        return lines
-    lines = [_unpacked(found.from_x, "from_input")]
-    if found.from_h:
-        lines.append(_unpacked(found.from_h, f"torch.mm({h}, recurrent)"))
-    return lines
-
-
-def _times(count: int) -> str:
-    return {0: "", 1: "size"}.get(count, f"{count} * size")
-
-
 def _unpacked(names: tuple[str, ...], value: str) -> str:
     if len(names) == 1:
         return f"{names[0]} = {value}"
@@ -98,7 +72,13 @@ def written(cell: Cell, origin: str) -> str:
     if found.own:
         single = len(found.own) == 1
         body.append(f"{', '.join(found.own)} = own{'[0]' if single else ''}")
-    body += _sums(found)
+    h = found.program.given[cell.states[0]]
+    body += found.sums(
+        f"{h}.size(1)",
+        lambda part: f"torch.addmm({part}, {h}, recurrent)",
+        f"torch.mm({h}, recurrent)",
+        _unpacked,
+    )
     text = "\n".join([*statements, *results])
     if "units)" in text or "units," in text:
         body.append(f"units = [from_input.size(1) // {len(cell.x_gates)}]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..cells.language import VARIANCE, Cell, Expression, is_constant
-from .program import Dialect, Parts, docstring, parts
+from .program import Dialect, Parts, docstring, parts, taken
 
 _STACKED = "[D + H, gates * H], the weights of x above those of h"
 _PAIR = "the pair of [D, gates that read x * H] and [H, gates that read h * H]"
@@ -83,9 +83,7 @@ def written(cell: Cell, origin: str) -> str:
     statements, results = found.program.lines()
     once, sums = _sums(found)
     if found.own:
-        once.append(
-            f"({found.own[0]},) = own" if len(found.own) == 1 else f"{', '.join(found.own)} = own"
-        )
+        once.append(taken(found.own, "own"))
     body = []
     if found.states:
         single = len(cell.states) == 1
