@@ -19,6 +19,7 @@ from measurement.record import refused
 
 WIDTH = 24
 REFUSED = re.compile(r"^(?:OSError|PermissionError): (.+)$", re.MULTILINE)
+COMMAND = "CalledProcessError in file"
 LOG_LINES = 6  # the end of a failed job's log; the rest is a file away
 
 
@@ -30,7 +31,10 @@ def progress_line(done: int, total: int, seconds: float, running: str) -> str:
 
 
 def plain(message: str) -> str:
-    """One line instead of a stack trace of Snakemake's where the system did not let it write."""
+    """One line instead of a stack trace of Snakemake's where the system did not let it write; nothing of a command that
+    failed, which is all a job was told, as `Failed: ...` and the end of its log follow."""
+    if COMMAND in message:
+        return ""
     found = REFUSED.findall(message) if "Traceback" in message else []
     return refused(f"cannot write: {found[-1]}") if found else message
 
@@ -60,7 +64,8 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.JOB_ERROR:
             self._failed(*self._jobs.get(record.jobid, ("a job", [])))
         elif event == LogEvent.ERROR or (event is None and record.levelno >= ERROR):
-            self._print(plain(record.getMessage()))
+            if said := plain(record.getMessage()):
+                self._print(said)
         else:
             return
         self._draw()

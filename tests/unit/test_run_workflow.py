@@ -71,6 +71,12 @@ def test_what_the_system_refuses_snakemake_is_told_in_one_line() -> None:
         assert plain(other) == other
 
 
+def test_what_a_failed_job_was_told_is_not_printed() -> None:
+    """`Failed: ...` follows, with the end of its log."""
+    said = 'RuleException:\nCalledProcessError in file "check.smk", line 27:\nCommand \'{"long": 1}\' returned 1.'
+    assert plain(said) == ""
+
+
 def test_line_of_progress() -> None:
     assert progress_line(0, 8, 5.0, "time a") == f"[{'.' * 24}] 0 of 8 jobs: time a"
     line = progress_line(2, 8, 120.0, "time a")

@@ -102,7 +102,7 @@ def test_one_lucky_reading_puts_no_other_off() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "reasons"),
     [
-        (reading(500, 25.0), reading(460, 18.0), []),
+        (reading(500, 25.0), reading(460, 20.0), []),
         (
             reading(250, 25.0),
             reading(500, 25.0),
@@ -130,6 +130,19 @@ def test_threads_far_from_each_other() -> None:
     assert yardstick.flagged({"before": near, "after": near}, of_run) == []
     assert yardstick.flagged({"before": near, "after": far}, of_run) == [
         "hand-overs between threads after the timed batches at 0.32 of the run's best"
+    ]
+
+
+def test_fast_memory_of_far_threads_puts_no_near_ones_off() -> None:
+    near, far = reading(500, 55.0, "c", 17e6), reading(510, 105.0, "c", 5.5e6)
+    of_run = yardstick.best(
+        4 * [{"before": near, "after": near}] + 6 * [{"before": far, "after": far}]
+    )
+    assert yardstick.flagged({"before": near, "after": near}, of_run) == []
+    assert len(yardstick.flagged({"before": far, "after": far}, of_run)) == 2
+    slow = reading(500, 40.0, "c", 17e6)
+    assert yardstick.flagged({"before": slow, "after": near}, of_run) == [
+        "memory before the timed batches at 0.73 of the run's best"
     ]
 
 
