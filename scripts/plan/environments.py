@@ -148,7 +148,12 @@ def inspect(python: str) -> dict:
             timeout=120,
         ).stdout
         return json.loads(printed)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
+    except ValueError:
+        raise EnvironmentProblem(
+            f"{python} runs scripts/measurement/packages.py without an answer: it is no Python interpreter, or that file "
+            "was edited; put it back."
+        ) from None
+    except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentProblem(
             f"{python} does not run as a Python interpreter ({error})."
         ) from None

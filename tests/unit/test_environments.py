@@ -224,6 +224,11 @@ def test_inspect_what_is_no_interpreter(python: str) -> None:
         environments.inspect(python)
 
 
+def test_inspect_what_answers_nothing() -> None:
+    with pytest.raises(EnvironmentProblem, match="without an answer: it is no Python interpreter"):
+        environments.inspect("/bin/true")
+
+
 def test_find_interpreter(tmp_path: Path) -> None:
     found = environments.find_interpreter(specification(tmp_path, python=f"={HERE}").python)
     assert found is not None
