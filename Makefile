@@ -8,8 +8,10 @@ ifdef SET
 OPTIONS += '$(SET)'
 endif
 
+# Ctrl-C while an interpreter starts, before it can answer one: kept until it can (GNU's env).
+KEPT = $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT)
 # What starts Snakemake ends with `make`, killed or not.
-RUN = @exec .venv/bin/python scripts
+RUN = @exec $(KEPT) .venv/bin/python scripts
 
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
@@ -39,11 +41,11 @@ wheels:
 
 # make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready
-	@.venv/bin/python scripts plan_run $(if $(FILES),--files) $(OPTIONS)
+	@exec $(KEPT) .venv/bin/python scripts plan_run $(if $(FILES),--files) $(OPTIONS)
 
 # Results that nothing asks for any more, CONFIG's are asked for: make prune [YES=1]
 prune: .venv/ready
-	@.venv/bin/python scripts prune_results $(if $(YES),--yes) $(OPTIONS)
+	@exec $(KEPT) .venv/bin/python scripts prune_results $(if $(YES),--yes) $(OPTIONS)
 
 html: report
 	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
@@ -56,26 +58,26 @@ bump: .venv/ready
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
-	@.venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+	@exec $(KEPT) .venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
 # How noisy the machine of a results folder was, and what explains it (docs/explanation/noise.md): make noise [A=folder]
 noise: .venv/ready
-	@.venv/bin/python scripts noise $(A)
+	@exec $(KEPT) .venv/bin/python scripts noise $(A)
 
 # What was measured in a form that other tools read, in results/FORMAT.json: make export FORMAT=pyperf|benchmark-action
 # [A=folder] [OUTPUT=file]
 export: .venv/ready
-	@.venv/bin/python scripts export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
+	@exec $(KEPT) .venv/bin/python scripts export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
 
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two:
 # make pack [BY='your name'] [KEY=~/.ssh/id_ed25519], which signs it
 pack: .venv/ready
-	@.venv/bin/python scripts pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
+	@exec $(KEPT) .venv/bin/python scripts pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
 
 # What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
 # RESOLVE=1 nothing is installed
 lock: .venv/ready
-	@.venv/bin/python scripts lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
+	@exec $(KEPT) .venv/bin/python scripts lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
@@ -133,7 +135,7 @@ fuzz-run: .venv/ready
 # Known weaknesses of everything that is installed here and in the locks of today's environments (asks PyPI; where that
 # cannot be reached it says so, and the command's own exit status is 3)
 audit: .venv/ready
-	@.venv/bin/python scripts audit_packages
+	@exec $(KEPT) .venv/bin/python scripts audit_packages
 
 format: .venv/ready
 	.venv/bin/ruff check --fix .
@@ -145,19 +147,19 @@ clean:
 
 # The pins stand in envs/ and nowhere else.
 .venv/ready: envs/workflow.yaml envs/report.yaml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
+	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
-	$(PYTHON) -m venv --without-pip .venv
+	$(KEPT) $(PYTHON) -m venv --without-pip .venv
 	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-compile --no-index --find-links wheels $(SNAKEMAKE)
 else
-	$(PYTHON) -m venv .venv
+	$(KEPT) $(PYTHON) -m venv .venv
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
 	.venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .venv/requirements.txt
 endif
 	touch $@
 
 .docs/ready: envs/docs.yaml
-	$(PYTHON) -m venv .docs
+	$(KEPT) $(PYTHON) -m venv .docs
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/docs.yaml > .docs/requirements.txt
 	.docs/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .docs/requirements.txt
 	touch $@

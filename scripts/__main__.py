@@ -15,6 +15,7 @@ def stop(*_: object) -> None:
 def main() -> None:
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, stop)  # while modules are imported too
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the Makefile's KEPT
     names = {}
     for folder in ("commands", "steps"):
         for file in os.listdir(os.path.join(SCRIPTS, folder)):
