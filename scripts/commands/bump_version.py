@@ -130,7 +130,8 @@ def main() -> None:
         version = pin.version or newest(pin, config, asked.within)
         found = compare(pin, version, config, asked)
     except Impossible as problem:
-        stop(f"{asked.pin}: {str(problem).rstrip('.')}. The old pin stands.")
+        told = str(problem).rstrip(".")
+        stop(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin stands.")
     except SystemExit as problem:
         stop(problem.code)
     output = FOLDER / f"{pins.known_as(pin.package)}-{found['before'].version}-{version}.md"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement.record import damage, read_result, write_sealed
-from plan.jobs import RESULTS, sha256
+from plan.jobs import RESULTS, aside, sha256
 
 NOTES = f"{RESULTS}/made"
 STAMP = ".snakemake_timestamp"  # Snakemake's own, in folders that it makes
@@ -41,6 +41,14 @@ def of_inputs(paths: Iterable[str]) -> dict[str, str]:
 def note(outputs: Sequence[str], of: Mapping[str, str]) -> None:
     """Note what some files are, and the digests of what they were made of."""
     write_sealed(note_of(outputs), {"made": digests(outputs), "of": dict(of)})
+
+
+def forget(outputs: Sequence[str]) -> None:
+    """Take a note away; a folder in its place is somebody's, and kept beside it."""
+    path = note_of(outputs)
+    if os.path.isdir(path):
+        os.replace(path, aside(path))
+    Path(path).unlink(missing_ok=True)
 
 
 def _noted(outputs: Sequence[str]) -> dict | None:

@@ -5,7 +5,6 @@ anew."""
 import argparse
 import runpy
 import sys
-from pathlib import Path
 
 from measurement.record import plainly
 from plan import made
@@ -18,7 +17,7 @@ def main() -> None:
     parser.add_argument("--inputs", nargs="*", default=[])
     arguments = parser.parse_args(sys.argv[1:place])
     of = made.of_inputs(arguments.inputs)
-    Path(made.note_of(arguments.outputs)).unlink(missing_ok=True)
+    made.forget(arguments.outputs)
     step = sys.argv[place + 1]
     sys.argv = sys.argv[place + 1 :]
     runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)

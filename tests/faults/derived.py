@@ -150,6 +150,26 @@ def template_gone(trial: Trial) -> None:
     trial.run_through()
 
 
+@fault(
+    "folders lie where something made and its note were",
+    "cells.csv, a page, a list, and the notes of what they were made of",
+    r"results/\S+ is (missing|there without a note of what it was made of); it is made anew\.",
+    lab="pages",
+    ends=True,
+)
+def folders_in_place(trial: Trial) -> None:
+    trial.command = REPORT
+    trial.expect_derived()
+    for file in [
+        trial.any_of(one) for one in ("cells.csv", "report/*.md", "documents/*/first.json")
+    ]:
+        note = trial.path(f"results/made/{file.relative_to(trial.path('results'))}.json")
+        for each in (file, note):
+            each.unlink(missing_ok=True)
+            each.mkdir()
+    trial.run_through()
+
+
 def planned_record(trial: Trial) -> Path:
     """Where a record of another protocol is to lie."""
     trial.command = REPORT
