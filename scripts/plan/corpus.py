@@ -3,7 +3,6 @@
 import hashlib
 import os
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -40,13 +39,16 @@ class Corpus:
     @cached_property
     def _wrong(self) -> str:
         """What is wrong with the text that was fetched."""
-        wrong = damage(self.source)
-        with suppress(FileNotFoundError):
-            for split, noted in {} if wrong else read_json(self.source)["sha256"].items():
-                name = f"ptb.{split}.txt"
-                if sha256(str(Path(self.source).with_name(name))) != noted:
-                    wrong = f"{name} beside it is not as it was fetched"
+        if wrong := damage(self.source):
+            return wrong
+        for split, noted in read_json(self.source)["sha256"].items():
+            file = self._text(split)
+            if file.exists() and (file.is_dir() or sha256(str(file)) != noted):
+                wrong = f"{file.name} beside it is not as it was fetched"
         return wrong
+
+    def _text(self, split: str) -> Path:
+        return Path(self.source).with_name(f"ptb.{split}.txt")
 
     def set_aside(self, dry: bool = False) -> bool:
         """Take a text that was fetched and is damaged out of the way of the next one, and say so; a `dry` run says it
@@ -57,6 +59,9 @@ class Corpus:
             say_once(f"{self.source} is damaged ({wrong}); a run fetches it anew.")
         else:
             os.replace(self.source, aside(self.source))
+            for file in map(self._text, self.config["sha256"]):
+                if file.is_dir():
+                    os.replace(file, aside(str(file)))
             say(f"{self.source} is damaged ({wrong}); it is fetched anew.")
             del self.__dict__["_wrong"]
         return True

@@ -125,6 +125,21 @@ def text_cut(trial: Trial) -> None:
 
 
 @fault(
+    "a folder lies where the text that was fetched was",
+    "and its tokens are missing",
+    r"is damaged \(ptb\.\w+\.txt beside it is not as it was fetched\); it is fetched anew\.",
+    ends=True,
+)
+def text_a_folder(trial: Trial) -> None:
+    file = trial.any_of("corpus/sources/*/ptb.*.txt")
+    trial.harm(file, b"")
+    file.unlink()
+    file.mkdir()
+    shutil.rmtree(trial.any_of("corpus/*/corpus.json").parent)
+    trial.run_through()
+
+
+@fault(
     "the user's corpus folder has another text",
     "a file of it truncated",
     r"corpus\.path: corpus/ptb\.\w+\.txt is not the wanted text: SHA-256",
