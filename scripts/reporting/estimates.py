@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special, stats
 
+from measurement import yardstick
 from plan.matrix import LEAST_PROCESSES
 from reporting import marks
 
@@ -49,6 +50,16 @@ def medians(records: Sequence[dict]) -> list[float]:
     """What a cell's processes took: the median of each one's samples (s), which a disturbed batch does not move. It
     differs less between processes than their averages do: by 30 %, in the cells named above."""
     return [float(np.median(record["samples"])) for record in records]
+
+
+def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
+    """Which processes ran when the machine was slower than at its best (`yardstick.best` of the run), by their
+    yardstick, not those that have none; or were stopped on the way."""
+    return [
+        bool(yardstick.flagged(record.get("yardstick"), best))
+        or bool(record.get("interference", {}).get("suspensions"))
+        for record in records
+    ]
 
 
 def counting(off: Sequence[bool]) -> list[bool]:

@@ -35,12 +35,6 @@ def device_times(records: Sequence[dict]) -> dict[str, float]:
     return {name: float(np.median(values)) for name, values in known.items() if values}
 
 
-def disturbed(records: Sequence[dict], best: dict) -> list[bool]:
-    """Which processes ran when the machine was slower than at its best (`yardstick.best` of the run), by their
-    yardstick; not those that have none."""
-    return [bool(yardstick.flagged(record.get("yardstick"), best)) for record in records]
-
-
 def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
     """What of a step ran in which format, as a check's record has it, in words."""
     kinds = {
@@ -52,7 +46,7 @@ def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
 
 
 def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
-    """The table's row of one cell from the records of all its processes; `best`: as in `disturbed`."""
+    """The table's row of one cell from the records of all its processes; `best`: as in `estimates.disturbed`."""
     good = [record for record in records if record["status"] == "ok"]
     bad = [record for record in records if record["status"] != "ok"]
     check = records[0].get("check", {})
@@ -70,7 +64,7 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
         found["framework_version"] = good[0]["framework"]["framework_version"]
         benchmark = good[0]["benchmark"]
-        off = disturbed(good, best)
+        off = estimates.disturbed(good, best)
         counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]
         found |= estimates.cell(counting, benchmark["batch"])
         found |= {"page_faults": page_faults(good), "disturbed_processes": sum(off)}

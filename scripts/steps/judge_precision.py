@@ -57,7 +57,7 @@ def statements(
     for cell, records in cells.items():
         if records and all(record["status"] == "ok" for record in records):
             generations[matrix.generation(cell.environment)][cell] = records
-            off[cell] = [bool(yardstick.flagged(r.get("yardstick"), best)) for r in records]
+            off[cell] = estimates.disturbed(records, best)
     judged = [each for own in off.values() for each in own]
     good = 1 - sum(judged) / len(judged) if judged else 0.0
     found = []

@@ -255,7 +255,9 @@ def test_flag_of_interference(
 def test_flag_of_a_process_that_was_stopped() -> None:
     for times, expected in ((0, []), (1, ["suspended"])):
         reading = QUIET | {"suspensions": times}
-        assert estimates.flags([process([1.0] * 20, interference=reading)]) == expected
+        stopped = process([1.0] * 20, interference=reading)
+        assert estimates.flags([stopped]) == expected
+        assert estimates.disturbed([stopped, process([1.0])], best={}) == [bool(times), False]
 
 
 @pytest.mark.parametrize(
