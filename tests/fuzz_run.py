@@ -44,7 +44,7 @@ PLACES = {"results": 12, "config": 3, "envs": 1, "plain": 3, "measurement": 2, "
 CODE = ("plan", "steps", "commands", "reporting")
 LEFT_ALONE = ("run.lock", ".snakemake_timestamp")
 MARK = 'return {"framework": "NumPy", "edited": %d,'  # what an edited model says of itself
-LINES = 60  # that a refusal may take, with the end of a log in it
+LINES = 90  # that a refusal may take, with the end of a log, or two traces of code that was broken
 TOLD = re.compile(
     r"run the same command|is not valid|is not CSV|damaged|delete it|wait for it|cannot write|does not exist|"
     r"it has to be|put it back|NAME is one of|is missing|there is no|fetch|no such|not the wanted text|error in|Error"
