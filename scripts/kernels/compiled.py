@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +23,7 @@ from .template.layout import state_sizes
 from .train import Gradients, TrainingRunner
 
 FILES = ("kernel.so", "kernel.json")
+_LOADED: dict[Path, str] = {}  # by digest: the system loads a path once
 
 
 def compile_cell(
@@ -89,8 +91,10 @@ class CompiledCell:
     def save(self, directory: str | Path) -> None:
         """Copy the library and its metadata into a folder."""
         Path(directory).mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            shutil.copy(self.directory / name, directory)
+        with tempfile.TemporaryDirectory(dir=directory) as made:
+            for name in FILES:  # none is written over: a process whose library is ends
+                shutil.copy(self.directory / name, made)
+                os.replace(Path(made, name), Path(directory, name))
 
     def weight_shapes(self) -> list[list[tuple[int, ...]]]:
         """For every layer the shapes of w_input [K, x_gates * H], w_recurrent [H, h_gates * H], bias [sums * H] and each
@@ -187,3 +191,9 @@ def _check_library(cell: Cell, directory: Path) -> None:
         raise ValueError(f"{directory} holds another {cell.name}: it computes something else")
     if not runs_on(target):
         raise ValueError(f"{directory} is compiled for {target.get('mcpu')}, which this CPU is not")
+    library = (directory / "kernel.so").resolve()
+    digest = hashlib.sha256(library.read_bytes()).hexdigest()
+    if _LOADED.setdefault(library, digest) != digest:
+        raise RuntimeError(
+            f"{directory} had another library when this process loaded it: another folder, or another process"
+        )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,22 +21,31 @@ from .target import runs_on
 from .template.layout import state_sizes
 from .train import allocated
 
-FILES = ("kernel.so", "layers.json", "weights.npz")
+FILES = ("layers.json", "weights.npz")
 
 
 def save(kernel: Path, folder: Path, cell: Cell, packed: Sequence[Array]) -> None:
-    """Put a kernel of inference and its packed weights into a folder."""
+    """Put a kernel of inference and its packed weights into a folder; what it had before goes, but not from processes that
+    have loaded it."""
     folder.mkdir(parents=True, exist_ok=True)
+    # Named by what it is: a process loads a path once, and one whose library is written over ends.
+    name = f"kernel-{hashlib.sha256((kernel / 'kernel.so').read_bytes()).hexdigest()[:16]}.so"
     found = json.loads((kernel / "kernel.json").read_text())
     states = state_sizes(cell, KernelSpec(**found["spec"]))
     starts = {name: cell.start(name) for name in states}
     described = {
         **{"spec": found["spec"], "target": found["target"]},
-        **{"states": states, "starts": starts},
+        **{"states": states, "starts": starts, "library": name},
     }
-    shutil.copy(kernel / "kernel.so", folder)
-    np.savez(folder / "weights.npz", *packed)
-    (folder / "layers.json").write_text(json.dumps(described, indent=2) + "\n")
+    with tempfile.TemporaryDirectory(dir=folder) as made:
+        shutil.copy(kernel / "kernel.so", Path(made, name))
+        np.savez(Path(made, "weights.npz"), *packed)
+        Path(made, "layers.json").write_text(json.dumps(described, indent=2) + "\n")
+        for one in (name, "weights.npz", "layers.json"):
+            os.replace(Path(made, one), folder / one)
+    for library in folder.glob("kernel*.so"):
+        if library.name != name:
+            library.unlink()
 
 
 def load(folder: str | Path) -> SavedLayers:
@@ -49,12 +61,15 @@ class SavedLayers:
         if missing:
             raise FileNotFoundError(f"{folder} has no {missing[0]}: no saved layers lie there")
         found = json.loads((folder / "layers.json").read_text())
+        library = folder / found.get("library", "kernel.so")
+        if not library.is_file():
+            raise FileNotFoundError(f"{folder} has no {library.name}: no saved layers lie there")
         if not runs_on(found["target"]):
             mcpu = found["target"].get("mcpu")
             raise ValueError(f"{folder} is compiled for {mcpu}, which this CPU is not")
         self.spec = spec = KernelSpec(**found["spec"])
         set_threads(spec.threads)
-        self._main = load_functions((folder / "kernel.so").resolve())["main"]
+        self._main = load_functions(library.resolve())["main"]
         import tvm_ffi
 
         with np.load(folder / "weights.npz") as stored:

@@ -22,7 +22,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-from kernels import Recurrent, cell, native, sigmoid, tanh  # noqa: E402
+from kernels import Recurrent, cell, native, saved, sigmoid, tanh  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
 
@@ -252,11 +252,16 @@ def on_arrays() -> dict[str, float]:
     with torch.no_grad():
         y, (h, c) = own(x, (torch.zeros_like(c), c))
     found = np.load(files[-1])
+    before = saved.load(folder / "saved")
+    own.save(folder / "saved", 1, LENGTH)
+    after = saved.load(folder / "saved")
+    pairs = [(before(x.numpy())[0], own(x)[0]), (after(x.numpy()[:, :1])[0], own(x[:, :1])[0])]
     return {
+        "saved twice": max(relative_error(a, b.detach().numpy()) for a, b in pairs),
         "arrays": max(
             relative_error(found[name], value.numpy())
             for name, value in (("y", y), ("h", h), ("c", c))
-        )
+        ),
     }
 
 

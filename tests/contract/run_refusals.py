@@ -146,6 +146,11 @@ def on_folders(compiled: CompiledCell) -> dict[str, str]:
         ):
             metadata.write_text(json.dumps({**kernel, **changed}))
             found[name] = told(lambda: load_cell(GRU, folder))
+        metadata.write_text(json.dumps(kernel))
+        load_cell(GRU, folder)
+        with open(metadata.with_name("kernel.so"), "ab") as library:
+            library.write(b"another")
+        found["another library"] = told(lambda: load_cell(GRU, folder))
         metadata.write_text("{")
         found["damaged"] = told(lambda: load_cell(GRU, folder))
     return found

@@ -63,6 +63,7 @@ TOLD = {
     "y refilled": "modified by an inplace operation: [torch.FloatTensor [4, 3, 24]]",
     "double backward": "RuntimeError: gradients of gradients",
     "empty folder": "has no kernel.so",
+    "another library": "had another library when this process loaded it",
     "another cell": "holds layers of gru, not of lstm",
     "another graph": "holds another gru",
     "no cell": "TypeError: cell is a function without @cell(...)",
