@@ -17,6 +17,15 @@ def norm(x):
     mean, variance = tf.nn.moments(x, [1], keepdims=True)
     return (x - mean) * tf.math.rsqrt(variance + {VARIANCE})
 '''
+# Of the moments TensorFlow makes one operator with a gain and a shift, also where what is added is no shift [H] but another
+# value of a batch of one row, [1, H], which that operator then refuses.
+_NORM_ALONE = f'''
+
+def norm_alone(x):
+    """x [B, H] normalised over its units, without gain and shift."""
+    x = x - tf.reduce_mean(x, 1, keepdims=True)
+    return x * tf.math.rsqrt(tf.reduce_mean(x * x, 1, keepdims=True) + {VARIANCE})
+'''
 
 
 def _special(one: Expression, text: Callable[[Expression], str]) -> str | None:
@@ -28,7 +37,7 @@ def _special(one: Expression, text: Callable[[Expression], str]) -> str | None:
 DIALECT = Dialect(
     calls={
         **{name: f"tf.{name}({{}})" for name in ("sigmoid", "tanh", "exp", "sqrt", "sin", "cos")},
-        **{"log": "tf.math.log({})", "softplus": "tf.nn.softplus({})", "norm": "norm({})"},
+        **{"log": "tf.math.log({})", "softplus": "tf.nn.softplus({})", "norm": "norm_alone({})"},
         **{"absolute": "tf.abs({})", "sign": "tf.sign({})"},
         **{"maximum": "tf.maximum({}, {})", "minimum": "tf.minimum({}, {})"},
         "where": "tf.where({}, {}, {})",
@@ -38,6 +47,7 @@ DIALECT = Dialect(
     reserved=(
         "tf",
         "norm",
+        "norm_alone",
         "cell",
         "step",
         "x_t",
@@ -97,8 +107,9 @@ def written(cell: Cell, origin: str) -> str:
     head += "\nimport tensorflow as tf\n"
     before = "".join(f"    {line}\n" for line in once) + ("\n" if once else "")
     indented = "".join(f"        {line}\n" for line in body)
-    normed = any("norm(" in line for line in body)
+    for called, helper in (("norm", _NORM), ("norm_alone", _NORM_ALONE)):
+        head += helper if any(f"{called}(" in line for line in body) else ""
     return (
-        f"{head}{_NORM if normed else ''}\n\ndef cell(w, bias, own):\n{before}"
+        f"{head}\n\ndef cell(w, bias, own):\n{before}"
         f"    def step(x_t, states):\n{indented}\n    return step\n"
     )
