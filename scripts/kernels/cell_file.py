@@ -39,6 +39,8 @@ BUILTINS = (
 )
 MOST = 1 << 20
 """Bytes of a file."""
+REPEATED = 1000
+"""Passes of all loops of a file together."""
 
 _ARITHMETIC = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
@@ -112,6 +114,15 @@ class _Reader:
     def __init__(self, path: Path, tree: ast.Module) -> None:
         self._path, self._tree = path, tree
         self._known: dict[str, Any] = {name: getattr(builtins, name) for name in BUILTINS}
+        self._known["range"] = self._range
+        self._passes = 0
+
+    def _range(self, *bounds: int) -> range:
+        found = range(*bounds)
+        self._passes += len(found) if max(map(abs, bounds)) <= REPEATED else REPEATED + 1
+        if self._passes > REPEATED:
+            raise CellError(f"its lines are repeated more than {REPEATED} times")
+        return found
 
     def cell(self) -> Cell:
         """What the file's statements come to."""
@@ -154,6 +165,8 @@ class _Reader:
             elif module == "__future__":
                 pass
             elif module in PACKAGES:
+                if one.name == "*":
+                    raise _Told(statement, "name what is imported: import cell, sigmoid, ...")
                 if one.name not in WORDS:
                     raise _Told(statement, f"the language has no {one.name}; {_has()}")
                 self._known[to] = getattr(language, one.name)
@@ -265,6 +278,8 @@ class _Reader:
                 raise _Told(
                     node, f"a step computes and returns: no {type(node).__name__.lower()} in it"
                 )
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+                _as_floats(node)
             if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
                 raise _Told(node, f"a value has no .{node.attr}")
             if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
@@ -318,6 +333,13 @@ class _Reader:
         made = space[update.name]
         _ = made.outputs  # raises
         return made
+
+
+def _as_floats(power: ast.BinOp) -> None:
+    """Make a whole number's large power one of floats, which overflows at once: 10 ** 10 ** 10 takes for ever."""
+    small = isinstance(power.right, ast.Constant) and power.right.value in range(64)
+    if not small and isinstance(power.left, ast.Constant) and isinstance(power.left.value, int):
+        power.left.value = float(power.left.value)
 
 
 def _text(statement: ast.stmt) -> bool:

@@ -1,4 +1,4 @@
-"""`make cell` of thirty files that are no cell: one line with the file and the line in it, and nothing is made."""
+"""`make cell` of fifty files that are no cell: one line with the file and the line in it, and nothing is made."""
 
 import sys
 from pathlib import Path
@@ -54,12 +54,42 @@ WRONG = {
     "an attribute": (HEAD + LSTM + "    return o.sum(), c\n", 6),
     "too few arguments": (HEAD + LSTM + "    return sigmoid(), c\n", 6),
     "two cells": (HEAD + LSTM + BODY + "\n\n" + (LSTM + BODY).replace("mine", "yours"), 11),
+    "an import of all": ("from recurrent_cells import *\n\n\n" + LSTM + BODY, 1),
+    "an import under a name of its own": (
+        HEAD + "import recurrent_cells as rc\n\n" + LSTM + BODY,
+        4,
+    ),
+    "names between commas": (HEAD + LSTM.replace("i f g o", "i,f,g,o") + BODY, 4),
+    "numbers between commas": (HEAD + LSTM.replace('h c"', 'h c=0,m=1"') + BODY, 4),
+    "names in a list": (HEAD + LSTM.replace('"i f g o"', '["i", "f", "g", "o"]') + BODY, 4),
+    "a decorator without brackets": (HEAD + "@cell\n" + LSTM.partition("\n")[2] + BODY, 4),
+    "a gate is called": (HEAD + LSTM + "    return o(sigmoid(f) * c), c * i\n", 6),
+    "a second matrix": (HEAD + LSTM + "    return sigmoid(o + P * c), c\n", 6),
+    "x itself": (HEAD + LSTM.replace("o, c):", "o, c, x):") + BODY, 4),
+    "and of comparisons": (HEAD + LSTM + "    return (o > 0 and c < 1) * c, c\n", 6),
+    "& of comparisons": (HEAD + LSTM + "    return ((o > 0) & (c < 1)) * c, c\n", 6),
+    "a comparison in two": (HEAD + LSTM + "    return (0 < o < 1) * c, c\n", 6),
+    "an if in a line": (HEAD + LSTM + "    return (o if f > 0 else i), c\n", 6),
+    "a whole division": (HEAD + LSTM + "    return o // f, c\n", 6),
+    "a division by zero": (HEAD + LSTM + "    return o / (1 - 1), c\n", 6),
+    "a large power": (HEAD + LSTM + "    return o**1000, c\n", 6),
+    "a power without end": (HEAD + LSTM + "    return o * 10**10**10, c\n", 6),
+    "a loop without end": (
+        HEAD + LSTM + "    for _ in range(10**9):\n        c = f * c\n" + BODY,
+        6,
+    ),
+    "a long chain": (
+        HEAD + LSTM + "    for _ in range(300):\n        c = f * c\n    return o * c, c * i * g\n",
+        8,
+    ),
+    "a dictionary is returned": (HEAD + LSTM + '    return {"h": o, "c": c}\n', 6),
+    "a main of its own": (HEAD + LSTM + BODY + '\n\nif __name__ == "__main__":\n    mine\n', 10),
     "a capital letter": (HEAD + LSTM.replace("mine", "Mine") + BODY, 5),
 }
 
 
-def test_there_are_thirty() -> None:
-    assert len(WRONG) >= 30
+def test_there_are_fifty() -> None:
+    assert len(WRONG) >= 50
 
 
 @pytest.mark.parametrize("what", WRONG)

@@ -21,6 +21,11 @@ from typing import Any
 Operand = Any  # an Expression or a number
 
 
+MOST_POWER = 64
+MOST_DEEP = 200
+"""Operations of a step that wait for each other: an LSTM's are 7."""
+
+
 class CellError(ValueError):
     """What is no cell, told in one line: `file:line: what` where a file is known."""
 
@@ -69,6 +74,8 @@ class Expression:
 
     def __truediv__(self, other: Operand) -> Expression:
         other = constant(other)
+        if is_constant(other, 0.0):
+            raise CellError("a division by zero")
         return self if is_constant(other, 1.0) else folded("divide", self, other)
 
     def __neg__(self) -> Expression:
@@ -85,6 +92,8 @@ class Expression:
             return sqrt(self)
         if isinstance(power, bool) or not isinstance(power, Real) or power != int(power):
             raise CellError(f"a power must be a whole number or 0.5, not {power!r}; exp and log")
+        if abs(power) > MOST_POWER:
+            raise CellError(f"a power of {power}, and {MOST_POWER} is the most: exp(x * log(...))")
         whole = constant(1.0)
         for _ in range(abs(int(power))):
             whole = whole * self
@@ -110,6 +119,19 @@ class Expression:
             "every unit has a value of its own, so `if`, `and`, `or`, `not`, min and max cannot ask for one: "
             "where(a >= b, then, otherwise), maximum, minimum"
         )
+
+    def __call__(self, *_: Any, **__: Any) -> Expression:
+        raise CellError(
+            f"{self!r} is a value, and none can be called: what a gate sums is x and the output of the step before"
+        )
+
+    def _no_operator(self, *_: Any) -> Expression:
+        raise CellError(
+            "the language has no //, %, ~, &, | and ^: of comparisons, `and` is *, `or` maximum, `not` 1 - ..."
+        )
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __invert__ = _no_operator
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_operator
 
     def __matmul__(self, other: Any) -> Expression:
         raise CellError("matrices are those of the gates: there is no further product in a step")
@@ -439,6 +461,10 @@ class Cell:
             told = "nothing" if found == (None,) else f"{len(found)} new values"
             raise self._error(f"{len(self.states)} states, but {told}: {', '.join(self.states)}")
         outputs = dict(zip(self.states, new, strict=True))
+        if (deep := _depth(new)) > MOST_DEEP:
+            raise self._error(
+                f"{deep} operations wait for each other, and {MOST_DEEP} are the most"
+            )
         nodes = set(in_order(outputs.values()))
         if self.projected and given[self.states[0]] in nodes:
             raise self._error("its output is projected, no unit has an own one")
@@ -541,13 +567,15 @@ def _parsed(where: str, kind: str, text: Any, numbered: bool) -> list[tuple[str,
     for one in text.split():
         name, equals, number = one.partition("=")
         if not name.isidentifier() or keyword.iskeyword(name) or (equals and not numbered):
-            raise CellError(f"{where}: {one!r} is no name of a {kind}")
+            told = ": spaces stand between names" if "," in one else ""
+            raise CellError(f"{where}: {one!r} is no name of a {kind}{told}")
         try:
             value = float(number) if equals else 0.0
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise CellError(f"{where}: {kind} {name} = {number!r}, no number")
+            told = ": spaces stand between names" if "," in number else ""
+            raise CellError(f"{where}: {kind} {name} = {number!r}, no number{told}")
         found.append((name, value))
     return found
 
@@ -577,16 +605,23 @@ def _distinct(where: str, names: list[str], states: list[str]) -> None:
 def in_order(roots: Iterable[Expression]) -> list[Expression]:
     """All expressions that the roots need, arguments first."""
     found: dict[Expression, None] = {}
-
-    def visit(one: Expression) -> None:
-        if one not in found:
-            for argument in one.arguments:
-                visit(argument)
-            found[one] = None
-
     for root in roots:
-        visit(root)
+        waiting = [root]
+        while waiting:
+            one = waiting[-1]
+            ahead = [each for each in one.arguments if each not in found]
+            if ahead:
+                waiting += reversed(ahead)
+            else:
+                found.setdefault(waiting.pop())
     return list(found)
+
+
+def _depth(roots: Iterable[Expression]) -> int:
+    deep: dict[Expression, int] = {}
+    for one in in_order(roots):
+        deep[one] = 1 + max((deep[each] for each in one.arguments), default=-1)
+    return max(deep.values())
 
 
 def computed(
