@@ -14,9 +14,8 @@ import yaml
 from measurement.cells import BUILT_IN
 from measurement.record import read_json
 from plan import matrix, own, own_cell
-from reporting import page, pages, sections
+from reporting import own_cell_lines, page, pages, sections
 from reporting.sections import own_cell as section
-from reporting.sections import own_cell_code
 from steps import render_first_page
 from tests.unit import hand_made
 
@@ -130,19 +129,22 @@ def test_lines_of_code(text: str) -> None:
     for block in blocks:
         ast.parse(block)
     assert "cells/mine/pytorch.py" in part
+    assert "`w_input` [D, 3 H]: f g o; `w_recurrent` [H, 3 H]: f g o; `bias` as" in part
+    assert "`own`: empty. `states`, [B, H] each, begin with h = 0, c = 0." in part
 
 
-@pytest.mark.parametrize("implementation", sorted(own_cell_code.CODE))
+@pytest.mark.parametrize("implementation", sorted(own_cell_lines.CODE))
 def test_every_style_has_lines_that_are_python(implementation: str) -> None:
-    lines, decorator = own_cell_code.CODE[implementation]
-    facts = SHAPE | {"cell": "mine", "module": "mine", "folder": "f", "decorator": decorator}
-    ast.parse(lines.format(**facts))
+    lines, more = own_cell_lines.of(implementation, "mine", "f", SHAPE)
+    assert lines
+    ast.parse(lines)
+    ast.parse(more)
     matrix.implementation(implementation)  # there is one
 
 
 def test_every_flexible_style_that_can_win_training_has_lines() -> None:
     """Of those whose loops can be written in some lines; the others are named by their file."""
-    known = set(own_cell_code.CODE)
+    known = set(own_cell_lines.CODE)
     styles = {
         entry["implementation"]
         for entry in matrix.implementations()
