@@ -2,12 +2,13 @@
 
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 import yaml
 
-from measurement.record import read_json
+from measurement.record import read_json, write_sealed
 
 from .conftest import Project, implementation, make_project
 
@@ -80,7 +81,7 @@ def test_its_page(measured: tuple[Project, str]) -> None:
     project, _ = measured
     text = project.path("results/report/cell-tiny-cell.md").read_text()
     (said,) = [line for line in text.splitlines() if line.startswith("**`tiny_cell` takes ")]
-    assert re.search(r"takes [\d.]+ \[[\d.]+, [\d.]+\] times in training \(by Plain", said)
+    assert re.search(r"takes [\d.]+ \[[\d.]+, [\d.]+\][≈°]* times in training \(by Plain", said)
     assert "## What to use" in text and "## In a program of your own" in text
     assert project.path("results/report/cell-tiny-cell.html").exists()
     assert not project.path("results/report/index.html").exists()
@@ -116,6 +117,41 @@ def test_the_first_page_of_the_next_report_leads_there(measured: tuple[Project, 
     project, _ = measured
     project.snakemake()
     assert LINK in project.path("results/report/index.md").read_text()
+
+
+def test_compared_exported_and_packed(measured: tuple[Project, str], tmp_path: Path) -> None:
+    """Rows of a cell of one's own, by names that say which cell that is."""
+    project, _ = measured
+    script = [sys.executable, "scripts"]
+    told = project.run([*script, "compare_runs", "results", "results"])
+    assert "Cells compared: 12" in told
+    assert "`plain/own-3x4x5x4-d2-tiny_cell-cell/plain/loop/training-cpu`" in told
+    project.run([*script, "export_results", "pyperf", "--output", str(tmp_path / "pyperf.json")])
+    assert "single-3x4x5x4-d2-tiny_cell-cell" in (tmp_path / "pyperf.json").read_text()
+    archive = tmp_path / "sent.zip"
+    project.run([*script, "pack_results", "--output", str(archive)])
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(project.root)
+        records = [name for name in packed.namelist() if "tiny_cell-cell" in name]
+    # Of another machine, for what follows.
+    there = project.path("sent").rename(project.path("elsewhere"))
+    (there / "pack.json").unlink()
+    for file in there.glob("manifests/*.json"):
+        write_sealed(str(file), read_json(str(file)) | {"machine": "other-8c-def456"})
+    assert len(records) == 2 * (2 + 1) * 3
+
+
+def test_two_machines_on_its_page(measured: tuple[Project, str]) -> None:
+    """The pack of the test before, reported beside this machine's rows; nothing is measured for it."""
+    project, _ = measured
+    before = project.measured()
+    run(project, "--config", "also_report=[elsewhere]")
+    assert project.measured() == before
+    text = project.path("results/report/cell-tiny-cell.md").read_text()
+    (said,) = [line for line in text.splitlines() if line.startswith("**`tiny_cell` takes on ")]
+    assert said.count(" in training ") == said.count(" for a single sequence ") == 2
+    assert said.count("(def456)") == 1  # each machine once
+    assert "24 of 48 rows have a number" in text
 
 
 def test_what_is_no_cell_ends_it_before_anything_is_made(tmp_path: Path) -> None:
