@@ -5,6 +5,7 @@
 """
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 _WHERE = {
@@ -19,9 +20,19 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     """Each where it is first wanted: PyTorch is for `Recurrent` only, TVM's compiler for what has to be built."""
+    if name == "__version__":
+        try:
+            return version("recurrent-cells")
+        except PackageNotFoundError:
+            raise AttributeError(f"module {__name__} is not installed: it has no version") from None
     if name not in _WHERE:
         raise AttributeError(f"module {__name__} has no {name}")
-    return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name != "torch":
+            raise
+        raise ImportError(f"{name} wants PyTorch: pip install torch") from None
 
 
 def __dir__() -> list[str]:

@@ -135,6 +135,25 @@ def test_the_package_installs_and_runs_alone(installed: Path, tmp_path: Path) ->
     assert list(tmp_path.glob(".cache/recurrent-cells/*/kernel.so"))
 
 
+ALONE = """
+import importlib.metadata, re, sys
+sys.modules["torch"] = None
+import recurrent_cells
+from recurrent_cells import compile_cell, load
+assert re.fullmatch(r"[0-9.]+", recurrent_cells.__version__)
+assert recurrent_cells.__version__ == importlib.metadata.version("recurrent-cells")
+try:
+    from recurrent_cells import Recurrent
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_without_pytorch_one_line_says_what_is_wanted(installed: Path, tmp_path: Path) -> None:
+    told = ran(installed, tmp_path, "-c", ALONE)
+    assert told == "Recurrent wants PyTorch: pip install torch\n"
+
+
 def test_the_language_model_learns_the_same_with_either_layer(
     installed: Path, tmp_path: Path
 ) -> None:
