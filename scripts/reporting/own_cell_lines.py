@@ -117,6 +117,11 @@ CODE: dict[str, tuple[str, str]] = {
     "pytorch/fine-grained": (PYTORCH, ""),
     "pytorch/fine-grained-jit": (SCRIPTED, ""),
     "pytorch/compiled": (PYTORCH, "@torch.compile(dynamic=False)\n"),
+    "pytorch/compiled-graph": (
+        PYTORCH,
+        "# Before each call: torch.compiler.cudagraph_mark_step_begin(); what it returns is written over by the next one.\n"
+        '@torch.compile(dynamic=False, mode="reduce-overhead")\n',
+    ),
     "tensorflow/eager-fine-grained": (TENSORFLOW, ""),
     "tensorflow/graph-unrolled": (TENSORFLOW, "@tf.function\n"),
     "tensorflow/graph-while": (LOOP, "@tf.function\n"),

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 
 from implementations.pytorch import cell, fine_grained, graphs, persistent, triton_step
+from implementations.pytorch.cells import STEPS
 from implementations.pytorch.model import Model, from_zeros
 
 graphs.captured = lambda function: function
@@ -18,8 +19,8 @@ graphs.beside = lambda function, times: [function() for _ in range(times)]
 
 
 def fine_grained_graph(workload, weights, device, phase):
-    stack = fine_grained.unrolled(fine_grained.lstm_cell)
-    return graphs.Graphed(workload, weights, device, phase, stack)
+    stack = fine_grained.stack_of(workload.cell)
+    return graphs.Graphed(workload, weights, device, phase, stack, cells=STEPS)
 
 
 def cell_graph(workload, weights, device, phase):

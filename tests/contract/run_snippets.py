@@ -207,7 +207,7 @@ def main() -> None:
     for implementation in own_cell_lines.CODE:
         if implementation.partition("/")[0] != framework:
             continue
-        for name in COMPILED if implementation == "pytorch/compiled" else CELLS:
+        for name in COMPILED if "compiled" in implementation else CELLS:
             for batch in (BATCH, 1):
                 for phase, error in RUN[framework](implementation, Case(name, batch)).items():
                     found[f"{implementation} {name} {batch} {phase}"] = error

@@ -12,7 +12,10 @@ from .running import run
 WIDE = {"hidden": 16, "batch": 5}  # more than one block of a kernel, and not all of them full
 HERE = "tests.contract.on_cpu:"
 CASES = {
-    "pytorch": ["fine_grained_graph", "cell_graph", f"cell_graph {json.dumps(tiny.CARRIED)}"],
+    "pytorch": [
+        *("fine_grained_graph", f"fine_grained_graph {json.dumps({'cell': 'slstm'})}"),
+        *("cell_graph", f"cell_graph {json.dumps(tiny.CARRIED)}"),
+    ],
     "flashrnn": [
         *("triton", "triton_graph", f"triton {json.dumps(WIDE)}", "triton one-way"),
         *("flashrnn", f"flashrnn {json.dumps(WIDE | tiny.CARRIED)}"),

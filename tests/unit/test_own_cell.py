@@ -1,5 +1,6 @@
 """A cell of somebody's own as data: what was asked for, its document, and what makes its rows stale."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,62 @@ def test_its_configuration_is_one(folder: Path) -> None:
     valid = configuration.given(str(folder / "config.yaml"), [])
     measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(valid)}
     assert measured == {"pytorch", "tvm"}
+
+
+SAYS = """#!/bin/sh
+echo 'NVIDIA H200, 580.95.05, 143771 MiB'
+"""
+
+
+@pytest.fixture
+def with_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """The plan of a cell where nvidia-smi says that there is a GPU."""
+    script = tmp_path / "bin/nvidia-smi"
+    script.parent.mkdir()
+    script.write_text(SAYS)
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
+    file = folder / "config.yaml"
+    frameworks = own_cell.frameworks_of(None)
+    file.write_text(yaml.safe_dump(own_cell.config("mine", base, frameworks)))
+    return Plan(configuration.given(str(file), []), cores=2)
+
+
+def test_rows_of_a_gpu(with_gpu: Plan) -> None:
+    """All styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's CUDA graphs; the kernels are those of
+    CPUs."""
+    assert with_gpu.config["devices"] == ["cpu", "gpu"]
+    timed = {timing.cell for timing in with_gpu.timings("cell-mine")}
+    shapes = matrix.document("cell-mine")["benchmarks"]
+
+    def styles(device: str, single: bool = False) -> set[str]:
+        return {
+            cell.implementation
+            for cell in timed
+            if cell.device == device
+            and shapes[cell.benchmark].get("cell") == "own.mine"
+            and cell.benchmark.startswith(own.SINGLE) == single
+        }
+
+    of_cpus = {"tvm/template-tuned", "iree/scan"}
+    of_gpus = {"pytorch/fine-grained-graph", "pytorch/compiled-graph"}
+    assert styles("gpu") == styles("cpu") - of_cpus | of_gpus
+    assert "pytorch/fine-grained-graph" in styles("gpu", single=True)
+    assert not styles("gpu") & {"pytorch/triton-step", "tvm/dlight", "pytorch/persistent"}
+    beside = {
+        cell.implementation
+        for cell in timed
+        if cell.device == "gpu" and "cell" not in shapes[cell.benchmark]
+    }
+    assert {"pytorch/cudnn", "pytorch/fused"} <= beside
+
+
+def test_without_a_gpu_its_rows_say_so(folder: Path) -> None:
+    cells = [cell for cell in matrix.cells_of("cell-mine") if cell.device == "gpu"]
+    config = own_cell.config("mine", configuration.mapping("config/config.yaml"), ["pytorch"])
+    why = {matrix.why_not(cell, "cell-mine", config | {"devices": ["cpu"]}) for cell in cells}
+    assert why == {("unsupported", "no GPU takes part in this run")}
 
 
 def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:

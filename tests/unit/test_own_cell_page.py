@@ -152,7 +152,7 @@ def test_every_flexible_style_that_can_win_training_has_lines() -> None:
         and entry.get("phases") is None
         and entry["family"] not in section.LIBRARY
     }
-    assert styles - known == {"jax/fine-grained", "jax/unrolled"}
+    assert styles - known == {*("jax/fine-grained", "jax/unrolled", "pytorch/fine-grained-graph")}
 
 
 def test_no_dead_link(text: str, folder: Path) -> None:

@@ -1,9 +1,10 @@
 """Fine-grained operators in one CUDA graph a batch: the operators of `fine_grained`, launched at once."""
 
-from .fine_grained import lstm_cell, unrolled
+from .cells import STEPS
+from .fine_grained import stack_of
 from .graphs import Graphed, require_gpu
 
 
 def build(workload, weights, device, phase):
     require_gpu(device)
-    return Graphed(workload, weights, device, phase, unrolled(lstm_cell))
+    return Graphed(workload, weights, device, phase, stack_of(workload.cell), cells=STEPS)

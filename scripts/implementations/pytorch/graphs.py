@@ -47,8 +47,8 @@ def beside(function, times):
 class Graphed(Model):
     """A model whose step is replayed. The first step captures it, so that is where its seconds stand."""
 
-    def __init__(self, workload, weights, device, phase, stack, layer=None):
-        super().__init__(workload, weights, device, phase, stack, layer)
+    def __init__(self, workload, weights, device, phase, stack, layer=None, cells=("lstm",)):
+        super().__init__(workload, weights, device, phase, stack, layer, cells)
         for group in self.optimizer.param_groups if self.training else ():
             group["capturable"] = True  # Adam counts its steps on the device then
         self.carried = []
