@@ -3,6 +3,8 @@ kernels, where a wrong rule of the derivative agrees with itself."""
 
 import pytest
 
+from measurement.cells import BUILT_IN as CELLS
+
 from .running import run
 from .test_compiled import torch_packages
 
@@ -15,7 +17,9 @@ def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
             ("tvm", "run_own_kernels.py"),
             ("tvm", "run_own_recurrent.py", torch_packages()),
         ]
-    return [(environment, "run_generated.py", environment)]
+    return [
+        (environment, script, environment) for script in ("run_generated.py", "run_operators.py")
+    ]
 
 
 @pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
@@ -33,6 +37,14 @@ def test_generated_steps_in_styles(environment: str) -> None:
         # What rounding leaves of a gradient of two layers and nine steps.
         assert verdict.get("apart", 0.0) < 5e-6, name
     assert "derived of own.janet" in found["planted rule training"]["reason"]
+
+
+@pytest.mark.parametrize("environment", ["pytorch", "tensorflow", "jax"])
+def test_a_generated_step_launches_no_more_than_one_by_hand(environment: str) -> None:
+    """Operators of a step and of its gradient."""
+    found = run(*processes(environment)[1])
+    assert set(found) == set(CELLS)
+    assert {name: both for name, both in found.items() if not 0 < both[1] <= both[0]} == {}
 
 
 def test_own_cells_in_kernels() -> None:
