@@ -5,9 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from commands import prune_results
-from plan import configuration, lease
+from plan import configuration, lease, matrix, own, own_cell
 from tests.unit import planned
 
 
@@ -45,3 +46,33 @@ def test_every_file_of_config_that_a_run_can_be_given_counts(
         configuration.given(file, [])  # does not refuse it
     Path("config/mine.yaml").write_text("documents: [timeline]\n")
     assert set(prune_results.configurations()) == shipped | {"config/mine.yaml"}
+
+
+def test_what_a_cell_of_ones_own_asks_for_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """As long as its folder is there; of another cell's records nothing is asked."""
+    planned.empty_project(tmp_path, monkeypatch)
+    monkeypatch.setattr(lease, "take", lambda: None)
+    folder = own.FOLDER / "mine"
+    folder.mkdir(parents=True)
+    shape, phases = own_cell.usual()
+    document = own_cell.document("mine", "mine.py", shape, phases)
+    (folder / "document.yaml").write_text(yaml.safe_dump(document))
+    base = configuration.mapping("config/cell/config.yaml")
+    (folder / "config.yaml").write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))
+    config = str(folder / "config.yaml")
+    assert config in prune_results.configurations()
+    monkeypatch.setattr(prune_results, "configurations", lambda: [config])
+    asked = prune_results.asked_for([configuration.given(config, [])])
+    kept = next(path for path in asked if "mine-cell" in str(path) and "records" in str(path))
+    other = Path(str(kept).replace("mine-cell", "gone-cell"))
+    for file in (kept, other):
+        file.parent.mkdir(parents=True)
+        file.write_text("{}")
+    monkeypatch.setattr(sys, "argv", ["prune", "--yes"])
+    prune_results.main()
+    assert kept.exists() and not other.exists()
+    assert "gone-cell" in capsys.readouterr().out
+    for each in (matrix.document, matrix.cells_of):
+        each.cache_clear()

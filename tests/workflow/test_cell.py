@@ -97,28 +97,6 @@ def test_again_measures_nothing(measured: tuple[Project, str]) -> None:
     assert project.measured() == before
 
 
-def test_an_edit_measures_its_own_rows_again_and_a_comment_none(
-    measured: tuple[Project, str],
-) -> None:
-    project, _ = measured
-    before = records(project)
-    file = project.path("my_cell.py")
-    file.write_text(f"# said\n{CELL}")
-    run(project)
-    assert records(project) == before
-    file.write_text(CELL.replace("tanh(g)", "tanh(2 * g)"))
-    run(project, "--phases", "training")
-    new = records(project) - before
-    assert len(new) == 2 * 3 and of_the_cell(new) == new  # the LSTM's are there
-    file.write_text(CELL)
-
-
-def test_the_first_page_of_the_next_report_leads_there(measured: tuple[Project, str]) -> None:
-    project, _ = measured
-    project.snakemake()
-    assert LINK in project.path("results/report/index.md").read_text()
-
-
 def test_compared_exported_and_packed(measured: tuple[Project, str], tmp_path: Path) -> None:
     """Rows of a cell of one's own, by names that say which cell that is."""
     project, _ = measured
@@ -152,6 +130,28 @@ def test_two_machines_on_its_page(measured: tuple[Project, str]) -> None:
     assert said.count(" in training ") == said.count(" for a single sequence ") == 2
     assert said.count("(def456)") == 1  # each machine once
     assert "24 of 48 rows have a number" in text
+
+
+def test_an_edit_measures_its_own_rows_again_and_a_comment_none(
+    measured: tuple[Project, str],
+) -> None:
+    project, _ = measured
+    before = records(project)
+    file = project.path("my_cell.py")
+    file.write_text(f"# said\n{CELL}")
+    run(project)
+    assert records(project) == before
+    file.write_text(CELL.replace("tanh(g)", "tanh(2 * g)"))
+    run(project, "--phases", "training")
+    new = records(project) - before
+    assert len(new) == 2 * 3 and of_the_cell(new) == new  # the LSTM's are there
+    file.write_text(CELL)
+
+
+def test_the_first_page_of_the_next_report_leads_there(measured: tuple[Project, str]) -> None:
+    project, _ = measured
+    project.snakemake()
+    assert LINK in project.path("results/report/index.md").read_text()
 
 
 def test_what_is_no_cell_ends_it_before_anything_is_made(tmp_path: Path) -> None:
