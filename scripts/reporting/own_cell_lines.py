@@ -13,7 +13,7 @@ layers = Recurrent({cell}, {features}, {hidden}, num_layers={layers})
 y, states = layers(x)  # x [T, B, {features}]; y.sum().backward()
 """
 SAVED = """\
-# As above, then: layers.save("{cell}", batch={batch}, length={length})
+# As above, then: layers.save("{cell}", batch={batch}, length={length}){single}
 import recurrent_cells
 
 layers = recurrent_cells.load("{cell}")  # neither PyTorch nor a compiler
@@ -133,7 +133,7 @@ CODE: dict[str, tuple[str, str]] = {
 
 def of(implementation: str, cell: str, folder: str, shape: Mapping[str, int]) -> tuple[str, str]:
     """(the lines, what more a kernel has: those without PyTorch) of a style; "" where it has none. folder: what was made of the
-    cell."""
+    cell; shape: with `single`, what is said of one sequence."""
     lines, decorator = CODE.get(implementation, ("", ""))
-    facts = {**shape, "cell": cell, "folder": folder, "decorator": decorator}
+    facts = {"single": "", **shape, "cell": cell, "folder": folder, "decorator": decorator}
     return lines.format(**facts), SAVED.format(**facts) if lines is KERNEL else ""

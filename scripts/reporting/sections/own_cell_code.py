@@ -39,6 +39,8 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     for implementation, row in found.items():
         one = row["for"] == ["one sequence"]
         size = {**shape, "batch": 1 if one else shape["batch"]}
+        if {"forward", "one sequence"} <= set(row["for"]):
+            size["single"] = "; for one sequence batch=1"
         row["code"], more = own_cell_lines.of(implementation, cell, folder, size)
         row["more"] = more if {"forward", "one sequence"} & set(row["for"]) else ""
         framework = implementation.partition("/")[0]
