@@ -10,6 +10,7 @@ import sys
 import time
 from itertools import pairwise
 
+from commands import prune_results
 from measurement import turns
 from measurement.record import read_json
 from plan import lease
@@ -191,8 +192,9 @@ for name, target in (
     ends=False,
 )
 def pruned(trial: Trial) -> None:
-    for name in ("quick", "gpu", "timeline", "today"):  # of documents that have no rows here
-        trial.path(f"config/{name}.yaml").unlink(missing_ok=True)
+    for file in prune_results.configurations():  # of documents that have no rows here
+        if file != "config/config.yaml":
+            trial.path(file).unlink(missing_ok=True)
     trial.configure("config/config.yaml", documents=["tiny"])
     trial.forget("manifests")
     trial.timing_under_way(REPORT)

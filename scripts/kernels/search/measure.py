@@ -34,6 +34,7 @@ class Measurer(ExitStack):
         self.spec, self.target = spec, target
         self.build_seconds = 0.0
         self.run_seconds = 0.0
+        self.failure = ""  # of the last candidate that was not built or not run
         # Left in the other order: the workers end before what they write to.
         self._directory = Path(self.enter_context(TemporaryDirectory(prefix="tvm-lstm-")))
         self._builders = self.enter_context(WorkerPool(spec.threads))
@@ -74,12 +75,17 @@ class Measurer(ExitStack):
             for schedule, path in zip(schedules, paths, strict=True)
         ]
         built = zip(paths, self._builders.results(jobs), strict=True)
-        return [None if isinstance(found, Exception) else path for path, found in built]
+        return [None if self._failed(found) else path for path, found in built]
 
     def _run(self, library: Path) -> list[float]:
         lanes = vector_unit(self.target).lanes
         (values,) = self._runner.results([(_time, self.spec, lanes, str(library))])
-        return [] if isinstance(values, Exception) else values
+        return [] if self._failed(values) else values
+
+    def _failed(self, found: Any) -> bool:
+        if isinstance(found, Exception):
+            self.failure = f"{type(found).__name__}: {found}".strip().splitlines()[0]
+        return isinstance(found, Exception)
 
 
 def _ready() -> bool:

@@ -56,7 +56,7 @@ def tune(
     begin = time.perf_counter()
     unit_of(spec, target)  # candidates would all fail
     database = ScheduleDatabase(spec, target, directory)
-    known = len(database)
+    known, why = len(database), ""
     start_seconds = build_seconds = run_seconds = search_seconds = 0.0
     if known < trials:
         before = time.perf_counter()
@@ -74,11 +74,12 @@ def tune(
                     database.commit(schedule, seconds)
             _play_off(database, measurer.measure)
             build_seconds, run_seconds = measurer.build_seconds, measurer.run_seconds
+            why = measurer.failure
     best = database.best()
     if best is None:
         set_aside(directory, "failed")
         raise RuntimeError(
-            f"{spec.name}: no schedule could be built and run; the next run tries all of them again"
+            f"{spec.name}: no schedule could be built and run ({why}); the next run tries all of them again"
         )
     return TuningReport(
         schedule=best,
