@@ -125,6 +125,20 @@ def text_cut(trial: Trial) -> None:
 
 
 @fault(
+    "a folder lies where tokens were",
+    "in place of one split's",
+    r"corpus\.json is damaged \(\w+\.npy beside it is not as it was written there\); it is made anew\.",
+    ends=True,
+)
+def tokens_a_folder(trial: Trial) -> None:
+    file = trial.any_of("corpus/*/*.npy")
+    trial.harm(file, b"")
+    file.unlink()
+    file.mkdir()
+    trial.run_through()
+
+
+@fault(
     "a folder lies where the text that was fetched was",
     "and its tokens are missing",
     r"is damaged \(ptb\.\w+\.txt beside it is not as it was fetched\); it is fetched anew\.",
