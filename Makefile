@@ -16,7 +16,7 @@ RUN = @exec $(KEPT) .venv/bin/python scripts
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report cell measure wheels plan html bump compare noise export pack lock prune example docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: report cell measure wheels plan html bump compare noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
@@ -79,21 +79,32 @@ pack: .venv/ready
 lock: .venv/ready
 	@exec $(KEPT) .venv/bin/python scripts lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
+# The pages of a pack alone, nothing is measured: make pages PACK=archive.zip [OUTPUT=folder]
+pages: .venv/ready
+	@.venv/bin/python scripts render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
+
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
 EXAMPLE ?= example
-example:
-	rm -rf results/report  # pages of other configurations
-	$(MAKE) report
+example: report
 	rm -rf report/$(EXAMPLE) && mkdir report/$(EXAMPLE)
-	cp -r results/report/*.md results/report/figures results/cells.csv report/$(EXAMPLE)
-	find report/$(EXAMPLE) -name .snakemake_timestamp -delete
+	cp results/records.zip report/$(EXAMPLE)
+	$(MAKE) example-pages
+
+# The same pages by today's code, of the records of that run: nothing is measured, nothing installed beside .venv
+example-pages: build/pages/$(EXAMPLE)/index.html
+	cp -r build/pages/$(EXAMPLE)/*.md build/pages/$(EXAMPLE)/figures build/pages/$(EXAMPLE)/cells.csv report/$(EXAMPLE)
 	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
-# The book, in site/ (index.html), strict about links
-docs: .docs/ready
+RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
+build/pages/%/index.html: report/%/records.zip $(RENDER) .venv/ready
+	@.venv/bin/python scripts render_pack $< --output $(@D)
+
+# The book, in site/ (index.html), strict about links, with the reports' own HTML pages
+docs: .docs/ready .venv/ready $(patsubst report/%/records.zip,build/pages/%/index.html,$(wildcard report/*/records.zip))
 	.docs/bin/python docs/book.py build/book
 	.docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees build/book site
+	.venv/bin/python scripts book_reports site
 	@echo "Book: site/index.html"
 
 # What fails in one part keeps no other from running

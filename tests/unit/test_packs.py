@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import render_pack
 from measurement.record import write_sealed
 from reporting import packs, tabulate
 from reporting import results as folders
@@ -142,3 +143,26 @@ def test_the_page_says_it_of_what_lies_elsewhere(
 def test_a_key_that_is_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="signs nothing: "):
         packed(project, monkeypatch, "--key", project / "nothing")
+
+
+def refused(*arguments: object) -> str:
+    """What `make pages` says instead of making some."""
+    with pytest.raises(SystemExit) as stop, render_pack.unpacked(*arguments) as folder:
+        render_pack.documents(folder)
+    assert "\n" not in stop.value.code
+    return stop.value.code
+
+
+def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = packed(project, monkeypatch)
+    with render_pack.unpacked(project / "there.zip") as found:
+        assert folders.members(found).keys() == folders.members(folder).keys()
+        assert list(render_pack.documents(found)) == ["stacked-lm"]
+    (project / "text.zip").write_text("text")
+    assert refused(project / "text.zip").startswith(f"{project / 'text.zip'} is no archive")
+    assert "is no archive" in refused(project / "nowhere.zip")
+    with zipfile.ZipFile(project / "other.zip", "w") as archive:
+        archive.writestr("other/file", "")
+    assert "other.zip is no pack" in refused(project / "other.zip")
+    next((folder / "records").rglob("*.json")).write_text("{}")
+    assert "is not as" in refused(folder)

@@ -245,6 +245,15 @@ def docs() -> Path:
     return ROOT / ".docs"
 
 
+def lend_environment(folder: Path) -> None:
+    """The environment that runs these tests is a copy's `.venv`, newer than all of its pins."""
+    (folder / ".venv").mkdir()
+    for part in (ROOT / ".venv").iterdir():
+        if part.name != "ready":
+            (folder / ".venv" / part.name).symlink_to(part.resolve())
+    (folder / ".venv/ready").touch()
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project after its first run; tests do not change it."""

@@ -15,7 +15,7 @@ import yaml
 from tests.scale import copy_repository
 from tests.unit.test_book import book
 
-from .conftest import ROOT, Project
+from .conftest import ROOT, Project, lend_environment
 
 RUN = {}  # the blocks of a page that are run
 for page, block in book.all_blocks():
@@ -32,11 +32,7 @@ def shelf(finished: Project, tmp_path: Path) -> Project:
     tiny["protocol"]["processes"] = 2  # one says nothing of noise
     project.path("config/quick.yaml").write_text(yaml.safe_dump(tiny))
     project.configure("config/config.yaml", documents=["tiny"], overrides={})
-    (project.root / ".venv").mkdir()
-    for part in (ROOT / ".venv").iterdir():
-        if part.name != "ready":
-            (project.root / ".venv" / part.name).symlink_to(part.resolve())
-    (project.root / ".venv/ready").touch()  # newer than all of the copy's pins
+    lend_environment(project.root)
     return project
 
 
@@ -78,6 +74,7 @@ def site(docs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clone")
     copy_repository(folder)
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    lend_environment(folder)
     (folder / ".docs").mkdir()
     (folder / ".docs/bin").symlink_to(docs / "bin")
     (folder / ".docs/ready").touch()

@@ -1,0 +1,123 @@
+"""`make pages`: the pages of a run from its records alone, as they were packed, by this code; nothing is measured.
+
+python scripts render_pack ARCHIVE|FOLDER [--output FOLDER]
+"""
+
+import argparse
+import os
+import runpy
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from measurement.record import plainly
+from plan import configuration, matrix
+from reporting import packs, results
+
+
+@contextmanager
+def unpacked(pack: Path) -> Iterator[Path]:
+    """The results folder of an archive, or a folder as it is, held against what its pack.json says; a stop with one line
+    where it is none."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pack
+        if not pack.is_dir():
+            try:
+                with zipfile.ZipFile(pack) as archive:
+                    archive.extractall(temporary)
+            except (OSError, zipfile.BadZipFile) as error:
+                sys.exit(f"{pack} is no archive that can be read: {error}.")
+            found = sorted(Path(temporary).glob(f"*/{results.MANIFESTS}"))
+            if len(found) != 1:
+                sys.exit(
+                    f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
+                )
+            folder = found[0].parent
+        packs.origin(folder)
+        yield folder
+
+
+def documents(folder: Path) -> dict[str, Path]:
+    """{document: its manifest}, in the order of the configuration; a stop with one line if this code does not know one."""
+    found = {}
+    for path in results.manifests_in(folder):
+        found.setdefault(results.read_manifest(path)["document"], path)
+    known = configuration.mapping("config/config.yaml")["documents"]
+    if strange := sorted(found.keys() - set(matrix.documents())):
+        sys.exit(f"{folder} has pages of {strange[0]}, which this workflow has no document of.")
+    order = {name: place for place, name in enumerate(known)}
+    return dict(sorted(found.items(), key=lambda each: order.get(each[0], len(order))))
+
+
+def step(name: str, *arguments: object) -> None:
+    """One of the steps that rules run."""
+    sys.argv = [name, *map(str, arguments)]
+    runpy.run_module(f"steps.{name}", run_name="__main__", alter_sys=True)
+
+
+def of_document(name: str, manifest: Path, made: Path, report: Path, site: list[str]) -> None:
+    """A document's tables and sections into `made`, its page and figures into `report`."""
+    cells, about, found, summary = (
+        made / f"{name}-{file}"
+        for file in ("cells.parquet", "about.json", "sections.json", "summary.json")
+    )
+    step(
+        *("tabulate_records", "--document", name, "--manifest", manifest),
+        *("--cells", cells, "--about", about),
+    )
+    step(
+        *("analyse_document", "--cells", cells, "--about", about, "--sections", found),
+        *("--summary", summary, "--figures", report / "figures" / name),
+    )
+    step(
+        *("render_page", "--sections", found, "--output", report / f"{name}.md"),
+        *("--documents", *site),
+    )
+
+
+def render(folder: Path, output: Path) -> None:
+    """All pages of a results folder into `output`: markdown, HTML, figures, cells.csv."""
+    found = documents(folder)
+    with tempfile.TemporaryDirectory() as temporary:
+        made, report = Path(temporary, "made"), Path(temporary, "report")
+        made.mkdir()
+        with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+            running = [
+                pool.submit(of_document, name, path, made, report, list(found))
+                for name, path in found.items()
+            ]
+            for each in running:
+                each.result()
+        step(
+            *("join_tables", "--cells", *(made / f"{name}-cells.parquet" for name in found)),
+            *("--csv", report / "cells.csv", "--html", report / "cells.html"),
+        )
+        step(
+            *("render_first_page", "--folder", report),
+            *("--summaries", *(made / f"{name}-summary.json" for name in found)),
+        )
+        shutil.rmtree(output, ignore_errors=True)
+        shutil.copytree(report, output)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pack", type=Path, help="an archive of `make pack`, or a results folder")
+    parser.add_argument(
+        "--output", type=Path, help="a folder, made anew; below build/pages unless given"
+    )
+    arguments = parser.parse_args()
+    output = arguments.output or Path("build/pages", arguments.pack.stem)
+    with unpacked(arguments.pack) as folder:
+        render(folder, output)
+    print(f"{output}/index.html")
+
+
+if __name__ == "__main__":
+    plainly(main)
