@@ -32,14 +32,16 @@ from dataclasses import dataclass
 from reporting import estimates
 from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
-from reporting.marks import NOISY
+from reporting.marks import NOISY, wide
 from reporting.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
-LIKELY = "likely holds"  # of too few clean processes
+LIKELY = "likely holds"  # of too few clean processes, as are the next two
+LIKELY_FAILS = f"likely {FAILS}"
 PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about
 LIKELY_PARTLY = f"likely {PARTLY}"
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
+LIKELY_SAME = f"likely {SAME}"
 MOST_NAMED = 3  # benchmarks; of more only their number is said
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
 
@@ -173,8 +175,8 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     ends = f"{low:#.3g}", f"{high:#.3g}"
     known = high < math.inf
     if known and ends[0] != ends[1]:
-        figures += f" [{ends[0]}, {ends[1]}]"
-    figures += case.found.remark
+        figures += f" [{ends[0]}, {ends[1]}]{wide(low, high) if case.found.statistical else ''}"
+    figures += NOISY * _noisy(case) + case.found.remark
     marks = {
         f"{case.found.numbers[key].where}: {case.found.numbers[key].mark}": None
         for key in case.found.keys
@@ -248,6 +250,23 @@ def _noisy(case: Case) -> bool:
     return case.found is not None and any(case.found.numbers[k].noisy for k in case.found.keys)
 
 
+def _trusted(verdict: str, cases: Collection[Case]) -> tuple[str, str]:
+    """(verdict, the mark that says why it is a likely one): every case has to have clean processes for a claim to hold or
+    to make no difference, and one that decides it for a claim not to hold."""
+    decide = [case for case in cases if case.verdict in (FAILS, SAME)]
+    noisy = [case for case in cases if _noisy(case)]
+    known = sum(case.found is not None for case in cases)
+    if verdict == FAILS:
+        noisy, known = [case for case in decide if _noisy(case)], len(decide)
+        if len(noisy) < known:
+            noisy = []
+    likely = {HOLDS: LIKELY, PARTLY: LIKELY_PARTLY, FAILS: LIKELY_FAILS, SAME: LIKELY_SAME}
+    if verdict not in likely or not noisy:
+        return verdict, ""
+    mark = f"{NOISY} in {len(noisy)} of {known} cases" if known > 1 and verdict != FAILS else NOISY
+    return likely[verdict], mark
+
+
 def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> dict:
     """`shapes`: the benchmarks on which a claim about every one could be seen. {"verdict", "note": which cases decide it, "marks": of all cases, "cases"}
 
@@ -270,11 +289,8 @@ def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> di
     where = _measured_on(claim, cases, shapes)
     note = _note(verdict, found, devices, where)
     verdict = PARTLY if verdict == HOLDS and where else verdict
-    noisy = sum(_noisy(case) for case in cases)
-    if verdict in (HOLDS, PARTLY) and noisy:
-        clean = f"{NOISY} in {noisy} of {tested} cases" if tested > 1 else NOISY
-        verdict = LIKELY if verdict == HOLDS else LIKELY_PARTLY
-        note = "; ".join(filter(None, [note, clean]))
+    verdict, mark = _trusted(verdict, cases)
+    note = "; ".join(filter(None, [note, mark]))
     return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
 
 

@@ -173,11 +173,12 @@ def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
     [{"document", "machine", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes":
-    how many, and for each relation {"mean": geometric, "worst", each with "_low" and "_high"; "where": the benchmark}}]
+    how many, and for each relation {"mean": geometric, "worst", each with "_low", "_high" and "_mark"; "where": the benchmark}}]
     """
+    table = table if "mark" in table else table.assign(mark="")
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
     forward = forward.reset_index(drop=True)
-    times = forward["process_medians_s"]
+    times, marked = forward["process_medians_s"], forward["mark"]
     others = {column: fastest(forward, names) for column, names in RELATIONS.items()}
     keys = ["document", "machine", "implementation", "environment", "device", "group"]
     found = []
@@ -193,10 +194,12 @@ def summary(table: pd.DataFrame) -> list[dict]:
             of, to = times[compared], best.reindex(compared).dropna().map(times)
             point, low, high = estimates.over_shapes(of, to, len(known))
             mean = stats.gmean(known[column])
+            both = {name: max(marked[name], marked.get(best.get(name), "")) for name in known.index}
             entry[column] = {
                 **{"mean": mean, "mean_low": mean * low / point, "mean_high": mean * high / point},
                 **{"worst": worst[column], "where": worst["benchmark"]},
                 **{f"worst{end}": worst.get(f"{column}{end}") for end in ("_low", "_high")},
+                **{"mean_mark": max(both.values()), "worst_mark": both[worst.name]},
             }
         found.append(entry)
     return found

@@ -152,13 +152,24 @@ def test_a_claim_about_every_benchmark_says_on_how_many_it_was_seen() -> None:
     assert claims.decide(claim, numbers(a=3.0, b=2.0), {"b", "longer"})["verdict"] == FAILS
 
 
-def test_what_holds_needs_clean_processes() -> None:
-    """One that fails on noisy ones fails: their interval is what it is."""
+def test_every_verdict_needs_clean_processes() -> None:
     times = (1.0, 1.01, 0.99)
     found = claims.decide(BELOW, numbers(b=2.0) | _noisy("a", *times))
     assert (found["verdict"], found["note"]) == (LIKELY, "°")
+    assert found["cases"][0]["figures"] == "1 / 2 = 0.500°"
     found = claims.decide(BELOW, numbers(b=0.5) | _noisy("a", *times))
-    assert found["verdict"] == FAILS
+    assert (found["verdict"], found["note"]) == (claims.LIKELY_FAILS, "°")
+    found = claims.decide(BELOW, numbers(b=1.0) | _noisy("a", 1.0, 1.0, 1.0))
+    assert (found["verdict"], found["note"]) == (claims.LIKELY_SAME, "°")
+
+
+def test_one_clean_case_that_fails_decides() -> None:
+    """Whatever the noise of others; where all that fail are noisy, it is likely only."""
+    claim = BELOW | {"for": {"benchmark": "b", "phase": "forward", "device": ["cpu", "gpu"]}}
+    noisy = numbers(b=0.5) | _noisy("a", 1.0, 1.01, 0.99)
+    assert claims.decide(claim, noisy | numbers(a_gpu=3.0, b_gpu=2.0))["verdict"] == FAILS
+    found = claims.decide(claim, noisy | numbers(a_gpu=1.0, b_gpu=2.0))
+    assert (found["verdict"], found["note"]) == (claims.LIKELY_FAILS, "cpu; °")
 
 
 def _noisy(name: str, *times: float) -> Numbers:

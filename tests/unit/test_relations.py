@@ -86,6 +86,20 @@ def test_means_over_shapes_have_an_interval() -> None:
     assert own["mean_high"] / own["mean_low"] < own["worst_high"] / own["worst_low"]
     assert fused["ratio_to_torch"]["mean"] == 1
     assert np.isnan(fused["ratio_to_torch"]["mean_low"])
+    assert own["mean_mark"] == own["worst_mark"] == ""
+
+
+def test_a_mean_over_shapes_is_marked_by_the_worst_of_both_rows() -> None:
+    rows = (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 2.0))
+    table = pd.concat(cells(*rows).assign(benchmark=f"layer-{n}") for n in range(2))
+    table = relations.relate(table.assign(gflops=1.0).reset_index(drop=True))
+    table["mark"] = ["°", "", "", ""]  # nn.LSTM's on the first shape
+    fused, untuned = relations.summary(table)
+    marks = [untuned["ratio_to_torch"][key] for key in ("mean_mark", "worst_mark")]
+    assert marks == ["°", "°"] and untuned["ratio_to_torch"]["where"] == "layer-0"
+    assert fused["ratio_to_torch"]["mean_mark"] == "°"
+    table["mark"] = ["", "", "", "°"]
+    assert [each["ratio_to_torch"]["mean_mark"] for each in relations.summary(table)] == ["", "°"]
 
 
 def test_the_peak_is_the_machine_s_on_any_shape_and_its_fastest_process() -> None:

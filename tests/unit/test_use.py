@@ -67,6 +67,9 @@ def test_yes_needs_clean_processes() -> None:
     assert found["sure"] == "likely; 1 of 3 processes clean"
     assert found["margin"].endswith("°")
     assert not found["speed"].endswith("°")  # of the other row
+    alike = row("b", "one", 1, 1.0001, 0.9999) | {"disturbed_processes": 2}
+    found = said(row("a", "one", 1, 1.0001, 0.9999), alike)
+    assert found["sure"] == "likely no difference; 1 of 3 processes clean"
 
 
 def test_the_next_best_may_lack_shapes() -> None:

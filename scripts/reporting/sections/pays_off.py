@@ -29,7 +29,7 @@ def _gain(own: list[dict]) -> str:
     """Time over that of the row replaced, with its interval; of several shapes from where to where."""
     gains = sorted(row["gain"] for row in own)
     if len(own) > 1:
-        return f"{_times(gains[0])} to {_times(gains[-1])}"
+        return f"{_times(gains[0])} to {_times(gains[-1])}{max(row['gain_mark'] for row in own)}"
     return (
         f"{_times(gains[0])} {interval(own[0]['low'], own[0]['high'])}".strip()
         + own[0]["gain_mark"]

@@ -4,7 +4,17 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
 from reporting import estimates
-from reporting.claims import FAILS, HOLDS, LIKELY, LIKELY_PARTLY, OPEN, PARTLY, SAME
+from reporting.claims import (
+    FAILS,
+    HOLDS,
+    LIKELY,
+    LIKELY_FAILS,
+    LIKELY_PARTLY,
+    LIKELY_SAME,
+    OPEN,
+    PARTLY,
+    SAME,
+)
 from reporting.sections import Tables, in_half_precision
 from reporting.sections import claims as claims_section
 
@@ -69,6 +79,7 @@ def merge(parts: Iterable[Mapping]) -> dict:
         "total": sum(verdicts.values()),
         "holds": verdicts.get(HOLDS, 0),
         "likely": verdicts.get(LIKELY, 0) + verdicts.get(LIKELY_PARTLY, 0),
+        "likely_fails": verdicts.get(LIKELY_FAILS, 0) + verdicts.get(LIKELY_SAME, 0),
         "partly": verdicts.get(PARTLY, 0),
         "ours": sum(part["ours"] for part in parts),
         "fails": verdicts.get(FAILS, 0) + verdicts.get(SAME, 0),

@@ -97,12 +97,13 @@ def sure(low: float, high: float, *rows: Mapping) -> str:
     """Whether the next best takes longer, by the interval of its time over the best's, and by what the intervals are
     of: *yes* needs clean processes."""
     words = {"slower": "yes", "same": "no difference", "faster": "no, it is faster"}
+    likely = words | {"slower": "likely", "same": "likely no difference"}
     if np.isnan(low):
         return "one look"
-    said = words.get(estimates.compared(low, high), "not told apart")
-    if said != "not told apart" and marks.noisy(*rows):
-        return f"{'likely' if said == 'yes' else said}; {marks.counted(*rows)}"
-    return said
+    found = estimates.compared(low, high)
+    if found not in words:
+        return "not told apart"
+    return f"{likely[found]}; {marks.counted(*rows)}" if marks.noisy(*rows) else words[found]
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
