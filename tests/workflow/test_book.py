@@ -88,8 +88,13 @@ def test_the_book_has_all_its_pages(site: Path) -> None:
     written = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     for page in [*map(str, written), *book.MADE, *book.elsewhere()]:
         assert (site / page).with_suffix(".html").exists(), page
+    for report in sorted((ROOT / "report").glob("*/index.md")):
+        folder = site / "report" / report.parent.name
+        for name in [*(path.stem for path in report.parent.glob("*.md")), "cells"]:
+            shown = (folder / f"{name}.html").read_text()  # the report's own, not Sphinx's
+            assert 'aria-current="page"' in shown and 'href="../../index.html"' in shown
     first = (site / "report/example/index.html").read_text()
-    assert "<table" in first and "_images/answer" in first
+    assert "<table" in first and '<svg class="narrow"' in first
     contents = (site / "index.html").read_text()
     for page in ("tutorial/first-run.html", "reference/configuration.html", "how-to/slurm.html"):
         assert f'href="{page}"' in contents, page
