@@ -44,10 +44,14 @@ def unpacked(pack: Path) -> Iterator[Path]:
 
 
 def documents(folder: Path) -> dict[str, Path]:
-    """{document: its manifest}, in the order of the configuration; a stop with one line if this code does not know one."""
-    found = {}
+    """{document: its manifest}, in the order of the configuration; a stop with one line if this code does not know one,
+    or one of its rows."""
+    found, rows = {}, {each["implementation"] for each in matrix.implementations()}
     for path in results.manifests_in(folder):
-        found.setdefault(results.read_manifest(path)["document"], path)
+        manifest = results.read_manifest(path)
+        found.setdefault(manifest["document"], path)
+        if strange := sorted({cell["implementation"] for cell in manifest["cells"]} - rows):
+            sys.exit(f"{folder} has rows of {strange[0]}, which this workflow does not know.")
     known = configuration.mapping("config/config.yaml")["documents"]
     if strange := sorted(found.keys() - set(matrix.documents())):
         sys.exit(f"{folder} has pages of {strange[0]}, which this workflow has no document of.")

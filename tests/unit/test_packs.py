@@ -158,6 +158,9 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
     with render_pack.unpacked(project / "there.zip") as found:
         assert folders.members(found).keys() == folders.members(folder).keys()
         assert list(render_pack.documents(found)) == ["stacked-lm"]
+    with monkeypatch.context() as patch:
+        patch.setattr(render_pack.matrix, "implementations", lambda: [])
+        assert "which this workflow does not know" in refused(project / "there.zip")
     (project / "text.zip").write_text("text")
     assert refused(project / "text.zip").startswith(f"{project / 'text.zip'} is no archive")
     assert "is no archive" in refused(project / "nowhere.zip")
