@@ -21,6 +21,17 @@ from plan import configuration, matrix
 from reporting import packs, results
 
 
+def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
+    """The files of an archive into a folder; a stop with one line if one would lie elsewhere."""
+    for member in archive.infolist():
+        target = (folder / member.filename).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            sys.exit(f"{archive.filename} has a file {member.filename!r} that leads out of it.")
+        if not member.is_dir():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(member))
+
+
 @contextmanager
 def unpacked(pack: Path) -> Iterator[Path]:
     """The results folder of an archive, or a folder as it is, held against what its pack.json says; a stop with one line
@@ -30,7 +41,7 @@ def unpacked(pack: Path) -> Iterator[Path]:
         if not pack.is_dir():
             try:
                 with zipfile.ZipFile(pack) as archive:
-                    archive.extractall(temporary)
+                    _unpack(archive, Path(temporary))
             except (OSError, zipfile.BadZipFile) as error:
                 sys.exit(f"{pack} is no archive that can be read: {error}.")
             found = sorted(Path(temporary).glob(f"*/{results.MANIFESTS}"))

@@ -167,5 +167,8 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
     with zipfile.ZipFile(project / "other.zip", "w") as archive:
         archive.writestr("other/file", "")
     assert "other.zip is no pack" in refused(project / "other.zip")
+    with zipfile.ZipFile(project / "out.zip", "w") as archive:
+        archive.writestr("../out", "")
+    assert "'../out' that leads out of it" in refused(project / "out.zip")
     next((folder / "records").rglob("*.json")).write_text("{}")
     assert "is not as" in refused(folder)
