@@ -13,7 +13,7 @@ from .cache import INFERENCE, TRAINING, library, metadata
 from .cells import Cell
 from .cells.derivative import gradient_name
 from .graph import graph_digest
-from .memory import Packed, Tensors, begin, empty, own_tensor, shared, zeros
+from .memory import Packed, Tensors, begin, block, empty, own_tensor, shared, zeros
 from .native import load
 from .spec import KernelSpec
 from .template.layout import pack_stack, state_sizes, whole_lines
@@ -164,7 +164,7 @@ class Training:
         function, shapes = self._functions[min(number, 1)][name]
         for key, shape in shapes.items():
             if key not in tensors:
-                tensors[key] = empty(*shape)
+                tensors[key] = block(*shape)
         function(*(tensors[key] for key in shapes))
 
     def _views(self, number: int, kept: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -196,7 +196,7 @@ class Training:
     def forward(self, x: torch.Tensor, initial: Tensors, weights: Tensors) -> list[torch.Tensor]:
         """y [T, B, P], the final states, and what backward wants."""
         spec, cell = self.spec, self.layers.cell
-        packed, kept = self.pack(weights), empty(self.kept_size)
+        packed, kept = self.pack(weights), block(self.kept_size)
         kept[0] = 0.0
         final: list[list[torch.Tensor]] = [[] for _ in cell.states]
         sizes = state_sizes(cell, spec)
