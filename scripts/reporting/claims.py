@@ -263,8 +263,8 @@ def _trusted(verdict: str, cases: Collection[Case]) -> tuple[str, str]:
     likely = {HOLDS: LIKELY, PARTLY: LIKELY_PARTLY, FAILS: LIKELY_FAILS, SAME: LIKELY_SAME}
     if verdict not in likely or not noisy:
         return verdict, ""
-    mark = f"{NOISY} in {len(noisy)} of {known} cases" if known > 1 and verdict != FAILS else NOISY
-    return likely[verdict], mark
+    where = f" in {len(noisy)} of {known} cases" if known > 1 and verdict != FAILS else ""
+    return likely[verdict], f"too few clean processes{NOISY}{where}"
 
 
 def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> dict:

@@ -6,6 +6,7 @@ hidden size, depth.
 
 import json
 import tempfile
+from itertools import islice
 from pathlib import Path
 
 from kernels.run import LanguageModelRunner, TemplateRunner
@@ -20,7 +21,8 @@ from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from kernels.cells import reference as cells  # noqa: E402
-from kernels.search.space import default_schedule  # noqa: E402
+from kernels.search.database import ScheduleDatabase  # noqa: E402
+from kernels.search.space import default_schedule, random_schedules  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target  # noqa: E402
@@ -129,7 +131,8 @@ def half_error(name: str, shape: tuple[int, ...], folder: Path, target: dict) ->
 
 
 def tuning(folder: Path, target: dict) -> dict:
-    """Trials of a first search, of one that tops it up, of a repetition, and after damage."""
+    """Trials of a first search, of one that tops it up, of a repetition, after damage, and where all that was tried had
+    failed, as the workers were killed."""
     spec: KernelSpec = spec_of(workload(TUNED))
     found = {}
     for name, trials in (("first", 4), ("more", 6), ("again", 6)):
@@ -138,7 +141,13 @@ def tuning(folder: Path, target: dict) -> dict:
     for file in folder.glob("*.json"):
         file.write_text('{"broken')
     report = tune(spec, target, 2, folder)
-    return found | {"damaged": [report.new_trials, report.trials]}
+    found["damaged"] = [report.new_trials, report.trials]
+    failed = folder / "failed"
+    database = ScheduleDatabase(spec, target, failed)
+    for schedule in islice(random_schedules(spec, target, 0), 2):
+        database.commit(schedule, [])
+    report = tune(spec, target, 2, failed)
+    return found | {"all failed": [report.new_trials, report.trials]}
 
 
 def main() -> None:

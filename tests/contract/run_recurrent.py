@@ -4,6 +4,7 @@ PyTorch's site-packages are the first argument.
 """
 
 import copy
+import gc
 import json
 import os
 import pickle
@@ -22,7 +23,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
-from kernels import Recurrent, cell, native, saved, sigmoid, tanh  # noqa: E402
+from kernels import Recurrent, cell, memory, native, saved, sigmoid, tanh  # noqa: E402
 from kernels.cells import CELLS  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
 
@@ -265,6 +266,29 @@ def on_arrays() -> dict[str, float]:
     }
 
 
+def blocks() -> dict[str, float]:
+    """Memory that is used again: two passes alive at once, then one in what they left; nothing is left in use."""
+    lstm, own = layers()
+    most, memory.LARGE = memory.LARGE, 64
+    pairs = []
+    for count in (2, 1):
+        given = [torch.rand(LENGTH, BATCH, INPUTS) for _ in range(count)]
+        both = []
+        for layer, dtype in ((own, torch.float32), (lstm, torch.float64)):
+            xs = [x.to(dtype, copy=True).requires_grad_() for x in given]
+            ys = [layer(x)[0] for x in xs]
+            for y in ys:
+                (y**2).sum().backward()
+            both.append([one.detach().clone() for one in (*ys, *(x.grad for x in xs))])
+            del xs, ys, y
+        pairs += zip(*both, strict=True)
+    own.zero_grad()
+    memory.LARGE = most
+    gc.collect()
+    left = memory._BLOCKS._used
+    return {"used again": error(pairs), "blocks left in use": float(left)}
+
+
 def example() -> dict[str, float]:
     """The README's, under the name that the package has in this repository."""
     text = Path("scripts/kernels/README.md").read_text()
@@ -286,7 +310,7 @@ def main() -> None:
         ("projected", {"proj_size": 10}),
     ):
         errors |= {f"{name} {key}": value for key, value in against_lstm(**more).items()}
-    errors |= example() | written_weights() | copies() | compiled() | on_arrays()
+    errors |= blocks() | example() | written_weights() | copies() | compiled() | on_arrays()
     pool = native.openmp_pool() is not None
     print(json.dumps({"errors": errors, "told": refused(), "pool": pool}))
 

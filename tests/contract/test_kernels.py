@@ -61,6 +61,7 @@ def test_tuning_goes_on_from_its_database() -> None:
         "first": [4, 4],
         "more": [2, 6],
         "again": [0, 6],
+        "all failed": [2, 2],
         "damaged": [2, 2],
     }
 

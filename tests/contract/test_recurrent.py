@@ -41,7 +41,7 @@ def found() -> dict:
 
 def test_numbers_weights_copies_and_graphs() -> None:
     errors = found()["errors"]
-    assert len(errors) == 3 * 4 + 1 + 8 + 5 + 1 + 2
+    assert len(errors) == 3 * 4 + 2 + 1 + 8 + 5 + 1 + 2
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
 
 

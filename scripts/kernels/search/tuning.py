@@ -56,6 +56,9 @@ def tune(
     begin = time.perf_counter()
     unit_of(spec, target)  # candidates would all fail
     database = ScheduleDatabase(spec, target, directory)
+    if len(database) and database.best() is None:  # a run that was killed may have left it so
+        set_aside(directory, "failed")
+        database = ScheduleDatabase(spec, target, directory)
     known, why = len(database), ""
     start_seconds = build_seconds = run_seconds = search_seconds = 0.0
     if known < trials:
