@@ -11,7 +11,7 @@ from plan.matrix import LEAST_PROCESSES
 NOISY, WIDE = "°", "≈"
 WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
 MEANINGS = {
-    NOISY: f"fewer than {LEAST_PROCESSES} clean processes, which ran while the machine was itself (known work beside their batches had its full speed)",
+    NOISY: f"fewer than {LEAST_PROCESSES} of its processes were clean, that is ran undisturbed (known work timed beside them had its full speed)",
     WIDE: f"a wide interval, whose upper end is more than {WIDE_LIMIT:g} times the lower",
 }
 # Behind a number, a bracket or a unit: nothing else of a page is one.

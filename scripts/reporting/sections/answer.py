@@ -105,7 +105,7 @@ def _around(row: Mapping) -> str:
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:
     """By device: [{"device", "phases": [{"phase", "typical", "worst"}]}], what rows of operators take over the best, on
-    any machine: the middle one of them, and the slowest."""
+    any machine: the middle one of them (of two, the slower), and the slowest."""
     found = []
     for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
         phases = []
@@ -115,7 +115,7 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
                     key: row[key]
                     for key in ("name", "machine", "device", "phase", "over", "low", "high", "mark")
                 }
-                for _, row in rows.sort_values("over").iloc[[(len(rows) - 1) // 2, -1]].iterrows()
+                for _, row in rows.sort_values("over").iloc[[len(rows) // 2, -1]].iterrows()
             )
             phases.append({"phase": phase, "typical": middle, "worst": worst})
         found.append({"device": device, "phases": phases})
