@@ -124,6 +124,14 @@ def text_cut(trial: Trial) -> None:
     trial.run_through()
 
 
+def as_folder(trial: Trial, pattern: str) -> None:
+    """A folder in place of a result's file."""
+    file = trial.any_of(pattern)
+    trial.harm(file, b"")
+    file.unlink()
+    file.mkdir()
+
+
 @fault(
     "a folder lies where tokens were",
     "in place of one split's",
@@ -131,10 +139,7 @@ def text_cut(trial: Trial) -> None:
     ends=True,
 )
 def tokens_a_folder(trial: Trial) -> None:
-    file = trial.any_of("corpus/*/*.npy")
-    trial.harm(file, b"")
-    file.unlink()
-    file.mkdir()
+    as_folder(trial, "corpus/*/*.npy")
     trial.run_through()
 
 
@@ -145,10 +150,7 @@ def tokens_a_folder(trial: Trial) -> None:
     ends=True,
 )
 def text_a_folder(trial: Trial) -> None:
-    file = trial.any_of("corpus/sources/*/ptb.*.txt")
-    trial.harm(file, b"")
-    file.unlink()
-    file.mkdir()
+    as_folder(trial, "corpus/sources/*/ptb.*.txt")
     shutil.rmtree(trial.any_of("corpus/*/corpus.json").parent)
     trial.run_through()
 
