@@ -10,7 +10,7 @@ endif
 
 # Ctrl-C while an interpreter starts, before it can answer one: kept until it can (GNU's env).
 KEPT = $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT)
-# What starts Snakemake ends with `make`, killed or not.
+# A command; what starts Snakemake ends with `make`, killed or not (--parent).
 RUN = @exec $(KEPT) .venv/bin/python scripts
 
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
@@ -41,11 +41,11 @@ wheels:
 
 # make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts plan_run $(if $(FILES),--files) $(OPTIONS)
+	$(RUN) plan_run $(if $(FILES),--files) $(OPTIONS)
 
 # Results that nothing asks for any more, CONFIG's are asked for: make prune [YES=1]
 prune: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts prune_results $(if $(YES),--yes) $(OPTIONS)
+	$(RUN) prune_results $(if $(YES),--yes) $(OPTIONS)
 
 html: report
 	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
@@ -58,30 +58,30 @@ bump: .venv/ready
 
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
 # How noisy the machine of a results folder was, and what explains it (docs/explanation/noise.md): make noise [A=folder]
 noise: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts noise $(A)
+	$(RUN) noise $(A)
 
 # What was measured in a form that other tools read, in results/FORMAT.json: make export FORMAT=pyperf|benchmark-action
 # [A=folder] [OUTPUT=file]
 export: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
+	$(RUN) export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
 
 # The results of this machine as an archive for somebody who reports several (also_report) or compares two:
 # make pack [BY='your name'] [KEY=~/.ssh/id_ed25519], which signs it
 pack: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
+	$(RUN) pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
 
 # What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
 # RESOLVE=1 nothing is installed
 lock: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
+	$(RUN) lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 # The pages of a pack alone, nothing is measured: make pages PACK=archive.zip [OUTPUT=folder]
 pages: .venv/ready
-	@.venv/bin/python scripts render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
+	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
@@ -98,7 +98,7 @@ example-pages: build/pages/$(EXAMPLE)/index.html
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
 build/pages/%/index.html: report/%/records.zip $(RENDER) .venv/ready
-	@.venv/bin/python scripts render_pack $< --output $(@D)
+	$(RUN) render_pack $< --output $(@D)
 
 # The book, in site/ (index.html), strict about links, with the reports' own HTML pages
 docs: .docs/ready .venv/ready $(patsubst report/%/records.zip,build/pages/%/index.html,$(wildcard report/*/records.zip))
@@ -146,7 +146,7 @@ fuzz-run: .venv/ready
 # Known weaknesses of everything that is installed here and in the locks of today's environments (asks PyPI; where that
 # cannot be reached it says so, and the command's own exit status is 3)
 audit: .venv/ready
-	@exec $(KEPT) .venv/bin/python scripts audit_packages
+	$(RUN) audit_packages
 
 format: .venv/ready
 	.venv/bin/ruff check --fix .

@@ -44,8 +44,8 @@ class Corpus:
         for split, noted in read_json(self.source)["sha256"].items():
             file = self._text(split)
             if file.exists() and (file.is_dir() or sha256(str(file)) != noted):
-                wrong = f"{file.name} beside it is not as it was fetched"
-        return wrong
+                return f"{file.name} beside it is not as it was fetched"
+        return ""
 
     def _text(self, split: str) -> Path:
         return Path(self.source).with_name(f"ptb.{split}.txt")
