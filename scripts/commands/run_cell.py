@@ -26,7 +26,7 @@ from measurement.cells import CELLS, OWN
 from measurement.record import whole
 from measurement.workload import Workload, layer_prefixes
 from plan import configuration, copies, own, own_cell
-from plan.jobs import wanted
+from plan.jobs import digest_of, wanted
 from plan.own_cell import Refused
 from plan.planner import Plan
 from reporting import pages
@@ -139,7 +139,8 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
     phases = own_cell.phases_of(arguments.phases, phases)
     frameworks = own_cell.frameworks_of(arguments.frameworks)
     cell = load(path)
-    document = own_cell.document(cell.name, str(path), shape, phases)
+    formula = digest_of(generate(cell, "numpy", ""))
+    document = own_cell.document(cell.name, formula, str(path), shape, phases)
     base = configuration.mapping(arguments.configfile)
     over = dict(each.split("=", 1) for each in arguments.config)
     base = configuration.merged(base, {key: configuration.parsed(over[key]) for key in over})

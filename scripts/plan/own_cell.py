@@ -72,11 +72,14 @@ def frameworks_of(text: str | None) -> list[str]:
     return list(dict.fromkeys(asked))
 
 
-def benchmarks(name: str, shape: Mapping, around: Mapping, phases: Sequence[str]) -> dict:
+def benchmarks(
+    name: str, formula: str, shape: Mapping, around: Mapping, phases: Sequence[str]
+) -> dict:
     """The cell's and the LSTM's, whose names are the same for every cell: what was measured of it serves them all. Where
-    forward is asked for, both for a single sequence as well."""
+    forward is asked for, both for a single sequence as well. formula: a digest of what the cell computes, without which
+    another cell of this name, measured elsewhere, would pass for it."""
     sizes = "own-{batch}x{length}x{features}x{hidden}-d{layers}".format(**shape)
-    both = {f"{sizes}-lstm": {}, f"{sizes}-{name}-cell": {"cell": OWN + name}}
+    both = {f"{sizes}-lstm": {}, f"{sizes}-{name}-cell": {"cell": OWN + name, "formula": formula}}
     found = {each: {**shape, **more, **around} for each, more in both.items()}
     if "forward" in phases and shape["batch"] > 1:
         one = {"batch": 1, "phases": ["forward"]}
@@ -87,14 +90,14 @@ def benchmarks(name: str, shape: Mapping, around: Mapping, phases: Sequence[str]
     return found
 
 
-def document(name: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
-    """The document of a cell. file: where it came from."""
+def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
+    """The document of a cell. formula: a digest of what it computes; file: where it came from."""
     template = yaml.safe_load((CONFIG / "document.yaml").read_text())
     around = template.pop("around")
     template.pop("shape")
     for key in ("title", "about"):
         template[key] = template[key].format(name=name, file=file)
-    made = benchmarks(name, shape, around, phases)
+    made = benchmarks(name, formula, shape, around, phases)
     return {**template, "benchmarks": made, "phases": list(phases)}
 
 

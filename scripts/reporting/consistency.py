@@ -43,6 +43,7 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
         "printed": number.printed,
         "consistent": consistent,
         "deviation": deviation,
+        "factor": number.value / consistent,
         "plain": deviation > PLAIN,
         "because": because,
         "also": [],

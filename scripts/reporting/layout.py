@@ -57,6 +57,17 @@ def deviation(value: float | None) -> str:
     return f"{100 * value:,.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"
 
 
+def off(value: float | None) -> str:
+    """How much too large or too small a number is, that is `value` times what it should be: how many times, or in per cent of
+    what it should be."""
+    if none(value):
+        return DASH
+    times, way = (value, "large") if value >= 1 else (1 / value, "small")
+    if times >= 1.5:
+        return f"{times:.3g} times too {way}"
+    return f"{100 * abs(value - 1):.2g} % too {way}"
+
+
 def digits(value: float | None) -> str:
     """A number to compare with a printed one: whole where it is large."""
     if none(value):
@@ -108,6 +119,7 @@ FORMATS: dict[str, tuple[Format, str]] = {
     "mebibytes": (lambda value: DASH if none(value) else f"{value / 2**20:,.0f}", "--:"),
     "digits": (digits, "--:"),
     "deviation": (deviation, "--:"),
+    "off": (off, ":--"),
     "factor": (lambda value: DASH if none(value) else f"{value:.2f}x", "--:"),
     # Of several keys:
     "ratio": (ratio, ":--"),
@@ -204,6 +216,7 @@ FILTERS: dict[str, Callable] = {
     "time": time,
     "percent": percent,
     "deviation": deviation,
+    "off": off,
     "digits": digits,
     "three_digits": three_digits,
     "ratio": ratio,

@@ -16,6 +16,7 @@ REPORT = Path("report")
 Site = Sequence[Mapping[str, str]]
 HTML_ONLY = ("cells",)  # pages that are to be searched
 SENTENCE = 70  # letters of a table's cell from which on it is one to be read
+LINE = 120  # letters of a typical line of a table from which on it is too
 FIGURE = r"figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg"
 
 
@@ -136,8 +137,9 @@ def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
 def _stacked(match: re.Match) -> str:
     """A table of sentences, which on a narrow screen is read line by line: each of its cells says what it is."""
     table = match[0]
-    longest = max(map(len, re.findall(r"<td[^>]*>(.*?)</td>", table, flags=re.S)), default=0)
-    if longest < SENTENCE:
+    cells = [len(text) for text in re.findall(r"<td[^>]*>(.*?)</td>", table, flags=re.S)]
+    lines = max(1, table.count("<tr>") - 1)
+    if max(cells, default=0) < SENTENCE and sum(cells) / lines < LINE:
         return table
     heads = [
         re.sub(r"<[^>]+>", "", head)

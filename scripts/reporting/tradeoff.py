@@ -120,9 +120,9 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
     {"document", "machine", "benchmark", "implementation", "environment", "other",
-    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "other_start_s", "wall_s", "other_wall_s", and of the other's
+    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
     time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
-    "batches", the least n; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
+    "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
     """
     keys = ["machine", "benchmark", "phase", "device"]
@@ -159,15 +159,20 @@ def _overtakes(row: dict, other: dict) -> dict:
         "status": "ok",
         "start_s": start,
         "other_start_s": other_start,
+        "once_s": sum(row[name] for name in ONCE if pd.notna(row[name])),
         "wall_s": row["wall_median_s"],
         "other_wall_s": other["wall_median_s"],
     }
     gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
     low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
     entry |= {"ratio": gained.ratio, "low": low, "high": high, "further": gained.further}
-    gain = entry["other_wall_s"] - entry["wall_s"]
-    if gain > 0:  # of a row that is not decided, what it would come to
-        entry["batches"] = max(1, math.ceil(1 + (start - other_start) / gain))
     # The other one's time over the row's: where it is slower, the row pays.
     words = {"slower": "pays", "faster": "never"}
-    return entry | {"verdict": words.get(gained.verdict, gained.verdict)}
+    entry["verdict"] = words.get(gained.verdict, gained.verdict)
+    if entry["verdict"] == "pays":
+        wall = entry["wall_s"]
+        gains = {"": entry["other_wall_s"] - wall}
+        gains |= {"_low": (gained.high - 1) * wall, "_high": (gained.low - 1) * wall}
+        for end, gain in gains.items():
+            entry[f"batches{end}"] = max(1, math.ceil(1 + (start - other_start) / gain))
+    return entry

@@ -9,8 +9,8 @@ from measurement.record import plainly, whole
 from reporting import page, pages
 
 SEARCHED = [  # the columns of the searchable table, out of all those of cells.csv
-    *("document", "benchmark", "implementation", "environment", "framework_version", "phase"),
-    *("device", "status", "wall_median_s", "wall_s", "wall_low_s", "wall_high_s"),
+    *("benchmark", "implementation", "phase", "wall_median_s", "wall_low_s", "wall_high_s"),
+    *("status", "device", "document", "environment", "framework_version", "wall_s"),
     *("sequences_per_s", "gflops", "build_s", "first_step_s", "tuning_s", "peak_memory_bytes"),
     *("output_error", "gradient_error", "flags", "published_wall_s", "processes", "batches"),
     *("records", "reason"),

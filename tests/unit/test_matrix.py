@@ -16,7 +16,7 @@ def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
     names = [entry["implementation"] for entry in matrix.implementations()]
     assert len(names) == len(set(names))
     documents = [path.stem for path in Path("config/documents").glob("*.yaml")]
-    own = own_cell.document("mine", "mine.py", own_cell.usual()[0], matrix.PHASES)
+    own = own_cell.document("mine", "f0", "mine.py", own_cell.usual()[0], matrix.PHASES)
     known = [*matrix.benchmarks(documents), *own["benchmarks"]]
     for entry in matrix.implementations():
         assert Path(matrix.implementation_file(entry["implementation"])).exists()

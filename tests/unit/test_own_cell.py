@@ -23,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (cells / "mine").mkdir(parents=True)
     for name in ("__init__", "reference", "kernel", "cell", "pytorch", "tensorflow", "jax"):
         (cells / "mine" / f"{name}.py").write_text(f"NAME = {name!r}\n")
-    document = own_cell.document("mine", "mine.py", SHAPE, PHASES)
+    document = own_cell.document("mine", "f0", "mine.py", SHAPE, PHASES)
     (cells / "mine/document.yaml").write_text(yaml.safe_dump(document))
     for each in (matrix.document, matrix.cells_of):
         each.cache_clear()
@@ -72,7 +72,7 @@ def test_phases_and_frameworks() -> None:
 
 @pytest.mark.parametrize("phases", [PHASES, ["training"], ["forward"]])
 def test_its_document_is_a_document(phases: list[str]) -> None:
-    found = own_cell.document("mine", "somewhere/mine.py", SHAPE, phases)
+    found = own_cell.document("mine", "f0", "somewhere/mine.py", SHAPE, phases)
     assert configuration.mistakes(found, "document") == []
     assert configuration.document_problems(found) == []
     cells = [each.get("cell", "lstm") for each in found["benchmarks"].values()]
@@ -81,7 +81,9 @@ def test_its_document_is_a_document(phases: list[str]) -> None:
 
 
 def test_two_cells_share_their_lstm() -> None:
-    one, other = (own_cell.document(name, "x.py", SHAPE, PHASES) for name in ("mine", "yours"))
+    one, other = (
+        own_cell.document(name, "f0", "x.py", SHAPE, PHASES) for name in ("mine", "yours")
+    )
     shared = one["benchmarks"].keys() & other["benchmarks"].keys()
     assert {one["benchmarks"][name].get("cell", "lstm") for name in shared} == {"lstm"}
     assert len(shared) == 2

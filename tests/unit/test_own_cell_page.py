@@ -61,7 +61,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(own, "FOLDER", made / "results/cells")
         file = own.folder_of("cell-mine") / "document.yaml"
         file.parent.mkdir(parents=True)
-        document = own_cell.document("mine", "mine.py", SHAPE, ["training", "forward"])
+        document = own_cell.document("mine", "f0", "mine.py", SHAPE, ["training", "forward"])
         file.write_text(yaml.safe_dump(document, sort_keys=False))
         for each in (matrix.document, matrix.cells_of):
             each.cache_clear()

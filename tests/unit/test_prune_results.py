@@ -57,7 +57,7 @@ def test_what_a_cell_of_ones_own_asks_for_stays(
     folder = own.FOLDER / "mine"
     folder.mkdir(parents=True)
     shape, phases = own_cell.usual()
-    document = own_cell.document("mine", "mine.py", shape, phases)
+    document = own_cell.document("mine", "f0", "mine.py", shape, phases)
     (folder / "document.yaml").write_text(yaml.safe_dump(document))
     base = configuration.mapping("config/cell/config.yaml")
     (folder / "config.yaml").write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))

@@ -42,6 +42,24 @@ def test_what_it_refuses(options: dict, said: str) -> None:
     assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
 
 
+def test_a_name_with_another_formula_is_another_benchmark(tmp_path: Path) -> None:
+    """Else rows of two machines would stand side by side, each of a cell of its own."""
+
+    def benchmarks(line: str) -> dict:
+        file = tmp_path / "mine.py"
+        head = "from recurrent_cells import cell, sigmoid, tanh\n\n\n"
+        file.write_text(f'{head}@cell(gates="f g", states="h")\ndef mine(f, g, h):\n    {line}\n')
+        return run_cell.prepared(asked(file=str(file)))[2]["benchmarks"]
+
+    first, commented = map(benchmarks, ("return f * h + tanh(g)", "return f * h + tanh(g)  # so"))
+    other = benchmarks("return f * h + sigmoid(g)")
+    assert first == commented
+    changed = {name for name in first if first[name] != other[name]}
+    assert {name: each["cell"] for name, each in first.items() if "cell" in each} == dict.fromkeys(
+        changed, "own.mine"
+    )
+
+
 def test_it_writes_what_has_changed_and_nothing_else(tmp_path: Path) -> None:
     files = {"cell.py": "1\n", "pytorch.py": "2\n", "document.yaml": "a: 1\n"}
     run_cell.write(tmp_path, files)

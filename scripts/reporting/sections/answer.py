@@ -124,7 +124,7 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
 
 def _own(cells: pd.DataFrame) -> list[dict]:
     """What writing one's own cell costs within a framework: [{"framework", "machine", "device", "phases": [{"phase",
-    "written", "kernel", "over", "low", "high", "mark"}]}], of its fastest row that is written (operators, also
+    "written", "kernel", "level", "over", "low", "high", "mark"}]}], of its fastest row that is written (operators, also
     compiled) over its fastest whose cell is a kernel."""
     found = []
     frameworks = cells.assign(framework=[look(name).name for name in cells["implementation"]])
@@ -140,6 +140,7 @@ def _own(cells: pd.DataFrame) -> list[dict]:
             ratio = estimates.over(one, other, "over")
             phases.append(
                 {"phase": phase, "written": one["name"], "kernel": other["name"]}
+                | {"level": other["flexibility"]}
                 | {"over": ratio["over"], "low": ratio["over_low"], "high": ratio["over_high"]}
                 | {"mark": marks.mark(one, other)}
             )
@@ -160,7 +161,7 @@ def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
         for end in ("", "_low", "_high", "_mark")
     ]
     return [
-        {key: row[key] for key in (*keys, *factor)}
+        {key: row[key] for key in (*keys, *factor, "least")}
         for row in (split or {"rows": []})["rows"]
         if row["now"] and row["library"] and tuple(row[key] for key in keys) in most
         if row["flexibility_low"] > 1
@@ -225,7 +226,7 @@ def draw(
                 hover(point, f"{text} {interval(row.low, row.high)}".strip())
             axis.set(
                 title=f"{phase}, {device.upper()}",
-                xlabel="time of a batch over the best row's (times)",
+                xlabel="batch over the best row's (times, log)",
             )
             axis.axvline(1, color="black", lw=0.8)
             logarithmic(axis)

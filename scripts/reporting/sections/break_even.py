@@ -46,12 +46,13 @@ def _key(row):
 
 
 def words(entry):
-    """When, if it is decided; where it is not, what it would come to if the times are right."""
+    """When, with its interval, if it is decided: a number that may as well be none is not printed."""
     if entry["verdict"] == "pays":
-        return f"{entry['batches']:,}"
-    if entry["verdict"] == "never":
-        return "never"
-    gain = entry["other_wall_s"] - entry["wall_s"]
-    if gain <= 0:
-        return "undecided"
-    return f"undecided; about {entry['batches']:,}"
+        return f"{entry['batches']:,} {between(entry)}".strip()
+    return "never" if entry["verdict"] == "never" else "undecided"
+
+
+def between(entry: Mapping) -> str:
+    """The interval of the batches that it takes; empty where both ends are the same."""
+    low, high = entry["batches_low"], entry["batches_high"]
+    return f"[{low:,}, {high:,}]" if low < high else ""

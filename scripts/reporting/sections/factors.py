@@ -59,7 +59,8 @@ def products(cells: pd.DataFrame) -> dict[tuple, dict]:
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
     """{"rows": [{"machine", "name", "phase", "device", "now", "wall_s", "products_s", "beside_s": what a step of a layer
-    takes beside them, "flexibility" and "library" with their intervals, "share"}], "products": the ceilings, "broken":
+    takes beside them, "flexibility" and "library" with their intervals, "least": whether the products are no ceiling, as another row
+    multiplies faster, "share"}], "products": the ceilings, "broken":
     what _broken says}. What lacks a number is None."""
     cells = tables.measured(benchmark=benchmark)
     own = products(cells)
@@ -77,6 +78,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
             beside = entry["wall_s"] - entry["products_s"]
             entry["beside_s"] = beside / (shape["length"] * shape["layers"])
         pairs += [(row, ceiling), (row, peak.get(place))]
+        entry["ceiling"] = _place(ceiling) if ceiling else None
         found.append(entry)
     if not any(row["flexibility"] or row["share"] for row in found):
         return None
@@ -88,7 +90,15 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         ceilings[-1]["now"] = row["generation"] == "now"
         pairs.append((row, limit))
     found.sort(key=lambda row: (row["machine"], row["phase"], row["wall_s"]))
-    return {"rows": found, "products": ceilings, "broken": _broken(pairs)}
+    broken = _broken(pairs)
+    beaten = {_place(each) for each in broken}
+    for row in found:
+        row["least"] = row.pop("ceiling") in beaten
+    return {"rows": found, "products": ceilings, "broken": broken}
+
+
+def _place(row: Mapping) -> tuple:
+    return tuple(row[key] for key in ("machine", "name", "environment", "phase", "device"))
 
 
 def _entry(row: Mapping, peak: Mapping | None) -> dict:
@@ -132,7 +142,7 @@ def _broken(pairs: Iterable[tuple[Mapping, Mapping | None]]) -> list[dict]:
             keys = ("machine", "name", "environment", "phase", "device")
             kept = {key: ceiling[key] for key in keys} | {"wall_s": ceiling["wall_median_s"]}
             kept |= {"peak": ceiling["implementation"] == PEAK, "rows": [], "ceiling": ceiling}
-            group = groups.setdefault(tuple(ceiling[key] for key in keys), kept)
+            group = groups.setdefault(_place(ceiling), kept)
             group["rows"].append(beaten)
     for group in groups.values():
         group["kernels"] = all(row["flexibility"] in KERNELS for row in group["rows"])

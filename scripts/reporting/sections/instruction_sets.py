@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reporting import estimates
+from reporting import estimates, marks
 from reporting.sections import OK, Tables, rows
 
 TITLE = "What the instruction set changes"
@@ -20,7 +20,7 @@ def held(about: Mapping) -> dict[str, str]:
 
 def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
     """{"rows": [{"machine", "isa", "name", "style", "phase", "device", "own_s": as the processor is, "wall_median_s": held,
-    "ratio_to_baseline" of them with `_low` and `_high`, "own" and "held": over the fastest row of either, with intervals}],
+    "ratio_to_baseline" of them with `_low`, `_high` and `_mark`, "own" and "held": over the fastest row of either, with intervals}],
     "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest}], "refused": [{"name", "reason"}]};
     short: the best alone"""
     sets = held(about)
@@ -46,12 +46,13 @@ def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
             beside = native[_key(row)]
             entry = row | {"own_s": beside["wall_median_s"], "style": row["flexibility"]}
             entry |= _over("held", row, fastest["held"]) | _over("own", beside, fastest["own"])
+            entry["ratio_to_baseline_mark"] = marks.beside(row, beside)
             found.append(entry)
     if not found and refused.empty:
         return None
     if short:
         return {"rows": [], "best": best, "refused": []} if best else None
-    ends = ("", "_low", "_high")
+    ends = ("", "_low", "_high", "_mark")
     columns = ["machine", "isa", "name", "environment", "style", "phase", "device", "own_s"]
     columns += [
         "wall_median_s",
@@ -84,4 +85,5 @@ def _over(name: str, row: Mapping, best: Mapping) -> dict:
     found = (1.0, None, None)
     if _key(row) != _key(best):
         found = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])[:3]
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+    known = dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
+    return known | {f"{name}_mark": marks.beside(row, best)}

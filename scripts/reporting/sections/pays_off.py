@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Mapping
 
 from plan import matrix
-from reporting.layout import interval
+from reporting.layout import interval, seconds
 from reporting.sections import Tables, break_even
 
 NOW = "now"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"machine", "name", "other_name", "device", "shapes", and of each phase by its name "0.62x: after 5 batches"}]}"""
+    """{"rows": [{"machine", "name", "other_name", "device", "document", "start" in words, and of each phase by its name "0.62x: after 5 batches"}]}"""
     found = break_even.analyse(tables, about)
     groups: dict[tuple, dict[str, list[dict]]] = {}
     for row in (found or {"rows": []})["rows"]:
@@ -20,7 +20,10 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     rows = []
     for (machine, name, other, device), phases in groups.items():
         row = {"machine": machine, "name": name, "other_name": other, "device": device}
-        row["document"] = about["name"]
+        row |= {
+            "document": about["name"],
+            "start": _start([each for own in phases.values() for each in own]),
+        }
         rows.append(row | {phase: f"{_gain(own)}: {_words(own)}" for phase, own in phases.items()})
     return {"rows": rows} if rows else None
 
@@ -36,6 +39,17 @@ def _gain(own: list[dict]) -> str:
     )
 
 
+def _start(own: list[dict]) -> str:
+    """What precedes its second batch, and what of that is tuned once; of several shapes and phases from where to where."""
+
+    def span(key: str) -> str:
+        ends = sorted(row[key] for row in own)
+        return " to ".join(dict.fromkeys(f"{seconds(end)} s" for end in (ends[0], ends[-1])))
+
+    tuned = any(row["once_s"] for row in own)
+    return span("start_s") + (f", {span('once_s')} of it tuned once" if tuned else "")
+
+
 def _times(gain: float) -> str:
     return f"{gain:.2f}x" if gain >= 0.1 else f"{gain:.1g}x"
 
@@ -45,17 +59,12 @@ def _words(own: list[dict]) -> str:
     if len(own) == 1 and own[0]["verdict"] == "never":
         return "never, it is slower"
     found = []
-    for verdict, words in (("pays", "after"), ("inconclusive", "undecided, about")):
-        batches = sorted(
-            row["batches"] for row in own if row["verdict"] == verdict and "batches" in row
-        )
-        if batches:
-            ends = " to ".join(f"{each:,}" for each in dict.fromkeys((batches[0], batches[-1])))
-            many = f" ({len(batches)} of {len(own)} shapes)" if len(own) > 1 else ""
-            found.append(f"{words} {ends} batch{'es' * (batches[-1] > 1)}{many}")
-    rest = [
-        row["verdict"] for row in own if "batches" not in row or row["verdict"] in ("never", "same")
-    ]
+    if paid := sorted(row["batches"] for row in own if row["verdict"] == "pays"):
+        ends = " to ".join(f"{each:,}" for each in dict.fromkeys((paid[0], paid[-1])))
+        many = f" ({len(paid)} of {len(own)} shapes)" if len(own) > 1 else ""
+        ends += f" {break_even.between(own[0])}".rstrip() if len(own) == 1 else ""
+        found.append(f"after {ends} batch{'es' * (paid[-1] > 1)}{many}")
+    rest = [row["verdict"] for row in own]
     for verdict, words in (
         ("never", "never"),
         ("same", "no difference"),

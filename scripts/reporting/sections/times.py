@@ -53,7 +53,7 @@ def analyse(
         "short": short,
         "device": device,
         "folded": not measured.any(),
-        "interval": "95 % interval" if "confidence" in intervals else "Quartiles",
+        "interval": "95 % interval" if "confidence" in intervals else "quartiles",
         "lost": int((~measured & printed).sum()) if measured.any() else 0,
         "left_out": int((~measured & ~printed).sum()),
     }

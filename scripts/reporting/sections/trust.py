@@ -15,13 +15,21 @@ from reporting.claims import (
     PARTLY,
     SAME,
 )
-from reporting.sections import Tables, in_half_precision
+from reporting.sections import OK, Tables, in_half_precision
 from reporting.sections import claims as claims_section
+from reporting.style import look
+
+NOW = "now"
+KNOWN = (
+    "",
+    "unsupported",
+    OK,
+)  # of a row, wherever it was asked for: nothing, that it cannot run, or a number
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
-    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
+    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "styles": what _styles says, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
     cells = tables.measured()
     errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
     half = cells["benchmark"].isin(in_half_precision(about))
@@ -37,6 +45,7 @@ def analyse(tables: Tables, about: Mapping) -> dict:
         "gpu": decided["gpu"],
         "lacking": decided["lacking"],
         "ours": decided["ours"],
+        "styles": _styles(tables, about),
         "flagged": int((cells["flags"] != "").sum()),
         "disturbed": int(cells["disturbed_processes"].fillna(0).sum()),
         "processes": [int(count) for count in cells["processes"]],
@@ -47,6 +56,20 @@ def analyse(tables: Tables, about: Mapping) -> dict:
         "days": sorted({day for machine in about["machines"] for day in machine["days"]}),
         "commits": sorted({c for machine in about["machines"] for c in machine["commits"]}),
     }
+
+
+def _styles(tables: Tables, about: Mapping) -> dict[str, dict[str, int]]:
+    """{framework: {row: what is known of it, a place in KNOWN}} of today's rows on devices that are here."""
+    devices = {m["machine"]: m["devices"] for m in about["machines"]}
+    cells = tables.cells
+    cells = cells[(cells["generation"] == NOW) & cells["flexibility"].notna()]
+    found: dict[str, dict[str, int]] = {}
+    for row in cells.to_dict("records"):
+        if row["device"] in devices.get(row["machine"], ()):
+            own = found.setdefault(look(row["implementation"]).name, {})
+            known = KNOWN.index(row["status"]) if row["status"] in KNOWN else 0
+            own[row["name"]] = max(own.get(row["name"], 0), known)
+    return found
 
 
 def _spread(times: Sequence[float]) -> float:
@@ -68,8 +91,21 @@ def merge(parts: Iterable[Mapping]) -> dict:
     for part in parts:
         for machine, own in part["spreads"].items():
             spreads.setdefault(machine, []).extend(own)
+    styles: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for framework, own in part["styles"].items():
+            known = styles.setdefault(framework, {})
+            known |= {name: max(known.get(name, 0), each) for name, each in own.items()}
     verdicts, processes = added("claims"), [n for part in parts for n in part["processes"]]
     return {
+        "absent": [name for name, own in styles.items() if max(own.values()) < KNOWN.index(OK)],
+        "without": [
+            name
+            for own in styles.values()
+            if KNOWN.index(OK) in own.values()
+            for name, known in own.items()
+            if not known
+        ],
         "checked": len(errors) + len(half),
         "worst_half": max(half, default=None),
         "worst": max(errors, default=None),

@@ -8,10 +8,12 @@ import pandas as pd
 
 from plan import matrix
 from reporting import estimates, marks
-from reporting.layout import interval, within
+from reporting.layout import interval, time, within
 from reporting.sections import Tables
 
 NOW = "now"
+NOT_APART, ALIKE = "not told apart", "no difference"
+TIES = (NOT_APART, ALIKE, f"likely {ALIKE}")  # then either will do
 
 
 def analyse(
@@ -48,7 +50,9 @@ def analyse(
         if times.shape[1] == 1:
             row |= _single(own, best, second)
         else:
-            row |= _several(own, best, second, times.shape[1])
+            row |= _several(own, best, second, medians.loc[best])
+        if row["sure"].startswith(TIES):
+            row["use"] = f"{best} or {second}"
         found.append(row)
     return {"rows": found} if found else None
 
@@ -73,8 +77,9 @@ def _single(own: pd.DataFrame, best: str, second: str) -> dict:
     }
 
 
-def _several(own: pd.DataFrame, best: str, second: str, shapes: int) -> dict:
-    """`own`: the cells on the benchmarks that both rows have, of so many shapes."""
+def _several(own: pd.DataFrame, best: str, second: str, times: pd.Series) -> dict:
+    """`own`: the cells on the benchmarks that both rows have; `times`: the best's on all shapes (s)."""
+    shapes = len(times)
     rows = own.set_index(["name", "benchmark"]).sort_index()
     first, other = rows.loc[best], rows.loc[second]
     of, to = (list(each["process_medians_s"]) for each in (other, first))
@@ -86,7 +91,7 @@ def _several(own: pd.DataFrame, best: str, second: str, shapes: int) -> dict:
     where = "" if len(over) == shapes else f"; of {shapes} shapes it has {len(over)}"
     span = f", from {least:.2f}x to {most:.2f}x" if len(over) > 1 else ""
     return {
-        "speed": f"{shapes} shapes",
+        "speed": f"{time(times.min())} to {time(times.max())} a batch, {shapes} shapes",
         "margin": f"{mean:.2f}x {interval(low, high)}{marks.mark(*both)}{span}{where}",
         "sure": sure(low, high, *both)
         + ("" if np.isnan(low) else f" ({faster} of {len(over)} shapes)"),
@@ -96,13 +101,13 @@ def _several(own: pd.DataFrame, best: str, second: str, shapes: int) -> dict:
 def sure(low: float, high: float, *rows: Mapping) -> str:
     """Whether the next best takes longer, by the interval of its time over the best's, and by what the intervals are
     of: *yes* needs clean processes."""
-    words = {"slower": "yes", "same": "no difference", "faster": "no, it is faster"}
-    likely = words | {"slower": "likely", "same": "likely no difference"}
+    words = {"slower": "yes", "same": ALIKE, "faster": "no, it is faster"}
+    likely = words | {"slower": "likely", "same": f"likely {ALIKE}"}
     if np.isnan(low):
         return "one look"
     found = estimates.compared(low, high)
     if found not in words:
-        return "not told apart"
+        return NOT_APART
     return f"{likely[found]}; {marks.counted(*rows)}" if marks.noisy(*rows) else words[found]
 
 
