@@ -108,7 +108,7 @@ def noise_words(summaries: Sequence[Mapping]) -> str:
             found.append(
                 f"The machine{where} was noisy: {sums['disturbed']} of {sums['processes']} processes ran while known "
                 f"work beside their batches was slow, and {sums['noisy']} of {sums['rows']} rows have fewer than "
-                f"{LEAST_PROCESSES} clean ones ({marks.NOISY}): their numbers are of all processes, and wide."
+                f"{LEAST_PROCESSES} clean ones ({marks.NOISY}): their numbers are of all their processes, disturbed ones included."
             )
     return " ".join(found)
 
@@ -121,7 +121,7 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     count = sum(each["origin"] is not None for each in summaries)
     models = f", for the models of {count} published benchmark document{'s' * (count > 1)}"
     return (
-        "An LSTM written of single operators can be changed freely; one whole kernel cannot, and is fast. What lies "
+        "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
         f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}"
         f"{models * bool(count)}. {noise_words(summaries)}"
     ).strip()
