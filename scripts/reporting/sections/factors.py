@@ -59,8 +59,8 @@ def products(cells: pd.DataFrame) -> dict[tuple, dict]:
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
     """{"rows": [{"machine", "name", "phase", "device", "now", "wall_s", "products_s", "beside_s": what a step of a layer
-    takes beside them, "flexibility" and "library" with their intervals, "least": whether the products are no ceiling, as another row
-    multiplies faster, "share"}], "products": the ceilings, "broken":
+    takes beside them, "flexibility" and "library" with their intervals, "least": whether the products are no ceiling, as a
+    kernel of the framework multiplies faster, "share"}], "products": the ceilings, "broken":
     what _broken says}. What lacks a number is None."""
     cells = tables.measured(benchmark=benchmark)
     own = products(cells)
@@ -91,7 +91,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         pairs.append((row, limit))
     found.sort(key=lambda row: (row["machine"], row["phase"], row["wall_s"]))
     broken = _broken(pairs)
-    beaten = {_place(each) for each in broken}
+    beaten = {_place(each) for each in broken if each["kernels"]}
     for row in found:
         row["least"] = row.pop("ceiling") in beaten
     return {"rows": found, "products": ceilings, "broken": broken}
