@@ -43,11 +43,6 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     }
 
 
-def size(row: Mapping) -> float:
-    """How far off a number is, too large and too small alike."""
-    return abs(math.log(row["factor"]))
-
-
 def _spread(entry: Mapping, numbers: pd.DataFrame) -> float | None:
     """The printed standard deviation over the printed time; None where there is none."""
     same = numbers["quantity"] == "std_s"
@@ -69,7 +64,7 @@ def _described(entry: Mapping, names: Mapping) -> dict:
         "what": QUANTITIES[entry["quantity"]],
         "because": entry["because"] + explained,
         "elsewhere": "; ".join(entry["also"]),
-        "size": size(entry),
+        "size": abs(math.log(entry["factor"])),  # too large and too small alike
     }
 
 

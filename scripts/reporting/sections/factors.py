@@ -22,6 +22,7 @@ KERNELS = (
     "cell kernel",
     "whole kernel",
 )  # rows that do not call the framework's products, but multiply themselves
+PLACE = ("machine", "name", "environment", "phase", "device")
 SLACK = 1.02  # rows above a ceiling by less are at it
 
 
@@ -98,11 +99,11 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
 
 
 def _place(row: Mapping) -> tuple:
-    return tuple(row[key] for key in ("machine", "name", "environment", "phase", "device"))
+    return tuple(row[key] for key in PLACE)
 
 
 def _entry(row: Mapping, peak: Mapping | None) -> dict:
-    names = ("machine", "name", "environment", "phase", "device", "mark")
+    names = (*PLACE, "mark")
     share = peak["wall_median_s"] / row["wall_median_s"] if peak else None
     return {name: row.get(name) for name in names} | {
         "wall_s": row["wall_median_s"],
@@ -139,8 +140,7 @@ def _broken(pairs: Iterable[tuple[Mapping, Mapping | None]]) -> list[dict]:
     groups: dict[tuple, dict] = {}
     for row, ceiling in pairs:
         if beaten := _beaten(row, ceiling):
-            keys = ("machine", "name", "environment", "phase", "device")
-            kept = {key: ceiling[key] for key in keys} | {"wall_s": ceiling["wall_median_s"]}
+            kept = {key: ceiling[key] for key in PLACE} | {"wall_s": ceiling["wall_median_s"]}
             kept |= {"peak": ceiling["implementation"] == PEAK, "rows": [], "ceiling": ceiling}
             group = groups.setdefault(_place(ceiling), kept)
             group["rows"].append(beaten)

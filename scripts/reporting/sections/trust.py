@@ -20,11 +20,8 @@ from reporting.sections import claims as claims_section
 from reporting.style import look
 
 NOW = "now"
-KNOWN = (
-    "",
-    "unsupported",
-    OK,
-)  # of a row, wherever it was asked for: nothing, that it cannot run, or a number
+# Of a row, wherever it was asked for: nothing, that it cannot run, or a number.
+KNOWN = ("", "unsupported", OK)
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:

@@ -14,5 +14,5 @@ def merge(parts: Iterable[Mapping]) -> dict:
     """{"total", "matter": rows that are wrong by more than rounding, those that change a verdict first}"""
     rows = [row for part in parts for row in part["rows"]]
     matter = [row for row in rows if row["consequence"] != "rounding"]
-    matter.sort(key=lambda row: (row["consequence"] != "verdict", -contradictions.size(row)))
+    matter.sort(key=lambda row: (row["consequence"] != "verdict", -row["size"]))
     return {"total": len(rows), "matter": matter}
