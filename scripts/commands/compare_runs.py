@@ -132,7 +132,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         {name: estimates.medians(b.records[name]) for name in alike},
         relevant,
     )
-    order = ["regression", "improvement", "inconclusive", "same"]
+    order = ["regression", "improvement", "undecided", "same"]
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
     changed = statuses(a, b)

@@ -25,7 +25,7 @@ SETUP: dict[str, tuple[tuple[str, str], float]] = {
     "first step (s)": (("setup", "first_step_s"), LEAST_S),
     "peak memory (bytes)": (("memory", "process_peak_bytes"), 1),
 }
-ORDER = ["regression", "improvement", "inconclusive", "same"]
+ORDER = ["regression", "improvement", "undecided", "same"]
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
         return "nothing to compare"
     better = counts["improvement"]
     words = f"faster in {better} cell{'s' * (better != 1)}" if better else "no cell differs"
-    same, undecided = counts["same"], counts["inconclusive"]
+    same, undecided = counts["same"], counts["undecided"]
     return f"{words} ({same} the same, {undecided} undecided)"
 
 

@@ -32,10 +32,10 @@ from dataclasses import dataclass
 from reporting import estimates
 from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
-from reporting.marks import NOISY, wide
+from reporting.marks import NOISY, UNDECIDED, wide
 from reporting.quantities import KEYS, Numbers
 
-HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", "inconclusive", "not measured"
+HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", UNDECIDED, "not measured"
 LIKELY = "likely holds"  # of too few clean processes, as are the next two
 LIKELY_FAILS = f"likely {FAILS}"
 PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about

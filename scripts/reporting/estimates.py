@@ -151,7 +151,7 @@ def processes_needed(processes: Sequence[Sequence[float]], target: float, most: 
 
 class Ratio(NamedTuple):
     """Times over times, the 95 % interval (NaN: too few processes), and what follows: `faster`, `slower`, `same` (within
-    the margin of equivalence) or `inconclusive`; `further`: how many more processes each of the cells needs for another
+    the margin of equivalence) or `undecided`; `further`: how many more processes each of the cells needs for another
     verdict than that, if they are as noisy as these (None: more than anybody would run)."""
 
     ratio: float
@@ -165,7 +165,7 @@ def compared(low: float, high: float) -> str:
     """What an interval of a ratio says of it; NaN: nothing."""
     if low >= 1 / EQUIVALENCE and high <= EQUIVALENCE:
         return "same"
-    return "faster" if high < 1 else "slower" if low > 1 else "inconclusive"
+    return "faster" if high < 1 else "slower" if low > 1 else "undecided"
 
 
 def further(
@@ -186,7 +186,7 @@ def ratio(
     """Times of cells over those of others, from what each one's processes took (`medians`): the one way to compare
     cells of a run. One cell over another, usually; of several on a side the product, so that a/b over c/d is a, d to
     b, c. The interval is that of `product`. Where a cell has fewer than three processes there is none, and the verdict
-    is `inconclusive`.
+    is `undecided`.
 
     Simulated as above, share of verdicts between cells that do not differ (should be 5 %), with 3, 5, 10, and 3
     against 10 processes: 2 to 4, 2 to 5, 2 to 5, 3 to 7 %. Percentile bootstrap: 18 to 21, 12 to 16, 9 to 12, 17 %;
@@ -197,9 +197,9 @@ def ratio(
     verdict = compared(low, high)
 
     def decided(processes: int) -> bool:
-        return compared(*product(cells, powers, confidence, processes)[1:]) != "inconclusive"
+        return compared(*product(cells, powers, confidence, processes)[1:]) != "undecided"
 
-    more = further(cells, decided) if verdict == "inconclusive" else 0
+    more = further(cells, decided) if verdict == "undecided" else 0
     return Ratio(point, low, high, verdict, more)
 
 
@@ -428,7 +428,7 @@ def changes(
     `after_s` (medians over processes), `processes` (of the run with fewer), `ratio` of after to before, `low` and
     `high` (its 95 % interval), `adjusted` (p value) and `verdict`: `regression` or `improvement`, where the ratio
     differs from one significantly and by more than `relevant` (0.05: 5 %); `same`, where the interval lies within
-    that; else `inconclusive`, as where a run has one process only.
+    that; else `undecided`, as where a run has one process only.
 
     A cell's few processes tell little of their noise. All cells tell more: variances are drawn towards what they have in
     common (Smyth 2004, doi:10.2202/1544-6115.1027: thousands of genes, three samples each), once those of the second
@@ -469,7 +469,7 @@ def changes(
                     (low >= np.exp(-limit)) & (high <= np.exp(limit)),
                 ],
                 ["regression", "improvement", "same"],
-                "inconclusive",
+                "undecided",
             ),
         }
     )

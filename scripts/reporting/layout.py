@@ -10,7 +10,7 @@ import pandas as pd
 from reporting import marks
 
 DASH = "–"
-UNDECIDED = " undecided"
+UNDECIDED = f" {marks.UNDECIDED}"
 
 
 def none(value: Any) -> bool:

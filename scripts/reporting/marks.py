@@ -1,5 +1,6 @@
-"""How far a number is to be trusted, as marks beside it: whether enough of its processes were clean, and whether its
-interval is wide. They are few, and a page explains those that it has where the first one stands."""
+"""How far a number is to be trusted, as marks beside it: whether enough of its processes were clean, whether its interval is
+wide, and the one word for what an interval does not decide. They are few, and a page explains those that it has where the
+first one stands."""
 
 import re
 from collections.abc import Mapping
@@ -8,14 +9,15 @@ import pandas as pd
 
 from plan.matrix import LEAST_PROCESSES
 
-NOISY, WIDE = "°", "≈"
+NOISY, WIDE, UNDECIDED = "°", "≈", "undecided"
 WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
 MEANINGS = {
     NOISY: f"fewer than {LEAST_PROCESSES} of its processes were clean, that is ran undisturbed (known work timed beside them had its full speed)",
     WIDE: f"a wide interval, whose upper end is more than {WIDE_LIMIT:g} times the lower",
+    UNDECIDED: "the 95 % interval contains 1 (of a claim: its bound), or there is none, so that this run does not tell",
 }
-# Behind a number, a bracket or a unit: nothing else of a page is one.
-MARKED = re.compile(rf"(?<=[\w\]%*])[{NOISY}{WIDE}]+")
+# A mark stands behind a number, a bracket or a unit: nothing else of a page is one.
+MARKED = re.compile(rf"(?<=[\w\]%*])[{NOISY}{WIDE}]+|\b{UNDECIDED}\b", re.IGNORECASE)
 
 
 def clean(row: Mapping) -> int:
@@ -53,10 +55,13 @@ def beside(*rows: Mapping) -> str:
 def explained(text: str) -> str:
     """A page whose first marked number has the meaning of all marks of the page below it: in sight, if one is that is
     not folded."""
-    used = set("".join(MARKED.findall(text)))
+    used = "".join(MARKED.findall(text)).lower()
     if not used:
         return text
-    words = "; ".join(f"{mark} {said}" for mark, said in MEANINGS.items() if mark in used)
+    meant = ((mark, said) for mark, said in MEANINGS.items() if mark in used)
+    words = "; ".join(
+        f"*{mark}*: {said}" if mark.isalpha() else f"{mark} {said}" for mark, said in meant
+    )
     blocks, depth, places = text.split("\n\n"), 0, []
     for number, block in enumerate(blocks):
         depth += block.count("<details>") - block.count("</details>")

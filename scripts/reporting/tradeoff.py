@@ -122,7 +122,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     {"document", "machine", "benchmark", "implementation", "environment", "other",
     "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
     time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
-    "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `inconclusive`: which one is
+    "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `undecided`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
     """
     keys = ["machine", "benchmark", "phase", "device"]

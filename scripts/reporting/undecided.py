@@ -83,7 +83,7 @@ def of_claims(
 
 
 def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[Statement]:
-    """What to use: each benchmark's two fastest of these rows, by phase and device, where they are not told apart."""
+    """What to use: each benchmark's two fastest of these rows, by phase and device, where that is undecided."""
     groups: dict[Key, list[Key]] = {}
     for key in numbers:
         if key[1] in rows and key[-1] == "wall_s":
@@ -99,7 +99,7 @@ def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[S
         ) -> tuple[float, float, float]:
             return estimates.product(times, [1, -1], confidence, processes)
 
-        if estimates.compared(*interval(STOPPING, 0)[1:]) == "inconclusive":
+        if estimates.compared(*interval(STOPPING, 0)[1:]) == "undecided":
             told = ((0.0, 1.0), (1.0, math.inf), (1 / EQUIVALENCE, EQUIVALENCE))
             first = min(map(len, times))
             chance = sum(inside(interval, ends, first, most, CONFIDENCE) for ends in told)

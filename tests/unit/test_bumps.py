@@ -146,5 +146,5 @@ def test_cell_without_a_number_before() -> None:
 
 def test_one_process_decides_nothing() -> None:
     found = compare(version("2", 2, slower, processes=1), version("1", 1, processes=1))
-    assert found["regressions"] == [] and found["counts"]["inconclusive"] == len(CELLS)
+    assert found["regressions"] == [] and found["counts"]["undecided"] == len(CELLS)
     assert bumps.rendered(found)

@@ -116,7 +116,7 @@ def test_few_processes_give_no_verdict(cell: Sequence[float], reference: Sequenc
     found = estimates.ratio([cell], [reference])
     assert found.ratio == pytest.approx(2.0)
     assert np.isnan([found.low, found.high]).all()
-    assert found.verdict == "inconclusive"
+    assert found.verdict == "undecided"
 
 
 def test_the_point_lies_in_its_interval() -> None:
@@ -137,12 +137,12 @@ def test_the_point_lies_in_its_interval() -> None:
         assert cell["wall_low_s"] <= cell["wall_median_s"] <= cell["wall_high_s"]
 
 
-def test_an_inconclusive_ratio_says_what_would_decide_it() -> None:
+def test_an_undecided_ratio_says_what_would_decide_it() -> None:
     """By hand: logarithms -s, 0, s against 0, 0, 0 around 1.1; three processes give 0.095 - 4.303 s / sqrt(3)."""
     s = 0.06
     cell = [1.1 * float(np.exp(power * s)) for power in (-1, 0, 1)]
     found = estimates.ratio([cell], [[1.0] * 3])
-    assert found.verdict == "inconclusive" and found.low == pytest.approx(
+    assert found.verdict == "undecided" and found.low == pytest.approx(
         1.1 * np.exp(-0.149), abs=1e-3
     )
     # 0.0953 - 3.182 * 0.06 / 2 = -0.0002 with four, - 2.776 * 0.06 / sqrt(5) = 0.0208 with five
@@ -217,7 +217,7 @@ def test_false_verdicts_are_as_rare_as_they_should_be() -> None:
         estimates.ratio([drawn(random, 0.03, 3)], [drawn(random, 0.03, 3)]).verdict
         for _ in range(2000)
     ]
-    assert verdicts.count("inconclusive") > 0.93 * len(verdicts)
+    assert verdicts.count("undecided") > 0.93 * len(verdicts)
     assert verdicts.count("faster") and verdicts.count("slower")
 
 
@@ -388,7 +388,7 @@ def test_verdicts_of_changes() -> None:
     assert table["verdict"].to_dict() == {
         **dict.fromkeys(quiet, "same"),
         **{"slower": "regression", "faster": "improvement", "irrelevant": "same"},
-        **{"noisy": "inconclusive", "once": "inconclusive"},
+        **{"noisy": "undecided", "once": "undecided"},
     }
     assert table.loc["slower", "ratio"] == pytest.approx(1.1, abs=1e-4)
     assert table.loc["once", "processes"] == 1

@@ -1,5 +1,8 @@
 """What is said of a number whose processes were not clean."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from reporting import layout, marks, summary
@@ -52,3 +55,20 @@ def test_marks_are_explained_once_where_the_first_one_is_in_sight() -> None:
 
 def test_a_page_explains_the_marks_that_it_has() -> None:
     assert "≈" not in marks.explained("1.0°").partition("Marks: ")[2]
+
+
+@pytest.mark.parametrize("page", ["1.02 [0.88, 1.25], undecided.", "- *Undecided*: a claim."])
+def test_a_page_says_once_what_undecided_means(page: str) -> None:
+    found = marks.explained(f"{page}\n\nundecided, too")
+    assert found.startswith(f"{page}\n\nMarks: *undecided*: the 95 % interval contains 1")
+    assert found.count(marks.MEANINGS["undecided"]) == 1
+
+
+def test_pages_have_one_word_for_what_is_not_decided() -> None:
+    """Of all templates and sections."""
+    files = [
+        path for folder in ("scripts/reporting", "report") for path in Path(folder).rglob("*.*")
+    ]
+    texts = {path: path.read_text() for path in files if path.suffix in (".py", ".j2")}
+    others = re.compile("inconclusive|not told apart|cannot be told apart", re.IGNORECASE)
+    assert texts and [path for path, text in texts.items() if others.search(text)] == []

@@ -39,7 +39,7 @@ def test_then_and_now() -> None:
     assert (cell["framework_version_then"], cell["framework_version_now"]) == ("3.0", "2.0")
     assert (cell["ratio"], cell["verdict"]) == (1.5, "slower")
     assert cell["low"] < 1.5 < cell["high"]
-    assert (fused["ratio"], fused["verdict"]) == (pytest.approx(0.9), "inconclusive")
+    assert (fused["ratio"], fused["verdict"]) == (pytest.approx(0.9), "undecided")
     assert compiled["status_then"] == "failed"
     assert compiled["wall_median_s_then"] is compiled["ratio"] is compiled["verdict"] is None
 

@@ -37,7 +37,7 @@ def test_one_shape_has_the_interval_of_two_rows() -> None:
     ("slower", "to_use", "sure"),
     [
         ((2, 2.02, 1.98), "a", "yes (1 of 2 shapes)"),
-        ((1.01, 1.3, 0.9), "a or b", "not told apart (0 of 2 shapes)"),
+        ((1.01, 1.3, 0.9), "a or b", "undecided (0 of 2 shapes)"),
         ((1.001, 1.0011, 1.0009), "a or b", "no difference (0 of 2 shapes)"),
     ],
 )

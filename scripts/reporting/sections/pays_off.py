@@ -68,7 +68,7 @@ def _words(own: list[dict]) -> str:
     for verdict, words in (
         ("never", "never"),
         ("same", "no difference"),
-        ("inconclusive", "undecided"),
+        ("undecided", "undecided"),
     ):
         if verdict in rest:
             found.append(words + (f" on {rest.count(verdict)}" if len(own) > 1 else ""))

@@ -26,6 +26,6 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         "steps": len(judged),
         "faster": counts.get("improvement", 0),
         "same": counts.get("same", 0),
-        "undecided": counts.get("inconclusive", 0),
+        "undecided": counts.get("undecided", 0),
         "relevant": timeline.RELEVANT,
     }

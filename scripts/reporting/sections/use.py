@@ -12,8 +12,8 @@ from reporting.layout import interval, time, within
 from reporting.sections import Tables
 
 NOW = "now"
-NOT_APART, ALIKE = "not told apart", "no difference"
-TIES = (NOT_APART, ALIKE, f"likely {ALIKE}")  # then either will do
+ALIKE = "no difference"
+TIES = (marks.UNDECIDED, ALIKE, f"likely {ALIKE}")  # then either will do
 
 
 def analyse(
@@ -107,7 +107,7 @@ def sure(low: float, high: float, *rows: Mapping) -> str:
         return "one look"
     found = estimates.compared(low, high)
     if found not in words:
-        return NOT_APART
+        return marks.UNDECIDED
     return f"{likely[found]}; {marks.counted(*rows)}" if marks.noisy(*rows) else words[found]
 
 
