@@ -93,6 +93,32 @@ def test_answer_is_the_time_over_the_best_row() -> None:
     assert heights(svg)["Eager"] < heights(svg)["Cell"] < heights(svg)["Kernel"]  # by flexibility
 
 
+def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
+    """What a framework lacks is said: never measured here, or none at all."""
+
+    def renamed(row: str, framework: str, **changes: object) -> pd.DataFrame:
+        cells = tables().cells
+        return cells[cells["name"] == row].assign(implementation=f"{framework}/{row}", **changes)
+
+    parts = [
+        renamed("Eager", "pytorch"),
+        renamed("Kernel", "pytorch"),
+        renamed("Eager", "tensorflow"),
+        renamed("Cell", "tensorflow"),
+        renamed("Kernel", "tensorflow", status="not-run"),
+        renamed("Kernel", "tensorflow", status="not-run", family="cuDNN", name="A GPU's"),
+    ]
+    cells = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
+    torch, tensorflow = answer.analyse(cells, ABOUT, benchmark="lm")["own"]
+    whole, cell = torch["levels"]
+    assert (whole["level"], cell["level"]) == ("whole kernel", "cell kernel")
+    assert whole["phases"][0]["over"] == pytest.approx(0.111 / 0.444)
+    assert (cell["phases"], cell["lacking"]) == ([], [])
+    cell, whole = tensorflow["levels"]
+    assert (whole["phases"], whole["lacking"]) == ([], ["Kernel"])
+    assert [each["over"] for each in cell["phases"]] == pytest.approx([0.2, 0.333 / 0.777])
+
+
 def test_bars_and_rates_name_the_extremes() -> None:
     svg, text = drawn(bars, tables(), device="cpu", benchmark="lm")
     assert (

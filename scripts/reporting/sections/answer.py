@@ -1,7 +1,7 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from reporting import estimates, marks, words
 from reporting.layout import interval, time, within
-from reporting.sections import Tables, factors
+from reporting.sections import OK, Tables, factors
 from reporting.style import (
     EDGE,
     NOTE,
@@ -88,7 +88,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         "columns": columns,
         "rows": [best, *rows],
         "flexible": flexible,
-        "own": _own(cells),
+        "own": _own(cells, _unmeasured(tables, benchmark)),
         "split": _split(flexible, factors.analyse(tables, about, benchmark)),
         "disagree": _disagree(cells, about["machine_names"]),
         "processes": int(cells["processes"].min()),
@@ -122,33 +122,51 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
     return found
 
 
-def _own(cells: pd.DataFrame) -> list[dict]:
-    """What writing one's own cell costs within a framework: [{"framework", "machine", "device", "phases": [{"phase",
-    "written", "kernel", "level", "over", "low", "high", "mark"}]}], of its fastest row that is written (operators, also
-    compiled) over its fastest whose cell is a kernel."""
-    found = []
-    frameworks = cells.assign(framework=[look(name).name for name in cells["implementation"]])
-    for (framework, machine, device), rows in frameworks.groupby(
-        ["framework", "machine", "device"], sort=False
-    ):
-        phases = []
-        for phase, own in rows.groupby("phase", sort=False):
-            written, kernels = (own[own["flexibility"].isin(each)] for each in (WRITTEN, KERNELS))
-            if written.empty or kernels.empty:
-                continue
-            one, other = (each.loc[each["wall_median_s"].idxmin()] for each in (written, kernels))
-            ratio = estimates.over(one, other, "over")
-            phases.append(
-                {"phase": phase, "written": one["name"], "kernel": other["name"]}
-                | {"level": other["flexibility"]}
-                | {"over": ratio["over"], "low": ratio["over_low"], "high": ratio["over_high"]}
-                | {"mark": marks.mark(one, other)}
-            )
-        if phases:
-            found.append(
-                {"framework": framework, "machine": machine, "device": device, "phases": phases}
-            )
+def _own(cells: pd.DataFrame, unmeasured: pd.DataFrame) -> list[dict]:
+    """What writing one's own cell costs within a framework: [{"framework", "machine", "device", "levels": [{"level", "phases":
+    [{"phase", "written", "kernel", "over", "low", "high", "mark"}], "lacking": rows of that kind without a number here}]}], of its
+    fastest row that is written (operators, also compiled) over its fastest kernel of each kind, the largest first, and last what it has no number of."""
+    found, without = [], dict(iter(_by_framework(unmeasured)))
+    for (framework, machine, device), rows in _by_framework(cells):
+        lacking = without.get((framework, machine, device), unmeasured.head(0))
+        levels = [
+            {"level": level, "phases": list(_over_kernel(rows, level))}
+            | {"lacking": sorted(set(lacking.loc[lacking["flexibility"] == level, "name"]))}
+            for level in reversed(KERNELS)
+        ]
+        if any(each["phases"] for each in levels):
+            own = {"framework": framework, "machine": machine, "device": device}
+            found.append(own | {"levels": sorted(levels, key=lambda each: not each["phases"])})
     return found
+
+
+def _by_framework(cells: pd.DataFrame) -> Iterable[tuple[tuple, pd.DataFrame]]:
+    named = cells.assign(framework=[look(name).name for name in cells["implementation"]])
+    return named.groupby(["framework", "machine", "device"], sort=False)
+
+
+def _over_kernel(rows: pd.DataFrame, level: str) -> Iterator[dict]:
+    """By phase, a framework's fastest written row over its fastest kernel of a level, where it has both."""
+    for phase, own in rows.groupby("phase", sort=False):
+        written = own[own["flexibility"].isin(WRITTEN)]
+        kernels = own[own["flexibility"] == level]
+        if written.empty or kernels.empty:
+            continue
+        one, other = (each.loc[each["wall_median_s"].idxmin()] for each in (written, kernels))
+        ratio = estimates.over(one, other, "over")
+        yield (
+            {"phase": phase, "written": one["name"], "kernel": other["name"]}
+            | {"over": ratio["over"], "low": ratio["over_low"], "high": ratio["over_high"]}
+            | {"mark": marks.mark(one, other)}
+        )
+
+
+def _unmeasured(tables: Tables, benchmark: str) -> pd.DataFrame:
+    """Today's rows of a benchmark without a number, but for those of a library that only a GPU has."""
+    cells = tables.cells
+    cells = cells[(cells["benchmark"] == benchmark) & (cells["generation"] == NOW)]
+    elsewhere = (cells["family"] == "cuDNN") & (cells["device"] == "cpu")
+    return cells[(cells["status"] != OK) & ~elsewhere]
 
 
 def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
