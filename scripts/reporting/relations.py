@@ -152,14 +152,15 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     """Every cell of an environment of the time beside the same implementation's in today's.
 
     [{"document", "machine", "benchmark", "implementation", "phase", "device"; "environment", "status",
-    "framework_version" and "wall_median_s", each followed by `_then` and by `_now`; and of then over now "ratio",
+    "framework_version", "optimizer_form" and "wall_median_s", each followed by `_then` and by `_now`; and of then over now "ratio",
     "low", "high" and "verdict", as estimates.ratio gives them}], None for what was not measured.
     """
     key = ["document", "machine", "benchmark", "implementation", "phase", "device"]
     shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
-    shown.append("mark")
+    shown += ["mark", "optimizer_form"]
     table = table if "mark" in table else table.assign(mark="")
-    cells = table[[*key, *shown]].assign(today=table["environment"].map(matrix.today))
+    cells = table.reindex(columns=[*key, *shown])
+    cells = cells.assign(today=table["environment"].map(matrix.today))
     then, now = (
         cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
     )

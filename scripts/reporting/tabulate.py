@@ -62,7 +62,9 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         "ran_in": ran_in(check.get("precision")),
     }
     if good and not bad:  # a cell that lost a process says so instead of showing half a measurement
-        found["framework_version"] = good[0]["framework"]["framework_version"]
+        framework = good[0]["framework"]
+        found["framework_version"] = framework["framework_version"]
+        found["optimizer_form"] = framework["settings"].get("optimizer")
         benchmark = good[0]["benchmark"]
         off = estimates.disturbed(good, best)
         counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]

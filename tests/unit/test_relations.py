@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from reporting import relations
+from reporting.sections import Tables, then_and_now, then_in_short
 
 
 def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
@@ -42,6 +43,27 @@ def test_then_and_now() -> None:
     assert (fused["ratio"], fused["verdict"]) == (pytest.approx(0.9), "undecided")
     assert compiled["status_then"] == "failed"
     assert compiled["wall_median_s_then"] is compiled["ratio"] is compiled["verdict"] is None
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "said"),
+    [
+        ("plain", "fused", "optimizer plain then, fused now"),
+        ("fused", "fused", ""),
+        (None, "fused", ""),
+        (None, None, ""),
+    ],
+)
+def test_an_optimizer_of_another_form_is_said(then: str | None, now: str | None, said: str) -> None:
+    """What frameworks told is compared; what one did not tell is not made up."""
+    table = cells(("pytorch/fused", "pytorch-2019", 3.0), ("pytorch/fused", "pytorch", 2.0))
+    table = table.assign(optimizer_form=[then, now])
+    tables = Tables(table, pd.DataFrame(), pd.DataFrame())
+    about = {"name": "d", "names": {"pytorch/fused": "nn.LSTM"}}
+    (row,) = then_and_now.analyse(tables, about)["rows"]
+    assert row["optimizer"] == said
+    (short,) = then_in_short.analyse(tables, about)["rows"]
+    assert short["optimizer"] == said
 
 
 def test_departures_have_an_interval() -> None:

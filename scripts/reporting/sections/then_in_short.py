@@ -11,7 +11,14 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     if not found:
         return None
     kept = ("machine", "name", "benchmark", "phase", "device", "environment_then", "ratio")
-    kept += ("framework_version_then", "framework_version_now", "low", "high", "ratio_mark")
+    kept += (
+        "framework_version_then",
+        "framework_version_now",
+        "low",
+        "high",
+        "ratio_mark",
+        "optimizer",
+    )
     rows = [{key: row[key] for key in kept} for row in found["rows"]]
     return {"rows": rows, "documents": [about["name"]]}
 
