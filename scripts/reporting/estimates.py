@@ -350,6 +350,9 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     wall = float(np.median([np.mean(samples) for samples in processes]))
     low, high, kind = interval(processes)
     batches = min(map(len, processes))
+    setups = (record["setup"] for record in records)
+    starts = [setup["build_s"] + setup["first_step_s"] for setup in setups]
+    _, start_low, start_high = product([starts], [1])
 
     def middle(*path: str) -> float | None:
         values = []
@@ -376,6 +379,8 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "import_s": middle("setup", "import_s"),
         "build_s": middle("setup", "build_s"),
         "first_step_s": middle("setup", "first_step_s"),
+        "start_low_s": start_low,
+        "start_high_s": start_high,
         "peak_memory_bytes": middle("memory", "process_peak_bytes"),
         "device_peak_bytes": middle("memory", "device_peak_bytes"),
         "utilisation": _median(map(utilisation, records)),

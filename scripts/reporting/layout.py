@@ -1,7 +1,7 @@
 """How numbers and tables look on every page: the one place that knows alignment, dashes, statuses and machines."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jinja2
@@ -87,6 +87,15 @@ def within(value: float, low: float | None, high: float | None) -> str:
     if none(low) or none(high):
         return ""
     return f"± {50 * (high - low) / value:.2g} %{marks.wide(low, high)}"
+
+
+def at_most(numbers: Iterable[tuple[float, float | None, float | None]]) -> str:
+    """± of the widest of some numbers' intervals, (value, low, high) each; nothing where one of them has none."""
+    numbers = list(numbers)
+    if any(none(low) for _, low, _ in numbers):
+        return ""
+    widest = max(numbers, key=lambda each: (each[2] - each[1]) / each[0])
+    return within(*widest) + (" at most" if len(numbers) > 1 else "")
 
 
 def ratio(
@@ -221,6 +230,7 @@ FILTERS: dict[str, Callable] = {
     "three_digits": three_digits,
     "ratio": ratio,
     "interval": interval,
+    "within": within,
     "whole": FORMATS["whole"][0],
     "error": FORMATS["error"][0],
     "factor": FORMATS["factor"][0],

@@ -32,11 +32,14 @@ def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
     return found + f"; {', '.join(map(str, threads))} CPU threads; seed {protocol['seed']}"
 
 
+def cited(origin: Mapping) -> str:
+    """The numbers of a published document and of earlier states of it, linked."""
+    return " and ".join(words.cited(number, origin) for number in origin["numbers"])
+
+
 def origin_words(origin: Mapping) -> str:
     """Where a document comes from, as far as it tells."""
-    title = f"[{origin['title']}]({origin['link']})" if "link" in origin else origin["title"]
-    numbers = " and ".join(origin["numbers"])
-    found = f"Reproduces document {numbers}: *{title}*"
+    found = f"Reproduces document {cited(origin)}: *{origin['title']}*"
     found += f" by {origin['authors']}" if "authors" in origin else ""
     found += f" ({origin['year']}), measured on {origin['hardware']}."
     return found + (f" {origin['about']}" if "about" in origin else "")
@@ -62,6 +65,7 @@ def head(tables: Tables, about: Mapping) -> dict:
         f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
         "[Machines and environments](#machines-and-environments).",
     ]
+    origin = document.get("origin")
     answered = about["name"].startswith(own.DOCUMENT)  # its page begins with the answer
     return plain(
         {
@@ -79,7 +83,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             ],
             "protocol": about["protocol"],
             "how": how,
-            "origin": document.get("origin"),
+            "origin": origin and {**origin, "cited": cited(origin)},
         }
     )
 
@@ -118,8 +122,11 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     machines = [machine for each in summaries for machine in each["machines"]]
     days = sorted({day for machine in machines for day in machine["days"]})
     when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
-    count = sum(each["origin"] is not None for each in summaries)
+    origins = [each["origin"] for each in summaries if each["origin"]]
+    count = len(origins)
     models = f", for the models of {count} published benchmark document{'s' * (count > 1)}"
+    states = [" and ".join(each["numbers"]) for each in origins if len(each["numbers"]) > 1]
+    models += f" ({'; '.join(states)} are states of one)" if states else ""
     return (
         "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
         f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}"

@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -120,7 +121,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
     {"document", "machine", "benchmark", "implementation", "environment", "other",
-    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s", "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
+    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s" with its interval, "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
     time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
     "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `undecided`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
@@ -146,20 +147,33 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     return found
 
 
-def _start(row: dict) -> float:
-    return sum(row[name] for name in START + ONCE if pd.notna(row[name]))
+def start(row: Mapping) -> float:
+    """Seconds that precede the second batch: before the time that is reported is reached."""
+    return once(row) + sum(row[name] for name in START if pd.notna(row[name]))
+
+
+def once(row: Mapping) -> float:
+    """Seconds of tuning and building a kernel, which later processes take over."""
+    return sum(row[name] for name in ONCE if pd.notna(row[name]))
+
+
+def start_interval(row: Mapping) -> dict[str, float | None]:
+    """The ends of the interval of a row's start, of which what is tuned once was seen once; None without them."""
+    ends = ("start_low_s", "start_high_s")
+    return {end: row[end] + once(row) if pd.notna(row.get(end)) else None for end in ends}
 
 
 def _overtakes(row: dict, other: dict) -> dict:
     for cell in (row, other):
         if cell["status"] != "ok":
             return {"status": cell["status"], "verdict": "not measured"}
-    start, other_start = _start(row), _start(other)
+    own_start, other_start = start(row), start(other)
     entry = {
         "status": "ok",
-        "start_s": start,
+        "start_s": own_start,
+        **start_interval(row),
         "other_start_s": other_start,
-        "once_s": sum(row[name] for name in ONCE if pd.notna(row[name])),
+        "once_s": once(row),
         "wall_s": row["wall_median_s"],
         "other_wall_s": other["wall_median_s"],
     }
@@ -174,5 +188,5 @@ def _overtakes(row: dict, other: dict) -> dict:
         gains = {"": entry["other_wall_s"] - wall}
         gains |= {"_low": (gained.high - 1) * wall, "_high": (gained.low - 1) * wall}
         for end, gain in gains.items():
-            entry[f"batches{end}"] = max(1, math.ceil(1 + (start - other_start) / gain))
+            entry[f"batches{end}"] = max(1, math.ceil(1 + (own_start - other_start) / gain))
     return entry

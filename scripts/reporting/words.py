@@ -38,6 +38,12 @@ def machines(found: Iterable[tuple[str, Mapping | None]]) -> dict[str, str]:
     }
 
 
+def cited(number: str, origin: Mapping) -> str:
+    """A published document's number, as a link to where it stands, or with the words that nobody knows where."""
+    link = origin.get("links", {}).get(number)
+    return f"[{number}]({link})" if link else f"{number} (in nobody's reach)"
+
+
 CELLS = {
     "lstm": "LSTM",
     "gru": "GRU",

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from plan import matrix
-from reporting import page, words
+from reporting import layout, page, words
 
 ROWS = [
     {
@@ -128,3 +128,10 @@ def test_a_section_of_nothing_but_a_fold_has_no_heading() -> None:
     about = {"machine_names": {}, "preliminary": False, "stand_in": False, "introduction": []}
     text = page.markdown("T", about, [part])
     assert "## Cells" not in text and "<summary>Cells, GPU: what was published" in text
+
+
+def test_of_several_numbers_the_widest_interval_is_said() -> None:
+    numbers = [(1.0, 0.99, 1.01), (10.0, 9.5, 10.5)]
+    assert layout.at_most(numbers) == "± 5 % at most"
+    assert layout.at_most(numbers[:1]) == "± 1 %"
+    assert layout.at_most([*numbers, (1.0, None, None)]) == ""

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
-from reporting import estimates
+from reporting import estimates, tradeoff
+from reporting.layout import within
 from reporting.sections import Tables
 from reporting.words import CELLS
 
@@ -15,7 +16,6 @@ LIBRARY = (
     "cuDNN",
     "library",
 )  # families whose operators are one cell
-READY = ("build_s", "first_step_s", "tuning_s", "kernel_schedule_s", "kernel_build_s")
 PLACE = ["machine", "device", "phase"]
 STYLE = ["implementation", "environment"]
 COLUMNS = (
@@ -50,11 +50,6 @@ def over(row: Mapping, others: pd.DataFrame, name: str) -> dict[str, float | Non
     return estimates.over(row, fastest, name)
 
 
-def ready(row: Mapping) -> float:
-    """Seconds before batches take the time that is reported."""
-    return sum(row[key] for key in READY if pd.notna(row[key]))
-
-
 def lines(row: Mapping, about: Mapping) -> dict[str, int] | None:
     """Of a row's cell, in its framework; a library's operator takes none."""
     if row["family"] in LIBRARY:
@@ -81,7 +76,10 @@ def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
                 "called": CELLS[row["cell"]],
                 "lines": count.get("lines"),
                 "other": count.get("other"),
-                "ready_s": ready(row),
+                "ready_s": tradeoff.start(row),
+                "once_s": tradeoff.once(row),
+                "ready_within": within(tradeoff.start(row), *tradeoff.start_interval(row).values()),
+                "within": within(*estimates.product([row["process_medians_s"]], [1])),
                 "row": row,
             }
 

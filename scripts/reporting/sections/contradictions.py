@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from reporting import consistency, published, verdicts
+from reporting import consistency, published, verdicts, words
 from reporting.sections import Tables
 
 QUANTITIES = {
@@ -28,11 +28,16 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     slower = consistency.inversions(numbers, about["document"]["benchmarks"])
     if not found and not slower:
         return None
+    statements = {claim["name"]: claim["statement"] for claim in about["claims"]}
+    origin = about["document"].get("origin", {})
     return {
-        "rows": [_described(entry, about["names"]) for entry in found],
+        "rows": [
+            _described(entry, about["names"], statements) | _cited(entry, origin) for entry in found
+        ],
         "slower": [
             entry
             | {"row": _row(entry, about["names"])}
+            | _cited(entry, origin)
             | {"than": "{benchmark} (line {line})".format(**entry["than"])}
             | {
                 "spread": _spread(entry, numbers),
@@ -56,16 +61,28 @@ def _row(entry: Mapping, names: Mapping) -> str:
     return ", ".join(filter(None, [entry["benchmark"], *row, entry["device"].upper()]))
 
 
-def _described(entry: Mapping, names: Mapping) -> dict:
+def _cited(entry: Mapping, origin: Mapping) -> dict:
+    return {"cited": words.cited(entry["document"], origin)}
+
+
+def _described(entry: Mapping, names: Mapping, statements: Mapping) -> dict:
     explained = f"; {entry['explained']}" if entry["explained"] else ""
     return {
         **entry,
         "row": _row(entry, names),
         "what": QUANTITIES[entry["quantity"]],
+        "changed": "; ".join(_changed(each, statements) for each in entry["changes"]),
         "because": entry["because"] + explained,
         "elsewhere": "; ".join(entry["also"]),
         "size": abs(math.log(entry["factor"])),  # too large and too small alike
     }
+
+
+def _changed(change: Mapping, statements: Mapping) -> str:
+    """The claim whose verdict a number changes, and both verdicts."""
+    statement = statements[change["claim"]].rstrip(".")
+    name, printed, corrected = (change[key] for key in ("claim", "verdict", "corrected"))
+    return f"[{statement}](claims.md#{name}): *{printed}* as printed, *{corrected}* if corrected"
 
 
 def merge(parts: Iterable[Mapping]) -> dict:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from reporting import estimates, marks
-from reporting.layout import FORMATS, percent
+from reporting.layout import FORMATS, percent, within
 from reporting.relations import PEAK
 from reporting.sections import Tables
 
@@ -76,8 +76,10 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         entry["now"] = row["generation"] == "now"
         entry["products_s"] = ceiling["wall_median_s"] if ceiling else None
         if ceiling:
-            beside = entry["wall_s"] - entry["products_s"]
-            entry["beside_s"] = beside / (shape["length"] * shape["layers"])
+            entry["products_within"] = _around(ceiling)
+            each = entry["products_s"] / (shape["length"] * shape["layers"])
+            for end in ("", "_low", "_high"):
+                entry[f"beside_s{end}"] = (entry[f"flexibility{end}"] - 1) * each
         pairs += [(row, ceiling), (row, peak.get(place))]
         entry["ceiling"] = _place(ceiling) if ceiling else None
         found.append(entry)
@@ -107,8 +109,16 @@ def _entry(row: Mapping, peak: Mapping | None) -> dict:
     share = peak["wall_median_s"] / row["wall_median_s"] if peak else None
     return {name: row.get(name) for name in names} | {
         "wall_s": row["wall_median_s"],
+        "within": _around(row),
         "share": share,
     }
+
+
+def _around(row: Mapping) -> str:
+    """± of a row's time; of the peak, which is its fastest process's, nothing."""
+    if row["implementation"] == PEAK:
+        return ""
+    return within(*estimates.product([row["process_medians_s"]], [1]))
 
 
 def _over(name: str, row: Mapping | None, ceiling: Mapping | None) -> dict:

@@ -17,38 +17,48 @@ from reporting.words import CELLS
 NOW, COMPILED = "now", "compiled"
 
 
-def _fastest(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict | None:
-    """The row that came out fastest over the fastest of others, with what `compared` says of it."""
-    if of.empty or to.empty:
-        return None
-    best = of.loc[of["wall_median_s"].idxmin()]
-    (own,) = (row for row in rows if row["row"]["records"] == best["records"])
-    kept = ("label", "wall_median_s", "own", "own_low", "own_high", "lines", "other", "ready_s")
+SHOWN = ("label", "wall_median_s", "within", "mark", "own", "own_low", "own_high", "lines", "other")
+SHOWN += ("ready_s", "ready_within", "once_s")
+
+
+def _said(row: pd.Series, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict:
+    """A row over the fastest of others, with what `compared` says of it."""
+    (own,) = (each for each in rows if each["row"]["records"] == row["records"])
     over = {"over": own["best"], "low": own["best_low"], "high": own["best_high"]}
     over |= {"over_mark": own.get("best_mark", ""), "own_mark": own.get("own_mark", "")}
     base = to.loc[to["wall_median_s"].idxmin(), "label"]
-    return over | {"base": base, **{key: own[key] for key in kept}}
+    return over | {"base": base, **{key: own[key] for key in SHOWN}}
+
+
+def _rows(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict | None:
+    """{"count", "fastest", "typical": the middle one, of two the slower, "worst"} of rows, over the fastest of others."""
+    if of.empty or to.empty:
+        return None
+    ordered = of.sort_values("wall_median_s")
+    places = {"fastest": 0, "typical": len(of) // 2, "worst": -1}
+    return {"count": len(of)} | {
+        name: _said(ordered.iloc[place], to, rows) for name, place in places.items()
+    }
 
 
 def analyse(
     tables: Tables, about: Mapping, base: str, asked: str, drawn: bool = True
 ) -> dict | None:
     """{"asked", "base", "library": names of library rows that have the cell, "has": {cell: such rows}, "places":
-    [{"machine", "device", "phase", "best": the fastest row of the cell, "operators": its fastest of single operators}]}"""
+    [{"machine", "device", "phase", "best": the fastest row of the cell, "operators" and "compiled": _rows of those}]}"""
     cells = of_cells(tables, about)
     cells = cells[cells["generation"] == NOW]
     places = []
     for place, here in cells.groupby(PLACE, sort=False):
         first, own = here[here["cell"] == base], here[here["cell"] == asked]
         rows = list(compared(here, about, base))
-        best = _fastest(own, first, rows)
-        if best:
+        if best := _rows(own, first, rows):
             single = own[own["flexibility"].isin(FLEXIBLE)]
             compiled = own[own["flexibility"] == COMPILED]
             found = {
-                "best": best,
-                "operators": _fastest(single, first, rows),
-                "compiled": _fastest(compiled, first, rows),
+                "best": best["fastest"],
+                "operators": _rows(single, first, rows),
+                "compiled": _rows(compiled, first, rows),
             }
             places.append(dict(zip(PLACE, place, strict=True)) | found)
     if not places:

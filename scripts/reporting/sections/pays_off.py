@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from plan import matrix
-from reporting.layout import interval, seconds
+from reporting.layout import at_most, interval, seconds
 from reporting.sections import Tables, break_even
 
 NOW = "now"
@@ -40,14 +40,17 @@ def _gain(own: list[dict]) -> str:
 
 
 def _start(own: list[dict]) -> str:
-    """What precedes its second batch, and what of that is tuned once; of several shapes and phases from where to where."""
+    """What precedes its second batch with its interval, and what of that is tuned once, which is one look; of several
+    shapes and phases from where to where."""
 
     def span(key: str) -> str:
         ends = sorted(row[key] for row in own)
         return " to ".join(dict.fromkeys(f"{seconds(end)} s" for end in (ends[0], ends[-1])))
 
     tuned = any(row["once_s"] for row in own)
-    return span("start_s") + (f", {span('once_s')} of it tuned once" if tuned else "")
+    around = at_most((row["start_s"], row["start_low_s"], row["start_high_s"]) for row in own)
+    once = f", {span('once_s')} of it tuned once (one look)" if tuned else ""
+    return f"{span('start_s')} {around}".strip() + once
 
 
 def _times(gain: float) -> str:

@@ -28,7 +28,9 @@ def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
     "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "styles": what _styles says, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
     cells = tables.measured()
-    errors = cells["output_error"].where(cells["phase"] == "forward", cells["gradient_error"])
+    # Products alone have an output and no gradient in training either.
+    gradients = cells["gradient_error"].fillna(cells["output_error"])
+    errors = cells["output_error"].where(cells["phase"] == "forward", gradients)
     half = cells["benchmark"].isin(in_half_precision(about))
     decided = claims_section.analyse(tables, about) or dict.fromkeys(
         ("gpu", "lacking", "ours"), 0

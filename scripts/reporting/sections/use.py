@@ -1,5 +1,6 @@
 """What to use for something: the fastest row, by how much, and how sure that is."""
 
+import itertools
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,7 +9,7 @@ import pandas as pd
 
 from plan import matrix
 from reporting import estimates, marks
-from reporting.layout import interval, time, within
+from reporting.layout import DASH, at_most, interval, time
 from reporting.sections import Tables
 
 NOW = "now"
@@ -28,7 +29,7 @@ def analyse(
     """{"rows": [{"to", "machine", "device", "use", "speed", "next", "margin": in words, "sure"}]}, of today's
     rows on benchmarks of this name and size of batch, `besides` some implementations. Of several shapes the best is the
     row that has them all and the least geometric mean, and the next best the row that takes least over it on those
-    that both have; "sure" says on how many shapes the best is faster, too."""
+    that both have, of those that do not tie with it; "sure" says on how many shapes the best is faster, too."""
     shapes = about["document"]["benchmarks"]
     cells = tables.measured(generation=NOW, phase=phase)
     cells = cells[cells["flexibility"].notna() & ~cells["implementation"].isin(besides)]
@@ -43,17 +44,12 @@ def analyse(
             continue
         best = means.idxmin()
         # Of rows that lack some of the shapes too: a tuned kernel's rival is a library, not the same untuned.
-        over = np.log(medians / medians.loc[best]).drop(index=best).mean(axis=1)
-        second = over.idxmin()
-        own = own[own["benchmark"].isin(times.columns[times.loc[second].notna()])]
-        row = {"to": to, "machine": machine, "device": device, "use": best, "next": second}
-        if times.shape[1] == 1:
-            row |= _single(own, best, second)
-        else:
-            row |= _several(own, best, second, medians.loc[best])
-        if row["sure"].startswith(TIES):
-            row["use"] = f"{best} or {second}"
-        found.append(row)
+        over = np.log(medians / medians.loc[best]).drop(index=best).mean(axis=1).dropna()
+        shapes = times.loc[best]
+        rivals = [_against(own, best, name, len(shapes)) for name in over.sort_values().index]
+        ties = list(itertools.takewhile(lambda each: each["sure"].startswith(TIES), rivals))
+        row = {"to": to, "machine": machine, "device": device} | _speed(own, best, shapes)
+        found.append(row | _advice(best, ties, rivals[len(ties) :]))
     return {"rows": found} if found else None
 
 
@@ -62,40 +58,52 @@ def _fits(name: str, shape: Mapping, benchmarks: Sequence[str], batch: int | Non
     return named and batch in (None, shape["batch"])
 
 
-def _single(own: pd.DataFrame, best: str, second: str) -> dict:
-    rows = own.set_index("name")
-    first, other = (rows.loc[name] for name in (best, second))
-    ratio = estimates.ratio([other["process_medians_s"]], [first["process_medians_s"]])
-    wall = first["wall_median_s"]
-    batch = first["sequences_per_s"] * first["wall_s"]
-    speed = f"{batch / wall:,.0f} sequences/s" if batch > 1.5 else f"{1e3 * wall:.3g} ms a sequence"
-    _, low, high = estimates.product([first["process_medians_s"]], [1])
+def _advice(best: str, ties: Sequence[Mapping], slower: Sequence[Mapping]) -> dict:
+    """What to use, all that tie with the best, and the nearest that does not, if there is one; "sure" of the ties, how far
+    each is from the best."""
+    found = slower[0] if slower else {"name": DASH, "margin": DASH}
+    near = [f"{each['sure']}: {each['name']} {each['mean']}" for each in ties]
     return {
-        "speed": f"{speed} {within(wall, low, high)}{marks.mark(first)}",
-        "margin": f"{ratio.ratio:.2f}x {interval(ratio.low, ratio.high)}{marks.mark(first, other)}",
-        "sure": sure(ratio.low, ratio.high, first, other),
+        "use": " or ".join([best, *(each["name"] for each in ties)]),
+        "next": found["name"],
+        "margin": found["margin"],
+        "sure": "; ".join(near) if near else found["sure"],
     }
 
 
-def _several(own: pd.DataFrame, best: str, second: str, times: pd.Series) -> dict:
-    """`own`: the cells on the benchmarks that both rows have; `times`: the best's on all shapes (s)."""
-    shapes = len(times)
+def _speed(own: pd.DataFrame, best: str, times: pd.Series) -> dict:
+    """How fast the best is; `times`: those of its processes, on all shapes."""
+    speeds = [estimates.product([each], [1]) for each in times]
+    if len(times) > 1:
+        mark = marks.mark(*own[own["name"] == best].to_dict("records"))
+        ends = f"{time(min(speeds)[0])} to {time(max(speeds)[0])} a batch{mark}"
+        return {"speed": ", ".join(filter(None, [ends, at_most(speeds), f"{len(times)} shapes"]))}
+    row = own.set_index("name").loc[best]
+    wall = row["wall_median_s"]
+    batch = row["sequences_per_s"] * row["wall_s"]
+    speed = f"{batch / wall:,.0f} sequences/s" if batch > 1.5 else f"{1e3 * wall:.3g} ms a sequence"
+    return {"speed": f"{speed} {at_most(speeds)}".strip() + marks.mark(row)}
+
+
+def _against(own: pd.DataFrame, best: str, name: str, shapes: int) -> dict:
+    """{"name", "mean": a row's time over the best's, "margin": with how far shapes differ, "sure"}, on those of so many shapes that it has."""
     rows = own.set_index(["name", "benchmark"]).sort_index()
-    first, other = rows.loc[best], rows.loc[second]
+    other = rows.loc[name]
+    first = rows.loc[best].loc[other.index]
     of, to = (list(each["process_medians_s"]) for each in (other, first))
+    mean, low, high = estimates.over_shapes(of, to, len(of))
+    both = [row for _, row in pd.concat([first, other]).iterrows()]
+    margin = f"{mean:.2f}x {interval(low, high)}".strip() + marks.mark(*both)
+    found, said = {"name": name, "mean": margin}, sure(low, high, *both)
+    if shapes == 1:
+        return found | {"margin": margin, "sure": said}
     over = [estimates.ratio([a], [b]) for a, b in zip(of, to, strict=True)]
-    mean, low, high = estimates.over_shapes(of, to, len(over))
     least, most = (pick(each.ratio for each in over) for pick in (min, max))
     faster = sum(each.verdict == "slower" for each in over)
-    both = [row for _, row in pd.concat([first, other]).iterrows()]
-    where = "" if len(over) == shapes else f"; of {shapes} shapes it has {len(over)}"
     span = f", from {least:.2f}x to {most:.2f}x" if len(over) > 1 else ""
-    return {
-        "speed": f"{time(times.min())} to {time(times.max())} a batch, {shapes} shapes",
-        "margin": f"{mean:.2f}x {interval(low, high)}{marks.mark(*both)}{span}{where}",
-        "sure": sure(low, high, *both)
-        + ("" if np.isnan(low) else f" ({faster} of {len(over)} shapes)"),
-    }
+    where = "" if len(over) == shapes else f"; of {shapes} shapes it has {len(over)}"
+    on = "" if np.isnan(low) else f" ({faster} of {len(over)} shapes)"
+    return found | {"margin": margin + span + where, "sure": said + on}
 
 
 def sure(low: float, high: float, *rows: Mapping) -> str:
