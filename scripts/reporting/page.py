@@ -119,7 +119,8 @@ def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
     body = re.sub(r"<th([^>]*)>(.*?)</th>", _sortable, body)
     body = re.sub(
         r"\[([\d.]+), ([\d.]+)\]", r"[\1,&nbsp;\2]", body
-    )  # an interval stays on its line
+    )  # an interval stays on its line, and its marks behind it
+    body = re.sub(rf"\](?=[{marks.NOISY}{marks.WIDE}])", "]&#8288;", body)
     tables = iter(range(1, 1000))
     body = re.sub(
         r"<table( [^>]*)?>",
