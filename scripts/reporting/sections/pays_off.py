@@ -24,7 +24,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             "document": about["name"],
             "start": _start([each for own in phases.values() for each in own]),
         }
-        rows.append(row | {phase: f"{_gain(own)}: {_words(own)}" for phase, own in phases.items()})
+        rows.append(row | {phase: f"{_gain(own)}: {words(own)}" for phase, own in phases.items()})
     return {"rows": rows} if rows else None
 
 
@@ -57,10 +57,10 @@ def _times(gain: float) -> str:
     return f"{gain:.2f}x" if gain >= 0.1 else f"{gain:.1g}x"
 
 
-def _words(own: list[dict]) -> str:
+def words(own: list[dict]) -> str:
     """`after 3 batches`; of several shapes `after 68 to 241 batches`, and how many never or not decided."""
     if len(own) == 1 and own[0]["verdict"] == "never":
-        return "never, it is slower"
+        return f"{'likely ' * bool(own[0]['gain_mark'])}never, it is slower"
     found = []
     if paid := sorted(row["batches"] for row in own if row["verdict"] == "pays"):
         ends = " to ".join(f"{each:,}" for each in dict.fromkeys((paid[0], paid[-1])))

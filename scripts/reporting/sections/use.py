@@ -62,7 +62,10 @@ def _advice(best: str, ties: Sequence[Mapping], slower: Sequence[Mapping]) -> di
     """What to use, all that tie with the best, and the nearest that does not, if there is one; "sure" of the ties, how far
     each is from the best."""
     found = slower[0] if slower else {"name": DASH, "margin": DASH}
-    near = [f"{each['sure']}: {each['name']} {each['mean']}" for each in ties]
+    near = [
+        f"{said}: " + "; ".join(f"{each['name']} {each['mean']}" for each in own)
+        for said, own in itertools.groupby(ties, key=lambda each: each["sure"])
+    ]
     return {
         "use": " or ".join([best, *(each["name"] for each in ties)]),
         "next": found["name"],
