@@ -20,7 +20,7 @@ def test_a_wrong_number_names_the_verdict_that_it_changes() -> None:
     assert not any(row["changed"] for row in others)
     change, more = first["changes"]
     (claim,) = [claim for claim in CLAIMS if claim["name"] == change["claim"]]
-    assert first["changed"].startswith(f"[{claim['statement'].rstrip('.')}](claims.md#")
+    assert first["changed"].startswith(f"[{claim['statement'].rstrip('.')}](#")
     part = {"section": "wrong_numbers", "title": "Wrong", "data": data, "figure": None}
     about = {"machine_names": {}, "preliminary": False, "stand_in": False, "introduction": []}
     text = page.markdown("A page", about, [part])

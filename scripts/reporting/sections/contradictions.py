@@ -71,18 +71,21 @@ def _described(entry: Mapping, names: Mapping, statements: Mapping) -> dict:
         **entry,
         "row": _row(entry, names),
         "what": QUANTITIES[entry["quantity"]],
-        "changed": "; ".join(_changed(each, statements) for each in entry["changes"]),
+        **{
+            key: "; ".join(_changed(each, statements, page) for each in entry["changes"])
+            for key, page in (("changed", ""), ("changed_of_all", "claims.md"))
+        },
         "because": entry["because"] + explained,
         "elsewhere": "; ".join(entry["also"]),
         "size": abs(math.log(entry["factor"])),  # too large and too small alike
     }
 
 
-def _changed(change: Mapping, statements: Mapping) -> str:
-    """The claim whose verdict a number changes, and both verdicts."""
+def _changed(change: Mapping, statements: Mapping, page: str) -> str:
+    """The claim whose verdict a number changes, with the page that has it, and both verdicts."""
     statement = statements[change["claim"]].rstrip(".")
     name, printed, corrected = (change[key] for key in ("claim", "verdict", "corrected"))
-    return f"[{statement}](claims.md#{name}): *{printed}* as printed, *{corrected}* if corrected"
+    return f"[{statement}]({page}#{name}): *{printed}* as printed, *{corrected}* if corrected"
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
