@@ -434,6 +434,9 @@ def validated(
         _refuse("The configuration", found)
     for path in matrix.published_files("*"):
         require_valid(path, "published")
+    for name in matrix.documents():  # claims may be about any of them
+        if name not in config["documents"]:
+            require_valid(str(matrix.document_file(name)), "document")
     require_valid("config/claims.yaml", "claims", claim_problems)
     if config["devices"] == "auto":
         config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]

@@ -248,6 +248,9 @@ class Trial(Project):
     def any_of(self, pattern: str) -> Path:
         """One of the finished results, at random."""
         found = sorted(self.path("results").glob(pattern))
+        found = [
+            file for file in found if not file.name.startswith(".")
+        ]  # Snakemake's own are empty
         assert found, f"no {pattern} in {self.root}"
         return self.random.choice(found)
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,15 @@ def test_stages() -> None:
     settings = [settings for _, settings in run_workflow.stages(["one", "two"])]
     assert settings == [["preliminary=true", "documents=[one]"], ["preliminary=true"], []]
     assert len(list(run_workflow.stages(["one"]))) == 2
+
+
+def test_files_from_the_future_are_brought_to_the_present(tmp_path: Path) -> None:
+    """Others keep their time, a broken link is passed over."""
+    old, new = tmp_path / "old", tmp_path / "a" / "new"
+    new.parent.mkdir()
+    for file, seconds in ((old, 1e9), (new, time.time() + 3600)):
+        file.write_text("")
+        os.utime(file, (seconds, seconds))
+    (tmp_path / "link").symlink_to("nowhere")
+    run_workflow.bring_to_now(str(tmp_path))
+    assert old.stat().st_mtime == 1e9 and new.stat().st_mtime <= time.time()
