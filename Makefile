@@ -91,14 +91,15 @@ example: report
 	cp results/records.zip report/$(EXAMPLE)
 	$(MAKE) example-pages
 
-# The same pages by today's code, of the records of that run: nothing is measured, nothing installed beside .venv
+# The same pages by today's code, of the records of that run and of other machines' packs beside it: nothing is measured,
+# nothing installed beside .venv
 example-pages: build/pages/$(EXAMPLE)/index.html
 	cp -r build/pages/$(EXAMPLE)/*.md build/pages/$(EXAMPLE)/figures build/pages/$(EXAMPLE)/cells.csv report/$(EXAMPLE)
 	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
 build/pages/%/index.html: report/%/records.zip $(RENDER) .venv/ready
-	$(RUN) render_pack $< --output $(@D)
+	$(RUN) render_pack $< $(filter-out $<,$(wildcard $(<D)/*.zip)) --output $(@D)
 
 # The book, in site/ (index.html), strict about links, with the reports' own HTML pages
 docs: .docs/ready .venv/ready $(patsubst report/%/records.zip,build/pages/%/index.html,$(wildcard report/*/records.zip))

@@ -1,6 +1,7 @@
 """`make pages`: the pages of a run from its records alone, as they were packed, by this code; nothing is measured.
+Of several packs those of the first one's documents, with the other machines beside it.
 
-python scripts render_pack ARCHIVE|FOLDER [--output FOLDER]
+python scripts render_pack ARCHIVE|FOLDER [...] [--output FOLDER]
 """
 
 import argparse
@@ -12,7 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -76,15 +77,17 @@ def step(name: str, *arguments: object) -> None:
     runpy.run_module(f"steps.{name}", run_name="__main__", alter_sys=True)
 
 
-def of_document(name: str, manifest: Path, made: Path, report: Path, site: list[str]) -> None:
-    """A document's tables and sections into `made`, its page and figures into `report`."""
+def of_document(
+    name: str, manifest: Path, others: list[Path], made: Path, report: Path, site: list[str]
+) -> None:
+    """A document's tables and sections into `made`, its page and figures into `report`; others: results folders."""
     cells, about, found, summary = (
         made / f"{name}-{file}"
         for file in ("cells.parquet", "about.json", "sections.json", "summary.json")
     )
     step(
         *("tabulate_records", "--document", name, "--manifest", manifest),
-        *("--cells", cells, "--about", about),
+        *("--cells", cells, "--about", about, "--also", *others),
     )
     step(
         *("analyse_document", "--cells", cells, "--about", about, "--sections", found),
@@ -96,15 +99,15 @@ def of_document(name: str, manifest: Path, made: Path, report: Path, site: list[
     )
 
 
-def render(folder: Path, output: Path) -> None:
-    """All pages of a results folder into `output`: markdown, HTML, figures, cells.csv."""
+def render(folder: Path, others: list[Path], output: Path) -> None:
+    """All pages of a results folder, and of others beside it, into `output`: markdown, HTML, figures, cells.csv."""
     found = documents(folder)
     with tempfile.TemporaryDirectory() as temporary:
         made, report = Path(temporary, "made"), Path(temporary, "report")
         made.mkdir()
         with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
             running = [
-                pool.submit(of_document, name, path, made, report, list(found))
+                pool.submit(of_document, name, path, others, made, report, list(found))
                 for name, path in found.items()
             ]
             for each in running:
@@ -123,14 +126,17 @@ def render(folder: Path, output: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pack", type=Path, help="an archive of `make pack`, or a results folder")
+    parser.add_argument(
+        "packs", type=Path, nargs="+", help="archives of `make pack`, or results folders"
+    )
     parser.add_argument(
         "--output", type=Path, help="a folder, made anew; below build/pages unless given"
     )
     arguments = parser.parse_args()
-    output = arguments.output or Path("build/pages", arguments.pack.stem)
-    with unpacked(arguments.pack) as folder:
-        render(folder, output)
+    output = arguments.output or Path("build/pages", arguments.packs[0].stem)
+    with ExitStack() as stack:
+        folder, *others = (stack.enter_context(unpacked(pack)) for pack in arguments.packs)
+        render(folder, others, output)
     print(f"{output}/index.html")
 
 
