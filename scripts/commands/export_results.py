@@ -11,12 +11,13 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from measurement import yardstick
+from measurement import quiet
 from measurement.record import plainly, whole
-from reporting import processors, results, tabulate
+from reporting import estimates, processors, results, tabulate
 
 PYPERF = "1.0"  # version of its files
 
@@ -27,12 +28,13 @@ def measured(parts: Iterable[results.Part]) -> list[tuple[str, results.Row, dict
     parts = list(parts)
     several, found = len({part.machine for part in parts}) > 1, []
     for part in parts:
-        best = yardstick.best(record.get("yardstick") for record in part.records)
+        best = quiet.of_run(part.records)
         for row in part.cells:
             numbers = tabulate.row(row.cell, row.records, best) if row.records else {}
             if numbers.get("status") == "ok":
                 name = f"{part.machine}/{row.cell.name}" if several else row.cell.name
-                found.append((name, row, numbers))
+                counted = tuple(estimates.counted(record, best) for record in row.records)
+                found.append((name, replace(row, records=counted), numbers))
     return found
 
 

@@ -39,6 +39,12 @@ def main() -> None:
     print("\n| between processes, explained by | share of the variance |\n|:--|--:|")
     for name, share in noise.explained(several).items():
         print(f"| {name} | {percent(share)} |")
+    if found := noise.disturbance(cells):
+        print(
+            f"\n{found['stretches']} stretches of batches, {percent(found['quiet'])} of them quiet. In {found['processes']} "
+            f"processes with both, those that were not took {found['ratio']:.3f} times as long (geometric mean; more than "
+            f"1.05 times in {percent(found['slower'])})."
+        )
 
 
 if __name__ == "__main__":

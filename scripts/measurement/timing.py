@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from measurement import departures, machine, memory
+from measurement import departures, machine, memory, quiet
 from measurement.ranges import unmarked
 from measurement.yardstick import Yardstick
 
@@ -23,6 +23,11 @@ SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
 # moves one: TVM's batches then took twice as long for 5 to 50 ms, in nearly every process; those of others, whose caches
 # the yardstick has emptied too, 1.2 to 1.5 times as long.
 AGAIN_S = 0.1
+
+# A stretch between two readings is long enough that they cost little of the time, and short enough that the machine seldom
+# changes within it: what slows one lasts for half a second to half a minute.
+STRETCH_S = 2
+STRETCH_BATCHES = 3
 
 # An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
 GPU_WARM_S = 0.5
@@ -120,24 +125,28 @@ def some(runner, workload, count=3):
         sample(runner, runner.laid_out(*batch), workload.departure)
 
 
-def _samples(
-    runner, stream, departure, count, least, least_s, most_s, report, ranges=unmarked, settling=0
-):
-    """Seconds of each of `count` batches, and how many page faults there were in each; of more until `least_s` have
-    passed; of fewer once `most_s` have (None: no limit), but of `least` of them in any case; and no further than one of
-    the first `settling` that takes memory."""
+def _limit(count, least, least_s, most_s):
+    """Whether some batches and their seconds are enough: `count` of them that took `least_s`; or `least` of them, once
+    `most_s` have passed (None: no limit)."""
+
+    def enough(number, seconds):
+        late = most_s is not None and seconds > most_s
+        return late and number >= least or number >= count and seconds >= least_s
+
+    return enough
+
+
+def _samples(runner, stream, departure, enough, report, ranges=unmarked, settling=0):
+    """Seconds of each batch, and how many page faults there were in each, until they are enough by their number and the
+    seconds that have passed; no further than one of the first `settling` that takes memory."""
     seconds, faults, helpers, start = [], [], runner.helpers(), time.perf_counter()
     for batch in stream:
         before = memory.faults(helpers)
         with ranges("batch"):  # outside the clock
             seconds.append(sample(runner, batch, departure))
         faults.append(memory.faults(helpers) - before)
-        report("batch %d/%d, %.4f s" % (len(seconds), count, seconds[-1]))
-        if _unsettled(faults, settling):
-            return seconds, faults
-        passed = time.perf_counter() - start
-        late = most_s is not None and passed > most_s
-        if late and len(seconds) >= least or len(seconds) >= count and passed >= least_s:
+        report("batch %d, %.4f s" % (len(seconds), seconds[-1]))
+        if _unsettled(faults, settling) or enough(len(seconds), time.perf_counter() - start):
             return seconds, faults
 
 
@@ -151,10 +160,10 @@ def _at_work(gpu, given, report):
     until nvidia-smi has answered, which can take a second."""
     found = []
     asking = threading.Thread(target=lambda: found.append(machine.gpu_state(gpu)))
-    seconds, _ = _samples(*given, 1, 1, GPU_WARM_S, None, report=report)
+    seconds, _ = _samples(*given, _limit(1, 1, GPU_WARM_S, None), report=report)
     asking.start()
     while asking.is_alive():
-        seconds += _samples(*given, 1, 1, 0, None, report=report)[0]
+        seconds += _samples(*given, _limit(1, 1, 0, None), report=report)[0]
     return found[0], seconds
 
 
@@ -162,52 +171,84 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
     """Time warm-up and timed batches as the protocol says; those up to one that takes memory are further warm-up; `gpu`: the
     one that takes part, as nvidia-smi names it; `ranges`: what names them in a profiler's timeline.
 
-    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "interference": Meter's reading
-    over the timed batches, "frequency": the CPU's before and after them, "yardstick": what known work took before
-    and after them, "changes": of the framework's threads and denormals meanwhile, in words, "gpu": the GPU's state at
-    work before and after them, and where the seconds of a batch go there (`batch`), where one takes part}. The first
-    warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
+    Batches are timed in stretches between readings of the yardstick. Where the machine was slow, or others took much of
+    it, there are more, until those of quiet stretches are as many as the protocol asks for, or `patience_s` have gone
+    into waiting and into stretches that were not. All are kept.
+
+    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "stretches": [{"batches": how many of
+    them, "before", "after": what known work took, "interference": Meter's reading}, ...], "interference": over all of
+    them, "frequency": the CPU's before and after them, "changes": of the framework's threads and denormals meanwhile, in
+    words, "gpu": the GPU's state at work before and after them, and where the seconds of a batch go there (`batch`),
+    where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
     """
-    limits = (protocol["least_s"], protocol["most_s"])
+    least_s, most_s = protocol["least_s"], protocol["most_s"]
     given = (runner, batches(workload, runner.reset), workload.departure)
-    yardstick, warmup, gpu_before = Yardstick(workload.threads), [], None
+    yardstick, patience = Yardstick(workload.threads), protocol["patience_s"]
+    warmup, gpu_before = [], None
 
     def late():
-        return protocol["most_s"] is not None and sum(warmup) > protocol["most_s"]
+        return most_s is not None and sum(warmup) > most_s
 
     with ranges("warm-up"):
         if protocol["warmup_batches"] > 1:
-            count = protocol["warmup_batches"] - 1
-            warmup, _ = _samples(*given, count, 1, *limits, report=progress)
-        rate_before = yardstick.read()
+            count = _limit(protocol["warmup_batches"] - 1, 1, least_s, most_s)
+            warmup, _ = _samples(*given, count, report=progress)
+        reading, waited = yardstick.wait(patience)
+        patience -= waited
         if gpu:  # which was idle meanwhile
             gpu_before, more = _at_work(gpu, given, progress)
             warmup += more
-        if not late():
-            warmup += _samples(*given, 1, 1, AGAIN_S, None, report=progress)[0]
+        again = None if late() else _limit(1, 1, AGAIN_S, None)
+        if again:
+            warmup += _samples(*given, again, report=progress)[0]
     before, state_before = machine.frequency(), state(runner)
-    counts = (protocol["timed_batches"], protocol["least_batches"])
+    enough = _limit(protocol["timed_batches"], protocol["least_batches"], least_s, most_s)
     settling = 0 if workload.departure == departures.DEFAULT_MALLOC else FURTHER_WARMUP
+    samples, faults, stretches, calm = [], [], [], []
+
+    def whole(number, seconds):
+        """Whether a stretch has batches enough."""
+        long = number >= STRETCH_BATCHES and seconds >= STRETCH_S
+        return long or enough(len(calm) + number, sum(calm) + seconds)
+
     while True:
         settling = 0 if late() else settling
         meter = Meter(runner.helpers())
         with ranges("timed"):
-            samples, faults = _samples(*given, *counts, *limits, progress, ranges, settling)
-        if not _unsettled(faults, settling):
+            new, taken = _samples(*given, whole, progress, ranges, settling)
+        if _unsettled(taken, settling):
+            warmup += new
+            settling -= len(new)
+            continue
+        settling, meanwhile, after = 0, meter.read(), yardstick.read()
+        stretch = {"before": reading, "after": after, "interference": meanwhile}
+        stretches.append(dict(stretch, batches=len(new)))
+        samples += new
+        faults += taken
+        undisturbed = yardstick.quiet(stretch)
+        if undisturbed:
+            calm += new
+        else:
+            patience -= meanwhile["wall_s"]
+        if enough(len(calm), sum(calm)) or patience <= 0 and enough(len(samples), sum(samples)):
             break
-        warmup += samples
-        settling -= len(samples)
+        reading, waited = (after, 0.0) if undisturbed else yardstick.wait(patience)
+        patience -= waited
+        if gpu:
+            again = _limit(1, 1, GPU_WARM_S, None)
+        if again:
+            warmup += _samples(*given, again, report=progress)[0]
     found = {
         "warmup": warmup,
         "samples": samples,
         "faults": faults,
-        "interference": meter.read(),
+        "stretches": stretches,
+        "interference": quiet.together([each["interference"] for each in stretches]),
         "changes": changes(state_before, state(runner)),
+        "frequency": {"before": before, "after": machine.frequency()},
     }
-    frequency = {"before": before, "after": machine.frequency()}
     if gpu:
         found["gpu"] = {"before": gpu_before, "after": _at_work(gpu, given, progress)[0]}
         batch = fed(runner, next(given[1]), workload.departure)
         found["gpu"]["batch"] = runner.device_times(*batch)
-    yardsticks = {"before": rate_before, "after": yardstick.read()}
-    return dict(found, frequency=frequency, yardstick=yardsticks)
+    return found

@@ -1,4 +1,4 @@
-"""A yardstick in every process: known work before and after the timed batches, to tell a slow process from a slow row.
+"""A yardstick in every process: known work between stretches of timed batches, to tell a slow machine from a slow row.
 
 On virtual machines one process in ten takes up to twice as long in every batch, and the system's counters say nothing.
 What it would do fast elsewhere it does slowly too: some milliseconds of multiply-adds, of reading memory, and of handing
@@ -11,11 +11,12 @@ The work is C, compiled once for this machine by whatever compiler there is: Num
 in every environment, takes generic code for CPUs that are younger than itself, and has threads which stay behind.
 Without a compiler it is NumPy's element-wise arithmetic; `by` says so, and only like is compared with like.
 
-What judges it, `best` and `flagged`, is pure and needs nothing but the values.
+What its readings say of the batches between them: quiet.py.
 """
 
 import ctypes
 import hashlib
+import json
 import os
 import platform
 import subprocess
@@ -23,7 +24,7 @@ import tempfile
 import threading
 import time
 
-from measurement import machine
+from measurement import machine, quiet
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "yardstick.c")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC")
@@ -34,67 +35,8 @@ BYTES = 64 << 20  # read by all threads together: more than caches hold
 HANDING_S = 0.002
 SETTLED = 0.2  # of a core, used by threads that still wait for work
 PATIENCE_S = 0.4  # OpenMP's threads wait 0.2 s before they sleep
-
-RATES = {  # as a record and a reason call them
-    "gflops": "multiply-adds",
-    "gbytes_per_s": "memory",
-    "handovers_per_s": "hand-overs between threads",
-}
-
-# What a rate may be below the run's best quarter. Multiply-adds vary by 3 %, but for the halves that are looked for.
-# Memory and the last cache are shared with other machines of a host: where threads are near, half of 436 readings of one run
-# lay between 49 and 60 GB/s, the lowest at 33. Hand-overs lie between 0.7 and 1.3 of their median, or at a third of it.
-OFF = {"gflops": 0.1, "gbytes_per_s": 0.25, "handovers_per_s": 0.5}
-
-
-def best(yardsticks):
-    """{kind: {rate: what the best quarter of the readings reached}} of many processes of a run on one machine: the highest
-    one may be luck, and then all others would be off. A kind is the language of the work and the number of threads.
-    Memory's is that of readings whose hand-overs are not off: threads that share no cache read twice as fast (49 to 60 GB/s
-    near, 87 to 107 far), and where a run sees much of that, all others would be off by it.
-    yardsticks: their records' `yardstick`, None for those that have none."""
-    kinds = {}
-    for each in yardsticks:
-        for one in (each or {}).values():
-            kinds.setdefault(_kind(one), []).append(one)
-    found = {}
-    for kind, readings in kinds.items():
-        own = found[kind] = {}
-        for rate in ("handovers_per_s", "gflops", "gbytes_per_s"):
-            near = [
-                o
-                for o in readings
-                if rate != "gbytes_per_s" or not _off(o, "handovers_per_s", own, OFF)
-            ]
-            values = sorted(one[rate] for one in near if one[rate])
-            if values:
-                own[rate] = values[len(values) * 3 // 4]
-    return found
-
-
-def _off(one, rate, highest, off):
-    """The share of the run's best that a reading's rate is at, if that is too little; else None."""
-    if one[rate] and highest.get(rate) and one[rate] < (1.0 - off[rate]) * highest[rate]:
-        return one[rate] / highest[rate]
-    return None
-
-
-def _kind(one):
-    return one["by"], one["threads"]
-
-
-def flagged(yardstick, of_run, off=OFF):
-    """Why a process does not count as undisturbed, [str, ...]: [] where each rate is within `off` of the run's best
-    quarter (`best`); or where there is nothing to compare."""
-    reasons = []
-    for moment in ("before", "after"):
-        one = (yardstick or {}).get(moment)
-        for rate, words in RATES.items():
-            share = one and _off(one, rate, of_run.get(_kind(one), {}), off)
-            if share is not None:
-                told = (words, moment, share)
-                reasons.append("%s %s the timed batches at %.2f of the run's best" % told)
-    return reasons
+AGAIN_S = 0.1  # between two looks at a machine that is slow
+REMEMBERED = 50000  # bytes: the last 300 readings on this machine, by which a process tells whether it is slow now
 
 
 def settle():
@@ -107,15 +49,59 @@ def settle():
             return
 
 
+def _cache():
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(cache, "what-flexibility-costs")
+
+
+def _memory():
+    """The file of the readings that processes took since this machine was started."""
+    return os.path.join(_cache(), "readings-%s.jsonl" % (machine.boot() or platform.node()))
+
+
+def remembered():
+    """The last readings of processes on this machine; [] where there were none, or no place for them. They decide how long
+    a process goes on; which of its batches count, a report judges anew by all of the run's."""
+    try:
+        with open(_memory(), "rb") as stream:
+            stream.seek(max(0, os.path.getsize(stream.name) - REMEMBERED))
+            lines = stream.read().decode(errors="replace").splitlines()[1:]
+    except OSError:
+        return []
+    return [one for one in map(_reading, lines) if one]
+
+
+def _reading(line):
+    """What `remember` wrote; None of anything else."""
+    try:
+        one = json.loads(line)
+    except ValueError:
+        return None
+    numbers = (float, int, type(None))
+    told = isinstance(one, dict) and {"by", "threads", *quiet.RATES} <= set(one)
+    return one if told and all(isinstance(one[rate], numbers) for rate in quiet.RATES) else None
+
+
+def remember(one):
+    """Add a reading to those of this machine, where there is a place for them."""
+    path = _memory()
+    try:
+        if os.path.exists(path) and os.path.getsize(path) > 20 * REMEMBERED:
+            os.unlink(path)
+        with open(path, "a") as stream:
+            stream.write("\n" + json.dumps(one))
+    except OSError:
+        pass
+
+
 def compiled():
     """The library of yardstick.c for this machine, compiled if it is not there yet; None without a compiler."""
     with open(SOURCE) as stream:
         source = stream.read()
     about = (source, FLAGS, platform.platform(), machine.cpu_flags())
     name = "yardstick-%s.so" % hashlib.sha256(repr(about).encode()).hexdigest()[:12]
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     with tempfile.TemporaryDirectory() as folder:
-        for place in (os.path.join(cache, "what-flexibility-costs"), folder):
+        for place in (_cache(), folder):
             path = os.path.join(place, name)
             try:
                 os.makedirs(place, exist_ok=True)
@@ -258,12 +244,27 @@ class InNumpy(object):
 
 
 class Yardstick(object):
-    """Made before the batches are run, read before and after those that are timed."""
+    """Made before the batches are run, read before and after each stretch of those that are timed."""
 
     def __init__(self, threads):
         library = compiled()
         self._work = InC(library) if library else InNumpy()
         self._threads = threads
+        self._readings = remembered()
+
+    def quiet(self, stretch):
+        """Whether a stretch of batches (quiet.py) is quiet, as far as the readings until now tell."""
+        return not quiet.reasons(stretch, quiet.best(self._readings), machine.usable_cores())
+
+    def wait(self, most_s):
+        """(a reading of a machine that is not slow, or the one at hand after `most_s`; the seconds that it was waited for)"""
+        start = time.perf_counter()
+        while True:
+            waited = time.perf_counter() - start
+            found = self.read()
+            if not quiet.slow(found, quiet.best(self._readings)) or waited >= most_s:
+                return found, waited
+            time.sleep(AGAIN_S)
 
     def read(self):
         """{"gflops", "gbytes_per_s", "handovers_per_s": rates of this process now, on all its threads (None: not
@@ -272,10 +273,13 @@ class Yardstick(object):
         gflops = _rate(self._work.multiply_adds, self._threads) / 1e9
         with self._work.memory(self._threads) as reading:
             gbytes = _rate(reading, self._threads) / 1e9
-        return {
+        found = {
             "gflops": gflops,
             "gbytes_per_s": gbytes,
             "handovers_per_s": self._work.handovers(self._threads),
             "threads": self._threads,
             "by": self._work.by,
         }
+        self._readings.append(found)
+        remember(found)
+        return found

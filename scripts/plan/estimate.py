@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from measurement import machine
+from measurement import machine, quiet
 from measurement.record import read_json
 from measurement.yardstick import Yardstick
 from plan.jobs import (
@@ -60,9 +60,7 @@ def speed_here(results: str = RESULTS) -> Speed | None:
     """This machine's, by what its records' yardsticks read, or by a reading now; None without a compiler for it."""
     readings = []
     for path in Path(results, TimeJob.folder).rglob("*.json"):
-        readings += [
-            each for each in (read_json(str(path)).get("yardstick") or {}).values() if each
-        ]
+        readings += quiet.readings(read_json(str(path)))
     cores = machine.usable_cores()
     readings = [each for each in readings if (each["by"], each["threads"]) == ("c", cores)]
     readings = readings or [each for each in [Yardstick(cores).read()] if each["by"] == "c"]

@@ -27,7 +27,15 @@ from plan.matrix import Cell
 
 MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
-TIMED = ("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches", "nvtx")
+TIMED = (
+    "warmup_batches",
+    "timed_batches",
+    "least_s",
+    "most_s",
+    "least_batches",
+    "patience_s",
+    "nvtx",
+)
 # A process makes that many checks at most: one that dies takes no more with it.
 CHECKS = 24
 

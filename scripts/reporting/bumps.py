@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from measurement import quiet
 from measurement.record import RETRIED, read_json
 from plan.matrix import Cell
 from reporting import estimates, page
@@ -68,11 +69,10 @@ class Version:
     def yardstick(self) -> dict[str, float]:
         """{rate: its median} of the known work beside the clocks."""
         rates = [
-            record["yardstick"][when]
+            reading
             for records in self.records.values()
             for record in records
-            if "yardstick" in record
-            for when in ("before", "after")
+            for reading in quiet.readings(record)
         ]
         names = ("gflops", "gbytes_per_s")
         return {name: float(np.median([each[name] for each in rates])) for name in names if rates}
@@ -82,9 +82,11 @@ def read(
     version: str, records: Mapping[Cell, Sequence[Path]], environments: Mapping[str, Path]
 ) -> Version:
     """A version from the files of its records, and of those of its environments."""
+    found = {cell: [read_record(path) for path in paths] for cell, paths in records.items()}
+    best = quiet.of_run(record for own in found.values() for record in own)
     return Version(
         version,
-        {cell: [read_record(path) for path in paths] for cell, paths in records.items()},
+        {cell: [estimates.counted(record, best) for record in own] for cell, own in found.items()},
         {name: read_json(str(path)) for name, path in environments.items()},
     )
 

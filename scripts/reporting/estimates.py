@@ -11,6 +11,7 @@ noise, 95 % percentile intervals of the median contained it in 74 to 76 % of cas
 """
 
 import bisect
+import itertools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special, stats
 
-from measurement import yardstick
+from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
 from reporting import marks
 
@@ -30,7 +31,6 @@ MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 SPREAD_LIMIT = 0.10  # interquartile range over median
-INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
 FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, above one
 # Of machine.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
@@ -52,23 +52,56 @@ def medians(records: Sequence[dict]) -> list[float]:
     return [float(np.median(record["samples"])) for record in records]
 
 
+def calm(record: Mapping, best: dict) -> list[bool]:
+    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`)."""
+    cores = record["machine"]["cores"]
+    return [not quiet.reasons(stretch, best, cores) for stretch in quiet.stretches(record)]
+
+
 def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
-    """Which processes ran when the machine was slower than at its best (`yardstick.best` of the run), by their
-    yardstick, not those that have none; or were stopped on the way."""
-    return [
-        bool(yardstick.flagged(record.get("yardstick"), best))
-        or bool(record.get("interference", {}).get("suspensions"))
-        for record in records
+    """Which processes have no quiet batch."""
+    return [not any(calm(record, best)) for record in records]
+
+
+def quiet_share(records: Sequence[Mapping], best: dict) -> float:
+    """The share of some processes' batches that is in quiet stretches."""
+    batches = [stretch["batches"] for record in records for stretch in quiet.stretches(record)]
+    kept = [keep for record in records for keep in calm(record, best)]
+    return sum(itertools.compress(batches, kept)) / sum(batches)
+
+
+def counted(record: dict, best: dict) -> dict:
+    """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
+    if record["status"] != "ok":
+        return record
+    kept = calm(record, best)
+    if all(kept) or not any(kept):
+        return record
+    stretches = quiet.stretches(record)
+    of_batch = [
+        keep for keep, one in zip(kept, stretches, strict=True) for _ in range(one["batches"])
     ]
+    lists = {
+        name: list(itertools.compress(record[name], of_batch)) for name in ("samples", "faults")
+    }
+    chosen = list(itertools.compress(stretches, kept))
+    meanwhile = quiet.together([stretch["interference"] for stretch in chosen])
+    return record | lists | {"stretches": chosen, "interference": meanwhile}
 
 
 def counting(off: Sequence[bool]) -> list[bool]:
-    """Which of a cell's processes its number is made of: those that kept to the yardstick (measurement.yardstick), if
+    """Which of a cell's processes its number is made of: those with quiet batches (measurement/quiet.py), if
     they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
     and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
     long would make every cell faster than it is."""
     kept = [not each for each in off]
     return kept if sum(kept) >= LEAST_PROCESSES else [True] * len(kept)
+
+
+def kept(records: Sequence[dict], best: dict) -> list[dict]:
+    """The `ok` records of a cell that its number is made of, each with the batches that count."""
+    which = counting(disturbed(records, best))
+    return [counted(record, best) for record in itertools.compress(records, which)]
 
 
 class Noise(NamedTuple):
@@ -259,13 +292,6 @@ def drift(samples: Sequence[float]) -> float:
     return float(slope * (len(samples) - 1) / np.median(samples))
 
 
-def interference(reading: dict, cores: int) -> float | None:
-    """Share of the machine's CPU time that went to others during timing; None where unknown."""
-    if reading["other_cpu_s"] is None or reading["steal_s"] is None:
-        return None
-    return (reading["other_cpu_s"] + reading["steal_s"]) / (reading["wall_s"] * cores)
-
-
 def warming_up(samples: Sequence[float]) -> bool:
     """Whether a process's first samples differ from its others by more than the limit and more than by chance
     (Mann-Whitney); never for a few samples."""
@@ -311,7 +337,8 @@ def flags(records: Sequence[dict]) -> list[str]:
             found.add("drift")
         elif warming_up(samples):
             found.add("warm-up")
-        if (interference(record["interference"], cores) or 0) > INTERFERENCE_LIMIT:
+        taken = quiet.interference(record["interference"], cores)
+        if (taken or 0) > quiet.INTERFERENCE_LIMIT:
             found.add("interference")
         if record["interference"].get("suspensions"):
             found.add("suspended")

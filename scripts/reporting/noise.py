@@ -9,6 +9,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
+from measurement import quiet
+from reporting import estimates
+
 Cells = Collection[Sequence[dict]]  # the `ok` records of each cell's processes
 BATCHES = {
     "median": np.median,
@@ -118,3 +121,27 @@ def explained(cells: Cells) -> dict[str, float]:
     names = list(SIGNALS)
     found = {names[number]: share(table[:, [at]]) for at, number in enumerate(known)}
     return found | {"all together": share(table)}
+
+
+def disturbance(cells: Cells) -> dict[str, float] | None:
+    """What stretches of batches that were not quiet took over the quiet ones of the same process: {"stretches", "quiet":
+    the share of those; "processes": with both, "ratio": the geometric mean, "slower": the share above 1.05}; None where no
+    process has both."""
+    best = quiet.of_run(record for records in cells for record in records)
+    count, calm, ratios = 0, 0, []
+    for record in (record for records in cells for record in records):
+        kept = estimates.calm(record, best)
+        count, calm = count + len(kept), calm + sum(kept)
+        ends = np.cumsum([stretch["batches"] for stretch in quiet.stretches(record)])
+        parts = np.split(np.log(record["samples"]), ends[:-1])
+        sides = [
+            [m for m, keep in zip(parts, kept, strict=True) if keep == side] for side in (0, 1)
+        ]
+        if all(sides):
+            loud, still = (np.median(np.concatenate(side)) for side in sides)
+            ratios.append(float(loud - still))
+    if not ratios:
+        return None
+    slower = sum(ratio > math.log(1.05) for ratio in ratios) / len(ratios)
+    found = {"stretches": count, "quiet": calm / count, "processes": len(ratios)}
+    return found | {"ratio": math.exp(np.mean(ratios)), "slower": slower}

@@ -110,8 +110,8 @@ def noise_words(summaries: Sequence[Mapping]) -> str:
         if sums["noisy"]:
             where = f" ({names[machine]})" if len(names) > 1 else ""
             found.append(
-                f"The machine{where} was noisy: {sums['disturbed']} of {sums['processes']} processes ran while known "
-                f"work beside their batches was slow, and {sums['noisy']} of {sums['rows']} rows have fewer than "
+                f"The machine{where} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet "
+                f"batch (known work around them was slow, or others took much of the machine), and {sums['noisy']} of {sums['rows']} rows have fewer than "
                 f"{LEAST_PROCESSES} clean ones ({marks.NOISY}): their numbers are of all their processes, disturbed ones included."
             )
     return " ".join(found)

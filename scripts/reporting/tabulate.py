@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
-from measurement import yardstick
+from measurement import quiet
 from plan import configuration, matrix
 from plan.matrix import Cell
 from reporting import estimates, packs, relations, results, tradeoff
@@ -46,7 +46,7 @@ def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
 
 
 def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
-    """The table's row of one cell from the records of all its processes; `best`: as in `estimates.disturbed`."""
+    """The table's row of one cell from the records of all its processes; `best`: `quiet.of_run`."""
     good = [record for record in records if record["status"] == "ok"]
     bad = [record for record in records if record["status"] != "ok"]
     check = records[0].get("check", {})
@@ -67,9 +67,11 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         found["optimizer_form"] = framework["settings"].get("optimizer")
         benchmark = good[0]["benchmark"]
         off = estimates.disturbed(good, best)
-        counting = [r for r, counts in zip(good, estimates.counting(off), strict=True) if counts]
+        counting = estimates.kept(good, best)
         found |= estimates.cell(counting, benchmark["batch"])
-        found |= {"page_faults": page_faults(good), "disturbed_processes": sum(off)}
+        found |= {"page_faults": page_faults(counting), "disturbed_processes": sum(off)}
+        found["quiet_share"] = estimates.quiet_share(good, best)
+        found["all_batches_median_s"] = float(np.median(estimates.medians(good)))
         found |= device_times(good)
         if "vocabulary" in benchmark:
             found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
@@ -90,7 +92,7 @@ def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
     workflow's is no number of its benchmark."""
     benchmarks = matrix.document(document)["benchmarks"]
     for part in parts:
-        best = yardstick.best(record.get("yardstick") for record in part.records)
+        best = quiet.of_run(part.records)
         for each in part.cells:
             cell, found = each.cell, {"status": each.status, "reason": each.reason, "processes": 0}
             if each.records and each.records[0]["benchmark"] != benchmarks.get(cell.benchmark):

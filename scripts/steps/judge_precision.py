@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from measurement import yardstick
+from measurement import quiet
 from measurement.record import plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
@@ -48,10 +48,14 @@ def numbers(cells: Records) -> Numbers:
 
 
 def statements(
-    cells: Records, document_claims: Collection[Mapping], rows: Collection[str], most: int
+    cells: Records,
+    document_claims: Collection[Mapping],
+    rows: Collection[str],
+    most: int,
+    best: dict,
 ) -> list[Statement]:
-    """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use."""
-    best = yardstick.best(r.get("yardstick") for records in cells.values() for r in records)
+    """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use; best:
+    of the machine (`quiet.of_run`)."""
     generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
     off = {}
     for cell, records in cells.items():
@@ -81,13 +85,18 @@ def of_document(
     that a narrow interval needs, and as many as there may be of cells that are likely to decide something, within
     `further_s`."""
     most = protocol["most_processes"]
+    best = quiet.of_run(record for records in cells.values() for record in records)
+    cells = {
+        cell: [estimates.counted(record, best) for record in records]
+        for cell, records in cells.items()
+    }
     found = {cell: wanted(records, protocol) for cell, records in cells.items()}
     there = {cell: len(records) for cell, records in cells.items()}
     seconds = {
         cell: statistics.median(record["seconds"] for record in records)
         for cell, records in cells.items()
     }
-    known = statements(cells, list(document_claims), rows, most)
+    known = statements(cells, list(document_claims), rows, most, best)
     for cell, count in undecided.chosen(known, there, seconds, protocol["further_s"]).items():
         found[cell] = max(found[cell], count)
     return found

@@ -13,7 +13,13 @@ from tests.workflow.conftest import Project, implementation, make_project, manif
 from .verdict import Lab
 
 # A second of batches a process, so that a moment within them can be met.
-PROTOCOL = {"processes": 1, "warmup_batches": 1, "timed_batches": 12, "timeout_s": 60}
+PROTOCOL = {
+    "processes": 1,
+    "warmup_batches": 1,
+    "timed_batches": 12,
+    "patience_s": 0,
+    "timeout_s": 60,
+}
 LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
 
 

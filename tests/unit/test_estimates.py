@@ -221,6 +221,37 @@ def test_false_verdicts_are_as_rare_as_they_should_be() -> None:
     assert verdicts.count("faster") and verdicts.count("slower")
 
 
+def stretch(batches: int, gflops: float, **meanwhile: float) -> dict:
+    one = {"gflops": gflops, "gbytes_per_s": 10.0, "handovers_per_s": None, "threads": 2, "by": "c"}
+    return {"batches": batches, "before": one, "after": one, "interference": QUIET | meanwhile}
+
+
+BEST = {("c", 2): {"gflops": 100.0}}
+
+
+def test_the_number_is_over_quiet_batches() -> None:
+    """Whichever are the faster ones. Their memory and what others took meanwhile are those of the same stretches."""
+    found = process([5.0, 5.0, 1.0, 1.0, 1.0, 7.0], status="ok", faults=[0, 1, 2, 3, 4, 5])
+    found["stretches"] = [stretch(2, 100), stretch(3, 50), stretch(1, 95, own_cpu_s=7.0)]
+    counted = estimates.counted(found, BEST)
+    assert (counted["samples"], counted["faults"]) == ([5.0, 5.0, 7.0], [0, 1, 5])
+    assert counted["interference"]["own_cpu_s"] == QUIET["own_cpu_s"] + 7.0
+    assert estimates.counted(counted, BEST) == counted
+    assert estimates.quiet_share([found], BEST) == 0.5
+    assert estimates.disturbed([found, counted], BEST) == [False, False]
+
+
+def test_without_a_quiet_batch_all_count() -> None:
+    found = process([5.0, 1.0], status="ok", faults=[0, 0])
+    found["stretches"] = [stretch(1, 50), stretch(1, 100, steal_s=9.0)]
+    assert estimates.counted(found, BEST) is found
+    assert estimates.disturbed([found], BEST) == [True]
+    assert estimates.quiet_share([found], BEST) == 0
+    quiet = [process([2.0], status="ok", faults=[0], stretches=[stretch(1, 100)])] * 3
+    assert estimates.kept([found, *quiet], BEST) == quiet
+    assert estimates.kept([found, *quiet[1:]], BEST) == [found, *quiet[1:]]
+
+
 @pytest.mark.parametrize(
     ("samples", "expected"),
     [

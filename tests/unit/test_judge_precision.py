@@ -20,6 +20,7 @@ def records(*medians: float, status: str = "ok") -> list[dict]:
     shape = {"batch": 20, "length": 10, "vocabulary": 100}
     return [
         {"status": status, "samples": [each] * 3, "benchmark": shape, "seconds": 2.0}
+        | {"faults": [0] * 3, "machine": {"cores": 2}}
         for each in medians
     ]
 

@@ -11,6 +11,7 @@ from reporting import noise
 
 def record(samples: list[float], gflops: float = 100.0, steal_s: float | None = 0.0) -> dict:
     one = {"gflops": gflops, "gbytes_per_s": 10.0, "handovers_per_s": None}
+    one |= {"threads": 2, "by": "c"}
     reading = {"wall_s": 1.0, "own_cpu_s": 2.0, "other_cpu_s": 0.0, "steal_s": steal_s}
     return {
         "samples": samples,
@@ -68,3 +69,23 @@ def test_command_refuses_a_folder_without_results(
     monkeypatch.setattr("sys.argv", ["noise", str(tmp_path)])
     with pytest.raises(SystemExit, match="no results folder"):
         command.main()
+
+
+def test_what_a_disturbance_costs() -> None:
+    """Within a process: that another one is slow altogether does not matter."""
+    one, two = (record(list(np.repeat([1.0, 1.1], [3, 2]) * factor)) for factor in (1, 5))
+    read = one["yardstick"]["before"]
+    still, loud = (
+        {"before": r, "after": r, "interference": None} for r in (read, read | {"gflops": 50.0})
+    )
+    stretches = [still | {"batches": 3}, loud | {"batches": 2}]
+    cells = [[each | {"stretches": stretches, "machine": {"cores": 2}}] for each in (one, two)]
+    found = noise.disturbance(cells)
+    assert found == {
+        "stretches": 4,
+        "quiet": 0.5,
+        "processes": 2,
+        "ratio": pytest.approx(1.1),
+        "slower": 1.0,
+    }
+    assert noise.disturbance([[one | {"machine": {"cores": 2}}]]) is None

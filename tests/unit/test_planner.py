@@ -101,6 +101,7 @@ def test_cores_of_the_run_change_no_job(before: dict) -> None:
         ({"protocol": {"least_s": 7}}, {"time"}),
         ({"protocol": {"most_s": 7}}, {"time"}),
         ({"protocol": {"least_batches": 7}}, {"time"}),
+        ({"protocol": {"patience_s": 7}}, {"time"}),
         ({"protocol": {"nvtx": True}}, {"time"}),
         ({"protocol": {"seed": 7}}, MEASURED),
         ({"protocol": {"threads": 1}}, MEASURED | KERNELS),
@@ -250,7 +251,15 @@ def test_a_job_carries_its_document_and_settings(before: dict) -> None:
     assert order["identity"]["process"] == 2
     assert (order["seed"], order["workers"], order["threads"]) == (0, 1, 2)
     assert order["protocol"].keys() == {
-        *("warmup_batches", "timed_batches", "least_s", "most_s", "least_batches", "nvtx"),
+        *(
+            "warmup_batches",
+            "timed_batches",
+            "least_s",
+            "most_s",
+            "least_batches",
+            "patience_s",
+            "nvtx",
+        ),
     }
     assert order["benchmark"] == matrix.document("tvm-lstm")["benchmarks"]["cell-512"]
     assert set(order["reads"]) == {"environment", "check"}

@@ -86,7 +86,7 @@ def job(
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
         "protocol": {
             **{"warmup_batches": 1, "timed_batches": 4},
-            **{"least_s": 0, "most_s": None, "least_batches": 1, "nvtx": False},
+            **{"least_s": 0, "most_s": None, "least_batches": 1, "patience_s": 0, "nvtx": False},
         },
         "failures": f"failures/{style}.jsonl",
         "reads": {"environment": "lab.json", "corpus": "corpus.json"} | reads,

@@ -67,12 +67,13 @@ def test_number_of_batches(
 ) -> None:
     clock = Clock(seconds)
     monkeypatch.setattr(timing, "time", clock)
-    bounds = {"least_s": least_s, "most_s": most_s, "least_batches": least}
+    bounds = {"least_s": least_s, "most_s": most_s, "least_batches": least, "patience_s": 0}
     protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == expected
     assert set(found["warmup"] + found["samples"]) == {seconds}
-    assert set(found["frequency"]) == set(found["yardstick"]) == {"before", "after"}
+    assert set(found["frequency"]) == {"before", "after"}
+    assert sum(each["batches"] for each in found["stretches"]) == len(found["samples"])
     assert len(found["faults"]) == len(found["samples"])
 
 
@@ -99,7 +100,7 @@ def test_batches_up_to_one_that_takes_memory_are_warm_up(
         "faults",
         lambda helpers: 62_500 * sum(each <= round(clock.now / 0.125) for each in taking),
     )
-    bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1}
+    bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1, "patience_s": 0}
     protocol = {"warmup_batches": 2, "timed_batches": 3} | bounds
     found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
     assert (len(found["warmup"]), len(found["samples"])) == (warmup, 3)
@@ -113,7 +114,67 @@ PROTOCOL = {
     "least_s": 0,
     "most_s": None,
     "least_batches": 1,
+    "patience_s": 0,
 }
+
+
+class Scripted:
+    """Stands for the yardstick: which stretches are quiet, and how long it waits after one that is not."""
+
+    quiets: list[bool]
+    waits: float
+
+    def __init__(self, threads: int) -> None:
+        self.ahead, self.number = iter(self.quiets), 0
+
+    def read(self) -> dict:
+        self.number += 1
+        return {"number": self.number}
+
+    def wait(self, most_s: float) -> tuple[dict, float]:
+        waited = min(self.waits, most_s) if self.number else 0.0
+        return self.read(), waited
+
+    def quiet(self, stretch: dict) -> bool:
+        return next(self.ahead)
+
+
+@pytest.mark.parametrize(
+    ("quiets", "count", "patience_s", "waits", "expected"),
+    [
+        ([True], 4, 9, 0, [4]),
+        ([False, True], 4, 9, 0, [4, 4]),
+        ([False, False], 4, 1.5, 0, [4, 4]),  # a second each
+        ([False, False], 4, 3, 2, [4, 4]),  # waiting takes the patience too
+        ([False], 4, 0, 0, [4]),
+        ([True, True], 12, 9, 0, [8, 4]),  # a stretch is no longer than two seconds
+        ([True, False, True], 12, 9, 0, [8, 4, 4]),
+        ([True, False], 12, 0, 0, [8, 4]),  # as many as there have to be, in any case
+    ],
+)
+def test_batches_until_enough_are_quiet(
+    quiets: list[bool],
+    count: int,
+    patience_s: float,
+    waits: float,
+    expected: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All are kept, and a batch to warm up precedes each stretch. Stretches that follow each other at once share a reading."""
+    clock = Clock(0.25)
+    monkeypatch.setattr(timing, "time", clock)
+    monkeypatch.setattr(timing, "Yardstick", Scripted)
+    monkeypatch.setattr(Scripted, "quiets", quiets, raising=False)
+    monkeypatch.setattr(Scripted, "waits", waits, raising=False)
+    protocol = PROTOCOL | {"timed_batches": count, "patience_s": patience_s}
+    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
+    stretches = found["stretches"]
+    assert [each["batches"] for each in stretches] == expected
+    assert len(found["samples"]) == sum(expected)
+    assert len(found["warmup"]) == 1 + len(expected)
+    assert found["interference"]["wall_s"] == 0.25 * sum(expected)
+    for quiet, one, following in zip(quiets, stretches, stretches[1:], strict=False):
+        assert (one["after"] == following["before"]) == quiet
 
 
 def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,12 +197,12 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.001)  # as long as nvidia-smi takes, until another batch has run
         return {"sm_mhz": 1980.0}
 
-    class Reading:
-        def __init__(self, threads: int) -> None:
-            pass
+    class Reading(Scripted):
+        quiets, waits = [True], 0
 
-        def read(self) -> None:
+        def read(self) -> dict:
             events.append("idle")
+            return super().read()
 
     monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(timing.machine, "gpu_state", asked)
@@ -150,7 +211,7 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["gpu"]["batch"] == {"launched_s": 0.1} and len(found["samples"]) == 3
     assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
     assert [event for event in events if event != "batch"] == [
-        *("idle", "asked", "asked", "device times", "idle")
+        *("idle", "asked", "idle", "asked", "device times")
     ]
     first, second = (place for place, event in enumerate(events) if event == "asked")
     idle = events.index("idle")

@@ -229,7 +229,13 @@ def make_project(folder: Path) -> Project:
         "documents": ["tiny"],
         "devices": ["cpu"],
         "corpus": {"path": "corpus", "sha256": digests},
-        "protocol": {"processes": 1, "warmup_batches": 1, "timed_batches": 2, "timeout_s": 60},
+        "protocol": {
+            "processes": 1,
+            "warmup_batches": 1,
+            "timed_batches": 2,
+            "patience_s": 0,
+            "timeout_s": 60,
+        },
         "interpreters": {name: sys.executable for name in ("plain", "second", "corpus", "report")},
     }
     (folder / "tiny.yaml").write_text(yaml.safe_dump(config))

@@ -57,7 +57,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     claims = made.path("config/claims.yaml")
     claims.write_text(claims.read_text().replace("plain/other", "plain/paused"))
-    protocol = {"processes": 2, "warmup_batches": 1, "timed_batches": 3, "timeout_s": 60}
+    protocol = {
+        "processes": 2,
+        "warmup_batches": 1,
+        "timed_batches": 3,
+        "patience_s": 0,
+        "timeout_s": 60,
+    }
     named = {name: sys.executable for name in ("plain", "corpus", "report")}
     made.configure("tiny.yaml", protocol=protocol, interpreters=named)
     return made

@@ -8,7 +8,7 @@ import yaml
 from .conftest import Project, implementation, make_project, manifest
 from .test_statuses import FAILING
 
-YARDSTICK = Path("scripts/measurement/yardstick.py")
+QUIET = Path("scripts/measurement/quiet.py")
 # Wider by far than the steady cell's interval could get on a busy machine, narrower than the noisy one's.
 PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5, "further_s": 0}
 
@@ -17,9 +17,10 @@ PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5, "further_
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("precision"))
     project.targets = (manifest(),)
-    # A busy machine slows the yardstick down, and so would give the steady cell more processes too.
-    settings = [line for line in YARDSTICK.read_text().splitlines() if line.startswith("OFF = ")]
-    project.edit(str(YARDSTICK), settings[0], "OFF = dict.fromkeys(RATES, 1.0)")
+    # A busy machine disturbs processes, and so would give the steady cell more of them too.
+    for name, limit in (("OFF", "dict.fromkeys(RATES, 1.0)"), ("INTERFERENCE_LIMIT", "1.0")):
+        (line,) = (line for line in QUIET.read_text().splitlines() if line.startswith(f"{name} = "))
+        project.edit(str(QUIET), line, f"{name} = {limit}")
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},
