@@ -84,10 +84,10 @@ pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
 # The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
-# those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline
+# those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline. Packs of other machines beside it stay
 EXAMPLE ?= example
 example: report
-	rm -rf report/$(EXAMPLE) && mkdir report/$(EXAMPLE)
+	mkdir -p report/$(EXAMPLE) && find report/$(EXAMPLE) -type f ! -name 'records-*.zip' -delete
 	cp results/records.zip report/$(EXAMPLE)
 	$(MAKE) example-pages
 

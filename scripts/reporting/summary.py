@@ -59,7 +59,8 @@ def head(tables: Tables, about: Mapping) -> dict:
     measured = (
         f"{sum(count.get('ok', 0) for count in counts.values())} of {len(cells)} rows have a number"
     )
-    on = "; ".join(about["machine_names"].values())
+    named = words.machines(((m["machine"], m["facts"]) for m in machines), in_full=True)
+    on = "; ".join(named.values())
     introduction = [
         origin_words(document["origin"]) if "origin" in document else document["about"],
         f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
@@ -108,12 +109,15 @@ def noise_words(summaries: Sequence[Mapping]) -> str:
         total[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
     for machine, sums in total.items():
         if sums["noisy"]:
-            where = f" ({names[machine]})" if len(names) > 1 else ""
+            which = names[machine] if len(names) > 1 else "The machine"
             found.append(
-                f"The machine{where} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet "
-                f"batch (known work around them was slow, or others took much of the machine), and {sums['noisy']} of {sums['rows']} rows have fewer than "
-                f"{LEAST_PROCESSES} clean ones ({marks.NOISY}): their numbers are of all their processes, disturbed ones included."
+                f"{which} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, and "
+                f"{sums['noisy']} of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
             )
+    if found:
+        found.append(
+            "The numbers of such rows are of all their processes, disturbed ones included."
+        )
     return " ".join(found)
 
 
@@ -129,14 +133,14 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     models += f" ({'; '.join(states)} are states of one)" if states else ""
     return (
         "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
-        f"between was timed here, on {' and '.join(machine_names(summaries).values())}{when}"
+        f"between was timed here, on {', and on '.join(machine_names(summaries, in_full=True).values())}{when}"
         f"{models * bool(count)}. {noise_words(summaries)}"
     ).strip()
 
 
-def machine_names(summaries: Sequence[Mapping]) -> dict[str, str]:
+def machine_names(summaries: Sequence[Mapping], in_full: bool = False) -> dict[str, str]:
     """Of the machines of all documents."""
     facts = {
         machine["machine"]: machine["facts"] for each in summaries for machine in each["machines"]
     }
-    return words.machines(facts.items())
+    return words.machines(facts.items(), in_full)

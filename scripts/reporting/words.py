@@ -1,5 +1,6 @@
 """The words that pages use: one for each level of flexibility, and a name for each implementation and machine."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -28,9 +29,13 @@ def names(entries: Iterable[Mapping]) -> dict[str, str]:
     return {entry["implementation"]: name(entry) for entry in entries}
 
 
-def machines(found: Iterable[tuple[str, Mapping | None]]) -> dict[str, str]:
-    """{machine: name} of (machine, its facts): what a reader knows it by; two of a kind keep the end of theirs."""
+def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False) -> dict[str, str]:
+    """{machine: name} of (machine, its facts): what a reader knows it by; two of a kind keep the end of theirs. Of several
+    the beginning of their names, `AMD Zen 3`, where that tells them apart, unless they are to be `in_full`."""
     called = {machine: processors.name(facts) or machine for machine, facts in found}
+    short = {machine: re.split(" [(]|, ", name)[0] for machine, name in called.items()}
+    if not in_full and len({*short.values()}) == len(short) > 1:
+        return short
     counts = Counter(called.values())
     return {
         machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"

@@ -71,6 +71,10 @@ def test_a_machine_is_called_by_its_processor() -> None:
     assert words.machines([("x-1", facts)]) == {"x-1": "Intel Xeon Platinum 8481C, 2 cores"}
     two = words.machines([("x-abc123", facts), ("x-def456", facts)])
     assert two["x-def456"] == "Intel Xeon Platinum 8481C, 2 cores (def456)"
+    other = facts | {"cpu": {"Model name": "Another"}}
+    several = [("x-1", facts), ("x-2", other)]
+    assert words.machines(several) == {"x-1": "Intel Xeon Platinum 8481C", "x-2": "Another"}
+    assert words.machines(several, in_full=True)["x-2"] == "Another, 2 cores"
 
 
 def test_every_flexibility_has_one_word() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from reporting import processors
 from reporting.sections import Tables
 
 FACTS = (
@@ -72,4 +73,5 @@ def _shown(machine: Mapping) -> dict:
     ]
     facts = machine["facts"] or {}
     cpu = {key: facts["cpu"][key] for key in FACTS if key in facts.get("cpu", {})} if facts else {}
-    return {**machine, "environments": rows, "settings": settings, "cpu": cpu}
+    called = processors.name(machine["facts"]) or machine["machine"]
+    return {**machine, "called": called, "environments": rows, "settings": settings, "cpu": cpu}
