@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from measurement import quiet
 from measurement.record import RETRIED
 from reporting import estimates, page, results
 
@@ -25,7 +26,7 @@ class Run:
     folder: Path
     parts: list[results.Part]
     cells: pd.DataFrame  # status and reason of a cell, by its name
-    records: dict[str, list[dict]]  # by the cell's name
+    records: dict[str, list[dict]]  # by the cell's name; those that its number is made of
 
     @property
     def machines(self) -> list[str]:
@@ -49,13 +50,14 @@ def load(folder: Path) -> Run:
         sys.exit(
             f"{folder} has results of several machines ({names}); compare folders of one each."
         )
+    best = quiet.of_run(record for part in parts for record in part.records)
     found, records = {}, {}
     for row in (row for part in parts for row in part.cells):
         bad = next((each for each in row.records if each["status"] != "ok"), None)
         status, reason = (bad["status"], bad["reason"]) if bad else (row.status or "ok", row.reason)
         found[row.cell.name] = {"status": status, "reason": reason}
         if status == "ok":
-            records[row.cell.name] = list(row.records)
+            records[row.cell.name] = estimates.kept(row.records, best)
     table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])
     return Run(folder, parts, table, records)
 
