@@ -50,7 +50,7 @@ def unpacked(pack: Path) -> Iterator[Path]:
                 sys.exit(
                     f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
                 )
-            folder = found[0].parent
+            folder = found[0].parent.rename(Path(temporary, pack.stem))  # as pages call it
         packs.origin(folder)
         yield folder
 

@@ -73,7 +73,7 @@ def _signer(folder: Path) -> str:
 def origin(folder: Path) -> dict:
     """{"folder", "by", "commits", "signed": by whom, in words} of results that were packed elsewhere; a stop with one line
     where they are not what was packed."""
-    found = {"folder": str(folder), "by": None, "commits": [], "signed": "*unsigned*"}
+    found = {"folder": folder.name, "by": None, "commits": [], "signed": "*unsigned*"}
     if not (folder / NOTE).exists():
         if (folder / SIGNATURE).exists():
             sys.exit(f"{folder / NOTE} is missing, which {SIGNATURE} signs; {FETCH}.")
