@@ -66,25 +66,23 @@ def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
 def quiet_share(records: Sequence[Mapping], best: dict) -> float:
     """The share of some processes' batches that is in quiet stretches."""
     batches = [stretch["batches"] for record in records for stretch in quiet.stretches(record)]
-    kept = [keep for record in records for keep in calm(record, best)]
-    return sum(itertools.compress(batches, kept)) / sum(batches)
+    which = [one for record in records for one in calm(record, best)]
+    return sum(itertools.compress(batches, which)) / sum(batches)
 
 
 def counted(record: dict, best: dict) -> dict:
     """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
     if record["status"] != "ok":
         return record
-    kept = calm(record, best)
-    if all(kept) or not any(kept):
+    which = calm(record, best)
+    if all(which) or not any(which):
         return record
     stretches = quiet.stretches(record)
-    of_batch = [
-        keep for keep, one in zip(kept, stretches, strict=True) for _ in range(one["batches"])
-    ]
+    of_batch = np.repeat(which, [one["batches"] for one in stretches])
     lists = {
         name: list(itertools.compress(record[name], of_batch)) for name in ("samples", "faults")
     }
-    chosen = list(itertools.compress(stretches, kept))
+    chosen = list(itertools.compress(stretches, which))
     meanwhile = quiet.together([stretch["interference"] for stretch in chosen])
     return record | lists | {"stretches": chosen, "interference": meanwhile}
 
@@ -94,8 +92,8 @@ def counting(off: Sequence[bool]) -> list[bool]:
     they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
     and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
     long would make every cell faster than it is."""
-    kept = [not each for each in off]
-    return kept if sum(kept) >= LEAST_PROCESSES else [True] * len(kept)
+    clean = [not each for each in off]
+    return clean if sum(clean) >= LEAST_PROCESSES else [True] * len(clean)
 
 
 def kept(records: Sequence[dict], best: dict) -> list[dict]:

@@ -130,12 +130,12 @@ def disturbance(cells: Cells) -> dict[str, float] | None:
     best = quiet.of_run(record for records in cells for record in records)
     count, calm, ratios = 0, 0, []
     for record in (record for records in cells for record in records):
-        kept = estimates.calm(record, best)
-        count, calm = count + len(kept), calm + sum(kept)
+        which = estimates.calm(record, best)
+        count, calm = count + len(which), calm + sum(which)
         ends = np.cumsum([stretch["batches"] for stretch in quiet.stretches(record)])
         parts = np.split(np.log(record["samples"]), ends[:-1])
         sides = [
-            [m for m, keep in zip(parts, kept, strict=True) if keep == side] for side in (0, 1)
+            [m for m, keep in zip(parts, which, strict=True) if keep == side] for side in (0, 1)
         ]
         if all(sides):
             loud, still = (np.median(np.concatenate(side)) for side in sides)

@@ -110,9 +110,8 @@ def _machine(
         axis.plot(own["published_wall_s"], at, ls="", **PUBLISHED)
         axis.set(xlabel="median batch (s)", title=phase + called)
         logarithmic(axis)
-        axis.tick_params(
-            axis="x", which="both", labelbottom=True
-        )  # also above another machine's panel
+        # Above another machine's panel too, which shares them.
+        axis.tick_params(axis="x", which="both", labelbottom=True)
         axis.tick_params(axis="y", length=0)
         axis.margins(x=0.05)
         named = not wide or not number
