@@ -13,41 +13,45 @@ from measurement.record import plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import Cell
 from reporting import estimates, undecided
+from reporting.estimates import Times
 from reporting.quantities import Numbers, of_times
 from reporting.undecided import Statement
 
 RESULTS = Path("results")
 Records = Mapping[Cell, Sequence[dict]]
+Measured = Mapping[Cell, Times]  # of cells that have a number
 
 
-def wanted(records: Sequence[dict], protocol: Mapping) -> int:
-    """The number of processes of a cell with these records. One that has no number needs no more of them."""
-    if protocol["target_interval"] is None or any(record["status"] != "ok" for record in records):
-        return len(records)
-    samples = [record["samples"] for record in records]
-    return estimates.processes_needed(
-        samples, protocol["target_interval"], protocol["most_processes"]
-    )
+def measured(cells: Records) -> Measured:
+    """What the processes of cells of one document took, with what those on one device have in common."""
+    devices: dict[str, dict[Cell, list[float]]] = defaultdict(dict)
+    for cell, records in cells.items():
+        if records and all(record["status"] == "ok" for record in records):
+            devices[cell.device][cell] = estimates.medians(records)
+    found: dict[Cell, Times] = {}
+    for own in devices.values():
+        found |= estimates.with_prior(own)
+    return found
 
 
 def _key(cell: Cell) -> undecided.Key:
     return cell.benchmark, cell.implementation, cell.phase, cell.device
 
 
-def numbers(cells: Records) -> Numbers:
+def numbers(times: Measured, cells: Records) -> Numbers:
     """What claims are decided on, of cells of one document and generation: their times, and words per second."""
     found = {}
-    for cell, records in cells.items():
-        times = estimates.medians(records)
-        found[*_key(cell), "wall_s"] = of_times(times)
-        benchmark = records[0]["benchmark"]
+    for cell, own in times.items():
+        found[*_key(cell), "wall_s"] = of_times(own)
+        benchmark = cells[cell][0]["benchmark"]
         if "vocabulary" in benchmark:
             words = benchmark["batch"] * benchmark["length"]
-            found[*_key(cell), "words_per_s"] = of_times(times, words)
+            found[*_key(cell), "words_per_s"] = of_times(own, words)
     return found
 
 
 def statements(
+    times: Measured,
     cells: Records,
     document_claims: Collection[Mapping],
     rows: Collection[str],
@@ -56,17 +60,15 @@ def statements(
 ) -> list[Statement]:
     """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use; best:
     of the machine (`quiet.of_run`)."""
-    generations: dict[str, dict[Cell, Sequence[dict]]] = defaultdict(dict)
-    off = {}
-    for cell, records in cells.items():
-        if records and all(record["status"] == "ok" for record in records):
-            generations[matrix.generation(cell.environment)][cell] = records
-            off[cell] = estimates.disturbed(records, best)
+    generations: dict[str, dict[Cell, Times]] = defaultdict(dict)
+    for cell, own in times.items():
+        generations[matrix.generation(cell.environment)][cell] = own
+    off = {cell: estimates.disturbed(cells[cell], best) for cell in times}
     judged = [each for own in off.values() for each in own]
     good = 1 - sum(judged) / len(judged) if judged else 0.0
     found = []
     for generation, own in generations.items():
-        known, times = numbers(own), {cell: estimates.medians(own[cell]) for cell in own}
+        known = numbers(own, cells)
         named = {_key(cell): cell for cell in own}
         for each in (
             *undecided.of_claims(document_claims, known, most),
@@ -74,7 +76,7 @@ def statements(
         ):
             those = frozenset(named[key] for key in each.cells)
             found.append(each._replace(name=f"{generation}: {each.name}", cells=those))
-        found += undecided.of_disturbed(times, off, most, good)
+        found += undecided.of_disturbed(own, off, most, good)
     return found
 
 
@@ -84,19 +86,24 @@ def of_document(
     """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
     that a narrow interval needs, and as many as there may be of cells that are likely to decide something, within
     `further_s`."""
-    most = protocol["most_processes"]
+    most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
     cells = {
         cell: [estimates.counted(record, best) for record in records]
         for cell, records in cells.items()
     }
-    found = {cell: wanted(records, protocol) for cell, records in cells.items()}
+    times = measured(cells)
     there = {cell: len(records) for cell, records in cells.items()}
+    found = dict(there)
+    if target is not None:
+        found |= {
+            cell: estimates.processes_needed(own, target, most) for cell, own in times.items()
+        }
     seconds = {
         cell: statistics.median(record["seconds"] for record in records)
         for cell, records in cells.items()
     }
-    known = statements(cells, list(document_claims), rows, most, best)
+    known = statements(times, cells, list(document_claims), rows, most, best)
     for cell, count in undecided.chosen(known, there, seconds, protocol["further_s"]).items():
         found[cell] = max(found[cell], count)
     return found

@@ -1,7 +1,8 @@
 """How often verdicts are wrong, on processes whose truth is known: `PYTHONPATH=scripts python -m tests.unit.simulated`
 prints the tables."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -15,6 +16,17 @@ NOISE = [
     *(0.0011, 0.0016, 0.0029, 0.0034, 0.0047, 0.0065, 0.0086, 0.0096, 0.0108, 0.0118),
     *(0.0131, 0.0140, 0.0143, 0.0146, 0.0164, 0.0213, 0.0250, 0.0378, 0.0435, 0.0734),
 ]
+# How noisy the rows of a run may be: standard deviations of so many.
+NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "alike": lambda random, rows: np.full(rows, 0.03),
+    "chi-squared, 1.5": lambda random, rows: 0.03 * np.sqrt(1.5 / random.chisquare(1.5, rows)),
+    "chi-squared, 5": lambda random, rows: 0.03 * np.sqrt(5 / random.chisquare(5, rows)),
+    "lognormal": lambda random, rows: 0.03 * np.exp(0.9 * random.standard_normal(rows)),
+    "recorded": lambda random, rows: random.choice(NOISE, rows),
+    "1 % or 10 %": lambda random, rows: random.choice([0.01, 0.1], rows),
+    "one in seven has none": lambda random, rows: random.choice([1e-6, *[0.03] * 6], rows),
+}
+ROWS = 30  # of a run, as many as `make report` has of stacked-lm
 BOUND = 1.2
 MOST = 10  # processes of a cell, as in config.yaml
 CASES = (1, 2, 4, 8, 16)
@@ -43,7 +55,8 @@ class Run:
             )
 
     def numbers(self) -> Numbers:
-        return {(*cell, "wall_s"): of_times(times) for cell, times in self.times.items()}
+        cells = estimates.with_prior(self.times)
+        return {(*cell, "wall_s"): of_times(times) for cell, times in cells.items()}
 
 
 def claim(cases: int, fastest_of: int = 1) -> dict:
@@ -68,7 +81,7 @@ def runs(
     count: int,
     level: float = 1.0,
 ) -> Iterator[Run]:
-    """Runs in which every case lies on the bound."""
+    """Runs in which every case lies on the bound, with rows beside them that no case is about."""
     for _ in range(count):
         run = Run(random, odd, level)
         for number in range(cases):
@@ -76,6 +89,10 @@ def runs(
                 cell = (f"b{number}", name, "forward", "cpu")
                 run.truth[cell] = BOUND if name == "x/a" else 1.0
                 run.measure(cell, processes)
+        while len(run.times) < ROWS:
+            cell = ("beside", f"x/{len(run.times)}", "forward", "cpu")
+            run.truth[cell] = 1.0
+            run.measure(cell, processes)
         yield run
 
 
@@ -112,6 +129,31 @@ def each_case_alone(seed: int, cases: int, count: int) -> float:
         above = [case["low"] > BOUND for case in found]
         wrong += all(above) or any(case["high"] < BOUND for case in found)
     return wrong / count
+
+
+def equals(
+    seed: int,
+    noise: str,
+    rows: int,
+    processes: int,
+    odd: float = 0.0,
+    count: int = 2000,
+    moderated: bool = True,
+) -> tuple[float, float, float]:
+    """Of so many pairs of equal rows the share that is told apart, and the half widths of their intervals, the median and
+    the 90 % quantile; `odd`: the share of processes that take twice as long."""
+    random, apart, widths = np.random.default_rng(seed), 0, []
+    while len(widths) < count:
+        deviations = NOISES[noise](random, rows)[:, None]
+        times = np.exp(deviations * random.standard_normal((rows, processes)))
+        times *= 1 + (random.random(times.shape) < odd)
+        found = dict(enumerate(times.tolist()))
+        cells = estimates.with_prior(found) if moderated else found
+        for one in range(0, rows, 2):
+            _, low, high = estimates.product([cells[one], cells[one + 1]], [1, -1])
+            apart += not low <= 1 <= high
+            widths.append(math.log(high / low) / 2)
+    return apart / len(widths), *(float(np.quantile(widths, share)) for share in (0.5, 0.9))
 
 
 def yardstick(
@@ -171,6 +213,24 @@ def main() -> None:
     for name, (seen, odd) in cases_of_yardstick.items():
         shares = (f"{100 * share:.1f} %" for share in yardstick(7, count, seen, odd).values())
         print(f"| {name} |", " | ".join(shares), "|", flush=True)
+    print()
+    cases_of_equals = [(12, 3, 0.0), (30, 3, 0.0), (76, 3, 0.0), (30, 5, 0.0), (30, 3, 0.1)]
+    columns = {
+        f"{rows} rows, {n} processes, {odd:.0%} odd": (rows, n, odd)
+        for rows, n, odd in cases_of_equals
+    }
+    print("| noise |", " | ".join(columns), "|")
+    for noise in NOISES:
+        shares = []
+        for case in columns.values():
+            own, shared = (
+                equals(9, noise, *case, 10 * count, moderated) for moderated in (False, True)
+            )
+            narrower = " ".join(
+                f"{after / before:.2f}" for before, after in zip(own[1:], shared[1:], strict=True)
+            )
+            shares.append(f"{100 * own[0]:.1f} to {100 * shared[0]:.1f} %, {narrower}")
+        print(f"| {noise} |", " | ".join(shares), "|", flush=True)
     print()
     columns = {
         "each case alone": lambda cases: each_case_alone(1, cases, count),

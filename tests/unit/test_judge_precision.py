@@ -42,6 +42,17 @@ def test_a_wide_interval_needs_them_without_a_claim() -> None:
     assert judge_precision.of_document(cells, [], [], PROTOCOL) == {cell("x/a"): 8}
 
 
+def test_what_other_cells_tell_of_noise_counts() -> None:
+    """Three processes that lie apart by luck, beside eleven cells whose processes do not."""
+    others = {cell(f"x/{n}"): records(1.0, 1.01, 1.02 + n / 1000) for n in range(11)}
+    wide = {cell("x/a"): records(1.0, 1.1, 1.2)}
+    alone, among = (
+        judge_precision.of_document(cells, [], [], PROTOCOL | {"target_interval": 0.25})
+        for cells in (wide, wide | others)
+    )
+    assert 3 < among[cell("x/a")] < alone[cell("x/a")]
+
+
 def test_within_the_seconds_that_there_are() -> None:
     """Two cells of 2 s a process, with five further ones each."""
     for further_s, expected in ((20, 8), (19, 3)):
@@ -84,7 +95,7 @@ def test_words_per_second_are_of_the_same_processes() -> None:
     assert found == dict.fromkeys(NEAR, 8)
     (number,) = (
         n
-        for key, n in judge_precision.numbers(NEAR).items()
+        for key, n in judge_precision.numbers(judge_precision.measured(NEAR), NEAR).items()
         if key[1] == "x/a" and key[-1] == "words_per_s"
     )
     assert number.value == 200 / 1.03
