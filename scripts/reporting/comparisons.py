@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reporting import estimates
-from reporting.estimates import CONFIDENCE
+from reporting.estimates import CONFIDENCE, Times
 from reporting.quantities import KEYS, RATES, Key, Numbers
 
 LEAST_SIZES = 3  # fewer show no line
@@ -57,10 +57,10 @@ class Comparison:
         """Whether processes speak for it, and not the rounding of what is printed."""
         return all(self.numbers[key].processes for key in self.keys)
 
-    def _processes(self, alternatives: Alternatives, inverse: bool) -> list[list[list[float]]]:
+    def _processes(self, alternatives: Alternatives, inverse: bool) -> list[list[Times]]:
         power = -1 if inverse else 1
         return [
-            [[number**power for number in self.numbers[key].processes] for key in one]
+            [self.numbers[key].processes.changed(lambda number: number**power) for key in one]
             for one in alternatives
         ]
 

@@ -3,11 +3,12 @@ within the rounding of what is printed."""
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 from reporting import marks
+from reporting.estimates import Times
 
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster
@@ -34,7 +35,7 @@ class Number:
     text: str
     where: str = ""
     mark: str = ""
-    processes: tuple[float, ...] = ()
+    processes: Times = field(default_factory=Times)
     noisy: bool = False
 
 
@@ -54,7 +55,8 @@ def of_document(numbers: pd.DataFrame) -> Numbers:
 
 def of_times(times: Sequence[float], words: float | None = None, noisy: bool = False) -> Number:
     """What a cell's processes took in seconds, as the median of them; of `words` a batch, as words per second."""
-    made = tuple(words / time for time in times) if words else tuple(times)
+    made = Times(times)
+    made = made.changed(lambda time: words / time) if words else made
     value = statistics.median(times)
     value = words / value if words else value
     return Number(value, value, value, f"{value:.4g}", processes=made, noisy=noisy)

@@ -39,7 +39,7 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
                 "wall_median_s": row.wall_median_s,
                 "low": row.wall_low_s,
                 "high": row.wall_high_s,
-                "times": list(row.process_medians_s),
+                "times": row.process_medians_s,
                 "gradient_error": row.gradient_error,
             }
             for row in own.itertuples()
