@@ -1,7 +1,7 @@
 """The records of one document become a tidy table, a row a cell, and what is to be said beside it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -104,6 +104,26 @@ def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
             yield {"document": document, "machine": part.machine, **key, **found}
 
 
+def with_noise(table: pd.DataFrame) -> pd.DataFrame:
+    """What the rows of one document have in common by machine and device (estimates.Prior) beside each, and the
+    intervals of its time that follow."""
+    found: dict[int, estimates.Times] = {}
+    for _, own in table[table["status"] == "ok"].groupby(["machine", "device"]):
+        found |= estimates.with_prior(own["process_medians_s"].to_dict())
+    table["process_medians_s"] = pd.Series(found, dtype=object).reindex(table.index)
+    told = {label: times.prior for label, times in found.items() if times.prior.freedom}
+    sure = table.index[table["interval"] == "confidence"]
+    ends = {label: estimates.product([found[label]], [1])[1:] for label in sure}
+    table.update(_columns(ends, "wall_low_s", "wall_high_s"))
+    noise = ["noise_freedom", "noise_sd"]
+    table[noise] = _columns(told, *noise).reindex(table.index)
+    return table
+
+
+def _columns(rows: Mapping[int, Sequence[float]], *names: str) -> pd.DataFrame:
+    return pd.DataFrame.from_dict(rows, "index", float, names)
+
+
 def published(document: str) -> pd.DataFrame:
     """The document's own numbers, by cell."""
     names = {name: f"published_{name}" for name in PUBLISHED}
@@ -115,7 +135,7 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     """A row a cell and machine, with COLUMNS."""
     about = matrix.document(document)
     own = [name for name in COLUMNS if not name.startswith("published_")]
-    table = pd.DataFrame(_rows(document, parts)).reindex(columns=own)
+    table = with_noise(pd.DataFrame(_rows(document, parts)).reindex(columns=own))
     baselines = {
         name: parameters["baseline"]
         for name, parameters in about["benchmarks"].items()

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from measurement.record import write_sealed
+from measurement.record import read_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
-from reporting import results
+from reporting import estimates, results, sections
 from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -76,6 +76,48 @@ def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
     assert (row.batches, row.processes) == (hand_made.BATCHES, 1)
     assert (row.framework_version, row.gradient_error) == ("9.8.7", 2e-7)
     assert row.peak_memory_bytes == 2**30
+
+
+def test_intervals_can_be_computed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what cells.csv has: each machine's noise beside its rows, and the same intervals after it was read."""
+
+    def noisy(factor: float) -> hand_made.Change:
+        def change(cell: Cell, process: int, record: dict) -> None:
+            of_cell = factor * (1 + len(cell.implementation) % 5) / 100
+            record["samples"] = [s * (1 + (process - 2) * of_cell) for s in record["samples"]]
+
+        return change
+
+    machines = ("one", "two")
+    for factor, machine in enumerate(machines, 1):
+        (tmp_path / machine).mkdir()
+        hand_made.project(tmp_path / machine, noisy(factor), 3, machine=machine)
+        hand_made.write_manifest(
+            tmp_path / machine, "stacked-lm", hand_made.configuration("stacked-lm", 3), machine
+        )
+    also = (tmp_path / "two" / "results",)
+    own = hand_made.tabulate(tmp_path / "one", monkeypatch, 3, also_report=also, machine="one")
+    table = pd.read_parquet(own / "cells.parquet")
+    priors = table.dropna(subset=["noise_sd"]).groupby("machine")[["noise_freedom", "noise_sd"]]
+    assert (priors.nunique() == 1).all(axis=None)
+    assert priors.first()["noise_sd"]["two"] > 1.5 * priors.first()["noise_sd"]["one"]
+    measured = table[table["status"] == "ok"]
+    assert measured["noise_sd"].notna().all() and set(measured["machine"]) == {*machines}
+    for row in measured.to_dict("records"):
+        prior = estimates.Prior(row["noise_freedom"], row["noise_sd"])
+        times = estimates.Times(row["process_medians_s"], prior)
+        _, low, high = estimates.product([times], [1])
+        assert (row["wall_low_s"], row["wall_high_s"]) == (low, high)
+    tables, _ = sections.read(table, read_json(str(own / "about.json")))
+    where = {"benchmark": "stacked-lm", "phase": "training", "machine": "two"}
+    cells = tables.measured(**where, generation="now")
+    torch = cells[cells["implementation"] == "pytorch/fused"].iloc[0]
+    others = cells[cells["implementation"] != "pytorch/fused"]
+    assert len(others) > 5
+    for row in others.to_dict("records"):
+        found = estimates.over(row, torch, "ratio_to_torch")
+        ends = ("ratio_to_torch_low", "ratio_to_torch_high")
+        assert [found[end] for end in ends] == [row[end] for end in ends]
 
 
 def test_published_numbers_stand_beside(table: pd.DataFrame) -> None:

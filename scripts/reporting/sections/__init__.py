@@ -27,6 +27,7 @@ import pandas as pd
 
 from plan import matrix
 from reporting import lines, marks, published, words
+from reporting.estimates import Prior, Times
 
 FOLDER = Path(__file__).parent
 OK = "ok"
@@ -98,7 +99,9 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
 
     trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
     tables = Tables(
-        described(cells), described(trainings), published.numbers(matrix.published_files(name))
+        described(_with_noise(cells)),
+        described(trainings),
+        published.numbers(matrix.published_files(name)),
     )
     shown = set(tables.cells["implementation"])
     more = {
@@ -111,6 +114,17 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
         "entries": [entry for entry in entries if entry["implementation"] in shown],
     }
     return tables, {**about, **more}
+
+
+def _with_noise(cells: pd.DataFrame) -> pd.DataFrame:
+    """The times of each row with what it has beside them of the others' noise."""
+    columns = ["process_medians_s", "noise_freedom", "noise_sd"]
+    found = {
+        label: Times(times, None if pd.isna(freedom) else Prior(freedom, deviation))
+        for label, times, freedom, deviation in cells[columns].itertuples(name=None)
+        if times is not None
+    }
+    return cells.assign(process_medians_s=pd.Series(found, dtype=object).reindex(cells.index))
 
 
 def _more(rows: Sequence[Mapping]) -> list[str]:
