@@ -10,7 +10,8 @@ An implementation is a module `implementations/<framework>/<style>.py` with one 
 - `phase`: "forward" (no loss, no gradient recording) or "training" (forward, loss, backward, update).
 
 A module that computes in other formats than float32 says so in `DATA_TYPES`, e.g. `("float32", "bfloat16")`
-(`workload.data_type`, measurement/precision.py): weights, gradients and updates stay float32.
+(`workload.data_type`, measurement/precision.py): weights, gradients and updates stay float32. One that fixes something of
+a single process when it is imported says `FORKS = False`: timings are forked from a process that has imported it.
 
 `build` raises `Unsupported` with a reason a reader of the report understands, when this
 implementation cannot run that workload on that device. It never falls back to another one.

@@ -4,7 +4,6 @@ import argparse
 import datetime
 import functools
 import hashlib
-import itertools
 import json
 import os
 import signal
@@ -13,10 +12,11 @@ import sys
 import tempfile
 import time
 
-from measurement import departures, instructions, loaded, machine, memory, turns
+from measurement import caches, departures, instructions, loaded, machine, memory, turns
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
+    damage,
     note_attempt,
     read_json,
     read_result,
@@ -45,10 +45,6 @@ THREAD_VARIABLES = (
 # Beside each other, checks whose threads spin while they wait take five times as long (two of a language model on two
 # cores: 25.8 s instead of 6.2 s, of which one takes 5.3 s alone). The reference is fast enough on one thread.
 PATIENT = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0", "OPENBLAS_NUM_THREADS": "1"}
-
-# Where compilers keep what they have compiled for the next process, which would find it instead of building it: in 2 s
-# instead of 18 to 22, torch.compile of five steps of a cell (PyTorch 2.13). Theano's is below TMPDIR.
-CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH")
 
 
 def parse_arguments(description):
@@ -88,12 +84,6 @@ def worker_environment(kind, threads, device, departure=None, workers=1, isa=Non
     return variables
 
 
-def with_own_caches(variables, folder):
-    """Environment variables of a process whose temporary files and compiled code go to a folder of its own."""
-    caches = {name: os.path.join(folder, name.lower()) for name in CACHES}
-    return dict(variables, TMPDIR=folder, **caches)
-
-
 def _reason_of_death(code, kills_before, printed):
     """Status and reason for a worker that left no result; printed: the end of what it printed."""
     lacking = instructions.lacking(printed)
@@ -115,28 +105,28 @@ def _end(log, most=4096):
         return stream.read().decode(errors="replace")
 
 
-def _wait(process, results, timeout_s, parent):
-    """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks; `results` are the files that it
-    writes, one after the other. Returns its exit status, or None if it is out of time, by a clock that nobody sets."""
-    finished, since = 0, time.monotonic()
+def _wait(process, take, timeout_s, parent):
+    """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks; `take()` takes the results that it has
+    left meanwhile, and says whether there were any. Returns its exit status, or None if it is out of time, by a clock that
+    nobody sets."""
+    since = time.monotonic()
     while True:
         try:
             return process.wait(timeout=1)  # a look a second is nothing beside a clock
         except subprocess.TimeoutExpired:
             pass
-        now = sum(map(os.path.exists, results))
-        if now > finished:
-            finished, since = now, time.monotonic()
+        if take():
+            since = time.monotonic()
         if time.monotonic() - since > timeout_s:
             return None
         if parent and not machine.alive(parent):
             raise SystemExit(turns.ENDED)
 
 
-def run_worker(jobs, log, parent=None):
-    """Run a worker for tasks of one kind and environment, one after the other. Returns for each task that it came to
-    its result, or the status and reason of the worker's death; tasks after that one are left, as are those after one
-    that has spoilt the process."""
+def run_worker(jobs, log, leave, parent=None):
+    """Run a worker for tasks of one kind and environment, one after the other. Of each that it comes to, `leave` gets its
+    number and its result, as soon as it is there, or the status and reason of the worker's death. Returns how many these
+    are: tasks after a death are left, as are those after one that has spoilt the process."""
     with tempfile.TemporaryDirectory(prefix="cell-") as folder, open(log, "a") as output:
         job_path = os.path.join(folder, "jobs.json")
         results = [os.path.join(folder, "result-%d.json" % number) for number in range(len(jobs))]
@@ -144,13 +134,24 @@ def run_worker(jobs, log, parent=None):
         os.mkdir(temporary)
         write_json(job_path, jobs)
         kills = machine.out_of_memory_kills()
-        job = jobs[0]
+        job, taken = jobs[0], []
+
+        def take():
+            before = len(taken)
+            # Up to the first that is missing: a task's result is told from others' by its place only.
+            for number in range(before, len(jobs)):
+                if not os.path.exists(results[number]):
+                    break
+                taken.append(number)
+                leave(number, read_json(results[number]))
+            return len(taken) > before
+
         process = subprocess.Popen(
             [sys.executable, "-m", "measurement.worker", job_path, folder],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
-            env=with_own_caches(
+            env=dict(
                 worker_environment(
                     job["kind"],
                     job["threads"],
@@ -159,31 +160,30 @@ def run_worker(jobs, log, parent=None):
                     job["workers"],
                     job["benchmark"].get("isa"),
                 ),
-                temporary,
+                **caches.below(temporary),
             ),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=machine.die_with_parent,
         )
         try:
-            code = _wait(process, results, job["timeout_s"], parent)
+            code = _wait(process, take, job["timeout_s"], parent)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
             machine.end_descendants(os.getpid())  # also what has left its session
-        # Up to the first that is missing: a task's result is told from others' by its place only.
-        there = itertools.takewhile(os.path.exists, results)
-        found = [read_json(result) for result in there]
-        if len(found) < len(jobs) and (code != SPOILT or not found):
+        take()
+        if len(taken) < len(jobs) and (code != SPOILT or not taken):
             if parent and not machine.alive(parent):
                 raise SystemExit(turns.ENDED)  # with whatever took the result or the process away
             if code is None:
                 reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
-                found.append({"status": "timeout", "reason": reason})
+                status = "timeout"
             else:
                 status, reason = _reason_of_death(code, kills, _end(log))
-                found.append({"status": status, "reason": reason})
-        return found
+            taken.append(len(taken))
+            leave(taken[-1], {"status": status, "reason": reason})
+        return len(taken)
 
 
 def repository():
@@ -235,12 +235,10 @@ def _prepared(job):
     return job, read, None
 
 
-def _changed(jobs):
-    """{"status", "reason"} where this process has loaded other files than jobs were planned with; None where not."""
+def _changed(job):
+    """{"status", "reason"} where this process has loaded other files than a job was planned with; None where not."""
     try:
-        for digest in sorted({job["parts"]["sources"] for job in jobs}):
-            loaded.require_planned(digest)
-        return None
+        return loaded.require_planned(job["parts"]["sources"])
     except loaded.Changed as changed:
         return {"status": "failed", "reason": str(changed)}
 
@@ -275,18 +273,28 @@ def _say(job, what):
     sys.stderr.write("    %s %s: %s\n" % (job["kind"], name.format(**job["identity"]), what))
 
 
-def _leave(record, job, path):
-    """Write a record, keep a failed attempt, and say on the terminal what became of it."""
-    status = record["status"]
+def _told(record):
+    """What became of a job, in short."""
+    if record["status"] != "ok":
+        return "%s: %s" % (record["status"], record["reason"])
+    if "samples" in record:
+        return "%.4g s a batch" % sorted(record["samples"])[len(record["samples"]) // 2]
+    return "ok"
+
+
+def _leave(record, job):
+    """Write a record, keep a failed attempt, and say on the terminal what became of it. Of what was done ahead of its turn
+    nothing is left but a number: all else waits for that."""
+    if job["path"] == job.get("ahead"):
+        if record["status"] == "ok":
+            write_sealed(job["path"], record)
+        return
     note_attempt(job["failures"], record)
-    write_sealed(path, record)
-    if status != "ok":
-        said = "%s: %s" % (status, record["reason"])
-    elif "samples" in record:
-        said = "%.4g s a batch" % sorted(record["samples"])[len(record["samples"]) // 2]
-    else:
-        said = "ok"
-    _say(job, said)
+    write_sealed(job["path"], record)
+    _say(job, _told(record))
+    checkpoint = job.get("checkpoint")
+    if checkpoint and record["status"] == "ok" and os.path.exists(checkpoint["path"]):
+        os.unlink(checkpoint["path"])
 
 
 def _stopped(number, frame):
@@ -294,12 +302,44 @@ def _stopped(number, frame):
     raise SystemExit("stopped by signal %s" % signal.Signals(number).name)
 
 
+def _was_ahead(arguments):
+    """Whether a timing has been done, by a process that was forked from another cell's; its record takes its place."""
+    job, path = arguments.job, arguments.job["ahead"]
+    if not os.path.exists(path):
+        return False
+    if damage(path) or _changed(job):
+        os.unlink(path)
+        return False
+    with whole(arguments.log) as log:
+        log.write("timed by a process that was forked from that of another cell\n")
+    os.utime(path)  # newer than what the plan made it wait for
+    os.replace(path, arguments.output)
+    _say(job, _told(read_result(arguments.output)))
+    return True
+
+
 def supervise(arguments):
     """Carry out what the command line says, when it is its turn on this machine."""
     kind = arguments.job["kind"]
+    if kind == "time" and _was_ahead(arguments):
+        return
     first = arguments.job["checks"][0] if kind == "checking" else arguments.job
     with turns.turn(kind in CLOCKS, functools.partial(_say, first), arguments.parent):
         carry_out(arguments)
+
+
+def _jobs(arguments):
+    """What is to be done, in order, each with the `path` of its record: timings that may be done ahead of their turn before
+    the one whose turn it is."""
+    job = arguments.job
+    if job["kind"] == "checking":
+        return job["checks"]
+    missing = [
+        each
+        for each in job.pop("company", ())
+        if not os.path.exists(each["path"]) and not os.path.exists(each["ahead"])
+    ]
+    return [dict(each, path=each["ahead"]) for each in missing] + [dict(job, path=arguments.output)]
 
 
 def carry_out(arguments):
@@ -308,34 +348,38 @@ def carry_out(arguments):
     machine.adopt()
     signal.signal(signal.SIGTERM, _stopped)
     signal.signal(signal.SIGINT, _stopped)
-    one = arguments.job["kind"] != "checking"
-    jobs = [dict(arguments.job, path=arguments.output)] if one else arguments.job["checks"]
     with whole(arguments.log):
         pass  # empty, and a stop with one line where nothing can be written
-    started, load = datetime.datetime.utcnow(), os.getloadavg()
-    since = time.monotonic()
-    prepared = [_prepared(job) for job in jobs]
-    pending = [job for job, _, decided in prepared if not decided]
-    results = []
-    while len(results) < len(pending):
-        results += run_worker(pending[len(results) :], arguments.log, arguments.parent)
-    results.reverse()
-    about = {
+    load, now = os.getloadavg(), datetime.datetime.utcnow().isoformat() + "Z"
+    facts = {
         "machine": machine.facts(),
         "inherited": memory.inherited(os.environ),
-        "load": {"before": load, "after": os.getloadavg()},
         "repository": repository(),
-        "started": started.isoformat() + "Z",
-        "seconds": (time.monotonic() - since) / len(jobs),
     }
-    changed = _changed(jobs)
-    for job, read, decided in prepared:
-        found = decided or results.pop()
-        if changed and not decided:
-            found = changed
-        _leave(_record(job, read, found, about), job, job["path"])
-        checkpoint = job.get("checkpoint")
-        if checkpoint and found["status"] == "ok" and os.path.exists(checkpoint["path"]):
-            os.unlink(checkpoint["path"])
-    if not one:
-        write_sealed(arguments.output, {"checks": [job["path"] for job in jobs]})
+    last = [time.monotonic()]  # when a result was there, by a clock that nobody sets
+
+    def leave(job, read, found):
+        found = _changed(job) or found
+        at = found.pop("at", {"started": now, "seconds": time.monotonic() - last[0]})
+        last[0] = time.monotonic()
+        about = dict(facts, load={"before": load, "after": os.getloadavg()}, **at)
+        _leave(_record(job, read, found, about), job)
+
+    pending = []
+    for job in _jobs(arguments):
+        prepared = _prepared(job)
+        if prepared[2]:
+            leave(*prepared)
+        else:
+            pending.append(prepared[:2])
+    while pending:
+        came = run_worker(
+            [job for job, _ in pending],
+            arguments.log,
+            lambda number, found: leave(*pending[number], found),
+            arguments.parent,
+        )
+        pending = pending[came:]
+    if arguments.job["kind"] == "checking":
+        checks = [check["path"] for check in arguments.job["checks"]]
+        write_sealed(arguments.output, {"checks": checks})

@@ -5,17 +5,24 @@
 JOBS names a JSON file, a list of jobs (see supervisor.py); FOLDER gets a JSON file for each of them, result-0.json and
 so on: a status, a reason, and what was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
 that dies is caught by the supervisor.
+
+Several timings are of one implementation. Each has a process of its own, that has run nothing but it; all but the last are
+forked from this one, when it has imported the framework and before it computes anything: starting one takes longer than
+most timings.
 """
 
+import datetime
 import gc
 import importlib
 import os
 import sys
+import tempfile
 import time
 import traceback
 
 from implementations.contract import Unsupported
 from measurement import (
+    caches,
     checking,
     instructions,
     loaded,
@@ -41,6 +48,19 @@ def module_of(implementation):
     return importlib.import_module(
         "implementations." + implementation.replace("/", ".").replace("-", "_")
     )
+
+
+FORKED = []  # of a process that was forked from the one that imported, its number
+IMPORTED = {}  # {implementation: (its module, seconds)}, by this process or the one that it was forked from
+
+
+def imported(implementation):
+    """(an implementation's module, the seconds that importing it took)"""
+    if implementation not in IMPORTED:
+        start = time.perf_counter()
+        module = module_of(implementation)
+        IMPORTED[implementation] = module, time.perf_counter() - start
+    return IMPORTED[implementation]
 
 
 def ran_as_asked(runner, workload):
@@ -69,9 +89,7 @@ def run(job, progress):
     lacking = instructions.missing(job["benchmark"].get("isa"))
     if lacking:
         raise Unsupported(lacking)
-    start = time.perf_counter()
-    module = module_of(identity["implementation"])
-    imported = time.perf_counter()
+    module, import_s = imported(identity["implementation"])
     loaded.require(job["held_to"])
     progress("checking" if job["kind"] == "check" else "building")
     workload = Workload(
@@ -84,7 +102,7 @@ def run(job, progress):
     )
     weights = workload.weights()
     drawn = time.perf_counter()
-    setup = {"import_s": imported - start}
+    setup = {"import_s": import_s}
     if workload.data_type not in getattr(module, "DATA_TYPES", (precision.FLOAT32,)):
         raise Unsupported("it computes in float32 only")
 
@@ -123,7 +141,7 @@ def run(job, progress):
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)
     found.setdefault("memory", memory.peaks(runner))
-    return dict(found, setup=setup, framework=runner.describe())
+    return dict(found, setup=setup, framework=runner.describe(), forked=bool(FORKED))
 
 
 def first(error, tells):
@@ -176,24 +194,73 @@ def _attempt(job, progress):
         return verdict_of(error)
 
 
+def forked(leave, folder):
+    """Have `leave()` leave its result from a process that is forked from this one, with a folder for temporary files and
+    compiled code of its own."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    parent, child = os.getpid(), os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        machine.die_with_parent(parent)
+        FORKED.append(os.getpid())
+        os.makedirs(folder)
+        os.environ.update(caches.below(folder))
+        tempfile.tempdir = None  # is chosen anew
+        leave()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(0)
+
+
+def forks(job):
+    """Whether a timing may run in a process that is forked from this one, which imports what it needs."""
+    try:
+        module, _ = imported(job["identity"]["implementation"])
+    except Exception:  # the job itself says so
+        return False
+    return getattr(module, "FORKS", True)
+
+
+def teller(job):
+    """A function that writes into the log how far a job is: a line a second is enough to see that it lives."""
+    name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
+        **job["identity"]
+    )
+    last = [-1.0]
+
+    def progress(message):
+        if time.monotonic() - last[0] >= 1:
+            last[0] = time.monotonic()
+            sys.stderr.write("%s %s: %s\n" % (job["kind"], name, message))
+
+    return progress
+
+
+def leave(job, result):
+    """Run a job and write its result, with when it began and what it took; -> what was found"""
+    started, since = datetime.datetime.utcnow(), time.monotonic()
+    found = attempt(job, teller(job))
+    at = {"started": started.isoformat() + "Z", "seconds": time.monotonic() - since}
+    write_json(result, dict(found, at=at))
+    return found
+
+
 def main():
     """Run the jobs one after the other, and leave a result of each; -> exit status."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
-    last = [-1.0]
     for number, job in enumerate(jobs):
-        name = "{benchmark} {implementation} {phase} {device} in {environment}".format(
-            **job["identity"]
-        )
-
-        def progress(message, kind=job["kind"], name=name):
-            if (
-                time.monotonic() - last[0] >= 1
-            ):  # a line a second in the log is enough to see that it lives
-                last[0] = time.monotonic()
-                sys.stderr.write("%s %s: %s\n" % (kind, name, message))
-
-        found = attempt(job, progress)
-        write_json(os.path.join(folder, "result-%d.json" % number), found)
+        result = os.path.join(folder, "result-%d.json" % number)
+        if job["kind"] == "time" and number < len(jobs) - 1:
+            if forks(job):
+                forked(lambda: leave(job, result), os.path.join(folder, "forked-%d" % number))
+            if not os.path.exists(result):
+                write_json(result, {"status": "failed", "reason": "it takes a process of its own"})
+            continue
+        found = leave(job, result)
         if found["status"] == "failed" and job["identity"]["device"] == "gpu":
             return SPOILT
         gc.collect()  # the model of this job, before the next one's

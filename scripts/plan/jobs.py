@@ -287,9 +287,14 @@ class TimeJob(CellJob):
 
     process: int = 1
 
+    @property
+    def ahead(self) -> str:
+        """Where its record lies when it was done ahead of its turn."""
+        return f"{RESULTS}/ahead/{self.stem}{self.suffix}"
+
     def told(self) -> dict:
         identity = self.order["identity"] | {"process": self.process}
-        return super().told() | {"identity": identity}
+        return super().told() | {"identity": identity, "ahead": self.ahead}
 
 
 class ConvergenceJob(CellJob):

@@ -21,6 +21,7 @@ from plan.jobs import (
     TimeJob,
     TuneJob,
     digest_of,
+    failed_last,
     wanted,
 )
 from plan.matrix import Cell
@@ -38,6 +39,8 @@ TIMED = (
 )
 # A process makes that many checks at most: one that dies takes no more with it.
 CHECKS = 24
+# And so many timings are of processes that are forked from one: what is killed takes no more with it.
+TIMINGS = 6
 
 
 def kept(method: Callable) -> Callable:
@@ -328,21 +331,38 @@ class Plan:
         """Whether cells of a document read the text."""
         return any(self.reads_text(cell.benchmark) for cell in self.cells(document))
 
+    def started_alike(self, check: CheckJob) -> tuple:
+        """What a process has to have in common with another one to do a cell's work too: implementation and document; a
+        departure, or an instruction set, needs a process that was started in another way, and TensorFlow another one for
+        another number of threads. Those that ask for more than there are cores are refused before it starts. What a cell
+        of somebody's own loads counts for its own rows only."""
+        cell, benchmark = check.cell, self.benchmarks[check.cell.benchmark]
+        return (
+            *(cell.environment, cell.implementation, check.document),
+            benchmark.get("departure") or benchmark.get("isa", "protocol"),
+            cell.device,
+            min(self.threads_of(cell), self.cores),
+            own.name_of(benchmark.get("cell", "")),
+        )
+
+    def companies(self, timings: Iterable[TimeJob]) -> Iterator[list[TimeJob]]:
+        """Those of some timings that processes forked from one may do, with the framework imported once. On a GPU each has
+        a process of its own, as this was tried on CPUs only; and what has failed before."""
+        groups: dict[tuple, list[TimeJob]] = defaultdict(list)
+        for job in timings:
+            if job.cell.device == "cpu" and not failed_last(job.failures):
+                groups[*self.started_alike(job.needed(CheckJob)), job.process].append(job)
+        for found in groups.values():
+            found.sort(key=lambda job: job.name)
+            for first in range(0, len(found), TIMINGS):
+                yield found[first : first + TIMINGS]
+
     def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:
         """The processes that make the checks that some timings and training runs want: of one implementation and
         document each."""
         groups: dict[tuple, dict[str, CheckJob]] = defaultdict(dict)
         for check in filter(None, (job.needed(CheckJob) for job in jobs)):
-            cell = check.cell
-            # A departure, or an instruction set, needs a process that was started in another way, and TensorFlow another
-            # one for another number of threads. Those that ask for more than there are cores are refused before it starts.
-            benchmark = self.benchmarks[cell.benchmark]
-            departure = benchmark.get("departure") or benchmark.get("isa", "protocol")
-            threads = min(self.threads_of(cell), self.cores)
-            # What a cell of somebody's own loads counts for its own rows only.
-            loads = own.name_of(benchmark.get("cell", ""))
-            group = (cell.environment, cell.implementation, check.document, departure, cell.device)
-            groups[*group, threads, loads][check.digest] = check
+            groups[self.started_alike(check)][check.digest] = check
         for (environment, implementation, document, departure, device, *_), found in groups.items():
             missing = sorted(wanted(found.values()), key=lambda check: check.name)
             for first in range(0, len(missing), CHECKS):

@@ -13,6 +13,7 @@ from plan.jobs import (
     CheckJob,
     EnvironmentJob,
     Job,
+    TimeJob,
     damage,
     digest_of,
     failed_last,
@@ -44,6 +45,7 @@ class Register:
         self._plan, self._anew, self._is_dry = plan, anew, is_dry
         self._jobs: dict[str, Job] = {}
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
+        self._company: dict[str, list[TimeJob]] = {}  # by the digest of a timing
 
     def __getitem__(self, digest: str) -> Job:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
@@ -94,6 +96,12 @@ class Register:
         # What makes a check waits for all that it reads itself, and each input of thousands of jobs takes its time.
         needs = [check] if check and not check.done() else job.needs
         return found + [path for need in needs for path in self.missing(need)]
+
+    def told(self, job: Job) -> dict:
+        """The order of a job; of a timing with those that may be done ahead of their turn, as they start alike."""
+        company = [each for each in self._company.get(job.digest, ()) if each is not job]
+        told = [each.told() | {"path": each.path} for each in company]
+        return job.told() | ({"company": told} if told else {})
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""
@@ -153,6 +161,9 @@ class Register:
         for checking in self._plan.checkings(unchecked):
             self._checking |= {check.digest: checking for check in checking.checks}
             queue.append(checking)
+        timings = [job for job in queue if isinstance(job, TimeJob)]
+        for company in self._plan.companies(timings):
+            self._company |= dict.fromkeys((job.digest for job in company), company)
         added = with_needs(queue)
         for job in added.values():
             self._set_aside(job)

@@ -20,8 +20,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measurement import instructions
-from measurement.supervisor import with_own_caches
+from measurement import caches, instructions
 from plan import environments
 
 POOL, THEANO = ThreadPoolExecutor(os.cpu_count()), ThreadPoolExecutor(1)
@@ -100,7 +99,7 @@ def _started(python: str, script: str, arguments: tuple[str, ...], isa: str | No
     variables |= instructions.switches(isa, variables) | {"THEANORC": str(THEANORC)}
     command = [python, f"tests/contract/{script}", *arguments]
     return (THEANO if by_theano(arguments) else POOL).submit(
-        _run, command, with_own_caches(variables, TEMPORARY.name)
+        _run, command, dict(variables, **caches.below(TEMPORARY.name))
     )
 
 

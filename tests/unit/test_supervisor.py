@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from measurement import supervisor
+from measurement import caches, supervisor
 from measurement.record import write_sealed
 from plan import configuration
 from tests import tiny
@@ -91,6 +91,8 @@ def job(
         "failures": f"failures/{style}.jsonl",
         "reads": {"environment": "lab.json", "corpus": "corpus.json"} | reads,
     }
+    if kind == "time":
+        told["ahead"] = f"ahead/time/{style}-{phase}.json"
     del told["protocol" if kind == "check" else "check"]
     if kind != "check":
         told["reads"]["check"] = f"check-{style}.json"
@@ -180,6 +182,100 @@ def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
     assert [record["status"] for record in records] == ["timeout", "ok"]
     (resumed,) = records[1]["resumed_at"]
     assert 0 < resumed < 30 and not (folder / "run.npz").exists()
+
+
+class TestSeveralTimings:
+    """Processes that are forked from one that has imported the implementation; each cell's record takes its place when it
+    is its turn."""
+
+    FORKED = (
+        "import os\nfrom implementations.plain.loop import build as right\n"
+        "open('imports', 'a').write('%d\\n' % os.getpid())\n"
+        "def build(workload, weights, device, phase):\n"
+        "    open('builds', 'a').write('%s %d %s\\n' % (phase, os.getpid(), os.environ['TMPDIR']))\n"
+        "    if phase == 'forward' and os.path.exists('harm'): exec(open('harm').read())\n"
+        "    return right(workload, weights, device, phase)\n"
+    )
+
+    @pytest.fixture(autouse=True)
+    def style(self, folder: Path) -> None:
+        for path in ("imports", "builds", "harm", "ahead", "time"):
+            shutil.rmtree(folder / path, ignore_errors=True)
+            (folder / path).unlink(missing_ok=True)
+        style = folder / "scripts" / "implementations" / "fake" / "forked.py"
+        style.write_text(self.FORKED)
+        for phase in ("forward", "training"):
+            check = job("forked", phase=phase)
+            carry_out(check, f"check-forked-{phase}.json")
+        (folder / "imports").unlink()
+        (folder / "builds").unlink()
+
+    @staticmethod
+    def timing(phase: str, *company: dict) -> dict:
+        told = job("forked", kind="time", phase=phase)
+        told["reads"]["check"] = f"check-forked-{phase}.json"
+        told["path"] = f"time/forked-{phase}.json"
+        return told | ({"company": list(company)} if company else {})
+
+    def left(self, told: dict) -> tuple[dict, str]:
+        record, printed = carry_out(told, told["path"])
+        jsonschema.validate(record, configuration.schema("record"))
+        return record, printed
+
+    def test_share_an_import_and_nothing_else(self, folder: Path) -> None:
+        own, printed = self.left(self.timing("training", self.timing("forward")))
+        assert own["status"] == "ok" and not own["forked"] and printed.count("s a batch") == 1
+        (importing,) = (folder / "imports").read_text().split()
+        builds = [line.split() for line in (folder / "builds").read_text().splitlines()]
+        assert [build[0] for build in builds] == ["forward", "training"]
+        assert builds[1][1] == importing != builds[0][1] and builds[0][2] != builds[1][2]
+        ahead = folder / "ahead" / "time" / "forked-forward.json"
+        assert ahead.exists() and not (folder / "time" / "forked-forward.json").exists()
+        other, printed = self.left(self.timing("forward", self.timing("training")))
+        assert other["status"] == "ok" and other["forked"] and printed.count("s a batch") == 1
+        assert len((folder / "imports").read_text().split()) == 1 and not ahead.exists()
+        assert other["setup"]["import_s"] == own["setup"]["import_s"] > 0
+        assert other["identity"]["phase"] == "forward" and other["started"] < own["started"]
+
+    @pytest.mark.parametrize(
+        "harm",
+        [
+            "raise ValueError('no')",
+            "os.kill(os.getpid(), 9)",
+            "os._exit(3)",
+        ],
+    )
+    def test_one_that_fails_is_tried_alone_when_it_is_its_turn(
+        self, folder: Path, harm: str
+    ) -> None:
+        (folder / "harm").write_text(harm)
+        own, _ = self.left(self.timing("training", self.timing("forward")))
+        assert own["status"] == "ok" and not (folder / "ahead").exists()
+        other, _ = self.left(self.timing("forward"))
+        assert other["status"] == "failed"
+        (folder / "harm").unlink()
+        other, _ = self.left(self.timing("forward"))
+        assert other["status"] == "ok" and not other["forked"]
+
+    def test_what_fixes_something_at_its_import_is_not_forked(self, folder: Path) -> None:
+        style = folder / "scripts" / "implementations" / "fake" / "forked.py"
+        style.write_text(f"FORKS = False\n{self.FORKED}")
+        own, _ = self.left(self.timing("training", self.timing("forward")))
+        assert own["status"] == "ok" and not (folder / "ahead").exists()
+        assert "forward" not in (folder / "builds").read_text()
+
+    def test_a_damaged_one_is_timed_again(self, folder: Path) -> None:
+        self.left(self.timing("training", self.timing("forward")))
+        ahead = folder / "ahead" / "time" / "forked-forward.json"
+        ahead.write_text(ahead.read_text().replace("0", "1"))
+        other, _ = self.left(self.timing("forward"))
+        assert other["status"] == "ok" and not other["forked"] and not ahead.exists()
+
+    def test_those_that_are_there_are_not_timed_again(self, folder: Path) -> None:
+        self.left(self.timing("forward"))
+        self.left(self.timing("training", self.timing("forward")))
+        builds = [line.split()[0] for line in (folder / "builds").read_text().splitlines()]
+        assert builds == ["forward", "training"]
 
 
 class TestSeveralChecks:
@@ -355,7 +451,7 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_nothing_is_left_that_another_process_could_find_instead_of_compiling_it(
     folder: Path,
 ) -> None:
-    names = ("TMPDIR", *supervisor.CACHES)
+    names = ("TMPDIR", *caches.FOLDERS)
     style = folder / "scripts" / "implementations" / "fake" / "keeps.py"
     style.write_text(
         "import os, tempfile\n"

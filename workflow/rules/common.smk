@@ -120,7 +120,12 @@ def job(wildcards):
 # What rules ask of the job that a result's digest names. An answer that takes `input` makes nothing stale.
 # A node of a cluster gets its job when what it waits for is there.
 inputs = for_rules(lambda w: JOBS.awaited(job(w)) if workflow.is_main_process else [])
-told = for_rules(lambda w: json.dumps(job(w).told(), sort_keys=True))
+# On a cluster, each of its jobs may run on another machine.
+told = for_rules(
+    lambda w: json.dumps(
+        JOBS.told(job(w)) if workflow.local_exec else job(w).told(), sort_keys=True
+    )
+)
 why = for_rules(lambda w, input: news(job(w)))
 python_of = for_rules(lambda w, input: JOBS.python(job(w)))
 conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))

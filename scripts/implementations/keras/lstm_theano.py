@@ -11,6 +11,8 @@ from keras import backend as K
 
 from .classic import Classic
 
+FORKS = False  # where compiled code lies is fixed when Theano is imported
+
 
 class OnTheano(Classic):
     def configure(self, device, threads):

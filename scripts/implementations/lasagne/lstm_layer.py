@@ -21,6 +21,7 @@ sys.modules[downsample.__name__] = downsample
 import lasagne  # noqa: E402
 from lasagne import layers  # noqa: E402
 
+FORKS = False  # where compiled code lies is fixed when Theano is imported
 GATES = ("ingate", "forgetgate", "cell", "outgate")  # i, f, g, o
 
 
