@@ -45,6 +45,12 @@ def main() -> None:
             f"processes with both, those that were not took {found['ratio']:.3f} times as long (geometric mean; more than "
             f"1.05 times in {percent(found['slower'])})."
         )
+    if found := noise.forked(several):
+        print(
+            f"\n{found['processes']} processes were forked from one that had imported their framework; they took "
+            f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}] times as long as others of the same "
+            f"{found['cells']} cells."
+        )
 
 
 if __name__ == "__main__":

@@ -284,7 +284,7 @@ def _told(record):
 
 def _leave(record, job):
     """Write a record, keep a failed attempt, and say on the terminal what became of it. Of what was done ahead of its turn
-    nothing is left but a number: all else waits for that."""
+    nothing is left but a number: all else waits for its turn."""
     if job["path"] == job.get("ahead"):
         if record["status"] == "ok":
             write_sealed(job["path"], record)
@@ -329,17 +329,18 @@ def supervise(arguments):
 
 
 def _jobs(arguments):
-    """What is to be done, in order, each with the `path` of its record: timings that may be done ahead of their turn before
-    the one whose turn it is."""
+    """What is to be done, in order, each with the `path` of its record: beside the timing whose turn it is, those that may be
+    done ahead of theirs. The one that is not forked, if it is among them, comes last."""
     job = arguments.job
     if job["kind"] == "checking":
         return job["checks"]
     missing = [
-        each
+        dict(each, path=each["ahead"])
         for each in job.pop("company", ())
         if not os.path.exists(each["path"]) and not os.path.exists(each["ahead"])
     ]
-    return [dict(each, path=each["ahead"]) for each in missing] + [dict(job, path=arguments.output)]
+    found = missing + [dict(job, path=arguments.output)]
+    return sorted(found, key=lambda each: each.get("unforked", False))
 
 
 def carry_out(arguments):
@@ -372,14 +373,19 @@ def carry_out(arguments):
             leave(*prepared)
         else:
             pending.append(prepared[:2])
+    again = []
+
+    def take(number, found):
+        job, read = pending[number]
+        forked = job["kind"] == "time" and number < len(pending) - 1
+        if found["status"] == "ok" or not forked:
+            leave(job, read, found)
+        elif job["path"] == arguments.output:
+            again.append((job, read))
+
     while pending:
-        came = run_worker(
-            [job for job, _ in pending],
-            arguments.log,
-            lambda number, found: leave(*pending[number], found),
-            arguments.parent,
-        )
-        pending = pending[came:]
+        came = run_worker([job for job, _ in pending], arguments.log, take, arguments.parent)
+        pending, again[:] = pending[came:] or again[:], []
     if arguments.job["kind"] == "checking":
         checks = [check["path"] for check in arguments.job["checks"]]
         write_sealed(arguments.output, {"checks": checks})

@@ -39,8 +39,9 @@ TIMED = (
 )
 # A process makes that many checks at most: one that dies takes no more with it.
 CHECKS = 24
-# And so many timings are of processes that are forked from one: what is killed takes no more with it.
-TIMINGS = 6
+# So many timings share the import of a framework: of three processes that a cell has, one is then not forked from another,
+# and tells how much memory it takes.
+TIMINGS = 3
 
 
 def kept(method: Callable) -> Callable:
@@ -346,8 +347,9 @@ class Plan:
         )
 
     def companies(self, timings: Iterable[TimeJob]) -> Iterator[list[TimeJob]]:
-        """Those of some timings that processes forked from one may do, with the framework imported once. On a GPU each has
-        a process of its own, as this was tried on CPUs only; and what has failed before."""
+        """Those of some timings that one process and others that are forked from it may do, with the framework imported
+        once; the last is the one that is not forked, by turns. On a GPU each has a process of its own, as this was tried
+        on CPUs only; and so has what has failed before."""
         groups: dict[tuple, list[TimeJob]] = defaultdict(list)
         for job in timings:
             if job.cell.device == "cpu" and not failed_last(job.failures):
@@ -355,7 +357,9 @@ class Plan:
         for found in groups.values():
             found.sort(key=lambda job: job.name)
             for first in range(0, len(found), TIMINGS):
-                yield found[first : first + TIMINGS]
+                own = found[first : first + TIMINGS]
+                turn = own[0].process % len(own)
+                yield own[turn:] + own[:turn]
 
     def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:
         """The processes that make the checks that some timings and training runs want: of one implementation and

@@ -99,9 +99,11 @@ class Register:
 
     def told(self, job: Job) -> dict:
         """The order of a job; of a timing with those that may be done ahead of their turn, as they start alike."""
-        company = [each for each in self._company.get(job.digest, ()) if each is not job]
-        told = [each.told() | {"path": each.path} for each in company]
-        return job.told() | ({"company": told} if told else {})
+        told, company = job.told(), self._company.get(job.digest, [job])
+        orders = [(told if each is job else each.told()) | {"path": each.path} for each in company]
+        orders[-1]["unforked"] = True
+        others = [order for order, each in zip(orders, company, strict=True) if each is not job]
+        return orders[company.index(job)] | {"company": others} if others else told
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""

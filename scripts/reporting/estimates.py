@@ -476,9 +476,12 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     starts = [setup["build_s"] + setup["first_step_s"] for setup in setups]
     _, start_low, start_high = product([starts], [1])
 
+    # A process that was forked shares its libraries' pages with another one, and does not count those it has not touched.
+    unforked = [record for record in records if not record.get("forked")]
+
     def middle(*path: str) -> float | None:
         values = []
-        for record in records:
+        for record in (path[0] == "memory" and unforked) or records:
             for key in path:
                 record = record[key]
             values.append(record)

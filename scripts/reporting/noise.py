@@ -8,8 +8,10 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
+from scipy import stats
 
 from measurement import quiet
+from plan.matrix import LEAST_PROCESSES
 from reporting import estimates
 
 Cells = Collection[Sequence[dict]]  # the `ok` records of each cell's processes
@@ -145,3 +147,25 @@ def disturbance(cells: Cells) -> dict[str, float] | None:
     slower = sum(ratio > math.log(1.05) for ratio in ratios) / len(ratios)
     found = {"stretches": count, "quiet": calm / count, "processes": len(ratios)}
     return found | {"ratio": math.exp(np.mean(ratios)), "slower": slower}
+
+
+def forked(cells: Cells) -> dict | None:
+    """What it costs a process to be forked from one that has imported its framework, instead of importing it: {"cells",
+    "processes": those that were, "ratio" of their times to those of the same cell's others, the geometric mean, with its
+    95 % interval "low" and "high"}. None where fewer than three cells have both."""
+    differences, count = [], 0
+    for records in cells:
+        both: tuple[list[float], list[float]] = ([], [])
+        for record in records:
+            both[record.get("forked", False)].append(math.log(np.median(record["samples"])))
+        if all(both):
+            differences.append(np.mean(both[1]) - np.mean(both[0]))
+            count += len(both[1])
+    if len(differences) < LEAST_PROCESSES:
+        return None
+    middle = float(np.mean(differences))
+    low, high = stats.t.interval(
+        estimates.CONFIDENCE, len(differences) - 1, middle, stats.sem(differences)
+    )
+    ends = {"low": math.exp(low), "high": math.exp(high)}
+    return {"cells": len(differences), "processes": count, "ratio": math.exp(middle), **ends}

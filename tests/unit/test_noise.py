@@ -71,6 +71,19 @@ def test_command_refuses_a_folder_without_results(
         command.main()
 
 
+def test_what_being_forked_costs() -> None:
+    """Within a cell; a cell without both kinds says nothing."""
+    cells = [[record([scale]), record([1.1 * scale]) | {"forked": True}] for scale in (1, 2, 5)]
+    lonely = [record([1.0]), record([9.0])]
+    found = noise.forked([*cells, lonely])
+    assert found == {
+        "cells": 3,
+        "processes": 3,
+        **{name: pytest.approx(1.1) for name in ("ratio", "low", "high")},
+    }
+    assert noise.forked([*cells[:2], lonely]) is None
+
+
 def test_what_a_disturbance_costs() -> None:
     """Within a process: that another one is slow altogether does not matter."""
     one, two = (record(list(np.repeat([1.0, 1.1], [3, 2]) * factor)) for factor in (1, 5))

@@ -237,13 +237,22 @@ class TestSeveralTimings:
         assert other["setup"]["import_s"] == own["setup"]["import_s"] > 0
         assert other["identity"]["phase"] == "forward" and other["started"] < own["started"]
 
+    def test_one_of_them_is_not_forked_whoever_begins(self, folder: Path) -> None:
+        other = self.timing("forward") | {"unforked": True}
+        own, printed = self.left(self.timing("training", other))
+        assert own["status"] == "ok" and own["forked"] and printed.count("s a batch") == 1
+        assert not self.left(other)[0]["forked"]
+        assert len((folder / "imports").read_text().split()) == 1
+
+    def test_what_fails_when_forked_is_tried_alone_at_once(self, folder: Path) -> None:
+        (folder / "harm").write_text("os.remove('harm'); os.kill(os.getpid(), 9)")
+        other = self.timing("training") | {"unforked": True}
+        own, _ = self.left(self.timing("forward", other))
+        assert own["status"] == "ok" and not own["forked"]
+        assert len((folder / "imports").read_text().split()) == 2
+
     @pytest.mark.parametrize(
-        "harm",
-        [
-            "raise ValueError('no')",
-            "os.kill(os.getpid(), 9)",
-            "os._exit(3)",
-        ],
+        "harm", ["raise ValueError('no')", "os.kill(os.getpid(), 9)", "os._exit(3)"]
     )
     def test_one_that_fails_is_tried_alone_when_it_is_its_turn(
         self, folder: Path, harm: str
