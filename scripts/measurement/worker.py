@@ -124,6 +124,8 @@ def run(job, progress):
         found.update(status="ok", reason="")
     else:
         gpu, marked = None, ranges.unmarked
+        kept, first = job.get("compiled"), identity.get("process", 1) == 1
+        found_compiled = bool(kept) and not first and caches.find(kept)
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
             marked = ranges.marked() if settings["nvtx"] else marked
@@ -137,6 +139,9 @@ def run(job, progress):
         changed = found.pop("changes")
         with marked("verify"):
             found.update(verifying.verify(runner, workload, weights, identity["phase"]))
+        found["found_compiled"] = found_compiled
+        if kept and first and found["status"] == "ok":
+            caches.keep(kept)
         if changed and found["status"] == "ok":
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)

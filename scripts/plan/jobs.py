@@ -293,8 +293,18 @@ class TimeJob(CellJob):
         return f"{RESULTS}/ahead/{self.stem}{self.suffix}"
 
     def told(self) -> dict:
-        identity = self.order["identity"] | {"process": self.process}
-        return super().told() | {"identity": identity, "ahead": self.ahead}
+        told = super().told() | {
+            "identity": self.order["identity"] | {"process": self.process},
+            "ahead": self.ahead,
+        }
+        return told | (
+            {"compiled": self.compiled} if self.order["protocol"]["compile_once"] else {}
+        )
+
+    @property
+    def compiled(self) -> str:
+        """The folder of what the first of its cell's processes has compiled."""
+        return f"{RESULTS}/compiled/{self.cell.name}.{digest_of([self.cell.name, self.parts], 12)}"
 
 
 class ConvergenceJob(CellJob):

@@ -35,6 +35,7 @@ TIMED = (
     "most_s",
     "least_batches",
     "patience_s",
+    "compile_once",
     "nvtx",
 )
 # A process makes that many checks at most: one that dies takes no more with it.

@@ -472,16 +472,18 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     wall = float(np.median([np.mean(samples) for samples in processes]))
     low, high, kind = interval(processes)
     batches = min(map(len, processes))
-    setups = (record["setup"] for record in records)
+    compiling = [record for record in records if not record.get("found_compiled")] or records
+    setups = (record["setup"] for record in compiling)
     starts = [setup["build_s"] + setup["first_step_s"] for setup in setups]
     _, start_low, start_high = product([starts], [1])
 
     # A process that was forked shares its libraries' pages with another one, and does not count those it has not touched.
-    unforked = [record for record in records if not record.get("forked")]
+    unforked = [record for record in records if not record.get("forked")] or records
+    of = {"build_s": compiling, "first_step_s": compiling, "process_peak_bytes": unforked}
 
     def middle(*path: str) -> float | None:
         values = []
-        for record in (path[0] == "memory" and unforked) or records:
+        for record in of.get(path[-1], records):
             for key in path:
                 record = record[key]
             values.append(record)

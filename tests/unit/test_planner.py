@@ -102,6 +102,7 @@ def test_cores_of_the_run_change_no_job(before: dict) -> None:
         ({"protocol": {"most_s": 7}}, {"time"}),
         ({"protocol": {"least_batches": 7}}, {"time"}),
         ({"protocol": {"patience_s": 7}}, {"time"}),
+        ({"protocol": {"compile_once": True}}, {"time"}),
         ({"protocol": {"nvtx": True}}, {"time"}),
         ({"protocol": {"seed": 7}}, MEASURED),
         ({"protocol": {"threads": 1}}, MEASURED | KERNELS),
@@ -258,6 +259,7 @@ def test_a_job_carries_its_document_and_settings(before: dict) -> None:
             "most_s",
             "least_batches",
             "patience_s",
+            "compile_once",
             "nvtx",
         ),
     }

@@ -287,6 +287,32 @@ class TestSeveralTimings:
         assert builds == ["forward", "training"]
 
 
+def test_all_but_the_first_process_find_what_was_compiled_where_a_protocol_says_so(
+    folder: Path,
+) -> None:
+    style = folder / "scripts" / "implementations" / "fake" / "compiling.py"
+    style.write_text(
+        "import os\nfrom implementations.plain.loop import build as right\n"
+        "def build(*a):\n"
+        "    file = os.path.join(os.environ['TORCHINDUCTOR_CACHE_DIR'], 'code')\n"
+        "    open('compiled-here', 'a').write('%d\\n' % os.path.exists(file))\n"
+        "    os.makedirs(os.path.dirname(file), exist_ok=True)\n"
+        "    open(file, 'w').write('it')\n"
+        "    return right(*a)\n"
+    )
+    run("compiling")
+    (folder / "compiled-here").unlink()
+    for process, kept in ((1, True), (2, True), (2, False)):
+        told = job("compiling", kind="time")
+        told["identity"]["process"] = process
+        told |= {"compiled": "compiled/of-it"} if kept else {}
+        record, _ = carry_out(told, f"compiling-{process}.json")
+        jsonschema.validate(record, configuration.schema("record"))
+        assert record["status"] == "ok" and record["found_compiled"] == (kept and process == 2)
+    assert (folder / "compiled-here").read_text().split() == ["0", "1", "0"]
+    assert [each.name for each in (folder / "compiled").iterdir()] == ["of-it"]
+
+
 class TestSeveralChecks:
     """One process that makes checks of one implementation, each with a record of its own."""
 
