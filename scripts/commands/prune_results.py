@@ -13,10 +13,20 @@ from pathlib import Path
 from measurement import machine
 from measurement.record import read_json
 from plan import configuration, copies, lease, own
-from plan.jobs import RESULTS, BuildJob, CheckJob, ConvergenceJob, Job, TimeJob, with_needs
+from plan.jobs import (
+    AHEAD,
+    COMPILED,
+    RESULTS,
+    BuildJob,
+    CheckJob,
+    ConvergenceJob,
+    Job,
+    TimeJob,
+    with_needs,
+)
 from plan.planner import Plan
 
-FOLDERS = [kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)]
+FOLDERS = [AHEAD, *(kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob))]
 
 
 def configurations() -> list[str]:
@@ -42,7 +52,10 @@ def asked_for(configs: Iterable[dict]) -> set[Path]:
         jobs: list[Job] = []
         for document in config["documents"]:
             jobs += plan.timings(document, plan.most(document)) + plan.convergences(document)
-        found.update(Path(job.path) for job in with_needs(jobs).values())
+        for job in with_needs(jobs).values():
+            found.add(Path(job.path))
+            if isinstance(job, TimeJob):
+                found |= {Path(job.ahead), Path(job.compiled)}
     return found
 
 
@@ -67,6 +80,7 @@ def superfluous(kept: set[Path]) -> list[Path]:
     folders = [Path(RESULTS, name) for name in FOLDERS]
     files = [file for folder in folders for pattern in patterns for file in folder.rglob(pattern)]
     found = [file for file in files if file not in kept]
+    found += [folder for folder in Path(RESULTS, COMPILED).glob("*") if folder not in kept]
     kernels = Path(RESULTS, BuildJob.folder).rglob("kernel.json")
     found += [file.parent for file in kernels if file not in kept]
     now = copies.digest_of(copies.contents(Path()))  # the scripts of earlier runs

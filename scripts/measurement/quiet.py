@@ -17,6 +17,9 @@ RATES = {  # as a record and a reason call them
 OFF = {"gflops": 0.1, "gbytes_per_s": 0.25, "handovers_per_s": 0.5}
 
 INTERFERENCE_LIMIT = 0.05  # share of the machine's CPU time taken by others while timing
+# CPU time is counted in ticks, of 0.01 s: of a fifth of a second two of them are 5 % of two cores, and each of several counters
+# may be off by one.
+INTERFERENCE_S = 0.03
 
 
 def stretches(record):
@@ -91,10 +94,12 @@ def together(readings):
 
 
 def interference(reading, cores):
-    """Share of the CPU time of a machine of so many cores that went to others; None where unknown."""
+    """Share of the CPU time of a machine of so many cores that went to others, 0 where that is less than its clocks tell; None
+    where unknown."""
     if not reading or reading["other_cpu_s"] is None or reading["steal_s"] is None:
         return None
-    return (reading["other_cpu_s"] + reading["steal_s"]) / (reading["wall_s"] * cores)
+    taken = reading["other_cpu_s"] + reading["steal_s"]
+    return taken / (reading["wall_s"] * cores) if taken > INTERFERENCE_S else 0.0
 
 
 def reasons(stretch, best, cores):

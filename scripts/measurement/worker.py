@@ -50,6 +50,7 @@ def module_of(implementation):
     )
 
 
+STARTED = time.monotonic()
 FORKED = []  # of a process that was forked from the one that imported, its number
 IMPORTED = {}  # {implementation: (its module, seconds)}, by this process or the one that it was forked from
 
@@ -245,9 +246,9 @@ def teller(job):
     return progress
 
 
-def leave(job, result):
-    """Run a job and write its result, with when it began and what it took; -> what was found"""
-    started, since = datetime.datetime.utcnow(), time.monotonic()
+def leave(job, result, since):
+    """Run a job and write its result, with when it began and what it took `since`; -> what was found"""
+    started = datetime.datetime.utcnow()
     found = attempt(job, teller(job))
     at = {"started": started.isoformat() + "Z", "seconds": time.monotonic() - since}
     write_json(result, dict(found, at=at))
@@ -257,15 +258,20 @@ def leave(job, result):
 def main():
     """Run the jobs one after the other, and leave a result of each; -> exit status."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
+    since = STARTED
     for number, job in enumerate(jobs):
         result = os.path.join(folder, "result-%d.json" % number)
         if job["kind"] == "time" and number < len(jobs) - 1:
-            if forks(job):
-                forked(lambda: leave(job, result), os.path.join(folder, "forked-%d" % number))
+            may, now = forks(job), time.monotonic()
+            if may:
+                own = os.path.join(folder, "forked-%d" % number)
+                forked(lambda: leave(job, result, now), own)
+                since += time.monotonic() - now  # importing is the last one's
             if not os.path.exists(result):
                 write_json(result, {"status": "failed", "reason": "it takes a process of its own"})
             continue
-        found = leave(job, result)
+        found = leave(job, result, since)
+        since = time.monotonic()
         if found["status"] == "failed" and job["identity"]["device"] == "gpu":
             return SPOILT
         gc.collect()  # the model of this job, before the next one's

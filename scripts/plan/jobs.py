@@ -21,6 +21,10 @@ from measurement.record import RETRIED, read_lines
 from plan.matrix import Cell
 
 RESULTS = "results"
+AHEAD, COMPILED = (
+    "ahead",
+    "compiled",
+)  # below it: records before it was their turn, and what compilers left
 MANIFEST_VERSION = 2
 SPLITS = ("train", "valid", "test")
 
@@ -290,7 +294,7 @@ class TimeJob(CellJob):
     @property
     def ahead(self) -> str:
         """Where its record lies when it was done ahead of its turn."""
-        return f"{RESULTS}/ahead/{self.stem}{self.suffix}"
+        return f"{RESULTS}/{AHEAD}/{self.stem}{self.suffix}"
 
     def told(self) -> dict:
         told = super().told() | {
@@ -304,7 +308,7 @@ class TimeJob(CellJob):
     @property
     def compiled(self) -> str:
         """The folder of what the first of its cell's processes has compiled."""
-        return f"{RESULTS}/compiled/{self.cell.name}.{digest_of([self.cell.name, self.parts], 12)}"
+        return f"{RESULTS}/{COMPILED}/{digest_of([self.cell.name, self.parts], 12)}"
 
 
 class ConvergenceJob(CellJob):

@@ -41,6 +41,20 @@ def test_one_process() -> None:
     assert found["device_peak_bytes"] is None
 
 
+def test_memory_is_of_processes_that_were_not_forked_and_starts_of_those_that_compiled() -> None:
+    more = {"process_peak_bytes": 3000, "device_peak_bytes": None}
+    records = [
+        process([1.0, 1.0], 8.0, memory=more, forked=True),
+        process([1.0, 1.0], 2.0, found_compiled=True),
+        process([1.0, 1.0], 2.0, memory=more, forked=True, found_compiled=True),
+    ]
+    found = estimates.cell(records, batch=8)
+    assert (found["peak_memory_bytes"], found["first_step_s"]) == (1000, 8.0)
+    assert np.isnan(found["start_low_s"])  # one look
+    only = estimates.cell(records[2:], batch=8)  # for want of others
+    assert (only["peak_memory_bytes"], only["first_step_s"]) == (3000, 2.0)
+
+
 def test_the_process_is_the_unit() -> None:
     """The median of the processes' averages, whatever happened inside one of them."""
     records = [process([2.0, 4.0], 7.0), process([1.0, 1.0], 5.0), process([5.0, 95.0], 6.0)]

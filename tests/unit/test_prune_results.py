@@ -32,6 +32,23 @@ def test_what_a_configuration_asks_for_stays(
     )
 
 
+def test_what_is_asked_for_may_wait_for_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records that were made ahead of it, and what the first process of a cell has compiled."""
+    planned.empty_project(tmp_path, monkeypatch)
+    asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
+    files = [
+        next(path for path in asked if f"/{name}/" in str(path)) for name in ("ahead", "compiled")
+    ]
+    others = [path.with_name("other.json") for path in files]
+    for ahead, compiled in (files, others):
+        ahead.parent.mkdir(parents=True, exist_ok=True)
+        ahead.write_text("{}")
+        compiled.mkdir(parents=True)
+    assert prune_results.superfluous(asked) == others
+
+
 def test_every_file_of_config_that_a_run_can_be_given_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

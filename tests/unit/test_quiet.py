@@ -103,6 +103,8 @@ def test_nothing_to_compare() -> None:
         ({"other_cpu_s": 0.05, "steal_s": 0.04}, []),
         ({"other_cpu_s": 0.25, "steal_s": 0.0}, ["others took 0.12 of the machine"]),
         ({"other_cpu_s": 0.0, "steal_s": 0.25}, ["others took 0.12 of the machine"]),
+        ({"other_cpu_s": 0.03, "steal_s": 0.0, "wall_s": 0.2}, []),  # three ticks
+        ({"other_cpu_s": 0.04, "steal_s": 0.0, "wall_s": 0.2}, ["others took 0.10 of the machine"]),
         ({"other_cpu_s": None, "steal_s": None}, []),
         ({"suspensions": 1}, ["the process was stopped, and went on"]),
     ],

@@ -1,14 +1,16 @@
 """The register: what rules ask for is what is missing."""
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from measurement.record import append_line, write_sealed
+from measurement.record import append_line, note_attempt, write_sealed
 from plan import listing
 from plan.jobs import CheckJob, EnvironmentJob, Job
+from plan.matrix import Cell
 from plan.planner import Plan
 from plan.register import Register, for_rules
 from tests.unit import planned
@@ -169,6 +171,34 @@ def test_record_of_an_environment_that_was_deleted(
     monkeypatch.setitem(environment.order, "builder", "venv")
     monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
     assert environment.path in register.awaited(job) and environment.path in anew
+
+
+def test_timings_that_start_alike_share_an_import() -> None:
+    """By threes, with another one that is not forked in each process of a cell; none of them twice, and none that failed."""
+    asked = plan()
+    register = Register(asked)
+    register.wanted(LM)
+    timings = [job for job in asked.timings(LM) if job.cell.device == "cpu"]
+    unforked: dict[Cell, list[bool]] = defaultdict(list)
+    for job in timings:
+        told = register.told(job)
+        company = told.get("company", [])
+        assert len(company) <= 2 and told["path"] == job.path if company else "path" not in told
+        for other in company:
+            alike = ("implementation", "environment", "process", "device")
+            assert all(other["identity"][key] == told["identity"][key] for key in alike)
+            assert other["path"] != job.path and other["ahead"].startswith("results/ahead/")
+        if company:
+            assert sum(each.get("unforked", False) for each in (told, *company)) == 1
+            unforked[job.cell].append(told.get("unforked", False))
+    assert unforked and all(any(found) and not all(found) for found in unforked.values())
+    failed = timings[0]
+    note_attempt(failed.failures, {"status": "failed", "reason": "it did", "started": "now"})
+    again = Register(asked)
+    again.wanted(LM)
+    assert "company" not in again.told(failed)
+    told = [again.told(job).get("company", []) for job in timings]
+    assert failed.path not in {each["path"] for company in told for each in company}
 
 
 def test_summary_tells_one_request_from_another() -> None:
