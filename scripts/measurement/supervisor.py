@@ -380,7 +380,10 @@ def carry_out(arguments):
         forked = job["kind"] == "time" and number < len(pending) - 1
         if found["status"] == "ok" or not forked:
             leave(job, read, found)
-        elif job["path"] == arguments.output:
+            return
+        if found["reason"]:
+            _say(job, _told(found) + "; once more in a process of its own, as this one was forked")
+        if job["path"] == arguments.output:
             again.append((job, read))
 
     while pending:

@@ -15,6 +15,7 @@ import datetime
 import gc
 import importlib
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -202,13 +203,15 @@ def _attempt(job, progress):
 
 def forked(leave, folder):
     """Have `leave()` leave its result from a process that is forked from this one, with a folder for temporary files and
-    compiled code of its own."""
+    compiled code of its own; -> how that ended, in words."""
     sys.stdout.flush()
     sys.stderr.flush()
     parent, child = os.getpid(), os.fork()
     if child:
-        os.waitpid(child, 0)
-        return
+        _, status = os.waitpid(child, 0)
+        if os.WIFSIGNALED(status):
+            return "the process was ended by signal %s" % signal.Signals(os.WTERMSIG(status)).name
+        return "the process ended before it left a result"
     try:
         machine.die_with_parent(parent)
         FORKED.append(os.getpid())
@@ -263,12 +266,13 @@ def main():
         result = os.path.join(folder, "result-%d.json" % number)
         if job["kind"] == "time" and number < len(jobs) - 1:
             may, now = forks(job), time.monotonic()
+            reason = ""
             if may:
                 own = os.path.join(folder, "forked-%d" % number)
-                forked(lambda: leave(job, result, now), own)
+                reason = forked(lambda: leave(job, result, now), own)
                 since += time.monotonic() - now  # importing is the last one's
             if not os.path.exists(result):
-                write_json(result, {"status": "failed", "reason": "it takes a process of its own"})
+                write_json(result, {"status": "failed", "reason": reason})
             continue
         found = leave(job, result, since)
         since = time.monotonic()
