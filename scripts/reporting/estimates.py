@@ -316,7 +316,7 @@ def ratio(
     b, c. The interval is that of `product`. Where a cell has fewer than three processes there is none, and the verdict
     is `undecided`.
 
-    Simulated as above, share of verdicts between cells that do not differ (should be 5 %), with 3, 5, 10, and 3
+    Simulated as above, share of verdicts between cells that do not differ and have no `Prior` (should be 5 %), with 3, 5, 10, and 3
     against 10 processes: 2 to 4, 2 to 5, 2 to 5, 3 to 7 %. Percentile bootstrap: 18 to 21, 12 to 16, 9 to 12, 17 %;
     BCa: 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 % but needs four processes for a verdict.
     """
