@@ -388,7 +388,9 @@ def carry_out(arguments):
 
     while pending:
         came = run_worker([job for job, _ in pending], arguments.log, take, arguments.parent)
-        pending, again[:] = pending[came:] or again[:], []
+        pending = pending[came:]
+        if not pending:
+            pending, again = again, []
     if arguments.job["kind"] == "checking":
         checks = [check["path"] for check in arguments.job["checks"]]
         write_sealed(arguments.output, {"checks": checks})

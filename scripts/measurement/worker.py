@@ -270,7 +270,7 @@ def main():
             if may:
                 own = os.path.join(folder, "forked-%d" % number)
                 reason = forked(lambda: leave(job, result, now), own)
-                since += time.monotonic() - now  # importing is the last one's
+                since = time.monotonic()  # importing is nobody's, and stands in all records
             if not os.path.exists(result):
                 write_json(result, {"status": "failed", "reason": reason})
             continue

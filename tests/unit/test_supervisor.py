@@ -251,6 +251,14 @@ class TestSeveralTimings:
         assert own["status"] == "ok" and not own["forked"]
         assert len((folder / "imports").read_text().split()) == 2
 
+    def test_also_where_what_all_are_forked_from_dies(self, folder: Path) -> None:
+        (folder / "harm").write_text("os.remove('harm'); os.kill(os.getppid(), 9)")
+        other = self.timing("training") | {"unforked": True}
+        own, printed = self.left(self.timing("forward", other))
+        assert own["status"] == "ok" and not own["forked"]
+        assert "signal SIGKILL; once more in a process of its own" in printed
+        assert (folder / other["ahead"]).exists()
+
     @pytest.mark.parametrize(
         "harm", ["raise ValueError('no')", "os.kill(os.getpid(), 9)", "os._exit(3)"]
     )
