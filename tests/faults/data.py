@@ -14,7 +14,7 @@ from pathlib import Path
 from measurement.record import write_sealed
 
 from .processes import GOES_ON
-from .trial import REPORT, TIMED, TIMING_S, Trial, fault
+from .trial import REPORT, TIMED, TIMING_S, Missed, Trial, fault
 
 MADE_ANEW = r"is damaged \(.*\); it is made anew\."
 HOUR_S = 3600
@@ -175,7 +175,10 @@ def corpus_cut(trial: Trial) -> None:
 )
 def failures_cut(trial: Trial) -> None:
     trial.run_and_kill("worker time", TIMING_S)
-    for file in trial.path("results/failures").rglob("*.jsonl"):
+    files = list(trial.path("results/failures").rglob("*.jsonl"))
+    if not files:
+        raise Missed("one that is not tried once more at once")
+    for file in files:
         file.write_bytes(file.read_bytes()[:-9])
 
 
