@@ -250,8 +250,10 @@ def teller(job):
 
 
 def leave(job, result, since):
-    """Run a job and write its result, with when it began and what it took `since`; -> what was found"""
-    started = datetime.datetime.utcnow()
+    """Run a job and write its result, with when it began, `since` a point of the monotonic clock, and what it took; -> what
+    was found"""
+    before = datetime.timedelta(seconds=time.monotonic() - since)
+    started = datetime.datetime.utcnow() - before
     found = attempt(job, teller(job))
     at = {"started": started.isoformat() + "Z", "seconds": time.monotonic() - since}
     write_json(result, dict(found, at=at))
