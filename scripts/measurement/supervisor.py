@@ -360,7 +360,6 @@ def carry_out(arguments):
     last = [time.monotonic()]  # when a result was there, by a clock that nobody sets
 
     def leave(job, read, found):
-        found = _changed(job) or found
         at = found.pop("at", {"started": now, "seconds": time.monotonic() - last[0]})
         last[0] = time.monotonic()
         about = dict(facts, load={"before": load, "after": os.getloadavg()}, **at)
@@ -379,7 +378,9 @@ def carry_out(arguments):
         job, read = pending[number]
         forked = job["kind"] == "time" and number < len(pending) - 1
         if found["status"] == "ok" or not forked:
-            leave(job, read, found)
+            # Of what is ahead that is looked at when it is its turn, and not beside another clock.
+            changed = None if job["path"] == job.get("ahead") else _changed(job)
+            leave(job, read, changed or found)
             return
         if found["reason"]:
             _say(job, _told(found) + "; once more in a process of its own, as this one was forked")

@@ -52,7 +52,7 @@ def module_of(implementation):
 
 
 STARTED = time.monotonic()
-FORKED = []  # of a process that was forked from the one that imported, its number
+PROCESS = os.getpid()  # also in those that are forked from it
 IMPORTED = {}  # {implementation: (its module, seconds)}, by this process or the one that it was forked from
 
 
@@ -148,7 +148,7 @@ def run(job, progress):
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)
     found.setdefault("memory", memory.peaks(runner))
-    return dict(found, setup=setup, framework=runner.describe(), forked=bool(FORKED))
+    return dict(found, setup=setup, framework=runner.describe(), forked=os.getpid() != PROCESS)
 
 
 def first(error, tells):
@@ -214,7 +214,6 @@ def forked(leave, folder):
         return "the process ended before it left a result"
     try:
         machine.die_with_parent(parent)
-        FORKED.append(os.getpid())
         os.makedirs(folder)
         os.environ.update(caches.below(folder))
         tempfile.tempdir = None  # is chosen anew
@@ -267,9 +266,9 @@ def main():
     for number, job in enumerate(jobs):
         result = os.path.join(folder, "result-%d.json" % number)
         if job["kind"] == "time" and number < len(jobs) - 1:
-            may, now = forks(job), time.monotonic()
             reason = ""
-            if may:
+            if forks(job):
+                now = time.monotonic()
                 own = os.path.join(folder, "forked-%d" % number)
                 reason = forked(lambda: leave(job, result, now), own)
                 since = time.monotonic()  # importing is nobody's, and stands in all records

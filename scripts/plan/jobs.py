@@ -21,10 +21,8 @@ from measurement.record import RETRIED, read_lines
 from plan.matrix import Cell
 
 RESULTS = "results"
-AHEAD, COMPILED = (
-    "ahead",
-    "compiled",
-)  # below it: records before it was their turn, and what compilers left
+AHEAD = "ahead"  # below it: records before it was their turn,
+COMPILED = "compiled"  # and what compilers left
 MANIFEST_VERSION = 2
 SPLITS = ("train", "valid", "test")
 

@@ -99,11 +99,14 @@ class Register:
 
     def told(self, job: Job) -> dict:
         """The order of a job; of a timing with those that may be done ahead of their turn, as they start alike."""
-        told, company = job.told(), self._company.get(job.digest, [job])
-        orders = [(told if each is job else each.told()) | {"path": each.path} for each in company]
-        orders[-1]["unforked"] = True
-        others = [order for order, each in zip(orders, company, strict=True) if each is not job]
-        return orders[company.index(job)] | {"company": others} if others else told
+        company = self._company.get(job.digest, ())
+        if len(company) < 2:
+            return job.told()
+        orders = {
+            each.digest: each.told() | {"path": each.path, "unforked": each is company[-1]}
+            for each in company
+        }
+        return orders.pop(job.digest) | {"company": [*orders.values()]}
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""

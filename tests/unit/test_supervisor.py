@@ -244,20 +244,18 @@ class TestSeveralTimings:
         assert not self.left(other)[0]["forked"]
         assert len((folder / "imports").read_text().split()) == 1
 
-    def test_what_fails_when_forked_is_tried_alone_at_once(self, folder: Path) -> None:
-        (folder / "harm").write_text("os.remove('harm'); os.kill(os.getpid(), 9)")
-        other = self.timing("training") | {"unforked": True}
-        own, _ = self.left(self.timing("forward", other))
-        assert own["status"] == "ok" and not own["forked"]
-        assert len((folder / "imports").read_text().split()) == 2
-
-    def test_also_where_what_all_are_forked_from_dies(self, folder: Path) -> None:
-        (folder / "harm").write_text("os.remove('harm'); os.kill(os.getppid(), 9)")
+    @pytest.mark.parametrize(("killed", "imports"), [("getpid", 2), ("getppid", 3)])
+    def test_what_fails_when_forked_is_tried_alone_at_once(
+        self, folder: Path, killed: str, imports: int
+    ) -> None:
+        """Also where what all are forked from dies."""
+        (folder / "harm").write_text(f"os.remove('harm'); os.kill(os.{killed}(), 9)")
         other = self.timing("training") | {"unforked": True}
         own, printed = self.left(self.timing("forward", other))
         assert own["status"] == "ok" and not own["forked"]
         assert "signal SIGKILL; once more in a process of its own" in printed
         assert (folder / other["ahead"]).exists()
+        assert len((folder / "imports").read_text().split()) == imports
 
     @pytest.mark.parametrize(
         "harm", ["raise ValueError('no')", "os.kill(os.getpid(), 9)", "os._exit(3)"]
