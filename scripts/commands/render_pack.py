@@ -50,7 +50,8 @@ def unpacked(pack: Path) -> Iterator[Path]:
                 sys.exit(
                     f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
                 )
-            folder = found[0].parent.rename(Path(temporary, pack.stem))  # as pages call it
+            named = Path(tempfile.mkdtemp(dir=temporary), pack.stem)  # as pages call it
+            folder = found[0].parent.rename(named)
         packs.origin(folder)
         yield folder
 
