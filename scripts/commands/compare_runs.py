@@ -123,17 +123,25 @@ def _verdict(found: pd.DataFrame, regressions: list[str]) -> str:
     return f"{words}; {same} of {len(found)} are the same, {len(found) - same - better} undecided"
 
 
+def unchanged(a: Run, b: Run, name: str) -> bool:
+    """Whether a cell is of the same packages and threads in both runs: what it tells is of the machine."""
+    one, other = (run.records[name][0] for run in (a, b))
+    packages = [
+        (each["environment"]["python"], each["environment"]["packages"], each["threads"])
+        for each in (one, other)
+    ]
+    return packages[0] == packages[1]
+
+
 def comparison(a: Run, b: Run, relevant: float) -> dict:
     """What report/comparison.md.j2 shows."""
     both = [name for name in a.records if name in b.records]
     alike = [
         name for name in both if a.records[name][0]["benchmark"] == b.records[name][0]["benchmark"]
     ]
-    found = estimates.changes(
-        {name: estimates.medians(a.records[name]) for name in alike},
-        {name: estimates.medians(b.records[name]) for name in alike},
-        relevant,
-    )
+    times = [{name: estimates.medians(run.records[name]) for name in alike} for run in (a, b)]
+    level = estimates.level(*times, [name for name in alike if unchanged(a, b, name)])
+    found = estimates.changes(*times, relevant, level)
     order = ["regression", "improvement", "undecided", "same"]
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
@@ -149,6 +157,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "relevant": relevant,
         "cells": found.to_dict("records"),
         "counts": {verdict: int((found["verdict"] == verdict).sum()) for verdict in order},
+        "level": level,
         "mean_ratio": float(np.exp(np.log(found["ratio"]).mean())) if alike else None,
         "statuses": changed.reset_index(names="name").to_dict("records"),
         "one_side": list(on_one_side(a, b)),

@@ -126,8 +126,8 @@ def run(job, progress):
         found.update(status="ok", reason="")
     else:
         gpu, marked = None, ranges.unmarked
-        kept, first = job.get("compiled"), identity.get("process", 1) == 1
-        found_compiled = bool(kept) and not first and caches.find(kept)
+        compiled = job.get("compiled")
+        found_compiled = bool(compiled) and caches.share(compiled)
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
             marked = ranges.marked() if settings["nvtx"] else marked
@@ -142,8 +142,8 @@ def run(job, progress):
         with marked("verify"):
             found.update(verifying.verify(runner, workload, weights, identity["phase"]))
         found["found_compiled"] = found_compiled
-        if kept and first and found["status"] == "ok":
-            caches.keep(kept)
+        if compiled and found["status"] == "ok":
+            caches.leave(compiled)
         if changed and found["status"] == "ok":
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)

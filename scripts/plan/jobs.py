@@ -305,7 +305,7 @@ class TimeJob(CellJob):
 
     @property
     def compiled(self) -> str:
-        """The folder of what the first of its cell's processes has compiled."""
+        """The folder in which compilers of its cell's processes work."""
         return f"{RESULTS}/{COMPILED}/{digest_of([self.cell.name, self.parts], 12)}"
 
 

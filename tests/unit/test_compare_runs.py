@@ -104,6 +104,37 @@ def test_runs_that_do_not_differ(results: Callable[..., Path], before: Path, run
         assert "What differs" not in page and "Status" not in page.split("##")[1]
 
 
+def test_a_slower_day_is_told_from_slower_cells(
+    results: Callable[..., Path], before: Path, run
+) -> None:
+    def day(cell: Cell, process: int, record: dict) -> None:
+        record["samples"] = [1.2 * seconds for seconds in record["samples"]]
+        slower(cell, process, record)
+
+    _, page, errors = run(before, results(noisy(5, day)))
+    assert errors == f"Regressions:\n  {SLOWER.name}\n"
+    assert "whose packages are the same took 1.20" in page and "B over A over 1.20" in page
+
+
+def test_a_framework_that_became_slower_is_no_slower_day(
+    results: Callable[..., Path], before: Path, run
+) -> None:
+    """All rows of two environments, of another version there."""
+
+    def bumped(cell: Cell, process: int, record: dict) -> None:
+        if cell.environment in ("pytorch", "tensorflow"):
+            record["samples"] = [1.1 * seconds for seconds in record["samples"]]
+            environment = record["environment"]
+            packages = environment["packages"] | {"numpy": "0.0"}
+            record["environment"] = environment | {"packages": packages}
+
+    names = {each.name for each in hand_made.cells("stacked-lm")}
+    bumped_names = {name for name in names if name.split("/")[0] in ("pytorch", "tensorflow")}
+    _, page, errors = run(before, results(noisy(6, bumped)))
+    named = set(errors.split("\n  ")[1:])
+    assert {name.strip() for name in named} <= bumped_names and len(named) > 5
+
+
 def test_number_lost_by_a_failure_is_a_regression(
     results: Callable[..., Path], before: Path, run
 ) -> None:

@@ -500,6 +500,53 @@ def test_noisier_second_run_gives_no_false_alarms() -> None:
     assert named <= 2
 
 
+def another_day(random: np.random.Generator, spread: float) -> tuple[dict, dict]:
+    """Two runs of 100 cells, the second one of a day on which all take 1.14 times as long, give or take `spread`."""
+    noises = random.choice(NOISE, 100)
+    before, after = run(random, noises, 3), run(random, noises, 3)
+    days = 1.14 * np.exp(spread * random.standard_normal(100))
+    return before, {
+        cell: [day * seconds for seconds in after[cell]]
+        for cell, day in zip(after, days, strict=True)
+    }
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05])
+def test_another_day_is_no_regression(spread: float) -> None:
+    """20 comparisons: without a level, each names most cells."""
+    random = np.random.default_rng(7)
+    named, levels = [], []
+    for _ in range(20):
+        before, after = another_day(random, spread)
+        level = estimates.level(before, after, list(before))
+        levels.append(level)
+        found = estimates.changes(before, after, 0.05, level)["verdict"]
+        named.append(found.isin(["regression", "improvement"]).sum())
+    assert sum(map(bool, named)) <= 3 and sum(named) <= 4  # of 2,000
+    assert np.median([each.ratio for each in levels]) == pytest.approx(1.14, abs=0.01)
+    assert np.median([each.spread for each in levels]) == pytest.approx(spread, abs=0.01)
+    assert (estimates.changes(before, after, 0.05)["verdict"] == "regression").sum() > 50
+
+
+def test_what_was_changed_is_named_on_another_day() -> None:
+    """A quarter of the cells became slower by a third; the others tell what the day did."""
+    random, found, wrong = np.random.default_rng(8), 0, 0
+    changed = [str(number) for number in range(25)]
+    for _ in range(10):
+        before, after = another_day(random, 0.02)
+        after |= {cell: [1.33 * seconds for seconds in after[cell]] for cell in changed}
+        level = estimates.level(before, after, [cell for cell in before if cell not in changed])
+        table = estimates.changes(before, after, 0.05, level).set_index("cell")
+        found += (table.loc[changed, "verdict"] == "regression").sum()
+        wrong += (table["verdict"].drop(changed) == "regression").sum()
+    assert found > 200 and wrong <= 0.05 * found
+
+
+def test_few_cells_tell_no_level() -> None:
+    before, after = another_day(np.random.default_rng(9), 0.0)
+    assert estimates.level(before, after, list(before)[:9]) is None
+
+
 def test_verdicts_of_changes() -> None:
     quiet = {str(number): [1.0, 1.001, 0.999] for number in range(20)}
     after = quiet | {

@@ -158,10 +158,12 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
     with render_pack.unpacked(project / "there.zip") as found:
         assert folders.members(found).keys() == folders.members(folder).keys()
         assert list(render_pack.documents(found)) == ["stacked-lm"]
-    with zipfile.ZipFile(project / "there.zip", "a") as archive:
-        archive.writestr("there/note", "")  # another folder, of the name that pages call the results by
-    with render_pack.unpacked(project / "there.zip") as found:
-        assert found.name == "there" and not (found / "note").exists()
+    renamed = (project / "there.zip").rename(project / "elsewhere.zip")
+    with zipfile.ZipFile(renamed, "a") as archive:
+        archive.writestr("elsewhere/note", "")  # a folder of the name that pages call the results by
+    with render_pack.unpacked(renamed) as found:
+        assert found.name == "elsewhere" and not (found / "note").exists()
+    renamed.rename(project / "there.zip")
     with monkeypatch.context() as patch:
         patch.setattr(render_pack.matrix, "implementations", lambda: [])
         assert "which this workflow does not know" in refused(project / "there.zip")

@@ -293,7 +293,7 @@ class TestSeveralTimings:
         assert builds == ["forward", "training"]
 
 
-def test_all_but_the_first_process_find_what_was_compiled_where_a_protocol_says_so(
+def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(
     folder: Path,
 ) -> None:
     style = folder / "scripts" / "implementations" / "fake" / "compiling.py"
@@ -304,19 +304,29 @@ def test_all_but_the_first_process_find_what_was_compiled_where_a_protocol_says_
         "    open('compiled-here', 'a').write('%d\\n' % os.path.exists(file))\n"
         "    os.makedirs(os.path.dirname(file), exist_ok=True)\n"
         "    open(file, 'w').write('it')\n"
+        "    if os.path.exists('broken'): os._exit(1)\n"
         "    return right(*a)\n"
     )
     run("compiling")
     (folder / "compiled-here").unlink()
-    for process, kept in ((1, True), (2, True), (2, False)):
+
+    def timed(process: int, shared: bool = True) -> tuple[str, bool | None]:
+        """(status, whether it found something)"""
         told = job("compiling", kind="time")
         told["identity"]["process"] = process
-        told |= {"compiled": "compiled/of-it"} if kept else {}
+        told |= {"compiled": "compiled/of-it"} if shared else {}
         record, _ = carry_out(told, f"compiling-{process}.json")
         jsonschema.validate(record, configuration.schema("record"))
-        assert record["status"] == "ok" and record["found_compiled"] == (kept and process == 2)
-    assert (folder / "compiled-here").read_text().split() == ["0", "1", "0"]
-    assert [each.name for each in (folder / "compiled").iterdir()] == ["of-it"]
+        return record["status"], record.get("found_compiled")
+
+    assert timed(2) == ("ok", False)  # whichever is the first
+    assert timed(1) == timed(3) == ("ok", True)
+    assert timed(2, shared=False) == ("ok", False)
+    (folder / "broken").touch()
+    assert timed(3) == ("failed", None)
+    (folder / "broken").unlink()
+    assert timed(3) == ("ok", False)  # nothing of what a process left that died
+    assert (folder / "compiled-here").read_text().split() == ["0", "1", "1", "0", "1", "0"]
 
 
 class TestSeveralChecks:
