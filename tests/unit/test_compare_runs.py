@@ -130,7 +130,7 @@ def test_a_framework_that_became_slower_is_no_slower_day(
 
     names = {each.name for each in hand_made.cells("stacked-lm")}
     bumped_names = {name for name in names if name.split("/")[0] in ("pytorch", "tensorflow")}
-    _, page, errors = run(before, results(noisy(6, bumped)))
+    _, _, errors = run(before, results(noisy(6, bumped)))
     named = set(errors.split("\n  ")[1:])
     assert {name.strip() for name in named} <= bumped_names and len(named) > 5
 

@@ -160,7 +160,7 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
         assert list(render_pack.documents(found)) == ["stacked-lm"]
     renamed = (project / "there.zip").rename(project / "elsewhere.zip")
     with zipfile.ZipFile(renamed, "a") as archive:
-        archive.writestr("elsewhere/note", "")  # a folder of the name that pages call the results by
+        archive.writestr("elsewhere/note", "")  # named as pages call the results
     with render_pack.unpacked(renamed) as found:
         assert found.name == "elsewhere" and not (found / "note").exists()
     renamed.rename(project / "there.zip")
