@@ -7,6 +7,7 @@ always the same, as much of what compilers leave names the folder that it lies i
 
 import os
 import shutil
+import tempfile
 
 FOLDERS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUDA_CACHE_PATH")
 IN_COMMON = FOLDERS + ("JAX_COMPILATION_CACHE_DIR",)  # without one, JAX keeps nothing
@@ -19,14 +20,22 @@ def below(folder):
 
 
 def share(folder):
-    """Have this process's compilers work in a folder of its cell; -> whether an earlier process has left its work there."""
+    """Have this process's compilers work in a folder of its cell; -> whether an earlier process has left its work there. The
+    folder for temporary files too: PyTorch's compiled headers lie in it, and what is compiled depends on where."""
     folder = os.path.abspath(folder)
+    temporary = os.path.join(folder, "tmp")
     found = os.path.exists(os.path.join(folder, WHOLE))
-    if found:
-        os.unlink(os.path.join(folder, WHOLE))
-    else:  # of one that was killed, maybe with half of a file
-        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        if found:
+            os.unlink(os.path.join(folder, WHOLE))
+        else:  # of one that was killed, maybe with half of a file
+            shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(temporary, exist_ok=True)
+    except OSError:  # nothing can be written there
+        return False
     os.environ.update((name, os.path.join(folder, name.lower())) for name in IN_COMMON)
+    os.environ["TMPDIR"] = temporary
+    tempfile.tempdir = None  # is chosen anew
     return found
 
 
