@@ -51,10 +51,10 @@ class Endless:
         (0.125, 1.0, None, 1, (9, 8)),  # a fast kernel: more, for a second each, and a last one
         (0.125, 0, 0.5, 1, (2, 5)),  # the limit is passed by the fifth
         (0.25, 0, 0.5, 1, (2, 3)),  # the third batch passes the limit
-        (2.0, 0, 0.5, 1, (1, 1)),  # a slow one: one batch at least
+        (2.0, 0, 0.5, 1, (2, 1)),  # a slow one: one batch at least, beside the first step
         (1 / 64, 0, None, 1, (1 + 7, 5)),  # after the yardstick, batches for a tenth of a second
-        (2.0, 0, 0.5, 3, (1, 3)),  # or three of those that count
-        (0.25, 1.0, 0.5, 1, (3, 3)),  # the limit goes before the least
+        (2.0, 0, 0.5, 3, (2, 3)),  # or three of those that count
+        (0.25, 1.0, 0.5, 1, (4, 3)),  # the limit goes before the least
     ],
 )
 def test_number_of_batches(
@@ -77,6 +77,21 @@ def test_number_of_batches(
     assert len(found["faults"]) == len(found["samples"])
 
 
+def test_a_first_step_that_compiles_for_long_is_no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the yardstick's reading there is one all the same."""
+    clock = Clock(0.125)
+
+    class Compiling(Runner):
+        def step(self, inputs: None, targets: None) -> None:
+            self.clock.now += self.clock.seconds if self.clock.now else 5.0
+
+    monkeypatch.setattr(timing, "time", clock)
+    bounds = {"least_s": 0, "most_s": 0.5, "least_batches": 1, "patience_s": 0}
+    protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
+    found = timing.time_batches(Compiling(clock), Endless(), protocol, lambda message: None)
+    assert (found["warmup"], len(found["samples"])) == ([5.0, 0.125], 5)
+
+
 @pytest.mark.parametrize(
     ("taking", "most_s", "warmup"),  # batches that take memory, from 1
     [
@@ -87,7 +102,7 @@ def test_number_of_batches(
         ({1, 4, 6}, None, 6),
         ({8}, None, 2),  # when the timed ones are over
         (set(range(1, 99)), None, 8),  # not for ever
-        (set(range(1, 99)), 0.4, 4),
+        (set(range(1, 99)), 0.4, 5),
     ],
 )
 def test_batches_up_to_one_that_takes_memory_are_warm_up(
