@@ -187,8 +187,7 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
     warmup, gpu_before = [], None
 
     def late():
-        """But for the first step, which may compile for long: JAX's operators one by one, which did for 4 s, then took 1.2 times
-        as long in the batches that followed at once."""
+        """But for the first step, which may compile for long."""
         return most_s is not None and sum(warmup[1:]) > most_s
 
     with ranges("warm-up"):
