@@ -25,10 +25,6 @@ def configure(threads, device):
     if found is None:
         raise Unsupported("JAX %s sees no %s" % (jax.__version__, device.upper()))
     jax.config.update("jax_default_device", found)
-    if "JAX_COMPILATION_CACHE_DIR" in os.environ:  # since JAX has read it, maybe
-        jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     return found
 
 
