@@ -125,12 +125,11 @@ def _verdict(found: pd.DataFrame, regressions: list[str]) -> str:
 
 def unchanged(a: Run, b: Run, name: str) -> bool:
     """Whether a cell is of the same packages and threads in both runs: what it tells is of the machine."""
-    one, other = (run.records[name][0] for run in (a, b))
-    packages = [
-        (each["environment"]["python"], each["environment"]["packages"], each["threads"])
-        for each in (one, other)
-    ]
-    return packages[0] == packages[1]
+    one, other = (
+        (record["environment"]["python"], record["environment"]["packages"], record["threads"])
+        for record in (run.records[name][0] for run in (a, b))
+    )
+    return one == other
 
 
 def comparison(a: Run, b: Run, relevant: float) -> dict:

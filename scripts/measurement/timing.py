@@ -193,9 +193,9 @@ def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked
     with ranges("warm-up"):
         if protocol["warmup_batches"] > 1:
             warmup, _ = _samples(*given, _limit(1, 1, 0, None), report=progress)
-            more, more_s = protocol["warmup_batches"] - 2, least_s - sum(warmup)
-            if more > 0 or more_s > 0:
-                warmup += _samples(*given, _limit(more, 1, more_s, most_s), report=progress)[0]
+            left, left_s = protocol["warmup_batches"] - 2, least_s - sum(warmup)
+            if left > 0 or left_s > 0:
+                warmup += _samples(*given, _limit(left, 1, left_s, most_s), report=progress)[0]
         reading, waited = yardstick.wait(patience)
         patience -= waited
         if gpu:  # which was idle meanwhile

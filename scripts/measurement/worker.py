@@ -17,7 +17,6 @@ import importlib
 import os
 import signal
 import sys
-import tempfile
 import time
 import traceback
 
@@ -214,9 +213,7 @@ def forked(leave, folder):
         return "the process ended before it left a result"
     try:
         machine.die_with_parent(parent)
-        os.makedirs(folder)
-        os.environ.update(caches.below(folder))
-        tempfile.tempdir = None  # is chosen anew
+        caches.work_in(folder)
         leave()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -307,12 +307,16 @@ def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(
         "    if os.path.exists('broken'): os._exit(1)\n"
         "    return right(*a)\n"
     )
+    (style.parent / "eager.py").write_text("from implementations.plain.loop import build\n")
     run("compiling")
+    run("eager")
     (folder / "compiled-here").unlink()
 
-    def timed(process: int, shared: bool = True) -> tuple[str, bool | None]:
+    def timed(
+        process: int, shared: bool = True, style: str = "compiling"
+    ) -> tuple[str, bool | None]:
         """(status, whether it found something)"""
-        told = job("compiling", kind="time")
+        told = job(style, kind="time")
         told["identity"]["process"] = process
         told |= {"compiled": "compiled/of-it"} if shared else {}
         record, _ = carry_out(told, f"compiling-{process}.json")
@@ -327,6 +331,8 @@ def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(
     (folder / "broken").unlink()
     assert timed(3) == ("ok", False)  # nothing of what a process left that died
     assert (folder / "compiled-here").read_text().split() == ["0", "1", "1", "0", "1", "0"]
+    shutil.rmtree(folder / "compiled")
+    assert timed(1, style="eager") == timed(2, style="eager") == ("ok", False)  # nothing to find
 
 
 class TestSeveralChecks:
