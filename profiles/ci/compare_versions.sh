@@ -4,6 +4,7 @@
 #   profiles/ci/compare_versions.sh PACKAGE OLD NEW ROWS [CONFIGFILE]
 #
 # Exit status: 0 it is not, 1 it is (standard error names the rows), 2 it could not be told (in one line, why).
+# RELEVANT is the smallest change to name, in percent (3).
 # The page lies in results/bumps/. On a clean checkout both versions are measured, their processes in turn.
 set -euo pipefail
 if [ $# -lt 4 ]; then
@@ -14,4 +15,4 @@ if [ -z "${PYTHON:-}" ]; then
     make .venv/ready >&2 || exit 2
 fi
 exec "${PYTHON:-.venv/bin/python}" scripts bump_version "$1==$3" --from "$2" --cells "$4" --fail \
-    --configfile "${5:-config/quick.yaml}"
+    --relevant "${RELEVANT:-3}" --configfile "${5:-config/quick.yaml}"
