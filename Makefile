@@ -16,7 +16,7 @@ RUN = @exec $(KEPT) .venv/bin/python scripts
 # Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report cell measure wheels plan html bump compare noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: report cell measure wheels plan html bump compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
@@ -59,6 +59,10 @@ bump: .venv/ready
 # make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
 	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+
+# Where the time of rows' batches goes, by perf: make profile ROWS='pytorch/fused for training on stacked-lm'
+profile: .venv/ready
+	$(RUN) profile_rows '$(ROWS)' --parent $$PPID $(OPTIONS)
 
 # How noisy the machine of a results folder was, and what explains it (docs/explanation/noise.md): make noise [A=folder]
 noise: .venv/ready

@@ -23,6 +23,7 @@ CONTENTS = {
     "How to": [
         *("how-to/full-protocol", "how-to/slurm", "how-to/container", "how-to/without-network"),
         *("how-to/gpu", "how-to/new-version", "how-to/ci", "how-to/compare-runs"),
+        "how-to/profile",
         *("how-to/several-machines", "how-to/export", "how-to/own-text"),
         *("how-to/other-cells-and-shapes", "how-to/timeline", "how-to/own-cell", "how-to/new-row"),
         *("how-to/new-document", "how-to/kernels", "how-to/*", "how-to/contributing"),
@@ -215,7 +216,7 @@ def configuration() -> str:
         [
             "# Configuration",
             "",
-            "`config/config.yaml` holds every key with its default: the protocol of the published documents. Another file is",
+            "`config/config.yaml` holds every key with its default: the full protocol. Another file is",
             "laid over it, key by key: `config/quick.yaml` by `make report`, any by `make report CONFIG=file` or",
             "`snakemake --configfile file`. Single keys are set over both: `make report SET='protocol={seed: 1}'`, or",
             "`--config corpus='{path: /data/ptb}'`. A mistake stops the run with one line that says where it is and what may",

@@ -54,8 +54,7 @@ def further(plan: Plan) -> str:
     if not unjudged:
         return ""
     limits = [each["further_s"] for each in unjudged]
-    open_ended = None in limits or any(each["target_interval"] for each in unjudged)
-    most = "" if open_ended else f", up to {sum(limits) / 60:.0f} minutes"
+    most = "" if None in limits else f", up to {sum(limits) / 60:.0f} minutes"
     return f"Further processes are timed where they are likely to decide something{most}."
 
 

@@ -1,4 +1,5 @@
-"""NVTX ranges: names in the timeline of a profiler such as Nsight Systems. None unless `protocol.nvtx` asks for them."""
+"""What a process does, told to a profiler: NVTX ranges in the timeline of one such as Nsight Systems (`protocol.nvtx`), or when
+Linux's perf is to sample (`make profile`). Else nothing is told."""
 
 import contextlib
 
@@ -23,6 +24,30 @@ def marked():
             yield
         finally:
             pop()
+
+    return named
+
+
+def sampled(control, answer):
+    """Likewise what has perf sample the timed batches, and nothing else: it is told on one named pipe, and answers on the
+    other (`perf record --control`)."""
+    told, heard = open(control, "w"), open(answer)
+
+    def tell(what):
+        told.write(what + "\n")
+        told.flush()
+        heard.readline()
+
+    @contextlib.contextmanager
+    def named(name):
+        if name != "timed":
+            yield
+            return
+        tell("enable")
+        try:
+            yield
+        finally:
+            tell("disable")
 
     return named
 

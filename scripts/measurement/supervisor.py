@@ -213,7 +213,7 @@ def _key(job, *more):
     return hashlib.sha256(json.dumps([same, more], sort_keys=True).encode()).hexdigest()
 
 
-def _prepared(job):
+def prepared(job):
     """A job with what it reads: (job, {"environment", "corpus", "kernel", "check": their records}, why it is not to be
     run: {"status", "reason"} of the first of them that is not `ok`, or None)."""
     reads = job.pop("reads")
@@ -367,11 +367,11 @@ def carry_out(arguments):
 
     pending = []
     for job in _jobs(arguments):
-        prepared = _prepared(job)
-        if prepared[2]:
-            leave(*prepared)
+        ready = prepared(job)
+        if ready[2]:
+            leave(*ready)
         else:
-            pending.append(prepared[:2])
+            pending.append(ready[:2])
     again = []
 
     def take(number, found):

@@ -130,6 +130,8 @@ def run(job, progress):
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
             marked = ranges.marked() if settings["nvtx"] else marked
+        if "profiler" in job:
+            marked = ranges.sampled(*job["profiler"])
         with marked("build"):
             runner = build(workload)
         setup["build_s"] = time.perf_counter() - drawn

@@ -231,6 +231,8 @@ def claim_problems(claims: list[dict]) -> list[str]:
             unknown.setdefault(line, claim["name"])  # claims may share ratios, and so a mistake
         if ("ratios" in claim) == ("linear" in claim):
             found.append(f"{claim['name']}: needs either `ratios` or `linear`")
+        if ("lines" in claim) == ("finding" in claim):
+            found.append(f"{claim['name']}: needs either the document's `lines` or a `finding`")
         if not {"above", "below"} & claim.keys():
             found.append(f"{claim['name']}: needs `above` or `below`")
         sides = [ratio[side] for ratio in claim.get("ratios", {}).values() for side in ratio]

@@ -75,9 +75,19 @@ def implementations() -> tuple[dict, ...]:
 
 
 @functools.cache
-def claims() -> tuple[dict, ...]:
+def statements() -> tuple[dict, ...]:
     """The entries of config/claims.yaml, in order."""
     return tuple(yaml.safe_load((CONFIG / "claims.yaml").read_text()))
+
+
+def claims() -> list[dict]:
+    """Those that go with what a document says."""
+    return [each for each in statements() if "finding" not in each]
+
+
+def findings() -> list[dict]:
+    """Those that no document says."""
+    return [each for each in statements() if "finding" in each]
 
 
 @functools.cache

@@ -268,15 +268,17 @@ def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:
     return low, high, "confidence"
 
 
+def width(times: Sequence[float], processes: int) -> float:
+    """The relative width of a cell's interval that is to be expected of so many processes, if further ones are as noisy as
+    those that took `times` (three at least)."""
+    _, low, high = product([times], [1], processes=processes)
+    return math.log(high / low)
+
+
 def processes_needed(times: Sequence[float], target: float, most: int) -> int:
-    """How many processes a cell needs for an interval of relative width `target`, if further ones are as noisy as those
-    that took `times` (three at least): as many as there are if they do, `most` if more would not."""
-
-    def width(count: int) -> float:
-        _, low, high = product([times], [1], processes=count)
-        return math.log(high / low)
-
-    narrow = (count for count in range(len(times), most) if width(count) <= target)
+    """How many processes a cell needs for an interval of relative width `target`: as many as there are if they do, `most`
+    if more would not."""
+    narrow = (count for count in range(len(times), most) if width(times, count) <= target)
     return next(narrow, max(len(times), most))
 
 

@@ -10,7 +10,7 @@ import pyarrow
 from measurement import quiet
 from plan import configuration, matrix
 from plan.matrix import Cell
-from reporting import estimates, packs, relations, results, tradeoff
+from reporting import estimates, packs, profiles, relations, results, tradeoff
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 
@@ -243,4 +243,11 @@ def about(document: str, parts: Sequence[results.Part]) -> dict:
             machine(part) | {"origin": origins.get(part.path.parent.parent)} for part in parts
         ],
         "trainings": trainings(parts),
+        "profiles": {
+            record: shares
+            for part in parts
+            for record, shares in profiles.of_rows(
+                part.path.parent.parent, (row.paths[0] for row in part.cells if row.paths)
+            ).items()
+        },
     }

@@ -6,6 +6,7 @@ says, and its width is the one to expect of so many processes, as noisy as those
 """
 
 import math
+import statistics
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ Interval = Callable[[float, int], tuple[float, float, float]]  # of a confidence
 ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error to either side
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
+FAR = 10
 
 
 class Statement(NamedTuple):
@@ -122,6 +124,27 @@ def of_disturbed(
             lacking = LEAST_PROCESSES - (len(own) - disturbed)
             chance = float(stats.binom.sf(lacking - 1, further, good))
             yield Statement(f"{key} disturbed", frozenset([key]), len(own) + further, chance)
+
+
+def of_wide(
+    times: Mapping[Hashable, Sequence[float]],
+    groups: Mapping[Hashable, Hashable],
+    target: float,
+    most: int,
+) -> Iterator[Statement]:
+    """Cells whose interval is wider than `target`, with as many processes as it is expected to need, and as the chance what
+    share of the way these go, in logarithms. groups: what each cell is read beside; of a row that takes FAR times as long
+    as the fastest there, nobody needs a narrow one."""
+    fastest: dict[Hashable, float] = {}
+    for key, own in times.items():
+        group = groups[key]
+        fastest[group] = min(statistics.median(own), fastest.get(group, math.inf))
+    for key, own in times.items():
+        count = estimates.processes_needed(own, target, most)
+        if count > len(own) and statistics.median(own) < FAR * fastest[groups[key]]:
+            width, expected = (estimates.width(own, each) for each in (len(own), count))
+            share = math.log(width / expected) / math.log(width / target)
+            yield Statement(f"{key} wide", frozenset([key]), count, min(share, 1.0))
 
 
 def chosen(

@@ -1,6 +1,6 @@
-"""How many processes each cell gets after the first ones: where the protocol asks for an interval by how wide it is; and as
-many as there may be where something is undecided that these are likely to decide, what a second decides most of first, as
-long as the protocol's seconds last."""
+"""How many processes each cell gets after the first ones: as many as there may be where something is undecided that these are
+likely to decide; where an interval is wider than the protocol asks for, as many as that needs. What a second does most for
+comes first, as long as the protocol's seconds last."""
 
 import argparse
 import statistics
@@ -83,8 +83,7 @@ def statements(
 def of_document(
     cells: Records, document_claims: Iterable[Mapping], rows: Collection[str], protocol: Mapping
 ) -> dict[Cell, int]:
-    """{cell: processes that it is to have} of one document on one machine, from the records of its first processes: those
-    that a narrow interval needs, and as many as there may be of cells that are likely to decide something, within
+    """{cell: processes that it is to have} of one document on one machine, from the records of its first processes, within
     `further_s`."""
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
@@ -94,19 +93,15 @@ def of_document(
     }
     times = measured(cells)
     there = {cell: len(records) for cell, records in cells.items()}
-    found = dict(there)
-    if target is not None:
-        found |= {
-            cell: estimates.processes_needed(own, target, most) for cell, own in times.items()
-        }
     seconds = {
         cell: statistics.median(record["seconds"] for record in records)
         for cell, records in cells.items()
     }
     known = statements(times, cells, list(document_claims), rows, most, best)
-    for cell, count in undecided.chosen(known, there, seconds, protocol["further_s"]).items():
-        found[cell] = max(found[cell], count)
-    return found
+    if target is not None:
+        beside = {cell: (cell.benchmark, cell.phase, cell.device) for cell in times}
+        known += undecided.of_wide(times, beside, target, most)
+    return there | undecided.chosen(known, there, seconds, protocol["further_s"])
 
 
 def main() -> None:

@@ -42,6 +42,23 @@ def test_a_wide_interval_needs_them_without_a_claim() -> None:
     assert judge_precision.of_document(cells, [], [], PROTOCOL) == {cell("x/a"): 8}
 
 
+def test_a_wide_interval_of_a_row_far_from_all_others_needs_none() -> None:
+    cells = {cell("x/a"): records(11.0, 15.0, 22.0), cell("x/b"): records(1.0, 1.01, 1.02)}
+    assert judge_precision.of_document(cells, [], [], PROTOCOL) == dict.fromkeys(cells, 3)
+
+
+def test_what_narrows_most_a_second_comes_first() -> None:
+    """Of two cells of equal noise the one of shorter processes, where there is time for one."""
+    cells = {cell("x/a"): records(1.0, 1.5, 2.0), cell("x/b"): records(1.0, 1.5, 2.0)}
+    for record in cells[cell("x/b")]:
+        record["seconds"] = 1.0
+    for further_s, expected in ((6, {3, 8}), (15, {8}), (4, {3})):
+        protocol = PROTOCOL | {"further_s": further_s}
+        found = judge_precision.of_document(cells, [], [], protocol)
+        assert set(found.values()) == expected
+        assert found[cell("x/b")] >= found[cell("x/a")]
+
+
 def test_what_other_cells_tell_of_noise_counts() -> None:
     """Three processes that lie apart by luck, beside eleven cells whose processes do not."""
     others = {cell(f"x/{n}"): records(1.0, 1.01, 1.02 + n / 1000) for n in range(11)}

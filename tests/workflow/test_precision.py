@@ -10,7 +10,7 @@ from .test_statuses import FAILING
 
 QUIET = Path("scripts/measurement/quiet.py")
 # Wider by far than the steady cell's interval could get on a busy machine, narrower than the noisy one's.
-PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5, "further_s": 0}
+PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5, "further_s": None}
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         implementation("noisy", "plain") | {"phases": ["forward"]},
         implementation("failing", "plain") | {"phases": ["forward"]},
     ]
+    for entry in entries:
+        del entry["flexibility"]  # which of them to use is not asked
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     project.path("scripts/implementations/plain/failing.py").write_text(FAILING)
     project.path("config/claims.yaml").write_text("[]")  # those of the project name other styles

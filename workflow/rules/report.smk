@@ -18,6 +18,7 @@ rule tabulate:
         lambda w: pages.manifests_of_others(
             w.document, MANIFEST, ["results", *config["also_report"]]
         ),
+        lambda w: pages.profiles_of(w.document),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
         environment=lambda w: tool("report", "record"),

@@ -1,0 +1,160 @@
+"""`make profile ROWS='pytorch/fused for training on stacked-lm'`: where the time of a row's batches goes, by perf.
+
+A row is checked and timed first, as by any run, where it was not; then a further process of it is sampled while it runs batches,
+of which no time is kept. What was seen lies in results/profiles/, beside the record that it explains, and pages show it.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from commands.run_workflow import begin, snakemake
+from measurement import caches, machine, supervisor, turns
+from measurement.record import read_json, write_sealed
+from plan import configuration, environments, matrix
+from plan.jobs import TimeJob
+from plan.planner import Plan
+from reporting import profiles
+
+A_SECOND = 499  # samples, of each core; no multiple of what a timer ticks
+SECONDS = 5.0
+LISTED = 12
+# oneDNN then writes down which of the code that it generates lies where.
+NAMED = {"ONEDNN_JIT_PROFILE": "2", "DNNL_JIT_PROFILE": "2"}
+PERF = "perf is not here, which samples where a process is: on Debian and Ubuntu `apt install linux-perf`"
+
+
+def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
+    """The cells that some patterns name; a stop with one line where none is one."""
+    known = [cell for name in plan.config["documents"] for cell in plan.cells(name)]
+    found = [cell for cell in known if matrix.is_one_of(list(patterns), cell)]
+    if not found:
+        close = "".join(configuration.near_row(each, known) for each in patterns[:1])
+        sys.exit(f"ROWS={', '.join(patterns)}: the configuration has no such row{close}")
+    return found
+
+
+def require_timed(config: dict, jobs: Sequence[TimeJob]) -> None:
+    """Have Snakemake check and time a process of each row."""
+    missing = [job.path for job in jobs if not job.done()]
+    if not missing:
+        return
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(yaml.safe_dump(config))
+        file.flush()
+        if code := snakemake(file.name, targets=missing):
+            sys.exit(code)
+
+
+def sampled(job: dict, python: str, folder: str) -> Iterator[str]:
+    """Run batches of a job below perf, and yield the lines of its report. Raises OSError, with perf's own words, where that
+    cannot sample."""
+    control, answer, data = (os.path.join(folder, name) for name in ("control", "answer", "data"))
+    os.mkfifo(control)
+    os.mkfifo(answer)
+    orders, log = os.path.join(folder, "jobs.json"), os.path.join(folder, "log")
+    write_sealed(orders, [job | {"profiler": [control, answer]}])
+    variables = supervisor.worker_environment(
+        *("time", job["threads"], job["identity"]["device"], job["benchmark"].get("departure")),
+        *(job["workers"], job["benchmark"].get("isa")),
+    )
+    with open(log, "w") as output:
+        worker = subprocess.Popen(
+            [python, "-m", "measurement.worker", orders, folder],
+            **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output},
+            env=variables | NAMED | caches.below(folder),
+            preexec_fn=machine.die_with_parent,
+        )
+        perf = subprocess.Popen(
+            [
+                *("perf", "record", "--quiet", "--event", "cpu-clock", "--freq", str(A_SECOND)),
+                *("--delay", "-1", "--control", f"fifo:{control},{answer}"),
+                *("--pid", str(worker.pid), "--output", data),
+            ],
+            **{"stdout": output, "stderr": subprocess.PIPE, "text": True},
+            preexec_fn=machine.die_with_parent,
+        )
+    map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where oneDNN and perf agree that it lies
+    try:
+        said = perf.communicate(timeout=job["timeout_s"])[1]
+        if perf.returncode:
+            raise OSError(" ".join(said.split())[:300])
+        worker.wait(timeout=job["timeout_s"])
+        result = read_json(os.path.join(folder, "result-0.json"))
+        if result["status"] != "ok":
+            raise OSError(result["reason"])
+        command = ["perf", "report", "--input", data, "--stdio", "--quiet", "--no-children"]
+        command += ["--sort", "dso,sym", "--field-separator", profiles.BETWEEN]
+        yield from subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    finally:
+        for process in (worker, perf):
+            process.kill()
+            process.wait()
+        map_of_code.unlink(missing_ok=True)
+
+
+def profiled(job: TimeJob, seconds: float) -> dict:
+    """What a profile keeps of a row: {"record": the one that it explains, "seconds", "shares": profiles.shares'}"""
+    order, _, refused = supervisor.prepared(job.told())
+    if refused:
+        raise OSError(f"{refused['status']}: {refused['reason']}")
+    order.pop("compiled", None)
+    least = {"least_s": seconds, "most_s": None, "patience_s": 0}
+    order["protocol"] = order["protocol"] | least
+    environment = next(each for each in job.needs if each.kind == "environment")
+    python = environments.python(environment.order)
+    with tempfile.TemporaryDirectory() as folder:
+        found = profiles.shares(sampled(order, os.path.abspath(python), folder))
+    return {"record": job.path, "seconds": seconds, "shares": found}
+
+
+def show(console: Console, job: TimeJob, profile: dict) -> None:
+    cell = job.cell
+    heading = f"{cell.implementation} in {cell.environment}, {cell.phase} on {cell.benchmark}"
+    table = Table("share", "library", "function", title=heading)
+    for row in profile["shares"][:LISTED]:
+        table.add_row(f"{100 * row['share']:.1f} %", row["library"], row["function"])
+    console.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", help="as in `overrides`, commas between")
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of batches, at least")
+    parser.add_argument("--parent", type=int, help="process that this one ends with")
+    asked = parser.parse_args()
+    if not shutil.which("perf"):
+        sys.exit(PERF)
+    begin(asked.parent)
+    config = configuration.given(asked.configfile, asked.config)
+    plan = Plan(config, cores=machine.usable_cores())
+    patterns = [each.strip() for each in asked.rows.split(",")]
+    jobs = [plan.timing(cell, 1) for cell in chosen(plan, patterns)]
+    require_timed(config, jobs)
+    console, failed = Console(highlight=False, soft_wrap=True), False
+    for job in jobs:
+        try:
+            with turns.turn(True, console.print, asked.parent):
+                profile = profiled(job, asked.seconds)
+        except OSError as problem:
+            console.print(f"{job.cell.name}: no profile: {problem}", markup=False)
+            failed = True
+            continue
+        write_sealed(profiles.beside(job.path), profile)
+        show(console, job, profile)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Where the time of a row's batches went, as `make profile` sampled it."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from measurement.record import read_result
+from plan.reading import on_one_line
+
+FOLDER = "profiles"  # of a results folder, beside its records
+BETWEEN = ";"  # the fields of perf's lines
+LEAST = 0.002  # a smaller share is not kept
+NAME = 60  # characters of a function's, which C++ has hundreds of
+UNKNOWN = "made at run time"
+
+
+def beside(record: str | Path) -> str:
+    """The file of the profile that explains a record."""
+    parts = Path(record).parts
+    place = len(parts) - 1 - parts[::-1].index("records")
+    return str(Path(*parts[:place], FOLDER, *parts[place + 1 :]))
+
+
+def shares(lines: Iterable[str]) -> list[dict]:
+    """[{"share", "library", "function"}], the largest first, of the lines of `perf report --sort dso,sym`. Code without a
+    name, of a compiler that writes none down, is one."""
+    found: dict[tuple[str, str], float] = {}
+    for line in lines:
+        fields = [each.strip() for each in line.split(BETWEEN, 2)]
+        if len(fields) < 3 or not fields[0].endswith("%"):
+            continue
+        share, library, function = fields
+        library = UNKNOWN if library.startswith(("//anon", "[unknown]", "anon")) else library
+        function = function.partition("] ")[2] or function
+        if function.startswith("0x"):
+            function = ""
+        key = library.strip("[]"), function
+        found[key] = found.get(key, 0.0) + float(share.rstrip("% ")) / 100
+    rows = [
+        {"share": share, "library": library, "function": function}
+        for (library, function), share in found.items()
+        if share >= LEAST
+    ]
+    return sorted(rows, key=lambda row: -row["share"])
+
+
+def of_rows(folder: Path, records: Iterable[str]) -> dict[str, list[dict]]:
+    """{record: its profile's shares} of those in a results folder that have one."""
+    files = {record: folder / beside(record) for record in records}
+    return {record: _read(file) for record, file in files.items() if file.exists()}
+
+
+def _read(file: Path) -> list[dict]:
+    """A stop with one line where a file is no profile; names are anybody's, and may have what means something on a page."""
+    try:
+        return [
+            {"share": float(row["share"])}
+            | {key: _plainly(row[key]) for key in ("library", "function")}
+            for row in read_result(str(file))["shares"]
+        ]
+    except (KeyError, TypeError, ValueError):
+        sys.exit(f"{file} is not a profile; delete it.")
+
+
+def _plainly(name: str) -> str:
+    return on_one_line(name).replace("`", "'").replace("|", "/")[:NAME]
+
+
+def in_words(shares: list[dict], count: int = 3) -> str:
+    """The largest of them."""
+    return "; ".join(
+        f"{100 * row['share']:.0f} % `{row['function'] or 'without a name'}` ({row['library']})"
+        for row in shares[:count]
+    )

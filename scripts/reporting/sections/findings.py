@@ -1,0 +1,60 @@
+"""What no document says, as statements that this run's numbers decide (config/claims.yaml)."""
+
+from collections.abc import Iterable, Mapping
+
+from plan import matrix
+from reporting import claims, verdicts
+from reporting.sections import Tables
+
+BEST_FIRST = (
+    *(claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY, claims.OPEN),
+    *(claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS, claims.MISSING),
+)
+
+
+def analyse(tables: Tables, about: Mapping) -> dict | None:
+    """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "verdicts": [{"machine",
+    "verdict", "note", "ratios": in words, of the cases that have one}], "rank": the least sure verdict's, of machines with
+    one}]}"""
+    own = [each for each in matrix.findings() if each["document"] == about["name"]]
+    if not own:
+        return None
+    (group,) = verdicts.by_document(own, tables.cells, [])
+    return {"findings": [_shown(each, about) for each in group["claims"]]}
+
+
+def _shown(finding: Mapping, about: Mapping) -> dict:
+    found = [
+        _on(source.removeprefix("now, "), each, about["machine_names"])
+        for source, each in finding["verdicts"].items()
+        if source.startswith("now, ")
+    ]
+    ranks = [BEST_FIRST.index(each["verdict"]) for each in found]
+    missing = BEST_FIRST.index(claims.MISSING)
+    return {
+        **{key: finding[key] for key in ("name", "statement", "document")},
+        **finding["finding"],
+        "called": about["document"]["title"].partition(":")[0],
+        "verdicts": [each for each in found if each["verdict"] != claims.MISSING],
+        "rank": max((rank for rank in ranks if rank != missing), default=missing),
+    }
+
+
+def _on(machine: str, found: Mapping, names: Mapping) -> dict:
+    """A verdict, and the ratios that it rests on: what stands behind a case's figures."""
+    several = len(found["cases"]) > 1
+    ratios = [
+        f"{case['name']}: " * several + case["figures"].rpartition(" = ")[2]
+        for case in found["cases"]
+        if "value" in case
+    ]
+    # Which ratios are of too few clean processes, their marks say.
+    notes = [each for each in found["note"].split("; ") if not each.startswith("too few clean")]
+    about = {"verdict": found["verdict"], "note": "; ".join(notes), "ratios": ratios}
+    return {"machine": names.get(machine, machine), **about}
+
+
+def merge(parts: Iterable[Mapping]) -> dict:
+    """Of all documents, those that hold first."""
+    found = [each for part in parts for each in part["findings"]]
+    return {"findings": sorted(found, key=lambda each: each["rank"])}

@@ -1,0 +1,56 @@
+"""What was found here: statements that hold come first, one that stopped to be true says so, the others are named."""
+
+import pandas as pd
+
+from plan import matrix
+from reporting import claims
+from reporting.sections import Tables, findings
+
+ABOUT = {
+    "name": "stacked-lm",
+    "document": {"title": "Stacked: a model"},
+    "machine_names": {"m": "a machine"},
+}
+
+
+def row(implementation: str, phase: str, seconds: float) -> dict:
+    """A row of the table; processes are 1 % apart."""
+    return {
+        **{"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation},
+        **{"environment": "e", "machine": "m", "device": "cpu", "phase": phase, "status": "ok"},
+        **{"wall_s": seconds, "wall_median_s": seconds, "words_per_s": None},
+        **{"kernel_schedule_s": None, "kernel_build_s": None},
+        "process_medians_s": [seconds, seconds * 1.01, seconds / 1.01],
+    }
+
+
+def found(times: dict[str, float]) -> dict[str, dict]:
+    rows = [row(name, phase, s) for name, s in times.items() for phase in ("forward", "training")]
+    data = findings.analyse(Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame()), ABOUT)
+    return {each["name"]: each for each in findings.merge([data])["findings"]}
+
+
+def test_decided_by_this_run() -> None:
+    times = {"pytorch/fine-grained": 1.0, "pytorch/fine-grained-jit": 1.2}
+    times |= {"tensorflow/graph-unrolled": 1.0, "tensorflow/graph-xla": 0.5}
+    shown = found(times)
+    first, second, *others = shown.values()
+    (holds,), (fails,) = first["verdicts"], second["verdicts"]
+    assert first["name"] == "torchscript-gains-nothing" and holds["machine"] == "a machine"
+    assert holds["verdict"] == claims.HOLDS
+    assert [each[:13] for each in holds["ratios"]] == ["forward: 1.20", "training: 1.2"]
+    assert second["name"] == "xla-gains-little" and fails["verdict"] == claims.FAILS
+    assert others and not any(each["verdicts"] for each in others)
+    assert first["means"] and first["refuted_by"] and first["called"] == "Stacked"
+
+
+def test_ten_are_decided_by_what_the_short_protocol_measures() -> None:
+    """And no other document's claims are among them."""
+    names = {each["name"] for each in matrix.findings()}
+    assert len(names) >= 10 and not names & {each["name"] for each in matrix.claims()}
+    assert {each["document"] for each in matrix.findings()} >= {"stacked-lm", "tvm-lstm"}
+
+
+def test_a_document_without_any_adds_nothing() -> None:
+    tables = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
+    assert findings.analyse(tables, ABOUT | {"name": "landscape"}) is None

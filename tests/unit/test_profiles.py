@@ -1,0 +1,94 @@
+"""Where a row's time goes, of perf's lines; and which rows are surprises."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from measurement.record import write_sealed
+from reporting import profiles
+from reporting.sections import Tables, surprises
+
+LINES = [
+    " 60.50% ;libtorch_cpu.so        ;[.] mkl_blas_avx512_sgemm_kernel",
+    " 20.00% ;[kernel.kallsyms]      ;[k] clear_page_erms",
+    " 10.00% ;perf-77.map            ;[.] brgemm_kernel:0",
+    " 3.00%  ;//anon                 ;[.] 0x00007f0000001000",
+    " 2.00%  ;[unknown]              ;[.] 0x00007f0000002000",
+    " 0.01%  ;libc.so.6              ;[.] memcpy",
+    "",
+    "# a remark",
+]
+ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}, "profiles": {}}
+RECORD = "records/e/lm/x/operators/forward-cpu-1.0123456789ab.json"
+
+
+def test_shares_of_perfs_lines() -> None:
+    found = profiles.shares(LINES)
+    assert [round(row["share"], 3) for row in found] == [0.605, 0.2, 0.1, 0.05]
+    assert found[1] == {
+        **{"share": pytest.approx(0.2), "library": "kernel.kallsyms"},
+        "function": "clear_page_erms",
+    }
+    assert found[3]["library"] == profiles.UNKNOWN and not found[3]["function"]
+    assert profiles.in_words(found).startswith("60 % `mkl_blas_avx512_sgemm_kernel` (libtorch")
+
+
+def test_beside_the_record_that_it_explains(tmp_path: Path) -> None:
+    assert profiles.beside(RECORD) == RECORD.replace("records", "profiles")
+    assert profiles.beside(f"results/{RECORD}").startswith("results/profiles/e/lm")
+    shares = [{"share": 0.5, "library": "l", "function": "a`|\nb"}]
+    write_sealed(str(tmp_path / profiles.beside(RECORD)), {"shares": shares})
+    other = RECORD.replace("operators", "kernel")
+    found = profiles.of_rows(tmp_path, [RECORD, other])
+    assert found == {RECORD: [{"share": 0.5, "library": "l", "function": "a'/ b"}]}
+
+
+def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
+    write_sealed(str(tmp_path / profiles.beside(RECORD)), {"shares": [{"share": "much"}]})
+    with pytest.raises(SystemExit, match="not a profile"):
+        profiles.of_rows(tmp_path, [RECORD])
+
+
+def row(framework: str, style: str, level: str | None, seconds: float) -> dict:
+    """Processes are 1 % apart."""
+    times = [seconds / 1.01, seconds, seconds * 1.01]
+    return (
+        {"machine": "m", "benchmark": "lm", "implementation": f"{framework}/{style}"}
+        | {"name": f"{framework} {style}", "environment": "e", "generation": "now"}
+        | {"phase": "forward", "device": "cpu", "status": "ok", "mark": ""}
+        | {"family": "operators" if level else "ceiling", "flexibility": level}
+        | {"wall_median_s": seconds, "process_medians_s": times, "gflops": 1.0}
+        | {"page_faults": 5.0, "utilisation": 0.9, "processes": 3, "clean_processes": 3}
+        | {"records": f"records/e/lm/{framework}/{style}/forward-cpu-1.json and another"}
+    )
+
+
+def found(slow: float) -> dict | None:
+    """Three frameworks whose operators take twice their products, and one whose take `slow` times as long."""
+    cells = []
+    for framework, library in (("pytorch", 1), ("tensorflow", 2), ("jax", 3), ("theano", 4)):
+        factor = slow if framework == "theano" else 2
+        cells.append(row(framework, "operators", "operators", factor * library))
+        cells.append(row(framework, "products", None, library))
+    cells.append(row("pytorch", "kernel", "whole kernel", 9.0))  # the only one of its level
+    shares = [{"share": 0.5, "library": "l", "function": "f"}]
+    profile = {"records/e/lm/theano/operators/forward-cpu-1.json": shares}
+    tables = Tables(pd.DataFrame(cells), pd.DataFrame(), pd.DataFrame())
+    return surprises.analyse(tables, ABOUT | {"profiles": profile}, "lm")
+
+
+def test_a_row_far_from_what_the_factors_predict() -> None:
+    data = found(5.0)
+    (surprise,) = data["rows"]
+    assert surprise["name"] == "theano operators" and data["usual"] == 3
+    assert surprise["over"] == pytest.approx(2.5) and surprise["expected_s"] == pytest.approx(8)
+    assert surprise["over_low"] < 2.5 < surprise["over_high"]
+    assert surprise["pattern"] == "theano/operators in e for forward on lm"
+    assert surprise["profile"] == "50 % `f` (l)"
+    json.dumps(data)
+
+
+def test_no_surprise_where_intervals_explain_it() -> None:
+    assert found(2.0) == {"rows": [], "more": 0, "usual": 4}

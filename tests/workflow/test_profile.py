@@ -1,0 +1,55 @@
+"""`make profile` of a small row: timed first where it was not, then sampled; what it found stands beside the record."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from measurement.record import damage, read_json
+
+from .conftest import Project
+
+
+def allowed() -> bool:
+    """Whether perf is here, and may sample."""
+    if not shutil.which("perf"):
+        return False
+    command = ["perf", "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def profile(project: Project, rows: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "scripts", "profile_rows", rows, "--configfile", "tiny.yaml"]
+    return subprocess.run(
+        [*command, "--seconds", "0.5"],
+        **{"cwd": project.root, "capture_output": True, "text": True, "timeout": 300},
+    )
+
+
+def records(project: Project) -> set[str]:
+    return {path.name for path in project.path("results/records").rglob("*.json")}
+
+
+@pytest.mark.skipif(not allowed(), reason="perf is not here, or may not sample")
+def test_a_row(project: Project) -> None:
+    before = records(project)
+    place = "plain/tiny-lm/plain/loop"
+    (first,) = project.path(f"results/records/{place}").glob("forward-cpu-1.*.json")
+    first.unlink()
+    done = profile(project, "plain/loop for forward")
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "plain/loop in plain, forward on tiny-lm" in done.stdout and "%" in done.stdout
+    (file,) = project.path(f"results/profiles/{place}").iterdir()
+    assert file.name == first.name and not damage(str(file))
+    shares = read_json(str(file))["shares"]
+    assert 0.5 < sum(row["share"] for row in shares) <= 1.01
+    assert any("numpy" in row["library"] or "python" in row["library"] for row in shares)
+    assert records(project) == before  # none of the process that was sampled
+
+
+def test_a_row_that_is_none(project: Project) -> None:
+    done = profile(project, "plain/lopp")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    said = "did you mean" if shutil.which("perf") else "apt install linux-perf"
+    assert said in done.stderr
