@@ -19,7 +19,7 @@ from rich.table import Table
 
 from commands.run_workflow import begin, snakemake
 from measurement import caches, machine, supervisor, turns
-from measurement.record import read_json, write_sealed
+from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
 from plan.jobs import TimeJob
 from plan.planner import Plan
@@ -62,7 +62,7 @@ def sampled(job: dict, python: str, folder: str) -> Iterator[str]:
     os.mkfifo(control)
     os.mkfifo(answer)
     orders, log = os.path.join(folder, "jobs.json"), os.path.join(folder, "log")
-    write_sealed(orders, [job | {"profiler": [control, answer]}])
+    write_json(orders, [job | {"profiler": [control, answer]}])
     variables = supervisor.worker_environment(
         *("time", job["threads"], job["identity"]["device"], job["benchmark"].get("departure")),
         *(job["workers"], job["benchmark"].get("isa")),
