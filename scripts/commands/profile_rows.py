@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -55,9 +55,9 @@ def require_timed(config: dict, jobs: Sequence[TimeJob]) -> None:
             sys.exit(code)
 
 
-def sampled(job: dict, python: str, folder: str) -> Iterator[str]:
-    """Run batches of a job below perf, and yield the lines of its report. Raises OSError, with perf's own words, where that
-    cannot sample."""
+def sampled(job: dict, python: str, folder: str) -> list[dict]:
+    """Run batches of a job below perf; -> shares of its functions. Raises OSError, with perf's own words, where that cannot
+    sample."""
     control, answer, data = (os.path.join(folder, name) for name in ("control", "answer", "data"))
     os.mkfifo(control)
     os.mkfifo(answer)
@@ -83,7 +83,7 @@ def sampled(job: dict, python: str, folder: str) -> Iterator[str]:
             **{"stdout": output, "stderr": subprocess.PIPE, "text": True},
             preexec_fn=machine.die_with_parent,
         )
-    map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where oneDNN and perf agree that it lies
+    map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where such a map lies, by convention
     try:
         said = perf.communicate(timeout=job["timeout_s"])[1]
         if perf.returncode:
@@ -94,7 +94,9 @@ def sampled(job: dict, python: str, folder: str) -> Iterator[str]:
             raise OSError(result["reason"])
         command = ["perf", "report", "--input", data, "--stdio", "--quiet", "--no-children"]
         command += ["--sort", "dso,sym", "--field-separator", profiles.BETWEEN]
-        yield from subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+        lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+        made = map_of_code.read_text().splitlines() if map_of_code.exists() else []
+        return profiles.shares(lines, profiles.Code(made))
     finally:
         for process in (worker, perf):
             process.kill()
@@ -113,7 +115,7 @@ def profiled(job: TimeJob, seconds: float) -> dict:
     environment = next(each for each in job.needs if each.kind == "environment")
     python = environments.python(environment.order)
     with tempfile.TemporaryDirectory() as folder:
-        found = profiles.shares(sampled(order, os.path.abspath(python), folder))
+        found = sampled(order, os.path.abspath(python), folder)
     return {"record": job.path, "seconds": seconds, "shares": found}
 
 

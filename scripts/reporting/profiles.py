@@ -1,5 +1,7 @@
 """Where the time of a row's batches went, as `make profile` sampled it."""
 
+import bisect
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,19 +23,35 @@ def beside(record: str | Path) -> str:
     return str(Path(*parts[:place], FOLDER, *parts[place + 1 :]))
 
 
-def shares(lines: Iterable[str]) -> list[dict]:
-    """[{"share", "library", "function"}], the largest first, of the lines of `perf report --sort dso,sym`. Code without a
-    name, of a compiler that writes none down, is one."""
+class Code:
+    """What a process has generated while it ran, as it wrote down in a map for perf: lines of start, size and name."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        fields = [line.split(maxsplit=2) for line in lines]
+        self._parts = sorted((int(f[0], 16), int(f[1], 16), f[2]) for f in fields if len(f) == 3)
+
+    def name(self, address: str) -> str:
+        """Of what lies there; "" where nothing is known to."""
+        place = int(address, 16)
+        number = bisect.bisect(self._parts, (place, 1 << 64)) - 1
+        start, size, name = self._parts[number] if number >= 0 else (0, 0, "")
+        return name.strip() if place < start + size else ""
+
+
+def shares(lines: Iterable[str], code: Code) -> list[dict]:
+    """[{"share", "library", "function"}], the largest first, of the lines of `perf report --sort dso,sym`. What was made at
+    run time and has no name is one."""
     found: dict[tuple[str, str], float] = {}
     for line in lines:
         fields = [each.strip() for each in line.split(BETWEEN, 2)]
         if len(fields) < 3 or not fields[0].endswith("%"):
             continue
         share, library, function = fields
-        library = UNKNOWN if library.startswith(("//anon", "[unknown]", "anon")) else library
         function = function.partition("] ")[2] or function
-        if function.startswith("0x"):
-            function = ""
+        if library.startswith(("//anon", "[unknown]", "anon", "[JIT]", "perf-")):
+            library = UNKNOWN
+            function = code.name(function) if function.startswith("0x") else function
+        function = "" if function.startswith("0x") else _short(function)
         key = library.strip("[]"), function
         found[key] = found.get(key, 0.0) + float(share.rstrip("% ")) / 100
     rows = [
@@ -60,6 +78,12 @@ def _read(file: Path) -> list[dict]:
         ]
     except (KeyError, TypeError, ValueError):
         sys.exit(f"{file} is not a profile; delete it.")
+
+
+def _short(function: str) -> str:
+    """A function's name, of C++ without what it takes and what it is a template of."""
+    function = function.replace("(anonymous namespace)::", "")
+    return re.split(r"[<(]", function)[0].rpartition(" ")[2] or function
 
 
 def _plainly(name: str) -> str:
