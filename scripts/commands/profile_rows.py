@@ -34,13 +34,13 @@ PERF = "perf is not here, which samples where a process is: on Debian and Ubuntu
 
 
 def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
-    """The cells that some patterns name; a stop with one line where none is one."""
+    """The cells that some patterns name; a stop with one line where one names none."""
     known = [cell for name in plan.config["documents"] for cell in plan.cells(name)]
-    found = [cell for cell in known if matrix.is_one_of(list(patterns), cell)]
-    if not found:
-        close = "".join(configuration.near_row(each, known) for each in patterns[:1])
-        sys.exit(f"ROWS={', '.join(patterns)}: the configuration has no such row{close}")
-    return found
+    for pattern in patterns:
+        if not any(matrix.is_one_of([pattern], cell) for cell in known):
+            close = configuration.near_row(pattern, known)
+            sys.exit(f"ROWS: the configuration has no row like `{pattern}`{close}")
+    return [cell for cell in known if matrix.is_one_of(list(patterns), cell)]
 
 
 def require_timed(config: dict, jobs: Sequence[TimeJob]) -> None:
@@ -89,14 +89,18 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
         if perf.returncode:
             raise OSError(" ".join(said.split())[:300])
         worker.wait(timeout=job["timeout_s"])
-        result = read_json(os.path.join(folder, "result-0.json"))
-        if result["status"] != "ok":
-            raise OSError(result["reason"])
+        result = os.path.join(folder, "result-0.json")
+        if not os.path.exists(result):
+            raise OSError("the process ended before it left a result")
+        if (found := read_json(result))["status"] != "ok":
+            raise OSError(found["reason"])
         command = ["perf", "report", "--input", data, "--stdio", "--quiet", "--no-children"]
         command += ["--sort", "dso,sym", "--field-separator", profiles.BETWEEN]
         lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
         made = map_of_code.read_text().splitlines() if map_of_code.exists() else []
         return profiles.shares(lines, profiles.Code(made))
+    except subprocess.TimeoutExpired:
+        raise OSError(f"not finished after {job['timeout_s']:g} s (protocol.timeout_s)") from None
     finally:
         for process in (worker, perf):
             process.kill()

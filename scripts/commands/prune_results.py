@@ -25,8 +25,12 @@ from plan.jobs import (
     with_needs,
 )
 from plan.planner import Plan
+from reporting import profiles
 
-FOLDERS = [AHEAD, *(kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob))]
+FOLDERS = [
+    *(AHEAD, profiles.FOLDER),
+    *(kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)),
+]
 
 
 def configurations() -> list[str]:
@@ -55,7 +59,7 @@ def asked_for(configs: Iterable[dict]) -> set[Path]:
         for job in with_needs(jobs).values():
             found.add(Path(job.path))
             if isinstance(job, TimeJob):
-                found |= {Path(job.ahead), Path(job.compiled)}
+                found |= {Path(job.ahead), Path(job.compiled), Path(profiles.beside(job.path))}
     return found
 
 
@@ -65,6 +69,7 @@ def reported() -> set[Path]:
     for manifest in Path(RESULTS, "manifests").glob("*.json"):
         content = read_json(str(manifest))
         names = [record for cell in content["cells"] for record in cell["records"]]
+        names += map(profiles.beside, list(names))
         names += [run["record"] for run in content["training"] if run["record"]]
         found.update(Path(RESULTS, name) for name in names)
     return found

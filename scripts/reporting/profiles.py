@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from measurement.record import read_result
+from measurement.record import damage, read_json
 from plan.reading import on_one_line
 
 FOLDER = "profiles"  # of a results folder, beside its records
@@ -63,21 +63,30 @@ def shares(lines: Iterable[str], code: Code) -> list[dict]:
 
 
 def of_rows(folder: Path, records: Iterable[str]) -> dict[str, list[dict]]:
-    """{record: its profile's shares} of those in a results folder that have one."""
-    files = {record: folder / beside(record) for record in records}
-    return {record: _read(file) for record, file in files.items() if file.exists()}
+    """{record: its profile's shares} of those in a results folder that have one. No number is of it: what is damaged is passed
+    over, and said to be."""
+    found = {}
+    for record in records:
+        file = folder / beside(record)
+        if file.exists() and (shares := _read(file)):
+            found[record] = shares
+    return found
 
 
 def _read(file: Path) -> list[dict]:
-    """A stop with one line where a file is no profile; names are anybody's, and may have what means something on a page."""
+    """Names are anybody's, and may have what means something on a page."""
+    wrong = damage(str(file))
     try:
-        return [
-            {"share": float(row["share"])}
-            | {key: _plainly(row[key]) for key in ("library", "function")}
-            for row in read_result(str(file))["shares"]
-        ]
+        if not wrong:
+            return [
+                {"share": float(row["share"])}
+                | {key: _plainly(row[key]) for key in ("library", "function")}
+                for row in read_json(str(file))["shares"]
+            ]
     except (KeyError, TypeError, ValueError):
-        sys.exit(f"{file} is not a profile; delete it.")
+        wrong = "it is no profile"
+    print(f"{file} is damaged ({wrong}); `make profile` makes it anew.", file=sys.stderr)
+    return []
 
 
 def _short(function: str) -> str:

@@ -64,10 +64,14 @@ def test_beside_the_record_that_it_explains(tmp_path: Path) -> None:
     assert found == {RECORD: [{"share": 0.5, "library": "l", "function": "a'/ b"}]}
 
 
-def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
-    write_sealed(str(tmp_path / profiles.beside(RECORD)), {"shares": [{"share": "much"}]})
-    with pytest.raises(SystemExit, match="not a profile"):
-        profiles.of_rows(tmp_path, [RECORD])
+def test_a_file_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    file = tmp_path / profiles.beside(RECORD)
+    write_sealed(str(file), {"shares": [{"share": "much"}]})
+    assert profiles.of_rows(tmp_path, [RECORD]) == {}
+    file.write_text(file.read_text().replace("much", "more"))
+    assert profiles.of_rows(tmp_path, [RECORD]) == {}
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 and "it is no profile" in said[0] and all(RECORD[8:] in s for s in said)
 
 
 def row(framework: str, style: str, level: str | None, seconds: float) -> dict:

@@ -9,6 +9,7 @@ import yaml
 
 from commands import prune_results
 from plan import configuration, lease, matrix, own, own_cell
+from reporting import profiles
 from tests.unit import planned
 
 
@@ -22,13 +23,16 @@ def test_what_a_configuration_asks_for_stays(
     kept = next(path for path in asked if "pytorch-2021" in str(path) and "records" in str(path))
     other = kept.with_name("training-cpu-1.000000000000.json")
     kept.parent.mkdir(parents=True)
-    for file in (kept, other):
+    explained, unexplained = (Path(profiles.beside(record)) for record in (kept, other))
+    explained.parent.mkdir(parents=True)
+    for file in (kept, other, explained, unexplained):
         file.write_text("{}")
     monkeypatch.setattr(sys, "argv", ["prune", "--yes"])
     prune_results.main()
     assert kept.exists() and not other.exists()
+    assert explained.exists() and not unexplained.exists()
     assert capsys.readouterr().out.startswith(
-        "1 results that nothing asks for, 0.0 MiB, such as results/"
+        "2 results that nothing asks for, 0.0 MiB, such as results/"
     )
 
 
