@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -58,11 +59,11 @@ def require_timed(config: dict, jobs: Sequence[TimeJob]) -> None:
 def sampled(job: dict, python: str, folder: str) -> list[dict]:
     """Run batches of a job below perf; -> shares of its functions. Raises OSError, with perf's own words, where that cannot
     sample."""
-    control, answer, data = (os.path.join(folder, name) for name in ("control", "answer", "data"))
+    names = ("ready", "control", "answer", "data", "jobs.json", "log", "result-0.json")
+    ready, control, answer, data, orders, log, result = (os.path.join(folder, n) for n in names)
     os.mkfifo(control)
     os.mkfifo(answer)
-    orders, log = os.path.join(folder, "jobs.json"), os.path.join(folder, "log")
-    write_json(orders, [job | {"profiler": [control, answer]}])
+    write_json(orders, [job | {"profiler": [ready, control, answer]}])
     variables = supervisor.worker_environment(
         *("time", job["threads"], job["identity"]["device"], job["benchmark"].get("departure")),
         *(job["workers"], job["benchmark"].get("isa")),
@@ -74,22 +75,21 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
             env=variables | NAMED | caches.below(folder),
             preexec_fn=machine.die_with_parent,
         )
-        perf = subprocess.Popen(
-            [
-                *("perf", "record", "--quiet", "--event", "cpu-clock", "--freq", str(A_SECOND)),
-                *("--delay", "-1", "--control", f"fifo:{control},{answer}"),
-                *("--pid", str(worker.pid), "--output", data),
-            ],
-            **{"stdout": output, "stderr": subprocess.PIPE, "text": True},
-            preexec_fn=machine.die_with_parent,
-        )
     map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where such a map lies, by convention
+    record = ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", str(A_SECOND)]
+    record += ["--delay", "-1", "--control", f"fifo:{control},{answer}"]
+    record += ["--pid", str(worker.pid), "--output", data]
+    end = time.monotonic() + job["timeout_s"]
     try:
-        said = perf.communicate(timeout=job["timeout_s"])[1]
-        if perf.returncode:
-            raise OSError(" ".join(said.split())[:300])
+        while not os.path.exists(ready) and worker.poll() is None:
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(record, job["timeout_s"])
+            time.sleep(0.05)
+        if worker.poll() is None:
+            perf = subprocess.run(record, capture_output=True, text=True, timeout=job["timeout_s"])
+            if perf.returncode:
+                raise OSError(" ".join(perf.stderr.split())[:300])
         worker.wait(timeout=job["timeout_s"])
-        result = os.path.join(folder, "result-0.json")
         if not os.path.exists(result):
             raise OSError("the process ended before it left a result")
         if (found := read_json(result))["status"] != "ok":
@@ -102,9 +102,8 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
     except subprocess.TimeoutExpired:
         raise OSError(f"not finished after {job['timeout_s']:g} s (protocol.timeout_s)") from None
     finally:
-        for process in (worker, perf):
-            process.kill()
-            process.wait()
+        worker.kill()
+        worker.wait()
         map_of_code.unlink(missing_ok=True)
 
 

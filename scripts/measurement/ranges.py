@@ -28,12 +28,17 @@ def marked():
     return named
 
 
-def sampled(control, answer):
+def sampled(ready, control, answer):
     """Likewise what has perf sample the timed batches, and nothing else: it is told on one named pipe, and answers on the
-    other (`perf record --control`)."""
-    told, heard = open(control, "w"), open(answer)
+    other (`perf record --control`). It is to begin once there is a file `ready`: of what a process loads later it knows no
+    names."""
+    pipes = []
 
     def tell(what):
+        if not pipes:
+            open(ready, "w").close()
+            pipes.extend((open(control, "w"), open(answer)))
+        told, heard = pipes
         told.write(what + "\n")
         told.flush()
         heard.readline()
