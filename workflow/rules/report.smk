@@ -182,6 +182,7 @@ rule first_page:
 rule pack_records:
     input:
         sources.files("scripts/steps/pack_results.py"),
+        [each for name in DOCUMENTS for each in pages.profiles_of(name)],
         manifests=expand(MANIFEST, document=DOCUMENTS),
         environment=lambda w: tool("report", "record"),
     output:
