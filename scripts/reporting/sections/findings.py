@@ -13,9 +13,9 @@ BEST_FIRST = (
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "verdicts": [{"machine",
-    "verdict", "note", "ratios": in words, of the cases that have one}], "rank": the least sure verdict's, of machines with
-    one}]}"""
+    """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "ratio": what is divided by
+    what, where it is one thing, "verdicts": [{"machine", "verdict", "note", "ratios": in words, of the cases that have one}],
+    "rank": the least sure verdict's, of machines with one}]}"""
     own = [each for each in matrix.findings() if each["document"] == about["name"]]
     if not own:
         return None
@@ -35,6 +35,7 @@ def _shown(finding: Mapping, about: Mapping) -> dict:
         **{key: finding[key] for key in ("name", "statement", "document")},
         **finding["finding"],
         "called": about["document"]["title"].partition(":")[0],
+        "ratio": next(iter(finding["ratios"])) if len(finding["ratios"]) == 1 else "",
         "verdicts": [each for each in found if each["verdict"] != claims.MISSING],
         "rank": max((rank for rank in ranks if rank != missing), default=missing),
     }
