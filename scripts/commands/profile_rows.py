@@ -98,7 +98,9 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
         command += ["--sort", "dso,sym", "--field-separator", profiles.BETWEEN]
         lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
         made = map_of_code.read_text().splitlines() if map_of_code.exists() else []
-        return profiles.shares(lines, profiles.Code(made))
+        if not (shares := profiles.shares(lines, profiles.Code(made))):
+            raise OSError("perf took no sample")
+        return shares
     except subprocess.TimeoutExpired:
         raise OSError(f"not finished after {job['timeout_s']:g} s (protocol.timeout_s)") from None
     finally:

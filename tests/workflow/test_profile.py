@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -12,11 +13,16 @@ from .conftest import Project
 
 
 def allowed() -> bool:
-    """Whether perf is here, and may sample."""
+    """Whether perf is here, and sees what a process does."""
     if not shutil.which("perf"):
         return False
-    command = ["perf", "record", "-q", "-e", "cpu-clock", "-o", "/dev/null", "--", "true"]
-    return subprocess.run(command, capture_output=True).returncode == 0
+    with tempfile.NamedTemporaryFile() as file:
+        work = [sys.executable, "-c", "sum(range(10_000_000))"]
+        command = ["perf", "record", "-q", "-e", "cpu-clock", "-o", file.name, "--", *work]
+        if subprocess.run(command, capture_output=True).returncode:
+            return False
+        report = ["perf", "report", "-i", file.name, "--stdio", "-q"]
+        return b"%" in subprocess.run(report, capture_output=True).stdout
 
 
 def profile(project: Project, rows: str) -> subprocess.CompletedProcess[str]:
