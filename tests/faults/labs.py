@@ -17,6 +17,8 @@ PROTOCOL = {
     "processes": 1,
     "warmup_batches": 1,
     "timed_batches": 12,
+    "least_s": 0,
+    "most_s": None,
     "patience_s": 0,
     "timeout_s": 60,
 }

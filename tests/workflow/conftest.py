@@ -233,6 +233,7 @@ def make_project(folder: Path) -> Project:
             "processes": 1,
             "warmup_batches": 1,
             "timed_batches": 2,
+            "least_s": 0,
             "patience_s": 0,
             "timeout_s": 60,
         },

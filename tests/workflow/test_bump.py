@@ -62,6 +62,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         "processes": 2,
         "warmup_batches": 1,
         "timed_batches": 3,
+        "least_s": 0,
         "patience_s": 0,
         "timeout_s": 60,
     }

@@ -35,7 +35,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     entries = [entry | {"benchmarks": benchmarks} for entry in entries]
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     protocol = {"processes": 3, "most_processes": 3, "target_interval": None}
-    protocol |= {"warmup_batches": 1, "timed_batches": 2, "patience_s": 0, "timeout_s": 60}
+    protocol |= {
+        "warmup_batches": 1,
+        "timed_batches": 2,
+        "least_s": 0,
+        "patience_s": 0,
+        "timeout_s": 60,
+    }
     project.configure("tiny.yaml", protocol=protocol)
     project.path("my_cell.py").write_text(CELL)
     return project, run(project)

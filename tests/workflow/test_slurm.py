@@ -70,7 +70,13 @@ def small_matrix(project: Project) -> None:
     project.path("config/claims.yaml").write_text("[]")
     project.configure("config/documents/tiny.yaml", phases=["forward"])
     protocol = {"processes": 3, "target_interval": 1e-6, "most_processes": 4}
-    protocol |= {"warmup_batches": 1, "timed_batches": 60, "patience_s": 0, "timeout_s": 60}
+    protocol |= {
+        "warmup_batches": 1,
+        "timed_batches": 60,
+        "least_s": 0,
+        "patience_s": 0,
+        "timeout_s": 60,
+    }
     project.configure("tiny.yaml", protocol=protocol)
     settings = {"machine": "node", "devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
     project.configure("profiles/slurm/config.yaml", config=settings)
