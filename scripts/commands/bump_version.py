@@ -12,25 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-import yaml
 from rich.console import Console
 
-from commands.run_workflow import begin, snakemake
+from commands.run_workflow import begin, make
 from measurement.record import write_json
 from plan import configuration, environments, pins, versions
 from plan.matrix import Cell
 from plan.usable import Impossible, require_usable
 from plan.versions import FOLDER, Side
 from reporting import bumps, page
-
-
-def run(config: dict, targets: Sequence[str]) -> None:
-    """Let Snakemake make some results."""
-    file = FOLDER / "config.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(yaml.safe_dump(config))
-    if code := snakemake(str(file), targets=targets):
-        sys.exit(code)
 
 
 def announce(old: Side, new: Side, cells: Mapping[Cell, object], files: Iterable[Path]) -> None:
@@ -55,7 +45,7 @@ def require_text(side: Side, cells: Iterable[Cell], config: dict) -> bool:
     """Have the text that cells read, where it is not known yet which that is. Returns whether it had to be fetched."""
     if side.plan.corpus.known or not any(side.plan.reads_text(cell.benchmark) for cell in cells):
         return False
-    run(config, [side.plan.corpus.source])
+    make(config, [side.plan.corpus.source])
     return True
 
 
@@ -99,7 +89,7 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
         for side, jobs in versions.rounds(old, new):
             if jobs:
                 side.put()
-                run(versions.with_processes(config, most), [job.path for job in jobs])
+                make(versions.with_processes(config, most), [job.path for job in jobs])
     finally:
         new.put()
     return bumps.comparison(

@@ -14,11 +14,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import yaml
 from rich.console import Console
 from rich.table import Table
 
-from commands.run_workflow import begin, snakemake
+from commands.run_workflow import begin, make
 from measurement import caches, machine, supervisor, turns
 from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
@@ -42,18 +41,6 @@ def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
             close = configuration.near_row(pattern, known)
             sys.exit(f"ROWS: the configuration has no row like `{pattern}`{close}")
     return [cell for cell in known if matrix.is_one_of(list(patterns), cell)]
-
-
-def require_timed(config: dict, jobs: Sequence[TimeJob]) -> None:
-    """Have Snakemake check and time a process of each row."""
-    missing = [job.path for job in jobs if not job.done()]
-    if not missing:
-        return
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-        file.write(yaml.safe_dump(config))
-        file.flush()
-        if code := snakemake(file.name, targets=missing):
-            sys.exit(code)
 
 
 def sampled(job: dict, python: str, folder: str) -> list[dict]:
@@ -148,7 +135,8 @@ def main() -> None:
     plan = Plan(config, cores=machine.usable_cores())
     patterns = [each.strip() for each in asked.rows.split(",")]
     jobs = [plan.timing(cell, 1) for cell in chosen(plan, patterns)]
-    require_timed(config, jobs)
+    if missing := [job.path for job in jobs if not job.done()]:
+        make(config, missing)  # checked first, as by any run
     console, failed = Console(highlight=False, soft_wrap=True), False
     for job in jobs:
         try:

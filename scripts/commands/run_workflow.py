@@ -26,6 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import yaml
 
 import bytecode  # noqa: F401 - before all others of ours
 from measurement import machine
@@ -170,6 +171,15 @@ def snakemake(
         end_all()  # also what a Snakemake that was killed has left
         process.wait()
         shutil.rmtree(LOCKS, ignore_errors=True)
+
+
+def make(config: dict, targets: Sequence[str]) -> None:
+    """Have Snakemake make some results by a configuration that stands in no file; a stop with its status if it fails."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        yaml.safe_dump(config, file)
+        file.flush()
+        if code := snakemake(file.name, targets=targets):
+            sys.exit(code)
 
 
 def pack(config: dict) -> str:

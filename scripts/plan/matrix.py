@@ -86,8 +86,8 @@ def claims() -> list[dict]:
 
 
 def findings() -> list[dict]:
-    """Those that no document says."""
-    return [each for each in statements() if "finding" in each]
+    """Those that no document says, so that no published number decides them (`ours`)."""
+    return [each | {"ours": True} for each in statements() if "finding" in each]
 
 
 @functools.cache

@@ -268,7 +268,8 @@ def _trusted(verdict: str, cases: Collection[Case]) -> tuple[str, str]:
 
 
 def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> dict:
-    """`shapes`: the benchmarks on which a claim about every one could be seen. {"verdict", "note": which cases decide it, "marks": of all cases, "cases"}
+    """`shapes`: the benchmarks on which a claim about every one could be seen. {"verdict", "decided": which cases decide it, "note": that, and why it is a
+    likely one, "marks": of all cases, "cases"}
 
     A case: {"name", "verdict", "figures": how it comes about, in words}, and where it has a number {"value", "low" and
     "high": its 95 % interval, "corrected_low" and "corrected_high": the one that allows for the number of cases, None
@@ -287,11 +288,12 @@ def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> di
     devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     marks = dict.fromkeys(mark for case in found for mark in case.get("marks", ()))
     where = _measured_on(claim, cases, shapes)
-    note = _note(verdict, found, devices, where)
+    decided = _note(verdict, found, devices, where)
     verdict = PARTLY if verdict == HOLDS and where else verdict
     verdict, mark = _trusted(verdict, cases)
-    note = "; ".join(filter(None, [note, mark]))
-    return {"verdict": verdict, "note": note, "marks": list(marks), "cases": found}
+    note = "; ".join(filter(None, [decided, mark]))
+    about = {"verdict": verdict, "decided": decided, "note": note}
+    return about | {"marks": list(marks), "cases": found}
 
 
 def undecided(

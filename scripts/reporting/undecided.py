@@ -24,7 +24,7 @@ Interval = Callable[[float, int], tuple[float, float, float]]  # of a confidence
 ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error to either side
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
-FAR = 10
+FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
 
 
 class Statement(NamedTuple):

@@ -44,7 +44,7 @@ def test_decided_by_this_run() -> None:
     assert first["means"] and first["refuted_by"] and first["called"] == "Stacked"
 
 
-def test_ten_are_decided_by_what_the_short_protocol_measures() -> None:
+def test_ten_or_more_of_several_documents() -> None:
     """And no other document's claims are among them."""
     names = {each["name"] for each in matrix.findings()}
     assert len(names) >= 10 and not names & {each["name"] for each in matrix.claims()}

@@ -14,8 +14,8 @@ BEST_FIRST = (
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "ratio": what is divided by
-    what, where it is one thing, "verdicts": [{"machine", "verdict", "note", "ratios": in words, of the cases that have one}],
-    "rank": the least sure verdict's, of machines with one}]}"""
+    what, where it is one thing, "verdicts": [{"machine", "verdict", "decided": which cases do, "ratios": in words, of the
+    cases that have one}], "rank": the least sure verdict's, of machines with one}]}"""
     own = [each for each in matrix.findings() if each["document"] == about["name"]]
     if not own:
         return None
@@ -49,9 +49,8 @@ def _on(machine: str, found: Mapping, names: Mapping) -> dict:
         for case in found["cases"]
         if "value" in case
     ]
-    # Which ratios are of too few clean processes, their marks say.
-    notes = [each for each in found["note"].split("; ") if not each.startswith("too few clean")]
-    about = {"verdict": found["verdict"], "note": "; ".join(notes), "ratios": ratios}
+    # Not the whole note: which ratios are of too few clean processes, their marks say.
+    about = {"verdict": found["verdict"], "decided": found["decided"], "ratios": ratios}
     return {"machine": names.get(machine, machine), **about}
 
 
