@@ -69,7 +69,7 @@ def small_matrix(project: Project) -> None:
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     project.path("config/claims.yaml").write_text("[]")
     project.configure("config/documents/tiny.yaml", phases=["forward"])
-    protocol = {"processes": 3, "target_interval": 1e-6, "most_processes": 4}
+    protocol = {"processes": 3, "target_interval": 0.002, "most_processes": 6}
     protocol |= {
         "warmup_batches": 1,
         "timed_batches": 60,
@@ -157,7 +157,7 @@ def test_run_finishes_although_a_node_failed(run: Run) -> None:
 
 def test_noisy_cell_has_a_further_process(run: Run) -> None:
     """It is planned after the others, and a node knows of it too."""
-    assert run.project.cells().set_index("implementation").loc["plain/uneven", "processes"] == 4
+    assert run.project.cells().set_index("implementation").loc["plain/uneven", "processes"] == 6
 
 
 def test_failed_check_ends_no_run(run: Run) -> None:
@@ -187,7 +187,7 @@ def checking(node_of: dict[str, str], check: dict) -> str:
 def test_clock_has_its_node_for_itself(run: Run) -> None:
     timed = {name: read_json(str(file)) for name, file in below(run.project, "records").items()}
     checks = [read_json(str(file)) for file in below(run.project, "checks").values()]
-    assert (len(timed), len(checks)) == (4 + 3 + 3, 3)
+    assert (len(timed), len(checks)) == (6 + 3 + 3, 3)
     jobs = timed | {checking(run.node_of, check): check for check in checks}
     assert jobs.keys() == run.node_of.keys()
     assert set(run.node_of.values()) == set(slurm.NODES)
