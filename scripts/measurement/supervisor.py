@@ -216,6 +216,7 @@ def _key(job, *more):
 def prepared(job):
     """A job with what it reads: (job, {"environment", "corpus", "kernel", "check": their records}, why it is not to be
     run: {"status", "reason"} of the first of them that is not `ok`, or None)."""
+    job = dict(job)
     reads = job.pop("reads")
     read = {name: read_result(reads[name]) if name in reads else None for name in READ}
     job["kernel"] = os.path.dirname(reads["kernel"]) if "kernel" in reads else None
@@ -323,9 +324,19 @@ def supervise(arguments):
     kind = arguments.job["kind"]
     if kind == "time" and _was_ahead(arguments):
         return
-    first = arguments.job["checks"][0] if kind == "checking" else arguments.job
-    with turns.turn(kind in CLOCKS, functools.partial(_say, first), arguments.parent):
-        carry_out(arguments)
+    say = functools.partial(
+        _say, arguments.job["checks"][0] if kind == "checking" else arguments.job
+    )
+    jobs = _jobs(arguments)
+    with turns.turn(kind in CLOCKS, say, arguments.parent):
+        scarce = carry_out(arguments, jobs)
+    if (
+        scarce
+    ):  # two checks beside each other need more than either: 10 GB each of a vocabulary of 35,000
+        with turns.turn(True, say, arguments.parent):
+            carry_out(arguments, scarce, alone=True)
+    if kind == "checking":
+        write_sealed(arguments.output, {"checks": [check["path"] for check in jobs]})
 
 
 def _jobs(arguments):
@@ -343,14 +354,15 @@ def _jobs(arguments):
     return sorted(found, key=lambda each: each.get("unforked", False))
 
 
-def carry_out(arguments):
-    """Run a job, or each check of one that is made of them, unless something upstream already decided its status, and
-    write the records."""
+def carry_out(arguments, jobs, alone=False):
+    """Run jobs, unless something upstream already decided their status, and write the records. Returns the checks for
+    which memory did not last, unless they were alone: they have no record yet."""
     machine.adopt()
     signal.signal(signal.SIGTERM, _stopped)
     signal.signal(signal.SIGINT, _stopped)
-    with whole(arguments.log):
-        pass  # empty, and a stop with one line where nothing can be written
+    if not alone:
+        with whole(arguments.log):
+            pass  # empty, and a stop with one line where nothing can be written
     load, now = os.getloadavg(), datetime.datetime.utcnow().isoformat() + "Z"
     facts = {
         "machine": machine.facts(),
@@ -365,8 +377,8 @@ def carry_out(arguments):
         about = dict(facts, load={"before": load, "after": os.getloadavg()}, **at)
         _leave(_record(job, read, found, about), job)
 
-    pending = []
-    for job in _jobs(arguments):
+    pending, scarce = [], []
+    for job in jobs:
         ready = prepared(job)
         if ready[2]:
             leave(*ready)
@@ -376,6 +388,10 @@ def carry_out(arguments):
 
     def take(number, found):
         job, read = pending[number]
+        if job["kind"] == "check" and found["status"] == "out-of-memory" and not alone:
+            _say(job, _told(found) + "; once more alone on this machine")
+            scarce.append(job["path"])
+            return
         forked = job["kind"] == "time" and number < len(pending) - 1
         if found["status"] == "ok" or not forked:
             # Of what is ahead that is looked at when it is its turn, and not beside another clock.
@@ -392,6 +408,4 @@ def carry_out(arguments):
         pending = pending[came:]
         if not pending:
             pending, again = again, []
-    if arguments.job["kind"] == "checking":
-        checks = [check["path"] for check in arguments.job["checks"]]
-        write_sealed(arguments.output, {"checks": checks})
+    return [job for job in jobs if job["path"] in scarce]

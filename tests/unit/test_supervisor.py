@@ -394,6 +394,27 @@ class TestSeveralChecks:
         assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok"]
         assert "SIGKILL" in records[1]["reason"] and "exit status 3" in records[2]["reason"]
 
+    def test_one_that_lacks_memory_is_tried_alone(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Once nothing else computes: two language models may need more than the machine has, and each fit."""
+        style = folder / "scripts" / "implementations" / "fake" / "hungry.py"
+        style.write_text(
+            "import fcntl, os\nfrom implementations.plain.loop import build as right\n"
+            "def build(*a):\n"
+            "    with open(os.environ['CLOCK_LOCK']) as lock:\n"
+            "        try: fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)\n"
+            "        except BlockingIOError: return right(*a)\n"
+            "    raise MemoryError()\n"
+        )
+        monkeypatch.setenv("CLOCK_LOCK", str(folder / "own.lock"))
+        checks = [job(style) for style in ("hungry", "greedy", "right")]
+        records, printed = self.made(*checks)
+        statuses = [record["status"] for record in records]
+        assert statuses == ["ok", "out-of-memory", "ok"]
+        assert printed.count("once more alone on this machine") == 2
+        assert not Path("several/0.jsonl").exists() and Path("several/1.jsonl").exists()
+
     def test_what_is_taken_away_is_no_other_ones(self, folder: Path) -> None:
         """Where a result is gone (somebody empties the temporary folder), those after it do not take its place."""
         style = folder / "scripts" / "implementations" / "fake" / "emptied.py"
