@@ -93,7 +93,7 @@ def main() -> None:
     console.print(f"About {seconds / 60:.0f} minutes in all, pages included.")
     if unknown:
         console.print(
-            f"Of {unknown} jobs nothing like them was seen before: they are counted as usual ones."
+            f"Of {unknown} jobs no implementation like theirs was seen before: they are counted as a usual row of the shape nearest to theirs, in proportion to what both compute."
         )
     if said := further(plan):
         console.print(

@@ -7,20 +7,27 @@ What no job here tells is taken from the example's table, of another machine, in
 there the multiply-add peak's row says that, here the yardstick. In 344 processes on a machine of 193 GFLOP/s (2 cores of
 AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example's (515), all of them 46 minutes where
 this gives 47.
+
+Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute; of one that was not
+seen at all, the rows of its phase on the nearest shape.
 """
 
 import csv
+import functools
+import itertools
+import math
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from measurement import machine, quiet
+from measurement import machine, quiet, shapes
 from measurement.record import read_json
 from measurement.yardstick import Yardstick
+from plan import matrix
 from plan.jobs import (
     RESULTS,
     CheckingJob,
@@ -43,6 +50,7 @@ A_PROCESS = 0.7  # of a process beside import, building and steps: its start, th
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
 VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
+WORDS = 929_589  # of the Penn Treebank's training text, an epoch
 PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
     8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
@@ -77,28 +85,80 @@ def batches_s(batch_s: float, protocol: dict) -> float:
     return warm + max(timed, protocol["least_batches"] * batch_s)
 
 
+@functools.cache
+def _sizes(benchmark: str) -> shapes.Shapes | None:
+    """None of a benchmark that no document has."""
+    known = matrix.benchmarks(matrix.documents()).get(benchmark)
+    return shapes.Shapes(known) if known else None
+
+
+def _work(benchmark: str) -> float | None:
+    """Floating-point operations of a forward pass's products, where they are known."""
+    sizes = _sizes(benchmark)
+    return shapes.flops(shapes.products(sizes, "forward", shapes.HOISTED)) if sizes else None
+
+
+def _times_the_work(benchmark: str, other: str) -> float:
+    """How many times as much a benchmark computes as another; 1 where that is not known."""
+    own, others = _work(benchmark), _work(other)
+    return own / others if own and others else 1.0
+
+
 @dataclass
 class Earlier:
-    """What earlier jobs of a kind took, by the name of their cell."""
+    """What earlier jobs of a kind took, by the name of their cell: some numbers each, of which the one at `growing` grows
+    with what the benchmark computes."""
 
+    growing: int = 0
     took: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
     def note(self, name: str, *seconds: float) -> None:
         """Seconds beside batches, and of a batch; of a check those of its own, and of its process."""
         self.took.setdefault(name, []).append(seconds)
 
-    def of(self, name: str) -> list[float] | None:
-        """The medians of what was noted of a cell; of one never seen, of the same implementation in the same environment
-        and phase, elsewhere; None if there is none either."""
-        if name in self.took:
-            return [statistics.median(each) for each in zip(*self.took[name], strict=True)]
+    def _grown(self, seconds: Sequence[float], more: float) -> list[float]:
+        grown = list(seconds)
+        grown[self.growing] *= more
+        if self.growing == 1:  # a start has a first batch, and those to verify
+            longer = (1 + VERIFYING) * (grown[1] - seconds[1])
+            grown[0] = max(grown[0] + longer, min(grown[0], A_PROCESS))
+        return grown
 
-        def but_benchmark(name: str) -> list[str]:
-            environment, *rest = name.split("/")
-            return [environment, *rest[1:]]
+    def _nearest(self, name: str, but: int) -> list[float] | None:
+        """The medians of what was noted of cells whose names are the same from part `but` on, of those whose benchmark
+        computes most nearly as much, as if they computed what this one does; None where there are none."""
+        if "/" not in name:  # an environment's
+            return None
+        environment, benchmark, *_ = name.split("/")
+        own = name.split("/")[but:]
+        found = defaultdict(list)
+        for each, took in self.took.items():
+            parts = each.split("/")
+            if parts[but:] == own and (but > 2 or parts[0] == environment):
+                more = _times_the_work(benchmark, parts[1])
+                found[abs(math.log(more))] += [self._grown(seconds, more) for seconds in took]
+        return _medians(found[min(found)]) if found else None
 
-        like = [self.of(each) for each in self.took if but_benchmark(each) == but_benchmark(name)]
-        return [statistics.median(each) for each in zip(*like, strict=True)] if like else None
+    def own(self, name: str) -> list[float] | None:
+        """The medians of what was noted of a cell."""
+        return _medians(self.took[name]) if name in self.took else None
+
+    def like(self, name: str) -> list[float] | None:
+        """Of the same implementation in the same environment and phase, elsewhere."""
+        return self._nearest(name, but=2)
+
+    def any(self, name: str) -> list[float] | None:
+        """Of all implementations, in the same phase on the same device."""
+        return self._nearest(name, but=4)
+
+
+def _medians(rows: Iterable[Sequence[float]]) -> list[float]:
+    return [statistics.median(each) for each in zip(*rows, strict=True)]
+
+
+def _nothing() -> dict[str, Earlier]:
+    """By kind of job."""
+    return {kind: Earlier(growing=kind in ("time", "train")) for kind in (*USUAL, "train")}
 
 
 def _name(identity: dict) -> str:
@@ -129,7 +189,7 @@ def _example(
 ) -> dict[str, Earlier]:
     """What other machines took, by their table; slower: {machine: how many times as long batches, and what one core does,
     take here}."""
-    found = defaultdict(Earlier)
+    found = _nothing()
     for row in rows:
         batches, single = slower.get(row.get("machine", ""), (1.0, 1.0))
         wall = batches * float(row["wall_median_s"])
@@ -145,7 +205,7 @@ def _example(
 
 def _here(results: str) -> dict[str, Earlier]:
     """What this folder's records took."""
-    found = defaultdict(Earlier)
+    found = _nothing()
     for kind in (CheckJob, TimeJob, ConvergenceJob):
         for path in Path(results, kind.folder).rglob("*.json"):
             record = read_json(str(path))
@@ -183,11 +243,20 @@ class Estimate:
         self.example = max(there.values(), default=None)
         self.slower = statistics.median(single for _, single in slower.values()) if slower else 1.0
         self._known = [_here(results), _example(rows, slower)]
+        self._told: dict[tuple[str, str], tuple[list[float], bool] | None] = {}
         counts = [int(row["processes"]) for row in rows if row.get("processes")]
         self.further = statistics.mean(counts) / min(counts) - 1 if counts else 0.0
 
-    def _of(self, kind: str, name: str) -> tuple[float, float] | None:
-        return next(filter(None, (each[kind].of(name) for each in self._known)), None)
+    def _of(self, kind: str, name: str) -> tuple[list[float], bool] | None:
+        """(what a job of that name took or is likely to, whether it or one like it was seen)."""
+        if (kind, name) not in self._told:  # a cell's processes ask the same
+            ways = ((Earlier.own, True), (Earlier.like, True), (Earlier.any, False))
+            told = (
+                (way(each[kind], name), known)
+                for (way, known), each in itertools.product(ways, self._known)
+            )
+            self._told[kind, name] = next((each for each in told if each[0]), None)
+        return self._told[kind, name]
 
     def seconds(self, job: Job) -> tuple[float, bool]:
         """(expected seconds, whether its cell or one like it was seen before)."""
@@ -196,29 +265,31 @@ class Estimate:
 
     def _seconds(self, job: Job) -> tuple[float, bool]:
         if isinstance(job, CheckingJob):
-            found = [self._of("check", check.name) for check in job.checks]
-            known = [each for each in found if each]
-            own = sum(each[0] if each else self.slower * USUAL["check"] for each in found)
-            return own + max((process for _, process in known), default=0.0), all(found)
+            usual = [self.slower * USUAL["check"], 0.0], False
+            found = [self._of("check", check.name) or usual for check in job.checks]
+            own = sum(seconds[0] for seconds, _ in found)
+            return own + max(seconds[1] for seconds, _ in found), all(known for _, known in found)
         if isinstance(job, TimeJob):
             found = self._of("time", job.cell.name)
             if not found:
                 return self.slower * USUAL["time"], False
-            return found[0] + batches_s(found[1], job.order["protocol"]), True
+            (start, batch), known = found
+            return start + batches_s(batch, job.order["protocol"]), known
         if isinstance(job, ConvergenceJob):
             found, protocol = self._of("train", job.name), job.order["protocol"]
             if not found and (timed := self._of("time", job.name)):
                 validating = self.slower * VALIDATING * (len(protocol["points"]) + 1)
-                found = [timed[0] + validating, timed[1]]
-            if not found or not protocol["batches"]:
-                return self.slower * USUAL[
-                    "time"
-                ], False  # of a run without an end nothing is known
-            return found[0] + found[1] * protocol["batches"], True
+                found = [timed[0][0] + validating, timed[0][1]], timed[1]
+            if not found:
+                return self.slower * USUAL["time"], False
+            (start, batch), known = found
+            sizes = _sizes(job.cell.benchmark)
+            epoch = WORDS // (sizes.batch * sizes.length) if sizes else 0
+            return start + batch * (protocol["batches"] or epoch), known
         if isinstance(job, TuneJob):
             return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True
         found = self._of(job.kind, job.name) if isinstance(job, EnvironmentJob) else None
-        return found[0] if found else self.slower * USUAL[job.kind], True
+        return found[0][0] if found else self.slower * USUAL[job.kind], True
 
 
 def total(estimate: Estimate, jobs: Iterable[Job], cores: int) -> tuple[float, int]:

@@ -61,12 +61,56 @@ def test_another_protocol_is_expected_from_the_same_records(results: Path) -> No
     assert found.seconds(time_job(timed_batches=110))[0] == pytest.approx(short + 50)
 
 
+def shaped(
+    benchmark: str, implementation: str = "pytorch/fused", environment: str = "pytorch"
+) -> Cell:
+    return Cell(benchmark, implementation, environment, "training", "cpu")
+
+
 def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
+    """In proportion to what both shapes compute."""
     found = Estimate(str(results))
-    other = Cell("1x320-ce-short", "pytorch/fused", "pytorch", "training", "cpu")
-    assert found.seconds(time_job(other)) == found.seconds(time_job())
-    strange = Cell("stacked-lm", "pytorch/fused", "pytorch-2019", "training", "cpu")
-    assert found.seconds(time_job(strange))[1] is False
+    seconds, known = found.seconds(time_job(shaped("stacked-lm-sgd")))
+    assert known and seconds == found.seconds(time_job())[0]  # as many products
+    seconds, known = found.seconds(time_job(shaped("ptb-large"), least_s=0, most_s=None))
+    assert known and seconds > found.seconds(time_job())[0]
+
+
+def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = {"stacked-lm": 100.0, "ptb-small": 1.0, "ptb-medium": 5.0, "ptb-large": 50.0}
+    monkeypatch.setattr(estimate, "_work", work.get)
+    small = results / "records" / f"{shaped('ptb-small').name}-1.0123456789ab.json"
+    small.parent.mkdir(parents=True)
+    identity = {**vars(shaped("ptb-small"))}
+    samples = {"seconds": 2.0, "warmup": [0.1] * 11, "samples": [0.1] * 10}
+    small.write_text(json.dumps({"identity": identity, "status": "ok", **samples}))
+    found, start = Estimate(str(results)), 1 + estimate.VERIFYING
+    # Of a batch of 0.5 s half is left, and of its start those that lie in it; of 0.1 s five times as much, likewise.
+    large, _ = found.seconds(time_job(shaped("ptb-large")))
+    assert large == pytest.approx(estimate.A_JOB + 5.0 - start * 0.25 + 14 * 0.25)
+    medium, _ = found.seconds(time_job(shaped("ptb-medium")))
+    assert medium == pytest.approx(estimate.A_JOB + 0.0 + start * 0.4 + 14 * 0.5)
+
+
+def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
+    found = Estimate(str(results))
+    for strange in (shaped("stacked-lm", environment="pytorch-2019"), shaped("stacked-lm", "x/y")):
+        assert found.seconds(time_job(strange)) == (found.seconds(time_job())[0], False)
+    elsewhere = Cell("stacked-lm", "pytorch/fused", "pytorch", "forward", "cpu")
+    usual = estimate.USUAL["time"] + estimate.A_JOB
+    assert found.seconds(time_job(elsewhere)) == (pytest.approx(usual), False)
+
+
+def test_a_training_run_without_an_end_is_an_epoch(results: Path) -> None:
+    cell = Cell("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
+    order = {"protocol": {"batches": None, "points": []}}
+    seconds, known = Estimate(str(results)).seconds(
+        ConvergenceJob(cell.name, {}, order=order, cell=cell)
+    )
+    sizes = estimate._sizes("stacked-lm")
+    assert known and sizes
+    batches = estimate.WORDS // (sizes.batch * sizes.length)
+    assert seconds == pytest.approx(estimate.A_JOB + 5.0 + estimate.VALIDATING + 0.5 * batches)
 
 
 def test_checks_of_one_process_add_up(results: Path) -> None:
