@@ -143,3 +143,9 @@ def products(sizes, phase, form):
 def flops(found):
     """Floating-point operations of some products."""
     return sum(2 * each.times * each.rows * each.depth * each.columns for each in found)
+
+
+def forward_flops(benchmark):
+    """Floating-point operations of the matrix products of a benchmark's forward pass: the layers', and a language model's
+    projection."""
+    return flops(products(Shapes(benchmark), "forward", HOISTED))

@@ -330,9 +330,8 @@ def supervise(arguments):
     jobs = _jobs(arguments)
     with turns.turn(kind in CLOCKS, say, arguments.parent):
         scarce = carry_out(arguments, jobs)
-    if (
-        scarce
-    ):  # two checks beside each other need more than either: 10 GB each of a vocabulary of 35,000
+    # Two checks beside each other need more than either: 10 to 13 GB each, of a vocabulary of 35,000 in TensorFlow of 2018.
+    if scarce:
         with turns.turn(True, say, arguments.parent):
             carry_out(arguments, scarce, alone=True)
     if kind == "checking":

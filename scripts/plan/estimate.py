@@ -86,16 +86,16 @@ def batches_s(batch_s: float, protocol: dict) -> float:
 
 
 @functools.cache
-def _sizes(benchmark: str) -> shapes.Shapes | None:
-    """None of a benchmark that no document has."""
-    known = matrix.benchmarks(matrix.documents()).get(benchmark)
-    return shapes.Shapes(known) if known else None
+def _parameters(benchmark: str) -> dict:
+    """Empty of a benchmark that no document has."""
+    return matrix.benchmarks(matrix.documents()).get(benchmark, {})
 
 
+@functools.cache
 def _work(benchmark: str) -> float | None:
     """Floating-point operations of a forward pass's products, where they are known."""
-    sizes = _sizes(benchmark)
-    return shapes.flops(shapes.products(sizes, "forward", shapes.HOISTED)) if sizes else None
+    known = _parameters(benchmark)
+    return shapes.forward_flops(known) if known else None
 
 
 def _times_the_work(benchmark: str, other: str) -> float:
@@ -283,8 +283,8 @@ class Estimate:
             if not found:
                 return self.slower * USUAL["time"], False
             (start, batch), known = found
-            sizes = _sizes(job.cell.benchmark)
-            epoch = WORDS // (sizes.batch * sizes.length) if sizes else 0
+            shape = _parameters(job.cell.benchmark)
+            epoch = WORDS // (shape["batch"] * shape["length"]) if shape else 0
             return start + batch * (protocol["batches"] or epoch), known
         if isinstance(job, TuneJob):
             return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True

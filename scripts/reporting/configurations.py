@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from measurement import shapes
 from plan import matrix
 from reporting import published, tradeoff
 
@@ -31,7 +32,7 @@ def explained(document: str, table: pd.DataFrame) -> list[dict]:
         if "baseline" in benchmark:  # no configuration of its own
             continue
         words = benchmark["batch"] * benchmark["length"]
-        flops = tradeoff.PRODUCTS["training"] * tradeoff.flops(benchmark) / words
+        flops = tradeoff.PRODUCTS["training"] * shapes.forward_flops(benchmark) / words
 
         def implied(number, words_per_s: float, words=words, flops=flops) -> dict:
             return {

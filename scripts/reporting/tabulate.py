@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 
-from measurement import quiet
+from measurement import quiet, shapes
 from plan import configuration, matrix
 from plan.matrix import Cell
 from reporting import estimates, packs, profiles, relations, results, tradeoff
@@ -76,7 +76,7 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         if "vocabulary" in benchmark:
             found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
         if cell.phase == "forward":
-            found["gflops"] = tradeoff.flops(benchmark) / found["wall_median_s"] / 1e9
+            found["gflops"] = shapes.forward_flops(benchmark) / found["wall_median_s"] / 1e9
     if kernel := records[0].get("kernel"):
         seconds, tuning = kernel.get("seconds", {}), kernel.get("tuning", {})
         found["kernel_schedule_s"] = seconds.get("schedule")
@@ -215,6 +215,8 @@ def machine(part: results.Part) -> dict:
         if record["corpus"]:
             windows = record.get("windows") or corpus.get("windows")  # carried states need none
             corpus = record["corpus"] | {"windows": windows}
+            if corpus["source"].startswith("local folder "):  # where, is nobody else's business
+                corpus["source"] = "a local folder"
     states = [record["repository"] for record in records if record.get("repository")]
     return {
         "machine": part.machine,

@@ -21,12 +21,6 @@ RESAMPLES = 999
 TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
 
 
-def flops(benchmark: dict) -> int:
-    """Floating-point operations of a forward pass's matrix products: the LSTM layers', and a language
-    model's projection."""
-    return shapes.flops(shapes.products(shapes.Shapes(benchmark), "forward", shapes.HOISTED))
-
-
 def ceilings(table: pd.DataFrame) -> pd.DataFrame:
     """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
     to in each phase. NaN where that was not measured."""
@@ -57,7 +51,7 @@ def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
     sizes = [benchmarks[name] for name in table["benchmark"]]
     steps = np.array([shape["length"] * shape["layers"] for shape in sizes], dtype=float)
     width = np.array([shape["batch"] * shape["hidden"] for shape in sizes])
-    operations = np.array([flops(shape) for shape in sizes], dtype=float)
+    operations = np.array([shapes.forward_flops(shape) for shape in sizes], dtype=float)
     measured = table["wall_median_s"].to_numpy()
     calls = np.ones(len(steps))
     terms = np.column_stack([calls, steps, steps * width, operations]) / measured[:, None]

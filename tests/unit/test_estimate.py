@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plan import estimate
+from plan import estimate, matrix
 from plan.estimate import Estimate, Speed, batches_s, total
 from plan.jobs import CheckingJob, CheckJob, ConvergenceJob, EnvironmentJob, TimeJob, TuneJob
 from plan.matrix import Cell
@@ -81,7 +81,7 @@ def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(estimate, "_work", work.get)
     small = results / "records" / f"{shaped('ptb-small').name}-1.0123456789ab.json"
     small.parent.mkdir(parents=True)
-    identity = {**vars(shaped("ptb-small"))}
+    identity = vars(shaped("ptb-small"))
     samples = {"seconds": 2.0, "warmup": [0.1] * 11, "samples": [0.1] * 10}
     small.write_text(json.dumps({"identity": identity, "status": "ok", **samples}))
     found, start = Estimate(str(results)), 1 + estimate.VERIFYING
@@ -107,9 +107,9 @@ def test_a_training_run_without_an_end_is_an_epoch(results: Path) -> None:
     seconds, known = Estimate(str(results)).seconds(
         ConvergenceJob(cell.name, {}, order=order, cell=cell)
     )
-    sizes = estimate._sizes("stacked-lm")
-    assert known and sizes
-    batches = estimate.WORDS // (sizes.batch * sizes.length)
+    shape = matrix.document("stacked-lm")["benchmarks"]["stacked-lm"]
+    assert known
+    batches = estimate.WORDS // (shape["batch"] * shape["length"])
     assert seconds == pytest.approx(estimate.A_JOB + 5.0 + estimate.VALIDATING + 0.5 * batches)
 
 

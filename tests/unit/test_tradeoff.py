@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from measurement import shapes
 from plan import matrix
 from reporting import tradeoff
 from reporting.sections import pays_off
@@ -19,7 +20,7 @@ def planted(
         shape = SHAPES[name]
         steps = shape["length"] * shape["layers"]
         work = steps * (overhead + element * shape["batch"] * shape["hidden"])
-        seconds.append(call + work + tradeoff.flops(shape) / gflops / 1e9)
+        seconds.append(call + work + shapes.forward_flops(shape) / gflops / 1e9)
     return pd.DataFrame({"benchmark": names, "wall_median_s": seconds})
 
 
@@ -27,7 +28,7 @@ def test_operations_of_a_language_model() -> None:
     """Three layers of [128, 256] and [256, 256] on [256, 4 x 256], and [256, 10001], for 50 x 128 tokens."""
     lstm = (128 + 256 + 4 * 256) * 4 * 256
     shape = matrix.benchmarks(["stacked-lm"])["stacked-lm"]
-    assert tradeoff.flops(shape) == 2 * 50 * 128 * (lstm + 256 * 10001)
+    assert shapes.forward_flops(shape) == 2 * 50 * 128 * (lstm + 256 * 10001)
 
 
 def test_fit_finds_what_was_planted() -> None:
