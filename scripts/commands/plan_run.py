@@ -97,12 +97,12 @@ def main() -> None:
         )
     if said := further(plan):
         console.print(
-            f"{said} {more_s / 60:.0f} are counted for them, as many as the example needed."
+            f"{said} {more_s / 60:.0f} are counted for them, as many as the examples needed."
         )
     if speed and estimate.example:
         console.print(
-            f"This machine multiplies at {speed.gflops:.0f} GFLOP/s and the example's at {estimate.example.gflops:.0f}: "
-            "what only the example tells is expected to take as much longer."
+            f"This machine multiplies at {speed.gflops:.0f} GFLOP/s and the examples' at {estimate.example.gflops:.0f}: "
+            "what only they tell is expected to take as much longer."
         )
 
 

@@ -61,6 +61,15 @@ def switches(isa, inherited):
     }
 
 
+def without(name, variables):
+    """The value of one of JOINED, of a process that may be held to an instruction set, without that switch: for a release that
+    ends where it meets one that it does not know. Whether it keeps to the set all the same, `seen` tells."""
+    value = variables.get(name, "")
+    for isa in SWITCHES:
+        value = value.replace(SWITCHES[isa][name], "")
+    return value.strip(JOINED[name])
+
+
 def visible(isa):
     """What the processor can do, of that what is not hidden: a set of flags; all where `isa` is None."""
     return frozenset(

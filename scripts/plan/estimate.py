@@ -3,8 +3,8 @@
 A timing's seconds are those of starting (import, building, first step, and what its process does around them), and
 those of its batches, of which this protocol says how many there are.
 
-What no job here tells is taken from the example's table, of another machine, in proportion to how fast both multiply:
-there the multiply-add peak's row says that, here the yardstick. In 344 processes on a machine of 193 GFLOP/s (2 cores of
+What no job here tells is taken from the tables of the reports that come with this repository, of other machines, in proportion to
+how fast both multiply: there the multiply-add peak's row says that, here the yardstick. In 344 processes on a machine of 193 GFLOP/s (2 cores of
 AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example's (515), all of them 46 minutes where
 this gives 47.
 
@@ -39,10 +39,10 @@ from plan.jobs import (
     TuneJob,
 )
 
-# Somebody else's, for a folder where nothing was measured yet.
-EXAMPLE = Path("report/example/cells.csv")
+# Somebody else's reports, for a folder where nothing was measured yet.
+EXAMPLES = Path("report")
 PEAK = "tvm/fma-peak"
-# Seconds, on the example's machine, of what no table tells, and of jobs of which nothing at all is known.
+# Seconds, on the examples' machine, of what no table tells, and of jobs of which nothing at all is known.
 USUAL = {"environment": 25.0, "kernel": 5.0, "corpus": 3.0, "check": 4.0, "time": 6.0}
 TUNING, A_TRIAL = 4.0, 0.7
 A_JOB = 0.1  # what lies idle until the next can begin
@@ -165,12 +165,13 @@ def _name(identity: dict) -> str:
     return "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(**identity)
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The measured rows of a table of cells; none where there is no table."""
-    if not path.exists():
-        return []
-    with open(path, newline="") as stream:
-        return [row for row in csv.DictReader(stream) if row["status"] == "ok"]
+def _rows(reports: Path) -> list[dict[str, str]]:
+    """The measured rows of reports' tables of cells."""
+    found: list[dict[str, str]] = []
+    for path in sorted(reports.glob("*/cells.csv")):
+        with open(path, newline="") as stream:
+            found += [row for row in csv.DictReader(stream) if row["status"] == "ok"]
+    return found
 
 
 def _speeds(rows: Iterable[dict[str, str]]) -> dict[str, Speed]:
@@ -226,11 +227,11 @@ def _here(results: str) -> dict[str, Earlier]:
 
 
 class Estimate:
-    """Expected seconds of jobs, by this folder's records; where they do not tell, by the example's and by how fast this
+    """Expected seconds of jobs, by this folder's records; where they do not tell, by the examples' and by how fast this
     machine is (None: as fast as that one)."""
 
     def __init__(self, results: str = RESULTS, speed: Speed | None = None) -> None:
-        rows = _rows(EXAMPLE)
+        rows = _rows(EXAMPLES)
         there = _speeds(rows)
         slower = {
             name: (

@@ -18,10 +18,6 @@ SPILLED = {
     "avx2": {
         "peephole rows": "backward_first",
         "layer_norm rows": "backward_first, forward_first, main",
-        "lstm units": "forward_first, main",
-        "coupled units": "forward_first, main",
-        "peephole units": "forward_first, main",
-        "slstm units": "forward_first, main",
     },
     "avx512": {
         "projected rows": "main",

@@ -35,7 +35,7 @@ def write(folder: Path, kind: str, **fields: object) -> None:
 @pytest.fixture
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """One timing: 5 s of starting, half a second a batch; its check took 7 s."""
-    monkeypatch.setattr(estimate, "EXAMPLE", tmp_path / "none.csv")
+    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "none")
     write(tmp_path, "records", seconds=9.0, warmup=[3.0, 0.5, 0.5], samples=[0.5] * 6)
     write(tmp_path, "checks", seconds=7.0)
     return tmp_path
@@ -146,10 +146,11 @@ def test_tuning_takes_its_trials(results: Path) -> None:
 def test_somebody_elses_table_tells_before_anything_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = tmp_path / "cells.csv"
+    table = tmp_path / "reports" / "one" / "cells.csv"
+    table.parent.mkdir(parents=True)
     columns = "environment,benchmark,implementation,phase,device,status,import_s,build_s,first_step_s,wall_median_s"
     table.write_text(f"{columns}\npytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5\n")
-    monkeypatch.setattr(estimate, "EXAMPLE", table)
+    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
     found = Estimate(str(tmp_path / "results"))
     # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; 4 + 10 batches and those to verify.
     around = estimate.A_JOB + estimate.A_PROCESS
@@ -176,9 +177,10 @@ TABLE = [
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    table = tmp_path / "cells.csv"
+    table = tmp_path / "reports" / "one" / "cells.csv"
+    table.parent.mkdir(parents=True)
     table.write_text("\n".join(TABLE) + "\n")
-    monkeypatch.setattr(estimate, "EXAMPLE", table)
+    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
     return tmp_path / "results"
 
 

@@ -27,6 +27,13 @@ def test_switches_are_set_beside_what_the_user_has_set(monkeypatch: pytest.Monke
     assert free["XLA_FLAGS"] == "--xla_dump_to=/tmp" and instructions.held_to(free) is None
 
 
+def test_a_switch_that_a_release_does_not_know_is_taken_back() -> None:
+    held = instructions.switches("avx2", {"XLA_FLAGS": "--xla_dump_to=/tmp"})
+    assert instructions.without("XLA_FLAGS", held) == "--xla_dump_to=/tmp"
+    assert instructions.without("XLA_FLAGS", instructions.switches("avx2", {})) == ""
+    assert instructions.without("XLA_FLAGS", {}) == ""
+
+
 def test_a_processor_without_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: "sse2 avx")
     job = {"kind": "check", "identity": {"implementation": "none/none"}, "check": {}}

@@ -4,8 +4,15 @@ What device.py, model.py and the styles need of them, in terms of that version; 
 """
 
 import functools
+import os
 
 import tensorflow as tf
+
+from measurement import instructions
+
+# XLA of 2.0 ends at a flag that it does not know.
+if tuple(map(int, tf.__version__.split(".")[:2])) < (2, 18):
+    os.environ["XLA_FLAGS"] = instructions.without("XLA_FLAGS", os.environ)
 
 SESSIONS = not hasattr(tf, "function")  # a graph is built once and run in a session
 

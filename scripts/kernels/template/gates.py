@@ -15,7 +15,7 @@ from ..cells.simplify import Stage
 from ..spec import Schedule
 from .layout import passes, taking
 from .tiles import Registers, accumulate, in_tiles, reduction, registers
-from .vector import VectorUnit
+from .vector import VectorUnit, read_again
 
 Expr = Any
 
@@ -83,6 +83,8 @@ class GateBlock:
         for index, sums in enumerate(own):
             last = index == len(own) - 1
             base = self._pass(sums, base, waiting, index == 0, last)
+            if not (last or waiting is None):
+                read_again(waiting)
 
     def _pass(self, sums: range, base: Expr, waiting: Expr | None, first: bool, last: bool) -> Expr:
         """Sums stay in registers over the whole reduction; the update follows in place."""

@@ -22,7 +22,7 @@ from .gates import GateBlock, Operand
 from .inference import Inference
 from .layout import block_vectors, passes, taking
 from .tiles import accumulate, in_tiles, integer, reduction, registers
-from .vector import VectorUnit
+from .vector import VectorUnit, read_again
 
 Expr = Any
 
@@ -76,6 +76,7 @@ def emit_input_sums(
         own, first = taking(cell, sums, True), base
 
         def body(row: Expr, high: int, _tile: Expr) -> None:
+            read_again(weights)  # and the bias
             found = registers(unit, high, len(own), lambda r, v: bias(own[v]))
             reduction(
                 inputs,
@@ -111,12 +112,12 @@ class DividedUnits(Inference):
         self.memory = {name: shared(spec.batch, self.padded) for name in self.cell.states[1:]}
         x = self.arguments["x"]
         with one_region():
-            self._layer(integer(0), lambda t, r, k: x[t, r, k], spec.input_size, integer(0))
+            self._layer(integer(0), lambda row, k: x[0, row, k], spec.input_size, integer(0))
             if spec.depth > 1:
                 with ir.serial(spec.depth - 1) as lower:
                     self._layer(
                         lower + 1,
-                        lambda t, r, k: self.sequence[t + 1, r, k],
+                        lambda row, k: self.sequence[1, row, k],
                         spec.hidden_size,
                         self.sizes[0] + lower * self.sizes[-1],
                     )
@@ -129,8 +130,10 @@ class DividedUnits(Inference):
             phase(spec.length, copy)
 
     def _layer(
-        self, layer: Expr, source: Callable[[Expr, Expr, Expr], Expr], inputs: int, base: Expr
+        self, layer: Expr, source: Callable[[Expr, Expr], Expr], inputs: int, base: Expr
     ) -> None:
+        """source(row, k): of x, all steps' rows below each other, which one pointer then reaches (a pointer for each would
+        take more registers than AVX2's tiles leave)."""
         spec, cell, unit, lanes = self.spec, self.cell, self.unit, self.unit.lanes
         total = block_vectors(cell, inputs, spec.hidden_size) * lanes
         phase(self.blocks, lambda block: self._from_input(block, layer, source, inputs, base))
@@ -189,16 +192,12 @@ class DividedUnits(Inference):
         self,
         block: Expr,
         layer: Expr,
-        source: Callable[[Expr, Expr, Expr], Expr],
+        source: Callable[[Expr, Expr], Expr],
         inputs: int,
         base: Expr,
     ) -> None:
         """The sums' parts of x of all steps for one block of units."""
         spec, lanes = self.spec, self.unit.lanes
-
-        def element(row: Expr, k: Expr) -> Expr:
-            return source(tirx.floordiv(row, spec.batch), tirx.floormod(row, spec.batch), k)
-
         emit_input_sums(
             self.unit,
             self.cell,
@@ -206,7 +205,7 @@ class DividedUnits(Inference):
             spec.length * spec.batch,
             inputs,
             spec.output_size,
-            element,
+            source,
             self.arguments["weights"],
             base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes),
             lambda v: self._bias(layer, block, v),

@@ -48,7 +48,23 @@ define <8 x float> @rounded_to_pairs(<16 x float> %values) {
 """
 """AVX512-BF16's instructions on registers of float32, in LLVM's language; they become part of what calls them."""
 
+MEMORY = """
+define linkonce_odr void @may_have_changed(ptr %buffer) alwaysinline {
+  call void asm sideeffect "", "r,~{memory}"(ptr %buffer)
+  ret void
+}
+"""
+"""No instruction; LLVM is told that it may write to the buffer and to all that is not of this function alone."""
+
 Expr = Any
+
+
+def read_again(buffer: Expr) -> None:
+    """LLVM keeps no registers from here on with what was stored to or loaded from a buffer, nor loads from it before: registers that
+    are so filled (a buffer on the stack whose places are constants, what a loop does not change) are those that sums lack."""
+    with ir.attr(tirx.IntImm("int32", 0), "pragma_import_llvm", MEMORY):
+        first = tirx.address_of(buffer[(0,) * len(buffer.shape)])
+        ir.evaluate(tirx.call_extern("void", "may_have_changed", first))
 
 
 def _exp2_polynomial(degree: int = 5) -> list[float]:
