@@ -83,7 +83,7 @@ pack: .venv/ready
 lock: .venv/ready
 	$(RUN) lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
-# The pages of a pack alone, nothing is measured: make pages PACK=archive.zip [OUTPUT=folder]
+# The pages of a pack alone, nothing is measured: make pages PACK=archive [OUTPUT=folder]
 pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
@@ -91,8 +91,8 @@ pages: .venv/ready
 # those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline. Packs of other machines beside it stay
 EXAMPLE ?= example
 example: report
-	mkdir -p report/$(EXAMPLE) && find report/$(EXAMPLE) -type f ! -name 'records-*.zip' -delete
-	cp results/records.zip report/$(EXAMPLE)
+	mkdir -p report/$(EXAMPLE) && find report/$(EXAMPLE) -type f ! -name 'records-*' -delete
+	$(RUN) pack_results --output report/$(EXAMPLE)/records.tar.xz
 	$(MAKE) example-pages
 
 # The same pages by today's code, of the records of that run and of other machines' packs beside it: nothing is measured,
@@ -102,11 +102,11 @@ example-pages: build/pages/$(EXAMPLE)/index.html
 	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
-build/pages/%/index.html: report/%/records.zip $(RENDER) .venv/ready
-	$(RUN) render_pack $< $(filter-out $<,$(wildcard $(<D)/*.zip)) --output $(@D)
+build/pages/%/index.html: report/%/records.tar.xz $(RENDER) .venv/ready
+	$(RUN) render_pack $< $(filter-out $<,$(wildcard $(<D)/*.tar.xz)) --output $(@D)
 
 # The book, in site/ (index.html), strict about links, with the reports' own HTML pages
-docs: .docs/ready .venv/ready $(patsubst report/%/records.zip,build/pages/%/index.html,$(wildcard report/*/records.zip))
+docs: .docs/ready .venv/ready $(patsubst report/%/records.tar.xz,build/pages/%/index.html,$(wildcard report/*/records.tar.xz))
 	.docs/bin/python docs/book.py build/book
 	.docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees build/book site
 	.venv/bin/python scripts book_reports site

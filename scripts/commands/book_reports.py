@@ -44,7 +44,7 @@ def rendered(report: Path) -> dict[str, str]:
 def main() -> None:
     site = Path(sys.argv[1])
     for report in sorted(path.parent for path in REPORTS.glob("*/index.md")):
-        of = rendered if (report / "records.zip").exists() else made
+        of = rendered if (report / "records.tar.xz").exists() else made
         for name, text in of(report).items():
             shown = text.replace(NAVIGATION, NAVIGATION + BOOK, 1)
             (site / report / f"{name}.html").write_text(shown)

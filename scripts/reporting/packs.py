@@ -11,10 +11,16 @@ from pathlib import Path
 from measurement.record import sha256
 from reporting import results
 
+SOLID = ".tar.xz"  # files that are much alike are compressed together
 NOTE, SIGNATURE = "pack.json", "pack.json.sig"
 SIGNERS = Path("config/signers")  # lines of `NAME KEY`, as in ssh-keygen(1), ALLOWED SIGNERS
 NAMESPACE = "what-flexibility-costs"
 FETCH = "fetch the folder again, or ask whoever packed it"
+
+
+def stem(archive: Path) -> str:
+    """Of an archive's name: what the folder in it is called."""
+    return archive.name.removesuffix(SOLID) if archive.name.endswith(SOLID) else archive.stem
 
 
 def _plain(text: object) -> str:

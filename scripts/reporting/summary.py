@@ -46,7 +46,7 @@ def origin_words(origin: Mapping) -> str:
 
 
 def head(tables: Tables, about: Mapping) -> dict:
-    """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in", "counts":
+    """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
     {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
     threads = sorted({count for machine in machines for count in machine["threads"]})
@@ -77,7 +77,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "machine_names": about["machine_names"],
             "machines": machines,
             "preliminary": any(machine["preliminary"] for machine in machines),
-            "stand_in": any(machine["corpus"].get("stand_in") for machine in machines),
+            "stand_in": on_stand_in({about["name"]: machines}, about["machine_names"]),
             "counts": counts,
             "noise": [
                 _noise(machine, own) for machine, own in tables.measured().groupby("machine")
@@ -87,6 +87,24 @@ def head(tables: Tables, about: Mapping) -> dict:
             "origin": origin and {**origin, "cited": cited(origin)},
         }
     )
+
+
+def on_stand_in(documents: Mapping[str, list[dict]], names: Mapping[str, str]) -> str:
+    """Which of some documents had a stand-in for their text, on which of their machines, in words: "all", "" where none had.
+    names: of machines, as pages call them."""
+    taken = {
+        document: {
+            each["machine"]: bool(each["corpus"]["stand_in"]) for each in machines if each["corpus"]
+        }
+        for document, machines in documents.items()
+    }
+    parts = []
+    for document, machines in taken.items():
+        on = [names.get(machine, machine) for machine, stand_in in machines.items() if stand_in]
+        if on:
+            parts.append(f"`{document}`" + f" on {' and '.join(on)}" * (len(on) < len(machines)))
+    everywhere = all(stand_in for machines in taken.values() for stand_in in machines.values())
+    return "all" if parts and everywhere else "; ".join(parts)
 
 
 def _noise(machine: str, cells: pd.DataFrame) -> dict:

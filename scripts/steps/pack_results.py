@@ -1,18 +1,49 @@
 """A results folder as one archive to send: what others need to report it beside theirs, or to compare it.
 
 python scripts pack_results [FOLDER] [--output ARCHIVE] [--by NAME] [--key FILE]
+
+ARCHIVE: a .zip, or a .tar.xz, which takes 0.4 of the room.
 """
 
 import argparse
+import io
+import tarfile
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from measurement.record import plainly
 from plan import lease
 from reporting import packs, results
 
-DATED = (1980, 1, 1, 0, 0, 0)  # equal records give equal files
+# Equal records give equal files.
+DATED, SINCE_1970 = (1980, 1, 1, 0, 0, 0), 315_532_800
+READABLE = 0o644
+
+
+@contextmanager
+def written(path: Path, solid: bool) -> Iterator[Callable[[str, bytes], None]]:
+    """A zip archive, or a tar archive that is compressed as a whole: gives what adds a file by name and content."""
+
+    def zipped(name: str, content: bytes) -> None:
+        about = zipfile.ZipInfo(name, DATED)
+        about.compress_type = zipfile.ZIP_DEFLATED
+        about.external_attr = READABLE << 16
+        archive.writestr(about, content)
+
+    def added(name: str, content: bytes) -> None:
+        about = tarfile.TarInfo(name)
+        about.size, about.mtime, about.mode = len(content), SINCE_1970, READABLE
+        archive.addfile(about, io.BytesIO(content))
+
+    if solid:
+        with tarfile.open(path, "w:xz") as archive:
+            yield added
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            yield zipped
 
 
 def main() -> None:
@@ -28,24 +59,19 @@ def main() -> None:
     name = "results-" + "-".join(results.machines_in(arguments.folder))
     archive = arguments.output or arguments.folder / f"{name}.zip"
     temporary = archive.with_name(archive.name + ".tmp")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed,
-    ):
+    solid = archive.name.endswith(packs.SOLID)
+    with tempfile.TemporaryDirectory() as folder, written(temporary, solid) as add:
         note = Path(folder, packs.NOTE)
         note.write_text(packs.note(arguments.folder, members, arguments.by))
         said = {packs.NOTE: note}
         if arguments.key:
             said[packs.SIGNATURE] = packs.sign(note, arguments.key)
         for member, file in (members | said).items():
-            about = zipfile.ZipInfo(f"{archive.stem}/{member}", DATED)
-            about.compress_type = zipfile.ZIP_DEFLATED
-            about.external_attr = 0o644 << 16
-            packed.writestr(about, file.read_bytes())
+            add(f"{packs.stem(archive)}/{member}", file.read_bytes())
     temporary.replace(archive)
     print(
-        f"{archive}: {len(members)} files. Where it goes to: unzip it, and\n"
-        f"snakemake ... --config also_report='[{archive.stem}]'"
+        f"{archive}: {len(members)} files. Where it goes to: unpack it, and\n"
+        f"snakemake ... --config also_report='[{packs.stem(archive)}]'"
     )
 
 

@@ -72,8 +72,10 @@ def main() -> None:
         **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
     }
     site = pages.site(each["name"] for each in summaries)
+    machines_of = {each["name"]: each["machines"] for each in summaries}
+    stand_in = summary.on_stand_in(machines_of, about["machine_names"])
     for name, parts in found.items():
-        about["stand_in"] = name in ("index", "machines") and any(s["stand_in"] for s in summaries)
+        about["stand_in"] = stand_in if name in ("index", "machines") else ""
         own = of_own_cells(arguments.own)
         about["introduction"] = [summary.of_all(summaries), *own] if name == "index" else [BACK]
         text = page.markdown(pages.settings()["titles"][name], about, parts)

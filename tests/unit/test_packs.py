@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -45,6 +46,29 @@ def packed(project: Path, monkeypatch: pytest.MonkeyPatch, *options: object) -> 
     with zipfile.ZipFile(project / "there.zip") as archive:
         archive.extractall(project)
     return project / "there"
+
+
+def test_a_solid_archive_holds_the_same(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = packed(project, monkeypatch)
+    archives = [project / "there.tar.xz", project / "again" / "there.tar.xz"]
+    archives[1].parent.mkdir()
+    for archive in archives:
+        monkeypatch.setattr(sys, "argv", ["pack", "results", "--output", str(archive)])
+        pack_results.main()
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    with render_pack.unpacked(archives[0]) as found:
+        assert found.name == "there"
+        there, here = (
+            {p.relative_to(each): p.read_bytes() for p in each.rglob("*") if p.is_file()}
+            for each in (found, folder)
+        )
+    assert there == here
+    half = project / "half.tar.xz"
+    half.write_bytes(archives[0].read_bytes()[:2000])
+    assert "half.tar.xz is no archive" in refused(half)
+    with tarfile.open(project / "out.tar.xz", "w:xz") as archive:
+        archive.addfile(tarfile.TarInfo("../out"))
+    assert "'../out' that leads out of it" in refused(project / "out.tar.xz")
 
 
 def test_who_packed_what(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from measurement.record import read_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
-from reporting import estimates, results, sections
+from reporting import estimates, results, sections, summary
 from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -664,3 +664,18 @@ def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         line = str(stop.value)
         assert line.startswith(str(path)) and message in line and "\n" not in line
         assert not (tmp_path / "results/documents/stacked-lm/cells.parquet").exists()
+
+
+def test_what_was_measured_on_a_stand_in_is_said() -> None:
+    def on(**machines: bool | None) -> list[dict]:
+        return [
+            {"machine": name, "corpus": {} if text is None else {"stand_in": text}}
+            for name, text in machines.items()
+        ]
+
+    def said(**documents: list[dict]) -> str:
+        return summary.on_stand_in(documents, {"a": "A"})
+
+    assert said(x=on(a=False), y=on(a=None)) == ""
+    assert said(x=on(a=True, b=True), y=on(a=None)) == "all"
+    assert said(x=on(a=True, b=True), y=on(a=True, b=False), z=on(b=False)) == "`x`; `y` on A"
