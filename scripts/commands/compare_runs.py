@@ -1,11 +1,13 @@
-"""Two results folders side by side, a cell against itself: what became slower, faster, or stopped working.
+"""Two results folders side by side, or archives of `make pack`, a cell against itself: what became slower, faster, or stopped
+working.
 
 Exit status: 0; with --fail, 1 if there is a regression; 2 if a folder cannot be compared.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,16 +16,17 @@ import pandas as pd
 
 from measurement import quiet
 from measurement.record import RETRIED
-from reporting import estimates, page, results
+from reporting import estimates, packs, page, results
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "report"
+NOT_RUN = "not-run"  # by choice
 
 
 @dataclass
 class Run:
     """One results folder: its rows by the cell's name, and the records of the cells that have a number."""
 
-    folder: Path
+    name: str
     parts: list[results.Part]
     cells: pd.DataFrame  # status and reason of a cell, by its name
     records: dict[str, list[dict]]  # by the cell's name; those that its number is made of
@@ -31,6 +34,15 @@ class Run:
     @property
     def machines(self) -> list[str]:
         return list(dict.fromkeys(part.machine for part in self.parts))
+
+    @property
+    def documents(self) -> list[str]:
+        return [part.manifest["document"] for part in self.parts]
+
+    @property
+    def environments(self) -> list[str]:
+        measured = (group[0] for group in self.records.values())
+        return list(dict.fromkeys(record["identity"]["environment"] for record in measured))
 
     def dates(self) -> str:
         days = sorted(record["started"][:10] for group in self.records.values() for record in group)
@@ -42,8 +54,9 @@ class Run:
         return sorted({s["commit"][:10] + "+" * s["dirty"] for s in states if s})
 
 
-def load(folder: Path) -> Run:
-    """A results folder, or a stop with one line. It must be of one machine: a cell is compared with itself."""
+def load(folder: Path, name: str | None = None) -> Run:
+    """A results folder, which pages call by a name, or a stop with one line. It must be of one machine: a cell is compared with
+    itself."""
     parts = [results.read(path) for path in results.manifests_in(folder)]
     if len({part.machine for part in parts}) > 1:
         names = ", ".join(dict.fromkeys(part.machine for part in parts))
@@ -59,40 +72,63 @@ def load(folder: Path) -> Run:
         if status == "ok":
             records[row.cell.name] = estimates.kept(row.records, best)
     table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])
-    return Run(folder, parts, table, records)
+    return Run(name or str(folder), parts, table, records)
 
 
 def statuses(a: Run, b: Run) -> pd.DataFrame:
     """Cells of both tables whose status differs: `status_a`, `status_b`, `reason` of the one that is not ok, and
-    whether it is a `regression`, a number that is lost by a failure."""
+    whether it is a `regression`, a number that is lost by a failure. Those that a run left out by choice are none."""
     both = a.cells.join(b.cells[["status", "reason"]].add_suffix("_b"), how="inner")
-    changed = both[both["status"] != both["status_b"]].copy()
+    chosen = (both[["status", "status_b"]] != NOT_RUN).all(axis=1)
+    changed = both[(both["status"] != both["status_b"]) & chosen].copy()
     changed["regression"] = (changed["status"] == "ok") & changed["status_b"].isin(RETRIED)
     changed["reason"] = changed["reason_b"].where(changed["status_b"] != "ok", changed["reason"])
     return changed.rename(columns={"status": "status_a"})
 
 
 def on_one_side(a: Run, b: Run) -> Iterator[dict]:
-    """Cells with a number in one run that the other has no row of."""
+    """Cells with a number in one run that the other has no row of, though it has their document."""
     for side, run, other in (("A", a, b), ("B", b, a)):
-        for name in sorted(run.records.keys() - set(other.cells.index)):
+        shared = {
+            row.cell.name
+            for part in run.parts
+            if part.manifest["document"] in other.documents
+            for row in part.cells
+        }
+        for name in sorted((run.records.keys() & shared) - set(other.cells.index)):
             yield {"name": name, "side": side}
 
 
-def versions(run: Run) -> dict[tuple[str, str], str]:
-    """{(environment, package): version}, Python and all packages."""
+def of_one_side(a: Run, b: Run) -> Iterator[str]:
+    """In words, what only one of the runs measured."""
+    for side, run, other in (("A", a, b), ("B", b, a)):
+        kinds = {
+            "documents": [each for each in run.documents if each not in other.documents],
+            "environments": [each for each in run.environments if each not in other.environments],
+        }
+        for kind, found in kinds.items():
+            if found:
+                yield f"{kind} in {side} only: {', '.join(found)}"
+        left = other.cells.index[other.cells["status"] == NOT_RUN]
+        if count := sum(name in run.records for name in left):
+            yield f"rows with a number in {side} only, as the other run left them out: {count}"
+
+
+def versions(run: Run, environments: Container[str]) -> dict[tuple[str, str], str]:
+    """{(environment, package): version}, Python and all packages, of some environments."""
     return {
         (record["identity"]["environment"], package): version
         for group in run.records.values()
         for record in group[:1]
+        if record["identity"]["environment"] in environments
         for package, version in (
             {"python": record["environment"]["python"]} | record["environment"]["packages"]
         ).items()
     }
 
 
-def conditions(run: Run) -> dict[str, str]:
-    """What besides packages decides how fast a run is, in words."""
+def conditions(run: Run, documents: Container[str]) -> dict[str, str]:
+    """What besides packages decides how fast a run of some documents is, in words."""
     records = [record for group in run.records.values() for record in group]
     corpora = [record["corpus"]["source"] for record in records if record["corpus"]]
     found = {
@@ -101,6 +137,8 @@ def conditions(run: Run) -> dict[str, str]:
         "corpus": ", ".join(sorted(set(corpora))) or "none",
     }
     for part in run.parts:
+        if part.manifest["document"] not in documents:
+            continue
         for key, value in sorted(part.manifest["protocol"].items()):
             found[f"{part.manifest['document']}: protocol.{key}"] = str(value)
     return found
@@ -141,6 +179,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     times = [{name: estimates.medians(run.records[name]) for name in alike} for run in (a, b)]
     level = estimates.level(*times, [name for name in alike if unchanged(a, b, name)])
     found = estimates.changes(*times, relevant, level)
+    within = estimates.overlapping(*times)
     order = ["regression", "improvement", "undecided", "same"]
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
@@ -157,22 +196,29 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "cells": found.to_dict("records"),
         "counts": {verdict: int((found["verdict"] == verdict).sum()) for verdict in order},
         "level": level,
+        "overlapping": sum(within.values()),
+        "with_intervals": len(within),
         "mean_ratio": float(np.exp(np.log(found["ratio"]).mean())) if alike else None,
         "statuses": changed.reset_index(names="name").to_dict("records"),
         "one_side": list(on_one_side(a, b)),
+        "only": list(of_one_side(a, b)),
         "redefined": [name for name in both if name not in alike],
-        "conditions": differing(conditions(a), conditions(b)),
-        "packages": differing(versions(a), versions(b)),
+        "conditions": differing(conditions(a, b.documents), conditions(b, a.documents)),
+        "packages": differing(versions(a, b.environments), versions(b, a.environments)),
         "regressions": regressions,
     }
 
 
+def _folder(given: Path, stack: ExitStack) -> Path:
+    return stack.enter_context(packs.unpacked(given)) if given.is_file() else given
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("a", type=Path, metavar="A", help="results folder to compare with")
     parser.add_argument(
-        "b", type=Path, metavar="B", help="results folder that may be better or worse"
+        "a", type=Path, metavar="A", help="results folder or archive to compare with"
     )
+    parser.add_argument("b", type=Path, metavar="B", help="one that may be better or worse")
     parser.add_argument(
         "--relevant", type=float, default=5, help="smallest change that matters (%%)"
     )
@@ -182,7 +228,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="file to write instead of the terminal")
     arguments = parser.parse_args()
     try:
-        runs = load(arguments.a), load(arguments.b)
+        with ExitStack() as stack:
+            runs = [load(_folder(each, stack), str(each)) for each in (arguments.a, arguments.b)]
     except SystemExit as problem:
         print(problem, file=sys.stderr)
         sys.exit(2)

@@ -5,71 +5,19 @@ python scripts render_pack ARCHIVE|FOLDER [...] [--output FOLDER]
 """
 
 import argparse
-import lzma
 import os
 import runpy
 import shutil
 import sys
-import tarfile
 import tempfile
-import zipfile
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 
 from measurement.record import plainly
 from plan import configuration, matrix
 from reporting import packs, results
-
-
-def _files(pack: Path) -> Iterator[tuple[str, bytes]]:
-    """(name, content) of the files of an archive; OSError where it is none."""
-    try:
-        if tarfile.is_tarfile(pack):
-            with tarfile.open(pack) as archive:
-                for one in filter(tarfile.TarInfo.isreg, archive):
-                    yield one.name, archive.extractfile(one).read()
-        else:
-            with zipfile.ZipFile(pack) as archive:
-                for each in archive.infolist():
-                    if not each.is_dir():
-                        yield each.filename, archive.read(each)
-    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
-        raise OSError(str(error)) from error
-
-
-def _unpack(pack: Path, folder: Path) -> None:
-    """The files of an archive into a folder; a stop with one line if one would lie elsewhere."""
-    for name, content in _files(pack):
-        target = (folder / name).resolve()
-        if not target.is_relative_to(folder.resolve()):
-            sys.exit(f"{pack} has a file {name!r} that leads out of it.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-
-
-@contextmanager
-def unpacked(pack: Path) -> Iterator[Path]:
-    """The results folder of an archive, or a folder as it is, held against what its pack.json says; a stop with one line
-    where it is none."""
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = pack
-        if not pack.is_dir():
-            try:
-                _unpack(pack, Path(temporary))
-            except OSError as error:
-                sys.exit(f"{pack} is no archive that can be read: {error}.")
-            found = sorted(Path(temporary).glob(f"*/{results.MANIFESTS}"))
-            if len(found) != 1:
-                sys.exit(
-                    f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
-                )
-            named = Path(tempfile.mkdtemp(dir=temporary), packs.stem(pack))  # as pages call it
-            folder = found[0].parent.rename(named)
-        packs.origin(folder)
-        yield folder
 
 
 def documents(folder: Path) -> dict[str, Path]:
@@ -152,7 +100,7 @@ def main() -> None:
     arguments = parser.parse_args()
     output = arguments.output or Path("build/pages", packs.stem(arguments.packs[0]))
     with ExitStack() as stack:
-        folder, *others = (stack.enter_context(unpacked(pack)) for pack in arguments.packs)
+        folder, *others = (stack.enter_context(packs.unpacked(pack)) for pack in arguments.packs)
         render(folder, others, output)
     print(f"{output}/index.html")
 

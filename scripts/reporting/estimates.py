@@ -594,6 +594,22 @@ def level(
     return Level(float(np.exp(middle(spread))), float(np.sqrt(spread)), int(known.sum()))
 
 
+def overlapping(
+    before: Mapping[Hashable, Sequence[float]], after: Mapping[Hashable, Sequence[float]]
+) -> dict[Hashable, bool]:
+    """{cell: whether its 95 % intervals in two runs, each of that run's processes alone, have a time in common}, of those that
+    have an interval in both."""
+    one, other = (
+        {name: product([times], [1])[1:] for name, times in with_prior(run).items()}
+        for run in (before, after)
+    )
+    return {
+        name: max(one[name][0], other[name][0]) <= min(one[name][1], other[name][1])
+        for name in one
+        if not np.isnan([*one[name], *other[name]]).any()
+    }
+
+
 def changes(
     before: Mapping[str, Sequence[float]],
     after: Mapping[str, Sequence[float]],

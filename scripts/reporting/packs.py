@@ -2,10 +2,15 @@
 signed that. Keys, signatures and the file of known signers are OpenSSH's own (ssh-keygen -Y)."""
 
 import json
+import lzma
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from measurement.record import sha256
@@ -99,3 +104,51 @@ def origin(folder: Path) -> dict:
         if name not in files or not file.exists() or sha256(str(file)) != files[name]:
             sys.exit(f"{file} is not as {folder / NOTE} says that it was packed; {FETCH}.")
     return found | {"by": by and _plain(by), "commits": commits, "signed": signed}
+
+
+def _files(pack: Path) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of the files of an archive; OSError where it is none."""
+    try:
+        if tarfile.is_tarfile(pack):
+            with tarfile.open(pack) as archive:
+                for one in filter(tarfile.TarInfo.isreg, archive):
+                    yield one.name, archive.extractfile(one).read()
+        else:
+            with zipfile.ZipFile(pack) as archive:
+                for each in archive.infolist():
+                    if not each.is_dir():
+                        yield each.filename, archive.read(each)
+    except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, EOFError) as error:
+        raise OSError(str(error)) from error
+
+
+def _unpack(pack: Path, folder: Path) -> None:
+    """The files of an archive into a folder; a stop with one line if one would lie elsewhere."""
+    for name, content in _files(pack):
+        target = (folder / name).resolve()
+        if not target.is_relative_to(folder.resolve()):
+            sys.exit(f"{pack} has a file {name!r} that leads out of it.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+
+
+@contextmanager
+def unpacked(pack: Path) -> Iterator[Path]:
+    """The results folder of an archive, or a folder as it is, held against what its pack.json says; a stop with one line
+    where it is none."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pack
+        if not pack.is_dir():
+            try:
+                _unpack(pack, Path(temporary))
+            except OSError as error:
+                sys.exit(f"{pack} is no archive that can be read: {error}.")
+            found = sorted(Path(temporary).glob(f"*/{results.MANIFESTS}"))
+            if len(found) != 1:
+                sys.exit(
+                    f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
+                )
+            named = Path(tempfile.mkdtemp(dir=temporary), stem(pack))  # as pages call it
+            folder = found[0].parent.rename(named)
+        origin(folder)
+        yield folder

@@ -11,6 +11,7 @@ import pytest
 from commands import compare_runs
 from measurement.record import write_sealed
 from plan.matrix import Cell
+from steps import pack_results
 
 from . import hand_made
 
@@ -180,6 +181,66 @@ def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
     assert status == 0
     assert f"- `{SLOWER.name}` is in A only: the other has no such row." in page
     assert f"- `{SLOWER.name}` is in B only: the other has no such row." in run(other, before)[1]
+
+
+def test_what_one_run_left_out_is_counted(before: Path, tmp_path: Path, run) -> None:
+    """Neither a lost number nor a line a row."""
+
+    def leave_out(found: dict) -> None:
+        for row in found["cells"]:
+            if row["environment"] == SLOWER.environment:
+                row |= {"status": "not-run", "reason": "left out", "records": []}
+
+    other = shutil.copytree(before, tmp_path / "results")
+    change_manifest(other, leave_out)
+    status, page, errors = run("--fail", before, other)
+    assert (status, errors) == (0, "")
+    rows = json.loads(next((before / "manifests").glob("*.json")).read_text())["cells"]
+    count = sum(row["environment"] == SLOWER.environment and bool(row["records"]) for row in rows)
+    assert f"- environments in A only: {SLOWER.environment}\n" in page
+    assert f"- rows with a number in A only, as the other run left them out: {count}\n" in page
+    assert "Statuses that changed: 0;" in page and f"`{SLOWER.environment}`: " not in page
+
+
+def test_a_document_of_one_run_is_named_once(before: Path, tmp_path: Path, run) -> None:
+    other = shutil.copytree(before, tmp_path / "results")
+    (path,) = (other / "manifests").glob("*.json")
+    found = json.loads(path.read_text())
+    rows = [row | {"status": "unsupported", "records": []} for row in found["cells"][:1]]
+    another = found | {"document": "tvm-lstm", "cells": rows, "training": []}
+    path.with_name(path.name.replace("stacked-lm", "tvm-lstm")).write_text(json.dumps(another))
+    status, page, errors = run(other, before)
+    assert (status, errors) == (0, "")
+    assert "- documents in A only: tvm-lstm\n" in page and "in B only" not in page
+    assert "protocol." not in page and "has no such row" not in page
+
+
+def test_archives_are_compared(
+    before: Path, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "there.tar.xz"
+    monkeypatch.setattr("sys.argv", ["pack", str(before), "--output", str(archive)])
+    pack_results.main()
+    status, page, _ = run(archive, before)
+    assert status == 0 and f"| A | `{archive}` |" in page
+    assert f"| `{SLOWER.name}` | 3 |" in page
+    archive.write_text("none")
+    status, page, errors = run(archive, before)
+    assert (status, page) == (2, "") and f"{archive} is no archive that can be read" in errors
+
+
+def test_intervals_that_overlap_are_counted(
+    results: Callable[..., Path], before: Path, run
+) -> None:
+    def far(cell: Cell, process: int, record: dict) -> None:
+        if cell == SLOWER:
+            record["samples"] = [2 * seconds for seconds in record["samples"]]
+
+    count = len(hand_made.cells("stacked-lm"))
+    same, one_apart = (run(before, other)[1] for other in (before, results(noisy(1, far))))
+    assert f"Of {count} cells with three processes or more in both runs" in same
+    assert f"intervals of {count} (100 %) overlap" in same
+    assert f"intervals of {count - 1} (" in one_apart
 
 
 def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:

@@ -144,17 +144,24 @@ def test_equal_tables_give_equal_files() -> None:
 
 
 def test_perplexity_draws_every_curve() -> None:
-    def row(name: str, *perplexities: float, status: str = "ok") -> dict:
+    def row(name: str, *perplexities: float, status: str = "ok", machine: str = "m") -> dict:
         points = enumerate(perplexities, start=1)
         curve = [{"batch": 100 * batch, "valid_perplexity": value} for batch, value in points]
-        found = {"machine": "m", "implementation": "pytorch/x", "environment": "here"}
+        found = {"machine": machine, "implementation": "pytorch/x", "environment": "here"}
         return found | {"label": name, "status": status, "curve": curve}
 
-    rows = pd.DataFrame([row("A", 500, 200), row("B", 505, 201), row("C", status="failed")])
-    found = Tables(pd.DataFrame(), rows, pd.DataFrame())
-    figure, text = training_runs.draw({}, found, ABOUT, True)
+    rows = [
+        row("A", 500, 200),
+        row("B", 505, 201),
+        row("C", status="failed"),
+        row("A", 510, machine="n"),
+    ]
+    about = ABOUT | {"machine_names": {"m": "Zen 5", "n": "Zen 4"}}
+    figure, text = training_runs.draw(
+        {}, Tables(pd.DataFrame(), pd.DataFrame(rows), pd.DataFrame()), about, True
+    )
     assert text.endswith(
-        "2 implementations trained from the same weights; after 200 batches it is 200.0 to 201.0."
+        "on Zen 5 200.0 to 201.0 after 200 batches (2 runs), on Zen 4 510.0 after 100 batches (one run)."
     )
     assert {"A, here", "B, here"} <= set(heights(style.svg(figure)))
 

@@ -56,7 +56,7 @@ def test_a_solid_archive_holds_the_same(project: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr(sys, "argv", ["pack", "results", "--output", str(archive)])
         pack_results.main()
     assert archives[0].read_bytes() == archives[1].read_bytes()
-    with render_pack.unpacked(archives[0]) as found:
+    with packs.unpacked(archives[0]) as found:
         assert found.name == "there"
         there, here = (
             {p.relative_to(each): p.read_bytes() for p in each.rglob("*") if p.is_file()}
@@ -171,7 +171,7 @@ def test_a_key_that_is_none(project: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def refused(*arguments: object) -> str:
     """What `make pages` says instead of making some."""
-    with pytest.raises(SystemExit) as stop, render_pack.unpacked(*arguments) as folder:
+    with pytest.raises(SystemExit) as stop, packs.unpacked(*arguments) as folder:
         render_pack.documents(folder)
     assert "\n" not in stop.value.code
     return stop.value.code
@@ -179,13 +179,13 @@ def refused(*arguments: object) -> str:
 
 def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = packed(project, monkeypatch)
-    with render_pack.unpacked(project / "there.zip") as found:
+    with packs.unpacked(project / "there.zip") as found:
         assert folders.members(found).keys() == folders.members(folder).keys()
         assert list(render_pack.documents(found)) == ["stacked-lm"]
     renamed = (project / "there.zip").rename(project / "elsewhere.zip")
     with zipfile.ZipFile(renamed, "a") as archive:
         archive.writestr("elsewhere/note", "")  # named as pages call the results
-    with render_pack.unpacked(renamed) as found:
+    with packs.unpacked(renamed) as found:
         assert found.name == "elsewhere" and not (found / "note").exists()
     renamed.rename(project / "there.zip")
     with monkeypatch.context() as patch:

@@ -76,12 +76,22 @@ def draw(data: Mapping, tables: Tables, about: Mapping, wide: bool) -> tuple[plt
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=3 if wide else 1)
-    ends = trained["curve"].map(lambda curve: curve[-1]["valid_perplexity"])
-    batches = trained["curve"].map(lambda curve: curve[-1]["batch"]).max()
-    return figure, (
-        f"Validation perplexity of {len(trained)} implementations trained from the same weights; after "
-        f"{batches} batches it is {ends.min():.1f} to {ends.max():.1f}."
+    reached = ", ".join(
+        f"on {about['machine_names'][each]} {_reached(own)}" for each, own in machines
     )
+    return (
+        figure,
+        f"Validation perplexity of runs that were trained from the same weights: {reached}.",
+    )
+
+
+def _reached(rows: pd.DataFrame) -> str:
+    """Where the runs of one machine ended, which may be elsewhere than on another."""
+    last = pd.DataFrame(list(rows["curve"].str[-1]))
+    ends, batches = last["valid_perplexity"], sorted(last["batch"].unique())
+    found = " to ".join(f"{end:.1f}" for end in sorted({ends.min(), ends.max()}))
+    count = f"{len(rows)} runs" if len(rows) > 1 else "one run"
+    return f"{found} after {' or '.join(f'{each:,}' for each in batches)} batches ({count})"
 
 
 def _machine(upper: plt.Axes, lower: plt.Axes, rows: pd.DataFrame) -> None:
