@@ -16,10 +16,11 @@ import pandas as pd
 
 from measurement import quiet
 from measurement.record import RETRIED
+from plan.matrix import NOT_RUN
 from reporting import estimates, packs, page, results
+from steps.judge_precision import measured
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "report"
-NOT_RUN = "not-run"  # by choice
 
 
 @dataclass
@@ -30,6 +31,7 @@ class Run:
     parts: list[results.Part]
     cells: pd.DataFrame  # status and reason of a cell, by its name
     records: dict[str, list[dict]]  # by the cell's name; those that its number is made of
+    times: dict[str, estimates.Times]  # by the cell's name; what its processes took
 
     @property
     def machines(self) -> list[str]:
@@ -64,23 +66,29 @@ def load(folder: Path, name: str | None = None) -> Run:
             f"{folder} has results of several machines ({names}); compare folders of one each."
         )
     best = quiet.of_run(record for part in parts for record in part.records)
-    found, records = {}, {}
-    for row in (row for part in parts for row in part.cells):
-        bad = next((each for each in row.records if each["status"] != "ok"), None)
-        status, reason = (bad["status"], bad["reason"]) if bad else (row.status or "ok", row.reason)
-        found[row.cell.name] = {"status": status, "reason": reason}
-        if status == "ok":
-            records[row.cell.name] = estimates.kept(row.records, best)
+    found, records, times = {}, {}, {}
+    for part in parts:
+        own = {}
+        for row in part.cells:
+            bad = next((each for each in row.records if each["status"] != "ok"), None)
+            status, reason = (
+                (bad["status"], bad["reason"]) if bad else (row.status or "ok", row.reason)
+            )
+            found[row.cell.name] = {"status": status, "reason": reason}
+            if status == "ok":
+                own[row.cell] = estimates.kept(row.records, best)
+        records |= {cell.name: group for cell, group in own.items()}
+        times |= {cell.name: took for cell, took in measured(own).items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])
-    return Run(name or str(folder), parts, table, records)
+    return Run(name or str(folder), parts, table, records, times)
 
 
 def statuses(a: Run, b: Run) -> pd.DataFrame:
     """Cells of both tables whose status differs: `status_a`, `status_b`, `reason` of the one that is not ok, and
     whether it is a `regression`, a number that is lost by a failure. Those that a run left out by choice are none."""
     both = a.cells.join(b.cells[["status", "reason"]].add_suffix("_b"), how="inner")
-    chosen = (both[["status", "status_b"]] != NOT_RUN).all(axis=1)
-    changed = both[(both["status"] != both["status_b"]) & chosen].copy()
+    wanted = (both[["status", "status_b"]] != NOT_RUN).all(axis=1)
+    changed = both[(both["status"] != both["status_b"]) & wanted].copy()
     changed["regression"] = (changed["status"] == "ok") & changed["status_b"].isin(RETRIED)
     changed["reason"] = changed["reason_b"].where(changed["status_b"] != "ok", changed["reason"])
     return changed.rename(columns={"status": "status_a"})
@@ -176,7 +184,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     alike = [
         name for name in both if a.records[name][0]["benchmark"] == b.records[name][0]["benchmark"]
     ]
-    times = [{name: estimates.medians(run.records[name]) for name in alike} for run in (a, b)]
+    times = [{name: run.times[name] for name in alike} for run in (a, b)]
     level = estimates.level(*times, [name for name in alike if unchanged(a, b, name)])
     found = estimates.changes(*times, relevant, level)
     within = estimates.overlapping(*times)

@@ -44,7 +44,7 @@ def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None)
 
     def why_not(cell: matrix.Cell, measured: bool, trained: bool = False) -> dict:
         left_out = matrix.why_not(cell, document, plan.config, trained)
-        status, reason = left_out or ((None, "") if measured else ("not-run", LATER))
+        status, reason = left_out or ((None, "") if measured else (matrix.NOT_RUN, LATER))
         return {"status": status, "reason": reason}
 
     cells = [

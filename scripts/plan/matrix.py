@@ -21,6 +21,7 @@ SCRIPTS = Path("scripts")
 DEVICES = ("cpu", "gpu")
 LEAST_PROCESSES = 3  # fewer give no interval between them, and no verdict
 PHASES = ("forward", "training")
+NOT_RUN = "not-run"  # the status of what a run left out
 
 
 @dataclass(frozen=True, order=True)
@@ -196,7 +197,7 @@ def why_not(
         measured = takes_part(how["benchmarks"], cell.benchmark)
         measured = measured and is_one_of(how["implementations"], cell)
     if not measured:
-        return "not-run", (
+        return NOT_RUN, (
             "left out by this protocol (`overrides`); the published one measures it: "
             f"snakemake --cores all --config documents='[{document_name}]'"
         )

@@ -595,13 +595,12 @@ def level(
 
 
 def overlapping(
-    before: Mapping[Hashable, Sequence[float]], after: Mapping[Hashable, Sequence[float]]
+    before: Mapping[Hashable, Times], after: Mapping[Hashable, Times]
 ) -> dict[Hashable, bool]:
     """{cell: whether its 95 % intervals in two runs, each of that run's processes alone, have a time in common}, of those that
-    have an interval in both."""
+    have an interval in both. Of the same cells; intervals are those that pages show."""
     one, other = (
-        {name: product([times], [1])[1:] for name, times in with_prior(run).items()}
-        for run in (before, after)
+        {name: product([times], [1])[1:] for name, times in run.items()} for run in (before, after)
     )
     return {
         name: max(one[name][0], other[name][0]) <= min(one[name][1], other[name][1])

@@ -97,7 +97,7 @@ def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
             cell, found = each.cell, {"status": each.status, "reason": each.reason, "processes": 0}
             if each.records and each.records[0]["benchmark"] != benchmarks.get(cell.benchmark):
                 other = f"measured there with other parameters of `{cell.benchmark}` than this workflow's"
-                found |= {"status": "not-run", "reason": other}
+                found |= {"status": matrix.NOT_RUN, "reason": other}
             elif each.records:
                 found = row(cell, each.records, best) | {"records": " ".join(each.paths)}
             key = {name: getattr(cell, name) for name in results.CELL}

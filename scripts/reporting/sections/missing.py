@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from plan.matrix import NOT_RUN
 from reporting.sections import Tables
 
 TITLE = "Rows without a number"
@@ -31,7 +32,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         ]
         key = {"machine": machine, "state": status, "reason": reason}
         found.append(key | {"count": len(own), "cells": names})
-    found.sort(key=lambda row: (row["state"] == "not-run", -row["count"]))
+    found.sort(key=lambda row: (row["state"] == NOT_RUN, -row["count"]))
     return {
         "total": len(cells),
         "devices": [

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from plan import own
+from plan.matrix import NOT_RUN
 from reporting import tradeoff, words
 from reporting.sections import OK, Tables, plain
 from reporting.sections.cell_rows import PLACE, over
@@ -102,7 +103,7 @@ def styles(rows: pd.DataFrame) -> list[dict]:
 
 def stopped(rows: pd.DataFrame) -> list[dict]:
     """Styles without a number on devices that took part, by reason; what this run left out is not among them."""
-    absent = rows[~rows["status"].isin([OK, "not-run"])]
+    absent = rows[~rows["status"].isin([OK, NOT_RUN])]
     absent = absent[absent["device"].isin(rows[rows["status"] == OK]["device"])]
     found = []
     for (machine, status, reason), those in absent.groupby(
@@ -134,7 +135,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
             "styles": styles(batches),
             "requests": styles(single),
             "stopped": stopped(batches),
-            "left_out": int((batches["status"] == "not-run").sum()),
+            "left_out": int((batches["status"] == NOT_RUN).sum()),
             "shape": {
                 key: shape[key] for key in ("batch", "length", "features", "hidden", "layers")
             },
