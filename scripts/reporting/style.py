@@ -3,6 +3,7 @@
 Every figure is drawn twice: wide, and narrow for a telephone, where panels stand below each other and names are wrapped."""
 
 import io
+import re
 import textwrap
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -112,11 +113,22 @@ def svg(figure: plt.Figure) -> str:
     with plt.rc_context(STYLE):
         figure.savefig(stream, format="svg", metadata={"Date": None})
     plt.close(figure)
-    found = stream.getvalue()
+    found = _numbered(stream.getvalue())
     for number, text in enumerate(figure.__dict__.get("hovers", [])):
         group = f'<g id="hover-{number}">'
         found = found.replace(group, f"{group}<title>{escape(text)}</title>", 1)
     return found
+
+
+NAME = r"\b[hmp][0-9a-f]{10}\b"  # as matplotlib hashes a hatch, a marker, a clip path
+
+
+def _numbered(text: str) -> str:
+    """With what a figure refers to by its number in it: matplotlib hashes also digits that no file shows, and the last
+    of them differs between CPUs (NumPy's logarithm by AVX-512 and by AVX2)."""
+    names = re.findall(rf'(?:\bid="|#)({NAME})', text)
+    number = {name: f"{name[0]}{at}" for at, name in enumerate(dict.fromkeys(names))}
+    return re.sub(rf'(\bid="|#)({NAME})', lambda found: found[1] + number[found[2]], text)
 
 
 def look(implementation: str) -> Look:

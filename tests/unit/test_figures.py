@@ -3,6 +3,8 @@
 import re
 from collections.abc import Mapping
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -55,6 +57,20 @@ def heights(svg: str) -> Mapping[str, float]:
     """{text: y} of everything written in an SVG."""
     found = re.findall(r'<text [^>]*?x="[\d.]+" y="([\d.]+)"[^>]*>([^<]*)</text>', svg)
     return {text: float(y) for y, text in found}
+
+
+def test_the_last_digit_of_a_place_which_no_file_shows_changes_no_file() -> None:
+    files = []
+    for left in (0.1, np.nextafter(0.1, 1)):
+        axes = plt.figure().add_axes((left, 0.1, 0.8, 0.8))
+        axes.plot([1, 2], marker="o")
+        axes.fill_between([0, 1], [1, 2], hatch="/")
+        files.append(style.svg(axes.figure))
+    assert files[0] == files[1]
+    defined, used = (
+        set(re.findall(each, files[0])) for each in (r' id="([hmp]\d+)"', r"#([hmp]\d+)\b")
+    )
+    assert {name[0] for name in defined} == set("hmp") and used == defined
 
 
 def test_numbers_stand_on_the_line_of_their_row() -> None:
