@@ -25,6 +25,8 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
+MOST_LIKELY = 0.8  # chance of enough clean processes, with which no more are run for it
+A_VERDICT = 10.0  # cells' own numbers are worth as much as one: all tables are read by it
 
 
 class Statement(NamedTuple):
@@ -32,9 +34,9 @@ class Statement(NamedTuple):
     same name is another way to decide the same."""
 
     name: str
-    cells: frozenset[Hashable]
-    processes: int
+    processes: Mapping[Hashable, int]
     chance: float
+    worth: float = 1.0
 
 
 def inside(
@@ -78,22 +80,30 @@ def of_claims(
         cells = [frozenset(key[:-1] for key in case.found.keys) for case in cases]
         none = math.prod(1 - fails for fails, _ in chances)
         whole = 1 - none + math.prod(holds for _, holds in chances)
-        yield Statement(claim["name"], frozenset().union(*cells), most, min(whole, 1.0))
+        every = dict.fromkeys(frozenset().union(*cells), most)
+        yield Statement(claim["name"], every, min(whole, 1.0), A_VERDICT)
         if len(cases) > 1:
             for own, (fails, _) in zip(cells, chances, strict=True):
-                yield Statement(claim["name"], own, most, fails)
+                yield Statement(claim["name"], dict.fromkeys(own, most), fails, A_VERDICT)
 
 
-def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[Statement]:
-    """What to use: each benchmark's two fastest of these rows, by phase and device, where that is undecided."""
+def two_fastest(numbers: Numbers, rows: Collection[str]) -> Iterator[list[Key]]:
+    """Each benchmark's two fastest of these rows, by phase and device."""
     groups: dict[Key, list[Key]] = {}
     for key in numbers:
         if key[1] in rows and key[-1] == "wall_s":
             groups.setdefault((key[0], *key[2:]), []).append(key)
     for keys in groups.values():
         pair = sorted(keys, key=lambda key: numbers[key].value)[:2]
+        if len(pair) == 2:
+            yield pair
+
+
+def of_fastest(pairs: Iterable[Sequence[Key]], numbers: Numbers, most: int) -> Iterator[Statement]:
+    """Which of two rows to use, where that is undecided."""
+    for pair in pairs:
         times = [numbers[key].processes for key in pair]
-        if len(pair) < 2 or not LEAST_PROCESSES <= min(map(len, times)) < most:
+        if not LEAST_PROCESSES <= min(map(len, times)) < most:
             continue
 
         def interval(
@@ -106,24 +116,54 @@ def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[S
             first = min(map(len, times))
             chance = sum(inside(interval, ends, first, most, CONFIDENCE) for ends in told)
             name = f"{' '.join(pair[0])} or {pair[1][1]}"
-            yield Statement(name, frozenset(key[:-1] for key in pair), most, min(chance, 1.0))
+            both = dict.fromkeys((key[:-1] for key in pair), most)
+            yield Statement(name, both, min(chance, 1.0), A_VERDICT)
+
+
+def cleaned(off: Sequence[bool], most: int, good: float) -> tuple[int, float]:
+    """(processes, the chance that enough of them are clean) of a cell of which these are disturbed, if the share `good` of
+    further ones is clean. On a machine that is disturbed all the time none is likely to help."""
+    lacking = LEAST_PROCESSES - (len(off) - sum(off))
+    chance = 0.0
+    for further in range(lacking, most - len(off) + 1):
+        chance = float(stats.binom.sf(lacking - 1, further, good))
+        if chance >= MOST_LIKELY:
+            return len(off) + further, chance
+    return max(most, len(off)), chance
 
 
 def of_disturbed(
-    times: Mapping[Hashable, Sequence[float]],
-    off: Mapping[Hashable, Sequence[bool]],
+    off: Mapping[Hashable, Sequence[bool]], most: int, good: float
+) -> Iterator[Statement]:
+    """Cells whose number rests on disturbed processes, as too few are clean."""
+    for key, own in off.items():
+        if len(own) - sum(own) < LEAST_PROCESSES <= len(own):
+            count, chance = cleaned(own, most, good)
+            yield Statement(f"{key} disturbed", {key: count}, chance)
+
+
+def of_likely(
+    document_claims: Iterable[Mapping],
+    pairs: Iterable[Sequence[Key]],
+    numbers: Numbers,
+    off: Mapping[Key, Sequence[bool]],
     most: int,
     good: float,
 ) -> Iterator[Statement]:
-    """Cells whose processes lie far apart, and some of which were disturbed: whether as many further ones leave enough
-    that were not, if the share `good` of them is not. On a machine that is disturbed all the time that is seldom so."""
-    for key, own in times.items():
-        disturbed = sum(off[key])
-        further = min(disturbed, most - len(own))
-        if further > 0 and max(own) > estimates.UNEVEN_LIMIT * min(own):
-            lacking = LEAST_PROCESSES - (len(own) - disturbed)
-            chance = float(stats.binom.sf(lacking - 1, further, good))
-            yield Statement(f"{key} disturbed", frozenset([key]), len(own) + further, chance)
+    """Verdicts that are decided but for too few clean processes: on claims, and on which of two rows to use. Which processes are
+    disturbed says nothing of how long they took, so further ones favour no verdict."""
+
+    def of(name: str, keys: Iterable[Key]) -> Statement:
+        found = {key: cleaned(off[key], most, good) for key in keys}
+        chance = math.prod(each for _, each in found.values())
+        counts = {key: count for key, (count, _) in found.items()}
+        return Statement(f"{name} likely", counts, chance, A_VERDICT)
+
+    for claim, ways in claims.likely(document_claims, numbers):
+        yield from (of(claim["name"], way) for way in ways)
+    for pair in pairs:
+        if noisy := [key[:-1] for key in pair if numbers[key].noisy]:
+            yield of(" ".join(pair[0]), noisy)
 
 
 def of_wide(
@@ -144,7 +184,7 @@ def of_wide(
         if count > len(own) and statistics.median(own) < FAR * fastest[groups[key]]:
             width, expected = (estimates.width(own, each) for each in (len(own), count))
             share = math.log(width / expected) / math.log(width / target)
-            yield Statement(f"{key} wide", frozenset([key]), count, min(share, 1.0))
+            yield Statement(f"{key} wide", {key: count}, min(share, 1.0))
 
 
 def chosen(
@@ -153,25 +193,25 @@ def chosen(
     seconds: Mapping[Hashable, float],
     limit: float | None,
 ) -> dict[Hashable, int]:
-    """{cell: processes} of the cells that are worth further ones: the highest chance a second first, as long as all that
-    is chosen keeps to `limit` seconds (None: there is none). there: processes that a cell has; seconds: of one more."""
+    """{cell: processes} of the cells that are worth further ones: what is likely to decide most a second first, as long as
+    all that is chosen keeps to `limit` seconds (None: there is none). there: processes that a cell has; seconds: of one more."""
     left = [each for each in statements if each.chance >= LEAST_CHANCE]
     found: dict[Hashable, int] = {}
     spent = 0.0
 
     def cost(statement: Statement) -> float:
-        more = (
-            (cell, statement.processes - found.get(cell, there[cell])) for cell in statement.cells
+        return sum(
+            max(0, count - found.get(cell, there[cell])) * seconds[cell]
+            for cell, count in statement.processes.items()
         )
-        return sum(max(0, count) * seconds[cell] for cell, count in more)
 
     while left:
-        best = max(left, key=lambda each: each.chance / max(cost(each), 1e-9))
+        best = max(left, key=lambda each: each.worth * each.chance / max(cost(each), 1e-9))
         left.remove(best)
         if limit is None or spent + cost(best) <= limit:
             spent += cost(best)
-            for cell in best.cells:
-                found[cell] = max(best.processes, found.get(cell, 0))
+            for cell, count in best.processes.items():
+                found[cell] = max(count, found.get(cell, 0))
             left = [
                 each for each in left if each.name != best.name
             ]  # which is one way to decide it

@@ -1,6 +1,6 @@
 """How many processes each cell gets after the first ones: as many as there may be where something is undecided that these are
-likely to decide; where an interval is wider than the protocol asks for, as many as that needs. What a second does most for
-comes first, as long as the protocol's seconds last."""
+likely to decide; where too few are clean, as many as are likely to make up for that; where an interval is wider than the
+protocol asks for, as many as that needs. What a second does most for comes first, as long as the protocol's seconds last."""
 
 import argparse
 import statistics
@@ -11,13 +11,14 @@ from pathlib import Path
 from measurement import quiet
 from measurement.record import plainly, read_json, write_json
 from plan import matrix
-from plan.matrix import Cell
+from plan.matrix import LEAST_PROCESSES, Cell
 from reporting import estimates, undecided
 from reporting.estimates import Times
 from reporting.quantities import Numbers, of_times
 from reporting.undecided import Statement
 
 RESULTS = Path("results")
+NOW = "now"
 Records = Mapping[Cell, Sequence[dict]]
 Measured = Mapping[Cell, Times]  # of cells that have a number
 
@@ -38,15 +39,17 @@ def _key(cell: Cell) -> undecided.Key:
     return cell.benchmark, cell.implementation, cell.phase, cell.device
 
 
-def numbers(times: Measured, cells: Records) -> Numbers:
-    """What claims are decided on, of cells of one document and generation: their times, and words per second."""
+def numbers(times: Measured, cells: Records, off: Mapping[Cell, Sequence[bool]]) -> Numbers:
+    """What claims are decided on, of cells of one document and generation: their times, and words per second; off: which
+    processes were disturbed."""
     found = {}
     for cell, own in times.items():
-        found[*_key(cell), "wall_s"] = of_times(own)
+        noisy = len(own) - sum(off[cell]) < LEAST_PROCESSES <= len(own)
+        found[*_key(cell), "wall_s"] = of_times(own, noisy=noisy)
         benchmark = cells[cell][0]["benchmark"]
         if "vocabulary" in benchmark:
             words = benchmark["batch"] * benchmark["length"]
-            found[*_key(cell), "words_per_s"] = of_times(own, words)
+            found[*_key(cell), "words_per_s"] = of_times(own, words, noisy)
     return found
 
 
@@ -66,17 +69,25 @@ def statements(
     off = {cell: estimates.disturbed(cells[cell], best) for cell in times}
     judged = [each for own in off.values() for each in own]
     good = 1 - sum(judged) / len(judged) if judged else 0.0
-    found = []
+    found = [*undecided.of_disturbed(off, most, good)]
     for generation, own in generations.items():
-        known = numbers(own, cells)
+        known = numbers(own, cells, off)
         named = {_key(cell): cell for cell in own}
+        unclean = {key: off[cell] for key, cell in named.items()}
+        # Nobody chooses among the rows of an old framework, or of a protocol that is there to be compared with its baseline.
+        usable = {
+            key: number
+            for key, number in known.items()
+            if generation == NOW and "baseline" not in cells[named[key[:-1]]][0]["benchmark"]
+        }
+        pairs = [*undecided.two_fastest(usable, rows)]
         for each in (
             *undecided.of_claims(document_claims, known, most),
-            *undecided.of_fastest(known, rows, most),
+            *undecided.of_fastest(pairs, known, most),
+            *undecided.of_likely(document_claims, pairs, known, unclean, most, good),
         ):
-            those = frozenset(named[key] for key in each.cells)
-            found.append(each._replace(name=f"{generation}: {each.name}", cells=those))
-        found += undecided.of_disturbed(own, off, most, good)
+            those = {named[key]: count for key, count in each.processes.items()}
+            found.append(each._replace(name=f"{generation}: {each.name}", processes=those))
     return found
 
 

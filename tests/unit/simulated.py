@@ -179,9 +179,9 @@ def yardstick(
         noise = random.choice(NOISE)
         found = [process(middle, noise) for _ in range(3)]
         if seen:
-            times, off = ({(): list(each)} for each in zip(*found, strict=True))
-            for each in undecided.of_disturbed(times, off, MOST, good):
-                found += [process(middle, noise) for _ in range(each.processes - 3)]
+            off = {(): [off for _, off in found]}
+            for each in undecided.of_disturbed(off, MOST, good):
+                found += [process(middle, noise) for _ in range(each.processes[()] - 3)]
             kept = estimates.counting([off for _, off in found])
         else:
             kept = [True] * 3

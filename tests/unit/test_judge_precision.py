@@ -1,5 +1,7 @@
 """Further processes go to wide intervals, and to both sides of what is undecided, within the time there is."""
 
+from dataclasses import replace
+
 from plan.matrix import Cell
 from steps import judge_precision
 
@@ -84,6 +86,17 @@ def test_which_row_to_use_is_worth_some_too() -> None:
     assert found == dict.fromkeys(NEAR, 8) | {cell("x/c"): 3}
 
 
+def test_nobody_asks_which_row_of_an_old_framework_or_of_a_departure_to_use() -> None:
+    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
+    departed = {
+        each: [one | {"benchmark": one["benchmark"] | {"baseline": "a"}} for one in own]
+        for each, own in NEAR.items()
+    }
+    for cells in (old, departed):
+        found = judge_precision.of_document(cells, [], ROWS, PROTOCOL)
+        assert found == dict.fromkeys(cells, 3)
+
+
 def test_a_claim_that_lacks_a_number_is_not_waited_for() -> None:
     cells = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1, 1, 1, status="failed")}
     assert set(judge_precision.of_document(cells, [CLAIM], [], PROTOCOL).values()) == {3}
@@ -94,16 +107,28 @@ def disturbed(record: dict, gflops: float) -> dict:
     return record | {"yardstick": {"before": one, "after": one}}
 
 
-def test_a_disturbed_process_is_replaced_where_its_cell_needs_it() -> None:
-    """Where it lies apart from the others, on a machine that is itself most of the time."""
-    odd, even = records(1.0, 2.0, 1.01), records(1.0, 1.01, 1.02)
-    seen = [50, 100, 100, 100, 100, 100]
-    for gflops, expected in ((seen[1:4] + seen[:1] + seen[4:], 3), ([100, 50, *seen[2:]], 4)):
-        own = [disturbed(record, each) for record, each in zip(odd + even, gflops, strict=True)]
-        cells = {cell("x/a"): own[:3], cell("x/b"): own[3:]}
-        protocol = PROTOCOL | {"target_interval": None}
-        found = judge_precision.of_document(cells, [], [], protocol)
-        assert found == {cell("x/a"): expected, cell("x/b"): 3}
+def test_a_disturbed_process_is_replaced() -> None:
+    """On a machine that is itself most of the time."""
+    both = records(1.0, 2.0, 1.01) + records(1.0, 1.01, 1.02)
+    own = [disturbed(record, 50 if at == 3 else 100) for at, record in enumerate(both)]
+    cells = {cell("x/a"): own[:3], cell("x/b"): own[3:]}
+    protocol = PROTOCOL | {"target_interval": None}
+    found = judge_precision.of_document(cells, [], [], protocol)
+    assert found == {cell("x/a"): 3, cell("x/b"): 4}
+
+
+def test_a_verdict_is_worth_a_dear_process_more_than_a_cell_beside_it() -> None:
+    """It is decided, but for a clean process: 2 s of that come before 1 s of a cell which no verdict is about."""
+    own = [
+        disturbed(record, 50 if at % 3 == 0 else 100)
+        for at, record in enumerate(records(*[3.0] * 3, *[1.0] * 3, *[2.0] * 3))
+    ]
+    cells = {cell(name): own[3 * at : 3 * at + 3] for at, name in enumerate(("x/a", "x/b", "x/c"))}
+    for record in cells[cell("x/c")]:
+        record["seconds"] = 1.0
+    protocol = PROTOCOL | {"target_interval": None, "further_s": 9}
+    found = judge_precision.of_document(cells, [CLAIM], [], protocol)
+    assert found[cell("x/a")] == found[cell("x/b")] > 3 == found[cell("x/c")]
 
 
 def test_words_per_second_are_of_the_same_processes() -> None:
@@ -112,7 +137,9 @@ def test_words_per_second_are_of_the_same_processes() -> None:
     assert found == dict.fromkeys(NEAR, 8)
     (number,) = (
         n
-        for key, n in judge_precision.numbers(judge_precision.measured(NEAR), NEAR).items()
+        for key, n in judge_precision.numbers(
+            judge_precision.measured(NEAR), NEAR, dict.fromkeys(NEAR, [False] * 3)
+        ).items()
         if key[1] == "x/a" and key[-1] == "words_per_s"
     )
     assert number.value == 200 / 1.03

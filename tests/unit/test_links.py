@@ -37,13 +37,3 @@ def test_links_lead_somewhere(name: str) -> None:
         assert there.exists(), f"{name}: {target}"
         if anchor and there.suffix == ".md":
             assert anchor in anchors(there), f"{name}: {target}"
-
-
-RUNS = sorted(path for path in (ROOT / "report").iterdir() if (path / "index.md").is_file())
-
-
-@pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
-def test_pages_without_records_say_that_they_are_of_an_earlier_version(run: Path) -> None:
-    """Nobody can make them anew, so they do not pass for today's."""
-    said = {"**Of an earlier version**" in path.read_text()[:400] for path in run.glob("*.md")}
-    assert said == {not (run / "records.tar.xz").is_file()}

@@ -1,6 +1,7 @@
 """Further processes go where they are likely to decide something, what a second decides most of first."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -24,8 +25,8 @@ def measured(**cells: list[float]) -> Numbers:
     }
 
 
-def statement(name: str, chance: float, *cells: str, processes: int = 5) -> Statement:
-    return Statement(name, frozenset(cells), processes, chance)
+def statement(name: str, chance: float, *cells: str, worth: float = 1.0) -> Statement:
+    return Statement(name, dict.fromkeys(cells, 5), chance, worth)
 
 
 @pytest.mark.parametrize(
@@ -54,30 +55,64 @@ def test_a_claim_by_all_its_cases_and_by_each_that_may_fail() -> None:
         a_b=[0.9, 0.95, 0.92], b_b=[1.0, 1.06, 1.03], a_c=[1.3, 1.5, 1.4], b_c=[1.0, 1.2, 1.1]
     )
     whole, fails, holds = undecided.of_claims([CLAIM], numbers, 10)
-    assert {cell[0] for cell in fails.cells} == {"b"} and fails.chance > 0.5
-    assert {cell[0] for cell in holds.cells} == {"c"} and holds.chance < 0.1
-    assert whole.cells == fails.cells | holds.cells and whole.chance >= fails.chance
+    assert {cell[0] for cell in fails.processes} == {"b"} and fails.chance > 0.5
+    assert {cell[0] for cell in holds.processes} == {"c"} and holds.chance < 0.1
+    assert whole.processes == fails.processes | holds.processes
+    assert whole.chance >= fails.chance and {*whole.processes.values()} == {10}
 
 
 def test_the_two_fastest_of_usable_rows() -> None:
     """The limit is no row to use; the third row is not among the two."""
     numbers = measured(a_b=[1.0, 1.01, 1.02], b_b=[1.05, 1.04, 1.08], c_b=[2.0] * 3, d_b=[0.5] * 3)
-    (found,) = undecided.of_fastest(numbers, ["x/a", "x/b", "x/c"], 10)
-    assert {cell[1] for cell in found.cells} == {"x/a", "x/b"} and found.chance > 0.5
+    pairs = [*undecided.two_fastest(numbers, ["x/a", "x/b", "x/c"])]
+    (found,) = undecided.of_fastest(pairs, numbers, 10)
+    assert {cell[1] for cell in found.processes} == {"x/a", "x/b"} and found.chance > 0.5
     apart = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002])
-    assert not [*undecided.of_fastest(apart, ["x/a", "x/b"], 10)]
+    assert not [*undecided.of_fastest(undecided.two_fastest(apart, ["x/a", "x/b"]), apart, 10)]
 
 
-def test_a_disturbed_process_is_replaced_where_that_is_likely_to_help() -> None:
-    odd, even = [1.0, 2.0, 1.01], [1.0, 1.05, 1.01]
+def test_as_many_further_ones_as_are_likely_to_leave_enough_clean_ones() -> None:
     off = [False, True, False]
-    (found,) = undecided.of_disturbed({"cell": odd}, {"cell": off}, 5, good=0.9)
-    assert found.processes == 4 and found.chance == pytest.approx(0.9)
-    (found,) = undecided.of_disturbed({"cell": odd}, {"cell": [True] * 3}, 5, good=0.4)
-    assert found.processes == 5 and found.chance == 0  # two further ones never make three
-    assert not [*undecided.of_disturbed({"cell": even}, {"cell": off}, 5, good=0.9)]
-    assert not [*undecided.of_disturbed({"cell": odd}, {"cell": [False] * 3}, 5, good=0.9)]
-    assert not [*undecided.of_disturbed({"cell": odd}, {"cell": off}, 3, good=0.9)]
+    assert undecided.cleaned(off, 10, good=0.9) == (4, pytest.approx(0.9))
+    assert undecided.cleaned(off, 10, good=0.5) == (6, pytest.approx(1 - 0.5**3))
+    assert undecided.cleaned([True] * 3, 5, good=0.9) == (5, 0.0)  # two never make three
+    assert undecided.cleaned(off, 3, good=0.9) == (3, 0.0)
+
+
+def test_a_cell_with_too_few_clean_processes() -> None:
+    off = {
+        "one": [False, True, False],
+        "none": [False] * 3,
+        "two of five": [True] * 2 + [False] * 3,
+    }
+    (found,) = undecided.of_disturbed(off, 10, good=0.9)
+    assert found == Statement("one disturbed", {"one": 4}, pytest.approx(0.9), 1.0)
+
+
+def test_a_verdict_that_is_decided_but_for_clean_processes() -> None:
+    """Where it holds, all its cells need them; where it does not, those of one case that says so."""
+    holds = measured(a_b=[2.0, 2.01, 2.02], b_b=[1.0] * 3, a_c=[2.0, 2.01, 2.02], b_c=[1.0] * 3)
+    fails = {key: number for key, number in holds.items() if key[1] == "x/b"}
+    fails |= measured(a_b=[0.5, 0.51, 0.52], a_c=[0.5, 0.51, 0.52])
+    off = {key[:-1]: [True, False, False] for key in holds if key[1] == "x/b"}
+    off |= {key[:-1]: [False] * 3 for key in holds if key[1] == "x/a"}
+    for numbers, expected in ((holds, [{"b", "c"}]), (fails, [{"b"}, {"c"}])):
+        noisy = {key: replace(number, noisy=key[1] == "x/b") for key, number in numbers.items()}
+        found = [*undecided.of_likely([CLAIM], [], noisy, off, 10, good=0.9)]
+        assert [{cell[0] for cell in each.processes} for each in found] == expected
+        assert {cell[1] for each in found for cell in each.processes} == {"x/b"}
+        assert {count for each in found for count in each.processes.values()} == {4}
+        assert {each.name for each in found} == {"c likely"}
+        assert not [*undecided.of_likely([CLAIM], [], numbers, off, 10, good=0.9)]
+
+
+def test_which_row_to_use_rests_on_clean_processes() -> None:
+    numbers = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002], c_b=[3.0] * 3)
+    off = {key[:-1]: [True] * 3 for key in numbers}
+    noisy = {key: replace(number, noisy=key[1] != "x/b") for key, number in numbers.items()}
+    pairs = undecided.two_fastest(noisy, ["x/a", "x/b", "x/c"])
+    (found,) = undecided.of_likely([], pairs, noisy, off, 10, good=1.0)
+    assert found.processes == {("b", "x/a", "training", "cpu"): 6} and found.chance == 1
 
 
 def test_most_chance_a_second_first_within_the_time() -> None:
@@ -92,6 +127,8 @@ def test_most_chance_a_second_first_within_the_time() -> None:
     assert undecided.chosen(known, there, seconds, 6.0) == dict.fromkeys("acd", 5)
     assert undecided.chosen(known, there, seconds, 4.0) == dict.fromkeys("ac", 5)
     assert undecided.chosen(known, there, seconds, 0.0) == {}
+    known.append(statement("a verdict", 0.6, "b", worth=20.0))
+    assert undecided.chosen(known, there, seconds, 20.0) == {"b": 5}
 
 
 def test_one_way_to_decide_a_thing_is_enough() -> None:
