@@ -39,6 +39,8 @@ def test_another_row_is_the_fastest(tables: Tables) -> None:
     found = instruction_sets.analyse(tables, ABOUT)
     (best,) = found["best"]
     assert (best["own"], best["held"], best["isa"]) == ("kernel", "loop", "AVX2")
+    assert (best["next"], best["rows"]) == ("kernel", 2) and best["over"] == pytest.approx(4 / 3)
+    assert best["over_low"] < 4 / 3 < best["over_high"]
     loop, kernel = found["rows"]
     assert (loop["name"], loop["own_s"], loop["wall_median_s"]) == ("loop", 0.2, 0.3)
     assert loop["held"] == 1 and loop["own"] == pytest.approx(2)

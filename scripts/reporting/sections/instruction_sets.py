@@ -21,8 +21,9 @@ def held(about: Mapping) -> dict[str, str]:
 def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
     """{"rows": [{"machine", "isa", "name", "style", "phase", "device", "own_s": as the processor is, "wall_median_s": held,
     "ratio_to_baseline" of them with `_low`, `_high` and `_mark`, "own" and "held": over the fastest row of either, with intervals}],
-    "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest}], "refused": [{"name", "reason"}]};
-    short: the best alone"""
+    "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest, "next": the next one held, "over": over
+    the fastest held, with `_low`, `_high` and `_mark`, "rows": how many are held}], "refused": [{"name", "reason"}]}; short: the
+    best alone"""
     sets = held(about)
     asked = tables.cells[tables.cells["benchmark"].isin(list(sets))]
     asked = asked[asked["flexibility"].notna()]
@@ -42,6 +43,8 @@ def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
         }
         best.append({key: pairs[0][key] for key in ("machine", "isa", "phase", "device")})
         best[-1] |= {column: row["name"] for column, row in fastest.items()}
+        after = pairs[1] if len(pairs) > 1 else pairs[0]
+        best[-1] |= {"next": after["name"], "rows": len(pairs)} | _over("over", after, pairs[0])
         for row in pairs:
             beside = native[_key(row)]
             entry = row | {"own_s": beside["wall_median_s"], "style": row["flexibility"]}
