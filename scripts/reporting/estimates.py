@@ -101,6 +101,11 @@ def counted(record: dict, best: dict) -> dict:
     return record | lists | {"stretches": chosen, "interference": meanwhile}
 
 
+def unclean(off: Sequence[bool]) -> bool:
+    """Whether a cell with processes enough for an interval has too few that were not disturbed."""
+    return len(off) - sum(off) < LEAST_PROCESSES <= len(off)
+
+
 def counting(off: Sequence[bool]) -> list[bool]:
     """Which of a cell's processes its number is made of: those with quiet batches (measurement/quiet.py), if
     they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records

@@ -137,7 +137,7 @@ def of_disturbed(
 ) -> Iterator[Statement]:
     """Cells whose number rests on disturbed processes, as too few are clean."""
     for key, own in off.items():
-        if len(own) - sum(own) < LEAST_PROCESSES <= len(own):
+        if estimates.unclean(own):
             count, chance = cleaned(own, most, good)
             yield Statement(f"{key} disturbed", {key: count}, chance)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from measurement import quiet
 from measurement.record import plainly, read_json, write_json
 from plan import matrix
-from plan.matrix import LEAST_PROCESSES, Cell
+from plan.matrix import Cell
 from reporting import estimates, undecided
 from reporting.estimates import Times
 from reporting.quantities import Numbers, of_times
@@ -44,7 +44,7 @@ def numbers(times: Measured, cells: Records, off: Mapping[Cell, Sequence[bool]])
     processes were disturbed."""
     found = {}
     for cell, own in times.items():
-        noisy = len(own) - sum(off[cell]) < LEAST_PROCESSES <= len(own)
+        noisy = estimates.unclean(off[cell])
         found[*_key(cell), "wall_s"] = of_times(own, noisy=noisy)
         benchmark = cells[cell][0]["benchmark"]
         if "vocabulary" in benchmark:
