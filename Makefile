@@ -87,26 +87,25 @@ lock: .venv/ready
 pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
-# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet;
-# those of another run: make example CONFIG=config/timeline.yaml EXAMPLE=timeline. Packs of other machines beside it stay
-EXAMPLE ?= example
+# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet: of all
+# documents that lie in results/. Packs of other machines beside it stay
 example: report
-	mkdir -p report/$(EXAMPLE) && find report/$(EXAMPLE) -type f ! -name 'records-*' -delete
-	$(RUN) pack_results --output report/$(EXAMPLE)/records.tar.xz
+	find report/example -type f ! -name 'records-*' -delete
+	$(RUN) pack_results --output report/example/records.tar.xz
 	$(MAKE) example-pages
 
 # The same pages by today's code, of the records of that run and of other machines' packs beside it: nothing is measured,
 # nothing installed beside .venv
-example-pages: build/pages/$(EXAMPLE)/index.html
-	cp -r build/pages/$(EXAMPLE)/*.md build/pages/$(EXAMPLE)/figures build/pages/$(EXAMPLE)/cells.csv report/$(EXAMPLE)
-	sed -i 's/(cells.html)/(cells.csv)/' report/$(EXAMPLE)/*.md
+example-pages: build/pages/example/index.html
+	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
+	sed -i 's/(cells.html)/(cells.csv)/' report/example/*.md
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
-build/pages/%/index.html: report/%/records.tar.xz $(RENDER) .venv/ready
-	$(RUN) render_pack $< $(filter-out $<,$(wildcard $(<D)/*.tar.xz)) --output $(@D)
+build/pages/example/index.html: report/example/records.tar.xz $(RENDER) .venv/ready
+	$(RUN) render_pack $< $(wildcard $(<D)/records-*.tar.xz) --output $(@D)
 
 # The book, in site/ (index.html), strict about links, with the reports' own HTML pages
-docs: .docs/ready .venv/ready $(patsubst report/%/records.tar.xz,build/pages/%/index.html,$(wildcard report/*/records.tar.xz))
+docs: .docs/ready .venv/ready build/pages/example/index.html
 	.docs/bin/python docs/book.py build/book
 	.docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees build/book site
 	.venv/bin/python scripts book_reports site

@@ -17,6 +17,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = "workflow/schemas"
 FILES = "repository"  # in the book: files of the repository that are no pages
+REPORT = "report/example/index"
 # The parts, with their pages in order; `*`: those that stand nowhere else.
 CONTENTS = {
     "Tutorial": ["tutorial/*"],
@@ -37,15 +38,9 @@ CONTENTS = {
         *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
         *("explanation/noise", "explanation/what-is-kept", "explanation/traps", "explanation/*"),
     ],
-    "Reports": [
-        *("report/example/index", "report/instruction-sets/index", "report/timeline/index"),
-    ],
+    "Report": [REPORT],
 }
-TITLES = {  # of pages that have one title
-    "report/example/index": "Six documents, two machines",
-    "report/instruction-sets/index": "What the instruction set changes",
-    "report/timeline/index": "Eight years of releases",
-}
+TITLES = {REPORT: "Seven documents, two machines"}  # of pages that have one title
 LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 # A block of commands, and in a comment before it why no test runs it.
@@ -66,7 +61,7 @@ def elsewhere() -> dict[str, str]:
         "reference/faults.md": "tests/faults/README.md",
         "reference/changelog.md": "CHANGELOG.md",
     }
-    for page in sorted((ROOT / "report").glob("*/*.md")):
+    for page in sorted((ROOT / "report/example").glob("*.md")):
         name = page.relative_to(ROOT).as_posix()
         found[name] = name
     return found
@@ -477,14 +472,8 @@ def assembled() -> tuple[dict[str, str], dict[str, Path]]:
         texts[page] = linked(text, sources[page], page, known)
     for name, pages in parts([page.removesuffix(".md") for page in texts]).items():
         texts["index.md"] += contents(name, pages)
-    for index in CONTENTS["Reports"]:
-        folder = posixpath.dirname(index)
-        beside = [
-            f"/{page[:-3]}"
-            for page in texts
-            if posixpath.dirname(page) == folder and page != f"{index}.md"
-        ]
-        texts[f"{index}.md"] += contents("Its pages", beside)
+    beside = [f"/{page[:-3]}" for page in texts if page.startswith("report/") and page != f"{REPORT}.md"]
+    texts[f"{REPORT}.md"] += contents("Its pages", beside)
     return texts, {name: path for name, path in files.items() if path.is_file()}
 
 
