@@ -26,7 +26,9 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
 MOST_LIKELY = 0.8  # chance of enough clean processes, with which no more are run for it
-A_VERDICT = 10.0  # cells' own numbers are worth as much as one: all tables are read by it
+A_VERDICT = (
+    100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
+)
 
 
 class Statement(NamedTuple):

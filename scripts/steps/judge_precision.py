@@ -19,6 +19,7 @@ from reporting.undecided import Statement
 
 RESULTS = Path("results")
 NOW = "now"
+THEN = 0.1  # of what a verdict on today's frameworks is worth
 Records = Mapping[Cell, Sequence[dict]]
 Measured = Mapping[Cell, Times]  # of cells that have a number
 
@@ -87,7 +88,9 @@ def statements(
             *undecided.of_likely(document_claims, pairs, known, unclean, most, good),
         ):
             those = {named[key]: count for key, count in each.processes.items()}
-            found.append(each._replace(name=f"{generation}: {each.name}", processes=those))
+            worth = each.worth * (1 if generation == NOW else THEN)
+            name = f"{generation}: {each.name}"
+            found.append(each._replace(name=name, processes=those, worth=worth))
     return found
 
 

@@ -131,6 +131,14 @@ def test_a_verdict_is_worth_a_dear_process_more_than_a_cell_beside_it() -> None:
     assert found[cell("x/a")] == found[cell("x/b")] > 3 == found[cell("x/c")]
 
 
+def test_verdicts_on_the_frameworks_of_today_come_first() -> None:
+    """Of a claim that is as undecided then as now, where there is time for one: 20 s."""
+    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
+    protocol = PROTOCOL | {"target_interval": None, "further_s": 20}
+    found = judge_precision.of_document(old | NEAR, [CLAIM], [], protocol)
+    assert found == dict.fromkeys(old, 3) | dict.fromkeys(NEAR, 8)
+
+
 def test_words_per_second_are_of_the_same_processes() -> None:
     claim = CLAIM | {"for": CLAIM["for"] | {"quantity": "words_per_s"}}
     found = judge_precision.of_document(NEAR, [claim], [], PROTOCOL)
