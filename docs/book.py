@@ -472,7 +472,9 @@ def assembled() -> tuple[dict[str, str], dict[str, Path]]:
         texts[page] = linked(text, sources[page], page, known)
     for name, pages in parts([page.removesuffix(".md") for page in texts]).items():
         texts["index.md"] += contents(name, pages)
-    beside = [f"/{page[:-3]}" for page in texts if page.startswith("report/") and page != f"{REPORT}.md"]
+    beside = [
+        f"/{page[:-3]}" for page in texts if page.startswith("report/") and page != f"{REPORT}.md"
+    ]
     texts[f"{REPORT}.md"] += contents("Its pages", beside)
     return texts, {name: path for name, path in files.items() if path.is_file()}
 

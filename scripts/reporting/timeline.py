@@ -6,7 +6,7 @@ from itertools import pairwise
 import pandas as pd
 
 from plan import matrix
-from reporting import estimates
+from reporting import estimates, marks
 
 CEILING = "ceiling"
 RELEVANT = 0.05  # smallest change from one release to the next that is named
@@ -27,7 +27,7 @@ def today(about: Mapping) -> int:
 def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
     """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase",
     "device", "framework", "implementation", "name", "level" (of flexibility, or `ceiling`), "points": [{"year",
-    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "gradient_error"}], by year}."""
+    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "mark" (marks.py), "gradient_error"}], by year}."""
     now = today(about)
     keys = ["machine", "benchmark", "phase", "device", "implementation"]
     for key, own in cells.groupby(keys, sort=False):
@@ -40,6 +40,7 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
                 "low": row.wall_low_s,
                 "high": row.wall_high_s,
                 "times": row.process_medians_s,
+                "mark": getattr(row, "mark", ""),
                 "gradient_error": row.gradient_error,
             }
             for row in own.itertuples()
@@ -65,6 +66,7 @@ def releases(found: list[dict]) -> pd.DataFrame:
             row = {key: line[key] for key in ("machine", "benchmark", "phase", "device", "level")}
             row |= {"name": line["name"], "from": old["environment"], "to": new["environment"]}
             row["versions"] = f"{old['version']} to {new['version']}"
+            row["ratio_mark"] = marks.beside(old, new)
             name = str(len(about))
             before[name], after[name] = old["times"], new["times"]
             about.append(row)

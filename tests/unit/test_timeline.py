@@ -5,6 +5,7 @@ import pytest
 
 from plan import matrix
 from reporting import timeline
+from reporting.marks import NOISY
 from reporting.sections import Tables, gains, gradients, releases, years
 
 ABOUT = {
@@ -62,6 +63,23 @@ def test_a_framework_is_that_of_the_implementation() -> None:
     ]
     found = timeline.lines(tables(*libraries).measured(**forward), ABOUT)
     assert [line["framework"] for line in found] == ["onnxruntime", "openvino"]
+
+
+def test_numbers_of_too_few_clean_processes_are_marked() -> None:
+    """The products of 2018 lack them: of the three gains, what is made of these."""
+    lacking = (FOUND.cells["name"] == FOUND.cells["name"][4]) & (
+        FOUND.cells["environment"] == "tensorflow-2018"
+    )
+    cells = FOUND.cells.assign(mark=lacking.map({True: NOISY, False: ""}))
+    found = Tables(cells, cells, cells)
+    (gain,) = gains.analyse(found, ABOUT, **LM)["rows"]
+    assert [gain[key]["mark"] for key in ("gain", "products", "style")] == ["", NOISY, NOISY]
+    shown = {(row["name"], row["year"]): row for row in years.analyse(found, ABOUT, **LM)["rows"]}
+    marked = [key for key, row in shown.items() if row["mark"]]
+    assert marked == [(FOUND.cells["name"][4], 2018)]
+    assert [row.get("change_mark") for row in shown.values()] == [None, "", "", None, NOISY]
+    judged = timeline.releases(list(timeline.lines(found.measured(**LM), ABOUT)))
+    assert list(judged["ratio_mark"]) == ["", "", NOISY]
 
 
 def test_what_the_style_gained_beyond_its_products() -> None:

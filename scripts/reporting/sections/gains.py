@@ -2,22 +2,23 @@
 
 from collections.abc import Mapping
 
-from reporting import estimates, timeline
+from reporting import estimates, marks, timeline
 from reporting.sections import Tables
 from reporting.style import look
 from reporting.timeline import CEILING
 
 
 def _gain(first: list[dict], last: list[dict]) -> dict:
-    """Times faster from the first points to the last ones: {"ratio", "low", "high", "verdict"}, of a product of two."""
+    """Times faster from the first points to the last ones: {"ratio", "low", "high", "verdict", "mark"}, of a product of two."""
     found = estimates.ratio([point["times"] for point in first], [point["times"] for point in last])
-    return {**found._asdict(), "low": found.low, "high": found.high}
+    ends = {"low": found.low, "high": found.high}
+    return {**found._asdict(), **ends, "mark": marks.beside(*first, *last)}
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict | None:
     """{"frameworks": [{"machine", "device", "name", "since", "then", "now", "products" (of its longest row), "rows"}], "rows":
     of each style and framework its first and last year: "gain", of its library's
-    products in the same two environments "products", and what is left of it "style"; "ratio", "low" and "high" each}"""
+    products in the same two environments "products", and what is left of it "style"; "ratio", "low", "high" and "mark" each}"""
     found = list(timeline.lines(tables.measured(benchmark=benchmark, phase=phase), about))
     places = ("machine", "device", "framework")
     ceilings = {

@@ -22,7 +22,9 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     columns = ["machine", "name", "benchmark", "phase", "device", "from", "to", "versions"]
     counts = judged["verdict"].value_counts()
     return {
-        "slower": rows(slower, *columns, "before_s", "after_s", "ratio", "low", "high"),
+        "slower": rows(
+            slower, *columns, "before_s", "after_s", "ratio", "ratio_mark", "low", "high"
+        ),
         "steps": len(judged),
         "faster": counts.get("improvement", 0),
         "same": counts.get("same", 0),

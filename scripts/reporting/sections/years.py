@@ -8,7 +8,7 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reporting import estimates, timeline
+from reporting import estimates, marks, timeline
 from reporting.sections import Tables
 from reporting.style import EDGE, NARROW, STYLE, hover, look, span, three_digits
 from reporting.timeline import CEILING
@@ -26,7 +26,7 @@ CALLED = {CEILING: "matrix products alone"}
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict | None:
-    """{"lines": timeline.lines, "rows": their points, each with `change`, `change_low` and `change_high`, its time over
+    """{"lines": timeline.lines, "rows": their points, each with `change`, its `_low`, `_high` and `_mark`, its time over
     that of the year before, "phase", "benchmark"}"""
     found = list(timeline.lines(tables.measured(benchmark=benchmark, phase=phase), about))
     rows = []
@@ -41,6 +41,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict 
                     "change": change.ratio,
                     "change_low": change.low,
                     "change_high": change.high,
+                    "change_mark": marks.beside(point, before),
                 }
             rows.append(row)
             before = point
