@@ -250,16 +250,18 @@ def _noisy(case: Case) -> bool:
     return case.found is not None and any(case.found.numbers[k].noisy for k in case.found.keys)
 
 
+def _lacking(verdict: str, cases: Collection[Case]) -> list[Case]:
+    """The cases whose want of clean processes makes a verdict a likely one: every case has to have them for a claim to hold
+    or to make no difference, and one that decides it for a claim not to hold."""
+    decide = [case for case in cases if verdict != FAILS or case.verdict in (FAILS, SAME)]
+    noisy = [case for case in decide if _noisy(case)]
+    return [] if verdict == FAILS and len(noisy) < len(decide) else noisy
+
+
 def _trusted(verdict: str, cases: Collection[Case]) -> tuple[str, str]:
-    """(verdict, the mark that says why it is a likely one): every case has to have clean processes for a claim to hold or
-    to make no difference, and one that decides it for a claim not to hold."""
-    decide = [case for case in cases if case.verdict in (FAILS, SAME)]
-    noisy = [case for case in cases if _noisy(case)]
+    """(verdict, the mark that says why it is a likely one)"""
+    noisy = _lacking(verdict, cases)
     known = sum(case.found is not None for case in cases)
-    if verdict == FAILS:
-        noisy, known = [case for case in decide if _noisy(case)], len(decide)
-        if len(noisy) < known:
-            noisy = []
     likely = {HOLDS: LIKELY, PARTLY: LIKELY_PARTLY, FAILS: LIKELY_FAILS, SAME: LIKELY_SAME}
     if verdict not in likely or not noisy:
         return verdict, ""
@@ -319,11 +321,10 @@ def likely(
         cases = _cases(claim, numbers)
         _judge(cases, claim, STOPPING)
         verdict = _verdict([case.verdict for case in cases])
-        if _trusted(verdict, cases)[1]:
-            noisy = [
-                {key[:-1] for key in case.found.keys if numbers[key].noisy}
-                for case in cases
-                if _noisy(case) and (verdict != FAILS or case.verdict in (FAILS, SAME))
-            ]
+        lacking = [
+            {key[:-1] for key in case.found.keys if numbers[key].noisy}
+            for case in _lacking(verdict, cases)
+        ]
+        if lacking and verdict not in (OPEN, MISSING):
             # One case of those that decide it is enough for a claim not to hold.
-            yield claim, noisy if verdict == FAILS else [set().union(*noisy)]
+            yield claim, lacking if verdict == FAILS else [set().union(*lacking)]

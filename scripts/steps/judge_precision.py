@@ -74,7 +74,7 @@ def statements(
     for generation, own in generations.items():
         known = numbers(own, cells, off)
         named = {_key(cell): cell for cell in own}
-        unclean = {key: off[cell] for key, cell in named.items()}
+        disturbed = {key: off[cell] for key, cell in named.items()}
         # Nobody chooses among the rows of an old framework, or of a protocol that is there to be compared with its baseline.
         usable = {
             key: number
@@ -85,7 +85,7 @@ def statements(
         for each in (
             *undecided.of_claims(document_claims, known, most),
             *undecided.of_fastest(pairs, known, most),
-            *undecided.of_likely(document_claims, pairs, known, unclean, most, good),
+            *undecided.of_likely(document_claims, pairs, known, disturbed, most, good),
         ):
             those = {named[key]: count for key, count in each.processes.items()}
             worth = each.worth * (1 if generation == NOW else THEN)
