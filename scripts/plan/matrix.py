@@ -22,6 +22,7 @@ DEVICES = ("cpu", "gpu")
 LEAST_PROCESSES = 3  # fewer give no interval between them, and no verdict
 PHASES = ("forward", "training")
 NOT_RUN = "not-run"  # the status of what a run left out
+NOW = "now"  # the generation of today's frameworks
 
 
 @dataclass(frozen=True, order=True)
@@ -133,7 +134,7 @@ def today(environment: str) -> str:
 
 def generation(environment: str) -> str:
     """`pytorch-2019` -> `2019`, `pytorch` -> `now`"""
-    return environment.removeprefix(today(environment))[1:] or "now"
+    return environment.removeprefix(today(environment))[1:] or NOW
 
 
 def asks(row: dict, family: str, device: str, benchmark: str) -> bool:

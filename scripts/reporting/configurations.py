@@ -4,10 +4,10 @@ import pandas as pd
 
 from measurement import shapes
 from plan import matrix
+from plan.matrix import NOW
 from reporting import published, tradeoff
 
 P40_FLOPS = 12e12  # a second, single precision: NVIDIA's data sheet of the Tesla P40, which document 004 used
-NOW = "now"  # the generation whose speed-ups are held against the published ones
 
 
 def explained(document: str, table: pd.DataFrame) -> list[dict]:

@@ -11,14 +11,13 @@ from pathlib import Path
 from measurement import quiet
 from measurement.record import plainly, read_json, write_json
 from plan import matrix
-from plan.matrix import Cell
+from plan.matrix import NOW, Cell
 from reporting import estimates, undecided
 from reporting.estimates import Times
 from reporting.quantities import Numbers, of_times
 from reporting.undecided import Statement
 
 RESULTS = Path("results")
-NOW = "now"
 THEN = 0.1  # of what a verdict on today's frameworks is worth
 Records = Mapping[Cell, Sequence[dict]]
 Measured = Mapping[Cell, Times]  # of cells that have a number

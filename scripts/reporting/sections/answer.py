@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.lines import Line2D
 
+from plan.matrix import NOW
 from reporting import estimates, marks, words
 from reporting.layout import interval, time, within
 from reporting.sections import OK, Tables, factors
@@ -23,7 +24,6 @@ from reporting.style import (
     wrapped,
 )
 
-NOW = "now"
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
 WRITTEN = (*FLEXIBLE, "compiled")  # the ways to a cell of one's own without a kernel
 KERNELS = ("cell kernel", "whole kernel")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from measurement import departures as measured
+from plan.matrix import NOW
 from reporting.sections import Tables, break_even, departures, in_half_precision
 
 MATTERS, SHOWN = 0.05, 6  # what changes no row by more is on the document's page
-NOW = "now"
 HALF = "compute products in half precision (bfloat16), where the processor has it"
 # Departures from the protocol that are a setting left out, and what is set here. The others change what is measured.
 SETTINGS = {

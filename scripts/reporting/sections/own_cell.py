@@ -5,12 +5,11 @@ from collections.abc import Mapping
 import pandas as pd
 
 from plan import own
-from plan.matrix import NOT_RUN
+from plan.matrix import NOT_RUN, NOW
 from reporting import tradeoff, words
 from reporting.sections import OK, Tables, plain
 from reporting.sections.cell_rows import PLACE, over
 
-NOW = "now"
 LIBRARY = ("cell kernel", "whole kernel", "cuDNN", "library")  # families that are one cell each
 KEYS = ["machine", "device", "label"]
 

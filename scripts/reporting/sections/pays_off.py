@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from plan import matrix
+from plan.matrix import NOW
 from reporting.layout import at_most, interval, seconds
 from reporting.sections import Tables, break_even
-
-NOW = "now"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:

@@ -5,12 +5,12 @@ import statistics
 from collections import defaultdict
 from collections.abc import Mapping
 
+from plan.matrix import NOW
 from reporting import profiles
 from reporting.sections import Tables, factors
 
 TITLE = "Surprises: what the two factors do not explain"
 MOST = 10
-NOW = "now"
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+from plan.matrix import NOW
 from reporting import estimates
 from reporting.claims import (
     FAILS,
@@ -19,7 +20,6 @@ from reporting.sections import OK, Tables, in_half_precision
 from reporting.sections import claims as claims_section
 from reporting.style import look
 
-NOW = "now"
 # Of a row, wherever it was asked for: nothing, that it cannot run, or a number.
 KNOWN = ("", "unsupported", OK)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
+from plan.matrix import NOW
 from reporting import estimates, marks
 from reporting.layout import DASH, at_most, interval, time
 from reporting.sections import Tables
 
-NOW = "now"
 ALIKE = "no difference"
 TIES = (marks.UNDECIDED, ALIKE, f"likely {ALIKE}")  # then either will do
 

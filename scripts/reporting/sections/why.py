@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from plan.matrix import NOW
 from reporting.sections import Tables, factors
 from reporting.sections.answer import FLEXIBLE
 
-NOW = "now"
 IDLE = 0.75  # rows that keep their threads less busy are named
 PLACE = ["machine", "device", "phase"]
 
