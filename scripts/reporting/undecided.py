@@ -25,7 +25,8 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
-MOST_LIKELY = 0.8  # chance of enough clean processes, with which no more are run for it
+# Chance that all cells of a verdict get enough clean processes, with which no more are run for it.
+MOST_LIKELY = 0.8
 A_VERDICT = (
     100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
 )
@@ -122,14 +123,17 @@ def of_fastest(pairs: Iterable[Sequence[Key]], numbers: Numbers, most: int) -> I
             yield Statement(name, both, min(chance, 1.0), A_VERDICT)
 
 
-def cleaned(off: Sequence[bool], most: int, good: float) -> tuple[int, float]:
+def cleaned(
+    off: Sequence[bool], most: int, good: float, wanted: float = MOST_LIKELY
+) -> tuple[int, float]:
     """(processes, the chance that enough of them are clean) of a cell of which these are disturbed, if the share `good` of
-    further ones is clean. On a machine that is disturbed all the time none is likely to help."""
+    further ones is clean: as many as give a chance of `wanted`. On a machine that is disturbed all the time none is likely
+    to help."""
     lacking = LEAST_PROCESSES - (len(off) - sum(off))
     chance = 0.0
     for further in range(lacking, most - len(off) + 1):
         chance = float(stats.binom.sf(lacking - 1, further, good))
-        if chance >= MOST_LIKELY:
+        if chance >= wanted:
             return len(off) + further, chance
     return max(most, len(off)), chance
 
@@ -155,8 +159,9 @@ def of_likely(
     """Verdicts that are decided but for too few clean processes: on claims, and on which of two rows to use. Which processes are
     disturbed says nothing of how long they took, so further ones favour no verdict."""
 
-    def of(name: str, keys: Iterable[Key]) -> Statement:
-        found = {key: cleaned(off[key], most, good) for key in keys}
+    def of(name: str, keys: Collection[Key]) -> Statement:
+        wanted = MOST_LIKELY ** (1 / len(keys))  # of one, so that it is MOST_LIKELY of all
+        found = {key: cleaned(off[key], most, good, wanted) for key in keys}
         chance = math.prod(each for _, each in found.values())
         counts = {key: count for key, (count, _) in found.items()}
         return Statement(f"{name} likely", counts, chance, A_VERDICT)

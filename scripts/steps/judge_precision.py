@@ -81,10 +81,12 @@ def statements(
             if generation == NOW and "baseline" not in cells[named[key[:-1]]][0]["benchmark"]
         }
         pairs = [*undecided.two_fastest(usable, rows)]
+        # Nor does a finding speak of any time but now.
+        told = [each for each in document_claims if generation == NOW or "finding" not in each]
         for each in (
-            *undecided.of_claims(document_claims, known, most),
+            *undecided.of_claims(told, known, most),
             *undecided.of_fastest(pairs, known, most),
-            *undecided.of_likely(document_claims, pairs, known, disturbed, most, good),
+            *undecided.of_likely(told, pairs, known, disturbed, most, good),
         ):
             those = {named[key]: count for key, count in each.processes.items()}
             worth = each.worth * (1 if generation == NOW else THEN)
@@ -128,7 +130,7 @@ def main() -> None:
         for entry in manifest["cells"]
         if entry["records"]
     }
-    own = [claim for claim in matrix.claims() if claim["document"] == manifest["document"]]
+    own = [each for each in matrix.statements() if each["document"] == manifest["document"]]
     rows = [each["implementation"] for each in matrix.implementations() if "flexibility" in each]
     counts = of_document(cells, own, rows, manifest["protocol"])
     write_json(arguments.output, {cell.name: count for cell, count in counts.items()})

@@ -1,7 +1,12 @@
 """Further processes go to wide intervals, and to both sides of what is undecided, within the time there is."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
+import pytest
+
+from measurement.record import read_json, write_json
+from plan import matrix
 from plan.matrix import Cell
 from steps import judge_precision
 
@@ -126,7 +131,7 @@ def test_a_verdict_is_worth_a_dear_process_more_than_a_cell_beside_it() -> None:
     cells = {cell(name): own[3 * at : 3 * at + 3] for at, name in enumerate(("x/a", "x/b", "x/c"))}
     for record in cells[cell("x/c")]:
         record["seconds"] = 1.0
-    protocol = PROTOCOL | {"target_interval": None, "further_s": 9}
+    protocol = PROTOCOL | {"target_interval": None, "further_s": 12}
     found = judge_precision.of_document(cells, [CLAIM], [], protocol)
     assert found[cell("x/a")] == found[cell("x/b")] > 3 == found[cell("x/c")]
 
@@ -137,6 +142,37 @@ def test_verdicts_on_the_frameworks_of_today_come_first() -> None:
     protocol = PROTOCOL | {"target_interval": None, "further_s": 20}
     found = judge_precision.of_document(old | NEAR, [CLAIM], [], protocol)
     assert found == dict.fromkeys(old, 3) | dict.fromkeys(NEAR, 8)
+
+
+def test_a_finding_speaks_of_now_alone() -> None:
+    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
+    finding = CLAIM | {"finding": {"means": "m", "refuted_by": "r"}}
+    protocol = PROTOCOL | {"target_interval": None}
+    found = judge_precision.of_document(old | NEAR, [finding], [], protocol)
+    assert found == dict.fromkeys(old, 3) | dict.fromkeys(NEAR, 8)
+
+
+def test_what_a_document_concludes_and_what_was_found_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run asks for both. The only statement here that its document has is a finding."""
+    entries = []
+    for at, (each, own) in enumerate(NEAR.items()):
+        paths = [f"{at}-{number}.json" for number in range(len(own))]
+        for path, record in zip(paths, own, strict=True):
+            write_json(str(tmp_path / path), record)
+        entries.append(asdict(each) | {"records": paths})
+    manifest = {"document": "d", "cells": entries}
+    manifest["protocol"] = PROTOCOL | {"target_interval": None}
+    write_json(str(tmp_path / "first.json"), manifest)
+    finding = CLAIM | {"finding": {"means": "m", "refuted_by": "r"}}
+    monkeypatch.setattr(matrix, "statements", lambda: (finding, finding | {"document": "e"}))
+    monkeypatch.setattr(judge_precision, "RESULTS", tmp_path)
+    output = tmp_path / "processes.json"
+    arguments = ["--manifest", str(tmp_path / "first.json"), "--output", str(output)]
+    monkeypatch.setattr("sys.argv", ["judge_precision", *arguments])
+    judge_precision.main()
+    assert read_json(str(output)) == {each.name: 8 for each in NEAR}
 
 
 def test_words_per_second_are_of_the_same_processes() -> None:

@@ -106,6 +106,19 @@ def test_a_verdict_that_is_decided_but_for_clean_processes() -> None:
         assert not [*undecided.of_likely([CLAIM], [], numbers, off, 10, good=0.9)]
 
 
+def test_a_verdict_of_many_cells_asks_for_more_of_each() -> None:
+    """So that all of them are as likely to get their clean one as a single cell is."""
+    shapes = [*"bcdefghi"]
+    times = {f"a_{each}": [2.0, 2.01, 2.02] for each in shapes}
+    numbers = measured(**times, **{f"b_{each}": [1.0] * 3 for each in shapes})
+    noisy = {key: replace(number, noisy=key[1] == "x/b") for key, number in numbers.items()}
+    off = {key[:-1]: [True, False, False] for key in numbers}
+    claim = CLAIM | {"for": CLAIM["for"] | {"benchmark": shapes}}
+    (found,) = undecided.of_likely([claim], [], noisy, off, 10, good=0.8)
+    assert {*found.processes.values()} == {6}  # 4 is enough of one
+    assert found.chance == pytest.approx((1 - 0.2**3) ** 8)
+
+
 def test_which_row_to_use_rests_on_clean_processes() -> None:
     numbers = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002], c_b=[3.0] * 3)
     off = {key[:-1]: [True] * 3 for key in numbers}
