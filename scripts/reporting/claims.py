@@ -42,6 +42,7 @@ PARTLY = "holds where measured"  # on some of the benchmarks that the claim is a
 LIKELY_PARTLY = f"likely {PARTLY}"
 SAME = "no difference"  # of a case, and of a claim of which every case makes none
 LIKELY_SAME = f"likely {SAME}"
+NO_NUMBER = "no number: "  # begins the figures of a case that has none, before what it lacks
 MOST_NAMED = 3  # benchmarks; of more only their number is said
 STOPPING = 0.998  # confidence of a first look that leaves a claim's cells alone
 
@@ -61,7 +62,7 @@ def _case(numbers: Numbers, claim: Mapping, name: str, cell: Cell) -> Case:
     try:
         return Case(name, cell, of_case(numbers, claim, name, cell))
     except NoNumber as missing:
-        return Case(name, cell, None, f"no number: {missing}")
+        return Case(name, cell, None, f"{NO_NUMBER}{missing}")
 
 
 def bounds(claim: Mapping) -> tuple[float, float]:

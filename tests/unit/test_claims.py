@@ -438,3 +438,30 @@ def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> N
 def test_only_a_claim_without_a_number_lacks_rows(verdict: str, state: str) -> None:
     claim = {"verdicts": {"now, m": {"verdict": verdict, "cases": []}}, "for": {"device": "cpu"}}
     assert section._shown(claim, ["now, m"])["state"] == state
+
+
+def test_sources_without_any_number_are_no_columns() -> None:
+    """What they lack is said once for all that lack the same; a case that none of the others has is no row."""
+    some = [
+        {"name": "a", "verdict": HOLDS, "figures": "1 / 2 = 0.5"},
+        {"name": "b", "verdict": MISSING, "figures": "no number: x/b"},
+    ]
+    none = [{"name": name, "verdict": MISSING, "figures": f"no number: x/{name}"} for name in "ab"]
+    other = [{"name": "c", "verdict": MISSING, "figures": "no number: x/c"}]
+    verdicts = {"001": some, "now, m": none, "now, n": none, "2018, m": other, "000": []}
+    claim = {
+        "cases": ["a", "b", "c"],
+        "verdicts": {source: {"cases": cases} for source, cases in verdicts.items()},
+    }
+    found = section._figures(claim, {source: source.upper() for source in verdicts})
+    assert found == {
+        "columns": [["Case", "case"], ["001", "001"]],
+        "rows": [
+            {"case": "a", "001": f"1 / 2 = 0.5: {HOLDS}"},
+            {"case": "b", "001": "no number: x/b"},
+        ],
+        "without": [
+            {"sources": ["NOW, M", "NOW, N"], "lacks": "x/a", "more": 1},
+            {"sources": ["2018, M"], "lacks": "x/c", "more": 0},
+        ],
+    }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reporting import consistency, verdicts
-from reporting.claims import MISSING
+from reporting.claims import MISSING, NO_NUMBER
 from reporting.sections import Tables
 
 GPU, ROWS, DECIDED = "gpu", "rows", "decided"
@@ -12,15 +12,18 @@ GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"claims": [verdicts.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
     here, "lacks": rows without a number, "open": whether
-    processes would decide it, "needs": how many, "known": sources that decide it], "sources": names, "called": the same in words, "counts":
-    {verdict: how many} of today's on the first machine, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
+    processes would decide it, "needs": how many, "known": sources that decide it, "figures": what is behind its verdicts], "sources":
+    names, "called": the same in words, "counts": {verdict: how many} of today's on the first machine, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
     (group,) = verdicts.by_document(about["claims"], tables.cells, found)
     sources = group["sources"]
     today = [source for source in sources if source.startswith("now")]
-    shown = [_shown(claim, today) for claim in group["claims"]]
+    called = {source: _called(source, about["machine_names"]) for source in sources}
+    shown = [
+        _shown(claim, today) | {"figures": _figures(claim, called)} for claim in group["claims"]
+    ]
     found = [
         claim["verdicts"][today[0]]["verdict"] if today else MISSING for claim in group["claims"]
     ]
@@ -29,7 +32,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         "number": group["number"],
         "title": about["document"]["title"],
         "sources": sources,
-        "called": [_called(source, about["machine_names"]) for source in sources],
+        "called": [*called.values()],
         "claims": shown,
         "counts": {verdict: found.count(verdict) for verdict in dict.fromkeys(found)},
         "ours": sum(bool(claim.get("ours")) for claim in shown),
@@ -57,10 +60,43 @@ def _shown(claim: Mapping, today: Sequence[str]) -> dict:
     state = DECIDED if decided else GPU if needs_gpu(claim) else ROWS
     cases = [case for each in found for case in each["cases"]]
     lacks = dict.fromkeys(
-        case["figures"].removeprefix("no number: ") for case in cases if case["verdict"] == MISSING
+        case["figures"].removeprefix(NO_NUMBER) for case in cases if case["verdict"] == MISSING
     )
     needs = [case["needs"]["processes"] for case in cases if "needs" in case]
     processes = None if None in needs else max(needs, default=0)
     known = [name for name, each in claim["verdicts"].items() if each["verdict"] != MISSING]
     own = {"lacks": list(lacks), "open": bool(needs), "needs": processes}
     return {**claim, "state": state, "known": known, **own}
+
+
+def _figures(claim: Mapping, called: Mapping[str, str]) -> dict:
+    """{"columns": as the filter `table` takes them, "rows": the figures of each case, of sources that have some number, "without":
+    [{"sources": the others, "lacks": what these lack first, "more": how much beside}]}"""
+    rows: dict[str, dict] = {name: {"case": name} for name in claim["cases"]}
+    columns = [["Case", "case"]]
+    without: dict[tuple[str, ...], list[str]] = {}
+    for source, found in claim["verdicts"].items():
+        cases = found["cases"]
+        if any(case["verdict"] != MISSING for case in cases):
+            columns.append([called[source], source])
+            for case in cases:
+                rows[case["name"]][source] = _in_words(case)
+        elif cases:
+            lacks = dict.fromkeys(case["figures"].removeprefix(NO_NUMBER) for case in cases)
+            without.setdefault(tuple(lacks), []).append(called[source])
+    kept = [row for row in rows.values() if len(row) > 1]
+    others = [
+        {"sources": sources, "lacks": lacks[0], "more": len(lacks) - 1}
+        for lacks, sources in without.items()
+    ]
+    return {"columns": columns, "rows": kept, "without": others}
+
+
+def _in_words(case: Mapping) -> str:
+    """`1.61 / 1.51 = 1.07: holds`, and what it would be if a published time were corrected."""
+    figures = case["figures"]
+    if case["verdict"] != MISSING:
+        figures += f": {case['verdict']}"
+    if "corrected" in case:
+        figures += f" (†{case['corrected']['figures']}: {case['corrected']['verdict']})"
+    return figures
