@@ -3,7 +3,7 @@
 import bisect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from measurement.record import damage, read_json
@@ -97,6 +97,16 @@ def _short(function: str) -> str:
 
 def _plainly(name: str) -> str:
     return on_one_line(name).replace("`", "'").replace("|", "/")[:NAME]
+
+
+def pattern(cell: Mapping) -> str:
+    """What `make profile` calls the row of a cell."""
+    return "{implementation} in {environment} for {phase} on {benchmark}".format(**cell)
+
+
+def of_cell(found: Mapping[str, list[dict]], records: str) -> str:
+    """In words, of what `of_rows` found, the profile of a cell of these records: it lies beside the first; "" without one."""
+    return in_words(found.get(records.partition(" ")[0], []))
 
 
 def in_words(shares: list[dict], count: int = 3) -> str:

@@ -9,6 +9,7 @@ from plan import matrix
 from reporting import estimates, marks
 
 CEILING = "ceiling"
+OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "level", "name")
 RELEVANT = 0.05  # smallest change from one release to the next that is named
 
 
@@ -27,7 +28,7 @@ def today(about: Mapping) -> int:
 def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
     """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase",
     "device", "framework", "implementation", "name", "level" (of flexibility, or `ceiling`), "points": [{"year",
-    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "mark" (marks.py), "gradient_error"}], by year}."""
+    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "mark" (marks.py), "gradient_error", "records"}], by year}."""
     now = today(about)
     keys = ["machine", "benchmark", "phase", "device", "implementation"]
     for key, own in cells.groupby(keys, sort=False):
@@ -42,6 +43,7 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
                 "times": row.process_medians_s,
                 "mark": getattr(row, "mark", ""),
                 "gradient_error": row.gradient_error,
+                "records": row.records,
             }
             for row in own.itertuples()
         ]
@@ -59,12 +61,13 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
 
 def releases(found: list[dict]) -> pd.DataFrame:
     """Every line from each year to the next, judged at once (estimates.changes): its columns, and of the line `name`,
-    `machine`, `benchmark`, `phase`, `device`, `level`, and `from` and `to`, environments, with their `versions`."""
+    `machine`, `benchmark`, `phase`, `device`, `implementation`, `level`, and `from` and `to`, environments, with their `versions`
+    and `points`, both."""
     before, after, about = {}, {}, []
     for line in found:
         for old, new in pairwise(line["points"]):
-            row = {key: line[key] for key in ("machine", "benchmark", "phase", "device", "level")}
-            row |= {"name": line["name"], "from": old["environment"], "to": new["environment"]}
+            row = {key: line[key] for key in OF_LINE}
+            row |= {"from": old["environment"], "to": new["environment"], "points": (old, new)}
             row["versions"] = f"{old['version']} to {new['version']}"
             row["ratio_mark"] = marks.beside(old, new)
             name = str(len(about))

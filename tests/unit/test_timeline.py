@@ -11,6 +11,7 @@ from reporting.sections import Tables, gains, gradients, releases, years
 ABOUT = {
     "machines": [{"days": ["2025-12-31", "2026-01-02"]}],
     "machine_names": {"here": "Abacus 9000"},
+    "profiles": {},
 }
 LM = {"benchmark": "years-stacked-lm", "phase": "training"}
 
@@ -26,6 +27,7 @@ def row(implementation: str, environment: str, seconds: float, **more: object) -
         **{"flexibility": entry.get("flexibility"), "name": entry["label"], "reason": ""},
         **{"wall_median_s": seconds, "wall_low_s": times[0], "wall_high_s": times[2]},
         **{"process_medians_s": times, "gradient_error": 2e-7},
+        "records": f"{environment}/{implementation}-1.json and others",
         **more,
     }
 
@@ -111,6 +113,20 @@ def test_release_that_made_a_row_slower_is_named() -> None:
     assert (slower["from"], slower["to"]) == ("tensorflow-2022", "tensorflow")
     assert slower["ratio"] == pytest.approx(1.25) and slower["low"] > 1
     assert (found["steps"], found["faster"], found["same"], found["undecided"]) == (3, 2, 0, 0)
+
+
+def test_where_the_time_of_a_slower_row_went() -> None:
+    found = releases.analyse(FOUND, ABOUT)
+    two = [
+        f"tensorflow/graph-while in {environment} for training on years-stacked-lm"
+        for environment in ("tensorflow-2022", "tensorflow")
+    ]
+    assert found["spent"] == [] and found["pattern"] == ",".join(two)
+    shares = [{"share": 0.5, "library": "l", "function": "f"}]
+    profiled = {"tensorflow-2022/tensorflow/graph-while-1.json": shares}
+    (step,) = releases.analyse(FOUND, ABOUT | {"profiles": profiled})["spent"]
+    assert (step["before"], step["after"]) == ("50 % `f` (l)", "")
+    assert (step["old"], step["new"]) == ("2022", "flow")
 
 
 def test_changes_from_year_to_year() -> None:

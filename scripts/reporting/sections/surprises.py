@@ -44,11 +44,8 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
             entry = {key: row[key] for key in ("machine", "name", "phase", "wall_s", "within")}
             entry |= {"level": level, "expected_s": row["products_s"] * typical, "over": over}
             entry |= {"over_low": low, "over_high": high, "over_mark": row["flexibility_mark"]}
-            entry["pattern"] = (
-                "{implementation} in {environment} for {phase} on {benchmark}".format(**cell)
-            )
-            shares = about["profiles"].get(cell["records"].partition(" ")[0], [])
-            rows.append(entry | {"profile": profiles.in_words(shares)})
+            entry["pattern"] = profiles.pattern(cell)
+            rows.append(entry | {"profile": profiles.of_cell(about["profiles"], cell["records"])})
     if not rows and not usual:
         return None
     rows.sort(key=lambda row: -abs(math.log(row["over"])))
