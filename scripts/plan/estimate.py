@@ -24,9 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from measurement import machine, quiet, shapes
+from measurement import machine, quiet, shapes, yardstick
 from measurement.record import read_json
-from measurement.yardstick import Yardstick
 from plan import matrix
 from plan.jobs import (
     RESULTS,
@@ -55,6 +54,7 @@ PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
     8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
 )
+READINGS = 5  # of this machine's speed, where none was taken before
 
 
 class Speed(NamedTuple):
@@ -65,16 +65,21 @@ class Speed(NamedTuple):
 
 
 def speed_here(results: str = RESULTS) -> Speed | None:
-    """This machine's, by what its records' yardsticks read, or by a reading now; None without a compiler for it."""
-    readings = []
-    for path in Path(results, TimeJob.folder).rglob("*.json"):
-        readings += quiet.readings(read_json(str(path)))
+    """This machine's, by what its records' yardsticks read, or those of any process since it was started, or by the fastest of
+    some readings now, as a noisy moment makes some slow; None without a compiler for it."""
     cores = machine.usable_cores()
-    readings = [each for each in readings if (each["by"], each["threads"]) == ("c", cores)]
-    readings = readings or [each for each in [Yardstick(cores).read()] if each["by"] == "c"]
-    return (
-        Speed(statistics.median(each["gflops"] for each in readings), cores) if readings else None
-    )
+
+    def rates(readings: Iterable[dict]) -> list[float]:
+        same = [each for each in readings if (each["by"], each["threads"]) == ("c", cores)]
+        return [each["gflops"] for each in same]
+
+    paths = Path(results, TimeJob.folder).rglob("*.json")
+    found = rates(one for path in paths for one in quiet.readings(read_json(str(path))))
+    if found := found or rates(yardstick.remembered()):
+        return Speed(statistics.median(found), cores)
+    own = yardstick.Yardstick(cores)
+    now = rates(own.read() for _ in range(READINGS))
+    return Speed(max(now), cores) if now else None
 
 
 def batches_s(batch_s: float, protocol: dict) -> float:

@@ -220,3 +220,24 @@ def test_speed_is_that_of_the_records(results: Path, monkeypatch: pytest.MonkeyP
         file = results / "records" / f"{number}.json"
         file.write_text(json.dumps({"yardstick": {"before": reading, "after": None}}))
     assert estimate.speed_here(str(results)) == Speed(200.0, 2)
+
+
+def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The middle of what processes read since the machine was started; before any did, the fastest of some readings now."""
+    rates = [210.0, 500.0, 490.0, 200.0, 480.0]
+
+    class Scripted:
+        def __init__(self, threads: int) -> None:
+            self._left = iter(rates)
+
+        def read(self) -> dict:
+            return {"gflops": next(self._left), "threads": 2, "by": "c"}
+
+    monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
+    monkeypatch.setattr(estimate.yardstick, "Yardstick", Scripted)
+    monkeypatch.setattr(estimate.yardstick, "remembered", list)
+    assert estimate.speed_here(str(tmp_path)) == Speed(500.0, 2)
+    earlier = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
+    earlier.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
+    monkeypatch.setattr(estimate.yardstick, "remembered", lambda: earlier)
+    assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
