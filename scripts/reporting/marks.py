@@ -12,7 +12,7 @@ from plan.matrix import LEAST_PROCESSES
 NOISY, WIDE, UNDECIDED = "°", "≈", "undecided"
 WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
 MEANINGS = {
-    NOISY: f"fewer than {LEAST_PROCESSES} of its processes were clean, that is have quiet batches (known work around them had its full speed, and others took little of the machine)",
+    NOISY: f"fewer than {LEAST_PROCESSES} of its processes were clean, that is have quiet batches (known work around them had its full speed, and others took little of the machine); its number is of all of them",
     WIDE: f"a wide interval, whose upper end is more than {WIDE_LIMIT:g} times the lower",
     UNDECIDED: "the 95 % interval contains 1 (of a claim: its bound), or there is none, so that this run does not tell",
 }
@@ -75,6 +75,8 @@ def explained(text: str) -> str:
         and blocks[place + 1].startswith("- ")
     ):
         place += 1
+    if blocks[place + 1 :][:1] and blocks[place + 1].startswith("!["):
+        place += 1  # a figure stands beside what it shows
     return "\n\n".join(
         [
             *blocks[: place + 1],

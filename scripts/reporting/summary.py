@@ -129,13 +129,9 @@ def noise_words(summaries: Sequence[Mapping]) -> str:
         if sums["noisy"]:
             which = names[machine] if len(names) > 1 else "The machine"
             found.append(
-                f"{which} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, and "
+                f"{which} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, so that "
                 f"{sums['noisy']} of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
             )
-    if found:
-        found.append(
-            "The numbers of such rows are of all their processes, disturbed ones included."
-        )
     return " ".join(found)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reporting import sections, style
+from reporting import page, sections, style
 from reporting.sections import Tables, answer, bars, rates, training_runs, wall_times
 
 ABOUT = {"machine_names": {"m": "A machine"}, "document": {"benchmarks": {"lm": {"batch": 8}}}}
@@ -125,7 +125,8 @@ def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
         renamed("Kernel", "tensorflow", status="not-run", family="cuDNN", name="A GPU's"),
     ]
     cells = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
-    torch, tensorflow = answer.analyse(cells, ABOUT, benchmark="lm")["own"]
+    data = sections.plain(answer.analyse(cells, ABOUT, benchmark="lm"))
+    torch, tensorflow = data["own"]
     whole, cell = torch["levels"]
     assert (whole["level"], cell["level"]) == ("whole kernel", "cell kernel")
     assert whole["phases"][0]["over"] == pytest.approx(0.111 / 0.444)
@@ -133,6 +134,17 @@ def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
     cell, whole = tensorflow["levels"]
     assert (whole["phases"], whole["lacking"]) == ([], ["Kernel"])
     assert [each["over"] for each in cell["phases"]] == pytest.approx([0.2, 0.333 / 0.777])
+    figure = {"text": "a figure", "file": "answer.svg"}
+    about = {**ABOUT, "introduction": [], "preliminary": False, "stand_in": ""}
+    part = {"section": "answer", "title": "", "data": data, "figure": figure}
+    shown = page.markdown("Title", about, [part])
+    assert shown.index("typically takes") < shown.index("![a figure]") < shown.index("Marks: ")
+    (line,) = (each for each in shown.splitlines() if each.startswith("| TensorFlow |"))
+    _, _, whole, training, cell, *_ = line.split("|")
+    assert whole.strip() == training.strip() == "*not measured*: Kernel"
+    assert cell.strip() == "0.20 [0.16, 0.25]≈: Eager over Cell"
+    (line,) = (each for each in shown.splitlines() if each.startswith("| PyTorch |"))
+    assert line.count("it has none here") == 3
 
 
 def test_bars_and_rates_name_the_extremes() -> None:
