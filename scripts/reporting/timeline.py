@@ -16,7 +16,7 @@ RELEVANT = 0.05  # smallest change from one release to the next that is named
 def year_of(environment: str, today: int) -> int:
     """The year that an environment is of; of one of today, the measurement's."""
     generation = matrix.generation(environment)
-    return today if generation == "now" else int(generation)
+    return today if generation == matrix.NOW else int(generation)
 
 
 def today(about: Mapping) -> int:

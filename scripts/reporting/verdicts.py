@@ -131,7 +131,7 @@ def by_document(
         }
         for (when, machine), documents in measured.items():
             own = documents.get(name, {})
-            if own or (when == "now" and (machine == first or name in documents)):
+            if own or (when == matrix.NOW and (machine == first or name in documents)):
                 verdicts[f"{when}, {machine}"] = decide(claim, own, _shapes(claim, cells))
         names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
         group = found.setdefault(name, {"document": name, "claims": []})

@@ -121,7 +121,7 @@ def require_framework(
     if lacking := specification.lacking(packages):
         raise Unsupported(f"{python} has no {' and no '.join(lacking)}, which {source} asks for")
     others = specification.mismatches(packages)
-    if others and matrix.generation(specification.name.removesuffix("-cuda")) != "now":
+    if others and matrix.generation(specification.name.removesuffix("-cuda")) != matrix.NOW:
         raise Unsupported(f"{python} does not have the versions of {source}: {'; '.join(others)}")
     if others:
         print(f"    environment {specification.name}: {'; '.join(others)}", file=sys.stderr)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from plan.matrix import NOW
 from reporting.sections import Tables, wall_times
 from reporting.style import (
     STYLE,
@@ -57,7 +58,7 @@ def _machine(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
     """The panel of one machine."""
     rows = cells[::-1].reset_index(drop=True)
     for place, row in enumerate(rows.itertuples()):
-        then = row.generation != "now"
+        then = row.generation != NOW
         bars = axis.barh(
             place,
             row.wall_s,

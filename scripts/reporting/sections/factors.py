@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
+from plan.matrix import NOW
 from reporting import estimates, marks
 from reporting.layout import FORMATS, percent, within
 from reporting.relations import PEAK
@@ -73,7 +74,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
         entry = _entry(row, peak.get(place))
         entry |= _over("flexibility", row, ceiling) | _over("library", ceiling, peak.get(place))
-        entry["now"] = row["generation"] == "now"
+        entry["now"] = row["generation"] == NOW
         entry["products_s"] = ceiling["wall_median_s"] if ceiling else None
         if ceiling:
             entry["products_within"] = _around(ceiling)
@@ -90,7 +91,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         if row["implementation"] == PEAK:
             row = limit
         ceilings.append(_entry(row, limit) | {"gflops": row["gflops"]})
-        ceilings[-1]["now"] = row["generation"] == "now"
+        ceilings[-1]["now"] = row["generation"] == NOW
         pairs.append((row, limit))
     found.sort(key=lambda row: (row["machine"], row["phase"], row["wall_s"]))
     broken = _broken(pairs)

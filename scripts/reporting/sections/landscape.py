@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
+from plan.matrix import NOW
 from reporting import estimates
 from reporting.sections import Tables
 from reporting.sections import rows as rows_of
@@ -37,7 +38,7 @@ def lines(about: Mapping, centre: str) -> dict[str, dict[str, int]]:
 
 def lstms(tables: Tables) -> pd.DataFrame:
     """Today's rows with a rate, but ceilings; `share` of the machine's multiply-add peak."""
-    cells = tables.measured(generation="now", phase="forward")
+    cells = tables.measured(generation=NOW, phase="forward")
     cells = cells[cells["gflops"].notna() & cells["flexibility"].notna()]
     return cells.assign(share=1 / cells["ratio_to_peak"])
 

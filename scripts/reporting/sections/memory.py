@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from plan.matrix import NOW
 from reporting.sections import Tables, on
 
 
 def analyse(tables: Tables, about: Mapping, benchmarks: Sequence[str] = ("*",)) -> dict | None:
     """{"benchmarks": names, "rows": [{"machine", "device", "name", benchmark: bytes}]}, the leanest row first"""
-    cells = on(tables.measured(generation="now"), benchmarks)
+    cells = on(tables.measured(generation=NOW), benchmarks)
     cells = cells[cells["flexibility"].notna() & cells["peak_memory_bytes"].notna()]
     if cells.empty:
         return None

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from plan.matrix import NOW
 from reporting.layout import interval
 from reporting.sections import Tables
 from reporting.sections.answer import FLEXIBLE
@@ -14,7 +15,7 @@ from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
 from reporting.style import STYLE, hover, logarithmic, marked, span, three_digits, width
 from reporting.words import CELLS
 
-NOW, COMPILED = "now", "compiled"
+COMPILED = "compiled"
 
 
 SHOWN = ("label", "wall_median_s", "within", "mark", "own", "own_low", "own_high", "lines", "other")

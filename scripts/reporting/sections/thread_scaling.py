@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from plan.matrix import NOW
 from reporting import estimates, marks
 from reporting.sections import Tables
 
@@ -11,7 +12,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     "efficiency", "share" of the peak of all cores}]}, of benchmarks that say on how many threads"""
     shapes = about["document"]["benchmarks"]
     threads = {name: shape["threads"] for name, shape in shapes.items() if "threads" in shape}
-    cells = tables.measured(device="cpu", generation="now")
+    cells = tables.measured(device="cpu", generation=NOW)
     cells = cells[cells["benchmark"].isin(list(threads)) & cells["flexibility"].notna()]
     found = []
     for (machine, name), own in cells.groupby(["machine", "name"], sort=False):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from plan.matrix import NOW
 from reporting.sections import Tables, on, rows
 
 COLUMNS = (
@@ -27,7 +28,7 @@ def analyse(
     cells = on(tables.cells, benchmarks)
     own = cells[cells["family"].isin(families) & (cells["device"] == device)]
     measured = own["status"] == "ok"
-    printed = own["published_wall_s"].notna() & (own["generation"] == "now")
+    printed = own["published_wall_s"].notna() & (own["generation"] == NOW)
     if not measured.any():
         printed &= own["machine"] == next(iter(own["machine"]), "")  # once is enough
     shown = own[measured | printed]
