@@ -90,8 +90,11 @@ def _read(file: Path) -> list[dict]:
 
 
 def _short(function: str) -> str:
-    """A function's name, of C++ without what it takes and what it is a template of."""
+    """A function's name, of C++ without what it takes and what it is a template of; of what only calls another, PyTorch's
+    loops over elements for one, that one's."""
     function = function.replace("(anonymous namespace)::", "")
+    if called := re.search(r"<.*?\b(\w+_kernel)\(", function):
+        return called[1]
     return re.split(r"[<(]", function)[0].rpartition(" ")[2] or function
 
 

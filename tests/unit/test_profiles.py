@@ -47,6 +47,11 @@ def test_shares_of_perfs_lines() -> None:
         ),
         ("void at::native::(anonymous namespace)::sum<float, 2>(long)", "at::native::sum"),
         ("mkl_blas_def_sgemm_kernel_0_zen", "mkl_blas_def_sgemm_kernel_0_zen"),
+        (
+            "c10::function_ref<void (char**)>::callback_fn<at::native::AVX2::VectorizedLoop2d<at::native::(anonymous "
+            "namespace)::add_kernel(at::TensorIteratorBase&)::{lambda()#1}::operator()() const::{lambda(float)#1}> >",
+            "add_kernel",
+        ),
     ],
 )
 def test_names_without_what_they_are_templates_of(function: str, short: str) -> None:
