@@ -68,14 +68,11 @@ def explained(text: str) -> str:
         if MARKED.search(block):
             places.append((depth > 0, number))
     place = min(places)[1]
+    after = [*blocks[1:], ""]
     # A list is one, and has it below its end.
-    while (
-        blocks[place].lstrip().startswith("- ")
-        and blocks[place + 1 :][:1]
-        and blocks[place + 1].startswith("- ")
-    ):
+    while blocks[place].lstrip().startswith("- ") and after[place].startswith("- "):
         place += 1
-    if blocks[place + 1 :][:1] and blocks[place + 1].startswith("!["):
+    if after[place].startswith("!["):
         place += 1  # a figure stands beside what it shows
     return "\n\n".join(
         [

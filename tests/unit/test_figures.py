@@ -131,7 +131,7 @@ def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
     assert (whole["level"], cell["level"]) == ("whole kernel", "cell kernel")
     assert whole["phases"][0]["over"] == pytest.approx(0.111 / 0.444)
     assert (cell["phases"], cell["lacking"]) == ([], [])
-    cell, whole = tensorflow["levels"]
+    whole, cell = tensorflow["levels"]
     assert (whole["phases"], whole["lacking"]) == ([], ["Kernel"])
     assert [each["over"] for each in cell["phases"]] == pytest.approx([0.2, 0.333 / 0.777])
     figure = {"text": "a figure", "file": "answer.svg"}

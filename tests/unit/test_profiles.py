@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from commands import profile_rows
 from measurement.record import write_sealed
 from reporting import profiles
 from reporting.sections import Tables, surprises
@@ -120,3 +122,18 @@ def test_a_row_far_from_what_the_factors_predict() -> None:
 
 def test_no_surprise_where_intervals_explain_it() -> None:
     assert found(2.0) == {"rows": [], "more": 0, "usual": 4}
+
+
+def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    orders: list[dict] = []
+    order = {"protocol": {"timed_batches": 50, "least_s": 0.5, "most_s": None, "patience_s": 10}}
+    monkeypatch.setattr(profile_rows.supervisor, "prepared", lambda told: (order, None, None))
+    monkeypatch.setattr(profile_rows.environments, "python", lambda order: "python")
+    monkeypatch.setattr(profile_rows, "sampled", lambda order, *_: orders.append(order) or [])
+    environment = SimpleNamespace(kind="environment", order={})
+    job = SimpleNamespace(told=dict, needs=[environment], path="results/records/x.json")
+    assert profile_rows.profiled(job, 5.0)["seconds"] == 5.0
+    limits = {"least_s": 5.0, "most_s": 5.0, "patience_s": 0}
+    assert orders[0]["protocol"] == {"timed_batches": 50} | limits

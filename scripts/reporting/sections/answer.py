@@ -125,7 +125,7 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
 def _own(cells: pd.DataFrame, unmeasured: pd.DataFrame) -> list[dict]:
     """What writing one's own cell costs within a framework: [{"framework", "machine", "device", "levels": [{"level", "phases":
     [{"phase", "written", "kernel", "over", "low", "high", "mark"}], "lacking": rows of that kind without a number here}]}], of its
-    fastest row that is written (operators, also compiled) over its fastest kernel of each kind, the largest first, and last what it has no number of."""
+    fastest row that is written (operators, also compiled) over its fastest kernel of each kind, the largest first."""
     found, without = [], dict(iter(_by_framework(unmeasured)))
     for (framework, machine, device), rows in _by_framework(cells):
         lacking = without.get((framework, machine, device), unmeasured.head(0))
@@ -136,7 +136,7 @@ def _own(cells: pd.DataFrame, unmeasured: pd.DataFrame) -> list[dict]:
         ]
         if any(each["phases"] for each in levels):
             own = {"framework": framework, "machine": machine, "device": device}
-            found.append(own | {"levels": sorted(levels, key=lambda each: not each["phases"])})
+            found.append(own | {"levels": levels})
     return found
 
 
