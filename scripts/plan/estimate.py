@@ -8,8 +8,9 @@ how fast both multiply: there the multiply-add peak's row says that, here the ya
 AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example's (515), all of them 46 minutes where
 this gives 47.
 
-Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute; of one that was not
-seen at all, the rows of its phase on the nearest shape.
+Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute, of a check to the
+root of that; of one that was not seen at all, the rows of its phase on the nearest shape. A row that some machine's run found to be
+unsupported, and that none timed, takes no time.
 """
 
 import csv
@@ -47,6 +48,9 @@ TUNING, A_TRIAL = 4.0, 0.7
 A_JOB = 0.1  # what lies idle until the next can begin
 A_PROCESS = 0.7  # of a process beside import, building and steps: its start, the yardstick, a look at the machine
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
+# A check of other shapes takes as much longer as they compute more, to this power: it has few sequences and steps, and starts a
+# framework. Of 85 pairs of a row's checks, 0.27 to 70 times the work, 0.51.
+CHECKS_GROW = 0.5
 VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
 WORDS = 929_589  # of the Penn Treebank's training text, an epoch
@@ -112,9 +116,10 @@ def _times_the_work(benchmark: str, other: str) -> float:
 @dataclass
 class Earlier:
     """What earlier jobs of a kind took, by the name of their cell: some numbers each, of which the one at `growing` grows
-    with what the benchmark computes."""
+    with what the benchmark computes, to a power."""
 
     growing: int = 0
+    power: float = 1.0
     took: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
     def note(self, name: str, *seconds: float) -> None:
@@ -123,7 +128,7 @@ class Earlier:
 
     def _grown(self, seconds: Sequence[float], more: float) -> list[float]:
         grown = list(seconds)
-        grown[self.growing] *= more
+        grown[self.growing] *= more**self.power
         if self.growing == 1:  # a start has a first batch, and those to verify
             longer = (1 + VERIFYING) * (grown[1] - seconds[1])
             grown[0] = max(grown[0] + longer, min(grown[0], A_PROCESS))
@@ -163,19 +168,42 @@ def _medians(rows: Iterable[Sequence[float]]) -> list[float]:
 
 def _nothing() -> dict[str, Earlier]:
     """By kind of job."""
-    return {kind: Earlier(growing=kind in ("time", "train")) for kind in (*USUAL, "train")}
+    found = {kind: Earlier(growing=kind in ("time", "train")) for kind in (*USUAL, "train")}
+    return found | {"check": Earlier(power=CHECKS_GROW)}
 
 
 def _name(identity: dict) -> str:
     return "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(**identity)
 
 
+def _of_any_shape(name: str) -> str:
+    environment, _, *row = name.split("/")
+    return "/".join((environment, *row))
+
+
+class Refused:
+    """Rows that were found to be unsupported where others of their device were measured: on a shape, or on all that were tried."""
+
+    def __init__(self, rows: Iterable[dict[str, str]]) -> None:
+        found = defaultdict(set)
+        for row in rows:
+            found[row["status"]].add((row.get("machine", ""), row["device"], _name(row)))
+        measured = {(machine, device) for machine, device, _ in found["ok"]}
+        tried = {name for *place, name in found["unsupported"] if tuple(place) in measured}
+        timed = {name for *_, name in found["ok"]}
+        self._names = tried - timed
+        self._rows = {*map(_of_any_shape, tried)} - {*map(_of_any_shape, timed)}
+
+    def has(self, name: str) -> bool:
+        return name in self._names or ("/" in name and _of_any_shape(name) in self._rows)
+
+
 def _rows(reports: Path) -> list[dict[str, str]]:
-    """The measured rows of reports' tables of cells."""
+    """The rows of reports' tables of cells."""
     found: list[dict[str, str]] = []
     for path in sorted(reports.glob("*/cells.csv")):
         with open(path, newline="") as stream:
-            found += [row for row in csv.DictReader(stream) if row["status"] == "ok"]
+            found += csv.DictReader(stream)
     return found
 
 
@@ -236,7 +264,8 @@ class Estimate:
     machine is (None: as fast as that one)."""
 
     def __init__(self, results: str = RESULTS, speed: Speed | None = None) -> None:
-        rows = _rows(EXAMPLES)
+        table = _rows(EXAMPLES)
+        rows, self._refused = [row for row in table if row["status"] == "ok"], Refused(table)
         there = _speeds(rows)
         slower = {
             name: (
@@ -261,7 +290,11 @@ class Estimate:
                 (way(each[kind], name), known)
                 for (way, known), each in itertools.product(ways, self._known)
             )
-            self._told[kind, name] = next((each for each in told if each[0]), None)
+            refused = self._refused.has(name) and not any(
+                each[kind].own(name) for each in self._known
+            )
+            nothing = ([0.0, 0.0], True) if refused else None
+            self._told[kind, name] = nothing or next((each for each in told if each[0]), None)
         return self._told[kind, name]
 
     def seconds(self, job: Job) -> tuple[float, bool]:

@@ -40,8 +40,10 @@ LOOKS = {
     "iree": Look("IREE", "#332288", "8"),
     "jax": Look("JAX", "#882255", "*"),
 }
-OTHER = Look("other", "#666666", "h")
+GREY = "#666666"
+OTHER = Look("other", GREY, "h")
 EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
+FILLS = {"filled": "full", "hollow": "none", "half-filled": "left", "half-hollow": "top"}
 MARKERS = ("^", "v", "<", ">", "D", "d", "p", "h", "H", "*", "X", "P", "o", "s", "8")
 PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
 NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
@@ -86,11 +88,18 @@ def marked(implementations: Iterable[str]) -> dict[str, dict]:
         each = look(name)
         number = used[each] = used.get(each, -1) + 1
         shapes = [each.marker, *(marker for marker in MARKERS if marker != each.marker)]
-        drawn = {"color": each.color, "marker": shapes[number // 2 % len(shapes)], **EDGE}
-        if number % 2:  # every other one hollow
-            drawn |= {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.5}
-        found[name] = drawn
+        shape = {"color": each.color, "marker": shapes[number // 2 % len(shapes)]}
+        found[name] = shape | fill(number % 2, each.color)
     return found
+
+
+def fill(number: int, color: str) -> dict:
+    """How the markers of one of several machines are filled: the words for it are FILLS' keys, in order."""
+    style = list(FILLS.values())[number % len(FILLS)]
+    if style == "full":
+        return {**EDGE}
+    ground = {"mfc": "white"} if style == "none" else {"fillstyle": style, "mfcalt": "white"}
+    return {**ground, "markeredgecolor": color, "markeredgewidth": 1.5}
 
 
 def span(axis: Axes, low: float, high: float, at: float, color: str, upright: bool = False) -> None:

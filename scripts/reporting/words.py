@@ -43,6 +43,12 @@ def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False)
     }
 
 
+def listed(found: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = found
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def cited(number: str, origin: Mapping) -> str:
     """A published document's number, as a link to where it stands, or with the words that nobody knows where."""
     link = origin.get("links", {}).get(number)

@@ -241,3 +241,29 @@ def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     earlier.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
     monkeypatch.setattr(estimate.yardstick, "remembered", lambda: earlier)
     assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
+
+
+def test_checks_of_other_shapes_grow_with_the_root_of_the_work(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimate, "_work", {"stacked-lm": 4.0, "ptb-large": 64.0}.get)
+    check = CheckJob(shaped("ptb-large").name, {}, cell=shaped("ptb-large"))
+    seconds, known = Estimate(str(results)).seconds(CheckingJob("checks", {}, checks=(check,)))
+    assert known and seconds == pytest.approx(7.0 * 4 + estimate.A_JOB)
+
+
+def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None:
+    """On all shapes, where none was timed on any; not where no such device took part."""
+    rows = [
+        "pytorch,ptb-small,pytorch/cudnn,training,{},unsupported,x86_64-2c-abc,,,,,,",
+        "pytorch,flexible-slstm,pytorch/fused,training,cpu,unsupported,x86_64-2c-abc,,,,,,",
+    ]
+    rows = [rows[0].format("cpu"), rows[0].format("gpu"), rows[1]]
+    table = estimate.EXAMPLES / "one" / "cells.csv"
+    table.write_text("\n".join([*TABLE, *rows]) + "\n")
+    found = Estimate(str(example))
+    for cell in (shaped("ptb-large", "pytorch/cudnn"), shaped("flexible-slstm")):
+        assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
+    gpu = Cell("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
+    for cell in (shaped("flexible-lstm"), gpu):
+        assert found.seconds(time_job(cell))[0] > 1

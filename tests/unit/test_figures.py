@@ -147,6 +147,38 @@ def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
     assert line.count("it has none here") == 3
 
 
+def test_each_machine_has_its_own_typical_row_and_its_own_marks() -> None:
+    """What operators cost differs by as much between machines as between rows: none stands for the others."""
+    names = {"m": "Zen 5", "n": "Zen 4", "o": "Xeon"}
+    parts = []
+    for machine, times in {"m": 1, "n": 8, "o": 12}.items():
+        cells = tables(machine=machine).cells
+        cells = cells[cells["status"] == "ok"]
+        slower = np.where(cells["name"] == "Eager", times, 1)
+        processes = [
+            [slow * each for each in every]
+            for slow, every in zip(slower, cells["process_medians_s"], strict=True)
+        ]
+        walls = slower * cells["wall_median_s"]
+        parts.append(cells.assign(wall_median_s=walls, process_medians_s=processes))
+    found = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
+    about = {**ABOUT, "machine_names": names}
+    data = sections.plain(answer.analyse(found, about, benchmark="lm"))
+    forward, _ = data["flexible"][0]["phases"]
+    assert [each["machine"] for each in forward["typical"]] == [*names]
+    expected = [1, 8 * 0.111 / 0.444, 12 * 0.111 / 0.444]
+    assert [each["over"] for each in forward["typical"]] == pytest.approx(expected)
+    assert forward["worst"]["machine"] == "o"
+    figure, text = answer.draw(data, found, about, True, benchmark="lm")
+    plt.close(figure)
+    assert "; filled, hollow and half-filled markers: Zen 5, Zen 4 and Xeon. " in text
+    assert len({str(style.fill(number, "red")) for number in range(len(style.FILLS))}) == 4
+    told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
+    parts = [{"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}]
+    shown = page.markdown("Title", told, parts)
+    assert "takes 1.00 (Zen 5), 2.00 [1.59, 2.51]≈ (Zen 4) and 3.00 [2.39, 3.77]≈ (Xeon)" in shown
+
+
 def test_bars_and_rates_name_the_extremes() -> None:
     svg, text = drawn(bars, tables(), device="cpu", benchmark="lm")
     assert (

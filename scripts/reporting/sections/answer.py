@@ -1,6 +1,5 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -12,9 +11,11 @@ from reporting import estimates, marks, words
 from reporting.layout import interval, time, within
 from reporting.sections import OK, Tables, factors
 from reporting.style import (
-    EDGE,
+    FILLS,
+    GREY,
     NOTE,
     STYLE,
+    fill,
     framework_legend,
     hover,
     logarithmic,
@@ -104,22 +105,25 @@ def _around(row: Mapping) -> str:
 
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:
-    """By device: [{"device", "phases": [{"phase", "typical", "worst"}]}], what rows of operators take over the best, on
-    any machine: the middle one of them (of two, the slower), and the slowest."""
+    """By device: [{"device", "phases": [{"phase", "typical": [a row of each machine's], "worst"}]}], what rows of operators take
+    over their machine's best: the middle one of them (of two, the slower), and the slowest of all."""
     found = []
     for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
         phases = []
         for phase, rows in own.groupby("phase", sort=False):
-            middle, worst = (
-                {
-                    key: row[key]
-                    for key in ("name", "machine", "device", "phase", "over", "low", "high", "mark")
-                }
-                for _, row in rows.sort_values("over").iloc[[len(rows) // 2, -1]].iterrows()
-            )
-            phases.append({"phase": phase, "typical": middle, "worst": worst})
+            middle = [
+                own.loc[own["over"].sort_values().index[len(own) // 2]]
+                for _, own in rows.groupby("machine", sort=False)
+            ]
+            typical, (worst,) = map(_ends, (middle, [rows.loc[rows["over"].idxmax()]]))
+            phases.append({"phase": phase, "typical": typical, "worst": worst})
         found.append({"device": device, "phases": phases})
     return found
+
+
+def _ends(rows: Iterable[Mapping]) -> list[dict]:
+    keys = ("name", "machine", "device", "phase", "over", "low", "high", "mark")
+    return [{key: row[key] for key in keys} for row in rows]
 
 
 def _own(cells: pd.DataFrame, unmeasured: pd.DataFrame) -> list[dict]:
@@ -214,7 +218,7 @@ def draw(
     data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str
 ) -> tuple[plt.Figure, str]:
     """Time over the best row's, rows by level, the most flexible above; a panel a phase and device; machines side by
-    side, filled and hollow."""
+    side, each with its own fill."""
     cells = compared(tables, benchmark)
     names = [row["name"] for row in data["rows"][1:]]
     level_of = {row["name"]: row["level"] for row in data["rows"][1:]}
@@ -236,8 +240,7 @@ def draw(
                 y, each = places[row.name] - shift, look(row.implementation)
                 if row.low == row.low:
                     span(axis, row.low, row.high, y, each.color)
-                hollow = {"mfc": "white", "markeredgecolor": each.color, "markeredgewidth": 1.5}
-                drawn = {**EDGE, **(hollow if machines.index(row.machine) % 2 else {})}
+                drawn = fill(machines.index(row.machine), each.color)
                 (point,) = axis.plot(row.over, y, each.marker, color=each.color, ms=7, **drawn)
                 where = f" on {about['machine_names'][row.machine]}" if len(machines) > 1 else ""
                 text = f"{row.name}, {phase}{where}: {time(row.wall_median_s)} a batch, {row.over:.2f} times the best"
@@ -270,15 +273,13 @@ def draw(
                 axis.axhline(min(own) - 0.5, color="#bbbbbb", lw=0.6)
         title = "What flexibility costs: more can be changed above, less below"
         figure.suptitle(title if wide else title.replace(": ", ":\n"))
-        fills = zip(machines, itertools.cycle(["#666666", "white"]), strict=False)
         looks = [
-            Line2D([], [], ls="", marker="o", color="#666666", mfc=fill, label=name)
-            for name, fill in ((about["machine_names"][name], fill) for name, fill in fills)
+            Line2D([], [], ls="", marker="o", color=GREY, label=name, **fill(number, GREY))
+            for number, name in enumerate(about["machine_names"][name] for name in machines)
         ]
         framework_legend(figure, cells, *(looks if len(machines) > 1 else []), wide=wide)
-    several = "; filled and hollow markers: " + " and ".join(
-        about["machine_names"][m] for m in machines
-    )
+    fills = words.listed([*FILLS][number % len(FILLS)] for number in range(len(machines)))
+    several = f"; {fills} markers: {words.listed(about['machine_names'][m] for m in machines)}"
     text = f"Time of a batch of {benchmark} over the best row's, by what can be changed" + (
         several if len(machines) > 1 else ""
     )
