@@ -125,9 +125,9 @@ def noise_words(summaries: Sequence[Mapping]) -> str:
     total: dict[str, Counter] = defaultdict(Counter)
     for each in (noise for one in summaries for noise in one["noise"]):
         total[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
-    for machine, sums in total.items():
-        if sums["noisy"]:
-            which = names[machine] if len(names) > 1 else "The machine"
+    for machine, called in names.items():
+        if (sums := total[machine])["noisy"]:
+            which = called if len(names) > 1 else "The machine"
             found.append(
                 f"{which} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, so that "
                 f"{sums['noisy']} of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
@@ -147,7 +147,7 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     models += f" ({'; '.join(states)} are states of one)" if states else ""
     return (
         "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
-        f"between was timed here, on {', and on '.join(machine_names(summaries, in_full=True).values())}{when}"
+        f"between was timed here, {words.listed(f'on {each}' for each in machine_names(summaries, in_full=True).values())}{when}"
         f"{models * bool(count)}. {noise_words(summaries)}"
     ).strip()
 

@@ -115,8 +115,10 @@ def by_document(
     the number of a published document, or a generation of environments and a machine, of the past only with numbers,
     of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
     """
-    generations, measured = cells["environment"].map(matrix.generation), {}
-    for (when, machine, name), rows in cells.groupby([generations, "machine", "document"]):
+    machines = pd.Categorical(cells["machine"], categories=list(dict.fromkeys(cells["machine"])))
+    by = [cells["environment"].map(matrix.generation), machines, "document"]
+    measured = {}
+    for (when, machine, name), rows in cells.groupby(by, observed=True):
         if machine:
             measured.setdefault((when, machine), {})[name] = of_cells(rows)
     first = next(iter(cells["machine"]), "")

@@ -44,9 +44,9 @@ def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False)
 
 
 def listed(found: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *first, last = found
-    return f"{', '.join(first)} and {last}" if first else last
+    """`a`, `a and b`, `a, b and c`; "" of nothing."""
+    *first, last = ["", *found]
+    return f"{', '.join(first[1:])} and {last}" if first[1:] else last
 
 
 def cited(number: str, origin: Mapping) -> str:

@@ -3,8 +3,8 @@
 import pandas as pd
 
 from plan import matrix
-from reporting import claims
-from reporting.sections import Tables, findings
+from reporting import claims, page
+from reporting.sections import Tables, findings, plain
 
 ABOUT = {
     "name": "stacked-lm",
@@ -13,11 +13,11 @@ ABOUT = {
 }
 
 
-def row(implementation: str, phase: str, seconds: float) -> dict:
+def row(implementation: str, phase: str, seconds: float, machine: str = "m") -> dict:
     """A row of the table; processes are 1 % apart."""
     return {
         **{"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation},
-        **{"environment": "e", "machine": "m", "device": "cpu", "phase": phase, "status": "ok"},
+        **{"environment": "e", "machine": machine, "device": "cpu", "phase": phase, "status": "ok"},
         **{"wall_s": seconds, "wall_median_s": seconds, "words_per_s": None},
         **{"kernel_schedule_s": None, "kernel_build_s": None},
         "process_medians_s": [seconds, seconds * 1.01, seconds / 1.01],
@@ -44,6 +44,36 @@ def test_decided_by_this_run() -> None:
     assert first["means"] and first["refuted_by"] and first["called"] == "Stacked"
 
 
+def test_machines_that_differ() -> None:
+    """A sentence that holds on one machine only says so, and what it means is said of that one."""
+    times = {"pytorch/fine-grained": 1.0, "pytorch/fine-grained-jit": 1.2}
+    rows = [
+        row(
+            name,
+            phase,
+            seconds if (name, machine) != ("tensorflow/graph-xla", "n") else 0.5,
+            machine,
+        )
+        for machine in "mn"
+        for name, seconds in (
+            times | {"tensorflow/graph-unrolled": 1.0, "tensorflow/graph-xla": 1.2}
+        ).items()
+        for phase in ("forward", "training")
+    ]
+    about = ABOUT | {"machine_names": {"m": "Zen 5", "n": "Xeon"}}
+    tables = Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
+    data = findings.merge([findings.analyse(tables, about)])
+    assert data["several"] == {"all": [1, 2], "hold": [1], "differ": [2]}
+    told = {**about, "introduction": [], "preliminary": False, "stand_in": "", "name": ""}
+    parts = [{"section": "findings", "title": "", "data": plain(data), "figure": None}]
+    shown = page.markdown("Title", told, parts)
+    assert "Of 2 that two machines or more have numbers of, 1 hold" in shown
+    assert "1 on some and not on others (2): " in shown
+    same, other = shown.split("## ")[1:3]
+    assert "- *Means*: " in same and "- *Means, where it holds*: " in other
+    assert "Zen 5: **holds**" in other and "Xeon: **does not hold**" in other
+
+
 def test_ten_or_more_of_several_documents() -> None:
     """And no other document's claims are among them."""
     names = {each["name"] for each in matrix.findings()}
@@ -53,4 +83,4 @@ def test_ten_or_more_of_several_documents() -> None:
 
 def test_a_document_without_any_adds_nothing() -> None:
     tables = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
-    assert findings.analyse(tables, ABOUT | {"name": "landscape"}) is None
+    assert findings.analyse(tables, ABOUT | {"name": "cudnn-lstm-ptb"}) is None

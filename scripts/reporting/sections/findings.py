@@ -10,12 +10,15 @@ BEST_FIRST = (
     *(claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY, claims.OPEN),
     *(claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS, claims.MISSING),
 )
+HOLDING = (claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY)
+FAILING = (claims.FAILS, claims.LIKELY_FAILS, claims.SAME, claims.LIKELY_SAME)
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "ratio": what is divided by
     what, where it is one thing, "verdicts": [{"machine", "verdict", "decided": which cases do, "ratios": in words, of the
-    cases that have one}], "rank": the least sure verdict's, of machines with one}]}"""
+    cases that have one}], "differs": whether it holds on one machine and not on another, "rank": the least sure verdict's, of
+    machines with one}]}"""
     own = [each for each in matrix.findings() if each["document"] == about["name"]]
     if not own:
         return None
@@ -31,12 +34,14 @@ def _shown(finding: Mapping, about: Mapping) -> dict:
     ]
     ranks = [BEST_FIRST.index(each["verdict"]) for each in found]
     missing = BEST_FIRST.index(claims.MISSING)
+    said = {each["verdict"] for each in found}
     return {
         **{key: finding[key] for key in ("name", "statement", "document")},
         **finding["finding"],
         "called": about["document"]["title"].partition(":")[0],
         "ratio": next(iter(finding["ratios"])) if len(finding["ratios"]) == 1 else "",
         "verdicts": [each for each in found if each["verdict"] != claims.MISSING],
+        "differs": not said.isdisjoint(HOLDING) and not said.isdisjoint(FAILING),
         "rank": max((rank for rank in ranks if rank != missing), default=missing),
     }
 
@@ -55,6 +60,20 @@ def _on(machine: str, found: Mapping, names: Mapping) -> dict:
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
-    """Of all documents, those that hold first."""
+    """Of all documents, those that hold first; "several": of those with verdicts of two machines or more, the places of all,
+    of those that hold on each, and of those that differ."""
     found = [each for part in parts for each in part["findings"]]
-    return {"findings": sorted(found, key=lambda each: each["rank"])}
+    found.sort(key=lambda each: each["rank"])
+    places = {
+        number: {each["verdict"] for each in one["verdicts"]}
+        for number, one in enumerate(found, start=1)
+        if len(one["verdicts"]) > 1
+    }
+    return {
+        "findings": found,
+        "several": {
+            "all": list(places),
+            "hold": [number for number, said in places.items() if said <= {*HOLDING}],
+            "differ": [number for number in places if found[number - 1]["differs"]],
+        },
+    }
