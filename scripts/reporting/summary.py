@@ -121,18 +121,22 @@ def _noise(machine: str, cells: pd.DataFrame) -> dict:
 
 def noise_words(summaries: Sequence[Mapping]) -> str:
     """Which machines were noisy, so that rows lack clean processes; empty where none was."""
-    names, found = machine_names(summaries), []
+    names = machine_names(summaries)
     total: dict[str, Counter] = defaultdict(Counter)
     for each in (noise for one in summaries for noise in one["noise"]):
         total[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
-    for machine, called in names.items():
-        if (sums := total[machine])["noisy"]:
-            which = called if len(names) > 1 else "The machine"
-            found.append(
-                f"{which} was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, so that "
-                f"{sums['noisy']} of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
-            )
-    return " ".join(found)
+    which = {called: total[machine] for machine, called in names.items() if total[machine]["noisy"]}
+    if not which:
+        return ""
+    without, few = (
+        words.listed(f"{sums[part]} of {sums[whole]}" for sums in which.values())
+        for part, whole in (("disturbed", "processes"), ("noisy", "rows"))
+    )
+    called = words.listed(which) if len(names) > 1 else "The machine"
+    return (
+        f"{called} {'were' if len(which) > 1 else 'was'} noisy: {without} processes have no quiet batch, so that {few} rows have "
+        f"fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
+    )
 
 
 def of_all(summaries: Sequence[Mapping]) -> str:
