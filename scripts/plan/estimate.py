@@ -15,7 +15,6 @@ unsupported, and that none timed, takes no time.
 
 import csv
 import functools
-import itertools
 import math
 import re
 import statistics
@@ -194,8 +193,10 @@ class Refused:
         self._names = tried - timed
         self._rows = {*map(_of_any_shape, tried)} - {*map(_of_any_shape, timed)}
 
-    def has(self, name: str) -> bool:
-        return name in self._names or ("/" in name and _of_any_shape(name) in self._rows)
+    def seconds(self, name: str) -> list[float] | None:
+        """Of such a row, as `Earlier` tells them: none at all."""
+        has = name in self._names or ("/" in name and _of_any_shape(name) in self._rows)
+        return [0.0, 0.0] if has else None
 
 
 def _rows(reports: Path) -> list[dict[str, str]]:
@@ -285,16 +286,15 @@ class Estimate:
     def _of(self, kind: str, name: str) -> tuple[list[float], bool] | None:
         """(what a job of that name took or is likely to, whether it or one like it was seen)."""
         if (kind, name) not in self._told:  # a cell's processes ask the same
-            ways = ((Earlier.own, True), (Earlier.like, True), (Earlier.any, False))
-            told = (
-                (way(each[kind], name), known)
-                for (way, known), each in itertools.product(ways, self._known)
-            )
-            refused = self._refused.has(name) and not any(
-                each[kind].own(name) for each in self._known
-            )
-            nothing = ([0.0, 0.0], True) if refused else None
-            self._told[kind, name] = nothing or next((each for each in told if each[0]), None)
+            known = [each[kind] for each in self._known]
+            ways = [
+                *((each.own, True) for each in known),
+                (self._refused.seconds, True),
+                *((each.like, True) for each in known),
+                *((each.any, False) for each in known),
+            ]
+            told = ((way(name), seen) for way, seen in ways)
+            self._told[kind, name] = next((each for each in told if each[0]), None)
         return self._told[kind, name]
 
     def seconds(self, job: Job) -> tuple[float, bool]:

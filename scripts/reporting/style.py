@@ -94,7 +94,7 @@ def marked(implementations: Iterable[str]) -> dict[str, dict]:
 
 
 def fill(number: int, color: str) -> dict:
-    """How the markers of one of several machines are filled: the words for it are FILLS' keys, in order."""
+    """How the markers of one of several that share a colour and a shape are filled: the words for it are FILLS' keys, in order."""
     style = list(FILLS.values())[number % len(FILLS)]
     if style == "full":
         return {**EDGE}

@@ -102,7 +102,7 @@ def on_stand_in(documents: Mapping[str, list[dict]], names: Mapping[str, str]) -
     for document, machines in taken.items():
         on = [names.get(machine, machine) for machine, stand_in in machines.items() if stand_in]
         if on:
-            parts.append(f"`{document}`" + f" on {' and '.join(on)}" * (len(on) < len(machines)))
+            parts.append(f"`{document}`" + f" on {words.listed(on)}" * (len(on) < len(machines)))
     everywhere = all(stand_in for machines in taken.values() for stand_in in machines.values())
     return "all" if parts and everywhere else "; ".join(parts)
 

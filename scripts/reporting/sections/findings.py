@@ -6,12 +6,9 @@ from plan import matrix
 from reporting import claims, verdicts
 from reporting.sections import Tables
 
-BEST_FIRST = (
-    *(claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY, claims.OPEN),
-    *(claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS, claims.MISSING),
-)
 HOLDING = (claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY)
-FAILING = (claims.FAILS, claims.LIKELY_FAILS, claims.SAME, claims.LIKELY_SAME)
+FAILING = (claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS)
+BEST_FIRST = (*HOLDING, claims.OPEN, *FAILING, claims.MISSING)
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
