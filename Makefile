@@ -38,6 +38,7 @@ wheels:
 	$(PYTHON) -m pip wheel --quiet --wheel-dir wheels pip $(SNAKEMAKE)
 	ls wheels | grep -v -e none-any -e abi3 | sed 's/\([^-]*\)-\([^-]*\)-.*/\1==\2/' | sort -u \
 	| xargs $(PYTHON) -m pip download --quiet --dest wheels --no-deps --only-binary :all: --python-version $(FOR)
+	ls wheels | grep -v -e none-any -e abi3 -e -cp$(subst .,,$(FOR))- | sed 's|^|wheels/|' | xargs rm -f
 
 # make plan [CONFIG=config/config.yaml] [FILES=1]
 plan: .venv/ready

@@ -235,8 +235,9 @@ class Plan:
             {"check": digest_of(check), **self._common(cell, kernel, corpus)},
             tuple(filter(None, [self.environment(cell.environment), kernel, corpus])),
             self._order(cell, check=check),
-            # Two checks at a time, as starting a framework keeps one core busy at most.
-            threads=max(1, self.threads // 2),
+            # Two checks at a time, as starting a framework keeps one core busy at most; of GPUs' rows, which compute
+            # elsewhere, as many as there are cores.
+            threads=1 if cell.device == "gpu" else max(1, self.threads // 2),
             gpus=self._gpus(cell),
             cell=cell,
             document=document,

@@ -11,27 +11,6 @@ from reporting import marks, words
 from reporting.sections import Tables, plain
 
 
-def protocol_words(protocol: Mapping, threads: Sequence[int]) -> str:
-    """How a document's cells are timed, in a sentence."""
-    many = protocol["processes"] > 1
-    found = f"{protocol['processes']} fresh process{'es' if many else ''} a row"
-    if protocol["most_processes"] > protocol["processes"] >= LEAST_PROCESSES:
-        found += f", up to {protocol['most_processes']} where that is likely to decide something"
-        if protocol["target_interval"] is not None:
-            found += (
-                f", or its 95 % interval is wider than {100 * protocol['target_interval']:.3g} %"
-            )
-    found += (
-        f"; in each, {protocol['warmup_batches']} warm-up batch{'es' * (protocol['warmup_batches'] != 1)} (the first one traces and compiles), then "
-        f"{protocol['timed_batches']} timed ones"
-    )
-    if protocol.get("most_s") is not None:
-        found += (
-            f", or as many as fit into {protocol['most_s']} s, at least {protocol['least_batches']}"
-        )
-    return found + f"; {', '.join(map(str, threads))} CPU threads; seed {protocol['seed']}"
-
-
 def cited(origin: Mapping) -> str:
     """The numbers of a published document and of earlier states of it, linked."""
     return " and ".join(words.cited(number, origin) for number in origin["numbers"])
@@ -49,8 +28,8 @@ def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
     {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
-    threads = sorted({count for machine in machines for count in machine["threads"]})
-    how = protocol_words(about["protocol"], threads or ["?"])
+    hows = {each["how"] for each in machines}
+    (how,) = hows if len(hows) == 1 else ["how often and for how long, differs"]
     cells = tables.cells
     counts = {
         machine: own["status"].value_counts().to_dict()
@@ -83,7 +62,6 @@ def head(tables: Tables, about: Mapping) -> dict:
                 _noise(machine, own) for machine, own in tables.measured().groupby("machine")
             ],
             "protocol": about["protocol"],
-            "how": how,
             "origin": origin and {**origin, "cited": cited(origin)},
         }
     )

@@ -10,7 +10,7 @@ import pyarrow
 from measurement import quiet, shapes
 from plan import configuration, matrix
 from plan.matrix import Cell
-from reporting import estimates, packs, profiles, relations, results, tradeoff
+from reporting import estimates, packs, profiles, relations, results, tradeoff, words
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 
@@ -218,13 +218,15 @@ def machine(part: results.Part) -> dict:
             if corpus["source"].startswith("local folder "):  # where, is nobody else's business
                 corpus["source"] = "a local folder"
     states = [record["repository"] for record in records if record.get("repository")]
+    threads = sorted({each["threads"] for each in records if each["status"] == "ok"})
     return {
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],
         "devices": part.manifest["config"]["devices"],
         "protocol": part.manifest["protocol"],
         "facts": records[0]["machine"] if records else None,
-        "threads": sorted({each["threads"] for each in records if each["status"] == "ok"}),
+        "threads": threads,
+        "how": words.protocol(part.manifest["protocol"], threads),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),

@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from plan import own
+from plan.matrix import LEAST_PROCESSES
 from reporting import processors
 
 LEVELS = {
@@ -31,9 +32,11 @@ def names(entries: Iterable[Mapping]) -> dict[str, str]:
 
 def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False) -> dict[str, str]:
     """{machine: name} of (machine, its facts): what a reader knows it by; two of a kind keep the end of theirs. Of several
-    the beginning of their names, `AMD Zen 3`, where that tells them apart, unless they are to be `in_full`."""
-    called = {machine: processors.name(facts) or machine for machine, facts in found}
-    short = {machine: re.split(" [(]|, ", name)[0] for machine, name in called.items()}
+    the beginning of their names, `AMD Zen 3`, and of their GPUs', `AMD Zen 3 + H200`, where that tells them apart, unless
+    they are to be `in_full`."""
+    facts = dict(found)
+    called = {machine: processors.name(own) or machine for machine, own in facts.items()}
+    short = {machine: _short(name, facts[machine] or {}) for machine, name in called.items()}
     if not in_full and len({*short.values()}) == len(short) > 1:
         return short
     counts = Counter(called.values())
@@ -41,6 +44,28 @@ def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False)
         machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"
         for machine, name in called.items()
     }
+
+
+def _short(name: str, facts: Mapping) -> str:
+    gpus = [gpu["name"].removeprefix("NVIDIA ") for gpu in facts.get("gpus", [])[:1]]
+    return " + ".join([re.split(" [(]|, ", name)[0], *gpus])
+
+
+def protocol(found: Mapping, threads: Sequence[int]) -> str:
+    """How a document's cells are timed, in a sentence; threads: what its rows ran with."""
+    many = found["processes"] > 1
+    text = f"{found['processes']} fresh process{'es' if many else ''} a row"
+    if found["most_processes"] > found["processes"] >= LEAST_PROCESSES:
+        text += f", up to {found['most_processes']} where that is likely to decide something"
+        if found["target_interval"] is not None:
+            text += f", or its 95 % interval is wider than {100 * found['target_interval']:.3g} %"
+    text += (
+        f"; in each, {found['warmup_batches']} warm-up batch{'es' * (found['warmup_batches'] != 1)} (the first one traces and compiles), then "
+        f"{found['timed_batches']} timed ones"
+    )
+    if found.get("most_s") is not None:
+        text += f", or as many as fit into {found['most_s']} s, at least {found['least_batches']}"
+    return f"{text}; {', '.join(map(str, threads or ['?']))} CPU threads; seed {found['seed']}"
 
 
 def listed(found: Iterable[str]) -> str:

@@ -16,10 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+from measurement import machine  # noqa: E402
 from measurement.supervisor import worker_environment  # noqa: E402
 from plan import matrix  # noqa: E402
 
-AT_ONCE = 4
 FRAMEWORKS = ["pytorch/*", "jax/*", "tvm/*", "flashrnn/*"]
 WIDE = json.dumps({"hidden": 64, "embedding": 64, "batch": 20, "length": 9})
 
@@ -53,7 +53,8 @@ def verdicts(python: str, seconds: float, entry: dict) -> list[tuple[str, str, s
     except subprocess.TimeoutExpired:
         return [(name, "-", "timeout", f"not finished after {seconds:g} s")]
     if done.returncode:
-        return [(name, "-", "failed", done.stderr.strip()[-1500:])]
+        ended = f"ended with {done.returncode}: {done.stderr.strip()[-1500:]}"
+        return [(name, "-", "failed", ended)]
     return [
         (row, phase, *said(found))
         for row, phases in json.loads(done.stdout.splitlines()[-1]).items()
@@ -84,7 +85,8 @@ def main() -> None:
         and entry["family"] not in ("ceiling", "data-parallel")
     ]
     wrong = 0
-    with ThreadPoolExecutor(AT_ONCE) as pool:
+    # Starting a framework and compiling keep a core or two busy.
+    with ThreadPoolExecutor(max(1, machine.usable_cores() // 2)) as pool:
         each = functools.partial(verdicts, arguments.python, arguments.seconds)
         for found in pool.map(each, entries):
             for row, phase, status, said in found:

@@ -49,3 +49,9 @@ def test_planted_fault_passes_the_check_and_is_incorrect(
     assert found["check"]["status"] == "ok", found["check"]["reason"]
     assert found["verified"]["status"] == "incorrect"
     assert CHEATING[kind] in found["verified"]["reason"]
+
+
+def test_jax_brings_results_from_another_device_anew() -> None:
+    """What is fetched again is what the first fetch is held against."""
+    found = run("jax", "run_fetched.py")
+    assert found == {"anew": True, "equal": True, "kept by NumPy's way": True}

@@ -437,7 +437,17 @@ def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> N
 )
 def test_only_a_claim_without_a_number_lacks_rows(verdict: str, state: str) -> None:
     claim = {"verdicts": {"now, m": {"verdict": verdict, "cases": []}}, "for": {"device": "cpu"}}
-    assert section._shown(claim, ["now, m"])["state"] == state
+    assert section._shown(claim, ["now, m"], on_gpu=False)["state"] == state
+
+
+@pytest.mark.parametrize(("on_gpu", "state"), [(False, "gpu"), (True, "rows")])
+def test_where_a_gpu_took_part_a_claim_about_it_lacks_rows(on_gpu: bool, state: str) -> None:
+    """What it needs is another row there, such as TensorFlow's, and no GPU."""
+    cases = [{"verdict": HOLDS, "figures": ""}, {"verdict": MISSING, "figures": "no number: a"}]
+    found = {"verdict": MISSING, "cases": cases}
+    claim = {"verdicts": {"now, m": found}, "for": {"device": "gpu"}}
+    shown = section._shown(claim, ["now, m"], on_gpu)
+    assert (shown["state"], shown["known"], shown["lacks"]) == (state, ["now, m"], ["a"])
 
 
 def test_sources_without_any_number_are_no_columns() -> None:

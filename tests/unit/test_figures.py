@@ -234,6 +234,22 @@ def test_rows_of_a_figure_have_marks_of_their_own() -> None:
     assert len(seen) == len(names)
 
 
+def test_where_one_machine_has_a_gpu_it_is_named_once() -> None:
+    """And a framework, where all rows of operators there are its; the worst row, where it is not the typical one."""
+    parts = [tables(machine="m").cells, tables(machine="n").cells.assign(device="gpu")]
+    one = parts[1][parts[1]["name"] != "Cell"].assign(implementation="pytorch/row")
+    found = Tables(pd.concat([parts[0], one], ignore_index=True), pd.DataFrame(), pd.DataFrame())
+    about = {**ABOUT, "machine_names": {"m": "Zen 5", "n": "H200"}}
+    data = sections.plain(answer.analyse(found, about, benchmark="lm"))
+    told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
+    part = {"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}
+    shown = page.markdown("Title", told, [part])
+    (line,) = (each for each in shown.splitlines() if each.startswith("**On a GPU"))
+    assert line.startswith("**On a GPU (H200), a PyTorch LSTM of single operators typically takes ")
+    assert line.count("H200") == 1
+    assert ("at worst" in line) == data["flexible"][1]["worse"]
+
+
 @pytest.mark.parametrize("module", [answer, wall_times])
 def test_a_narrow_figure_has_its_panels_below_each_other(module: object) -> None:
     """And nothing is left out: the same rows, each with its interval."""

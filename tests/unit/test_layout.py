@@ -75,6 +75,9 @@ def test_a_machine_is_called_by_its_processor() -> None:
     several = [("x-1", facts), ("x-2", other)]
     assert words.machines(several) == {"x-1": "Intel Xeon Platinum 8481C", "x-2": "Another"}
     assert words.machines(several, in_full=True)["x-2"] == "Another, 2 cores"
+    with_gpu = facts | {"gpus": [{"name": "NVIDIA H200"}]}
+    several = [("x-1", facts), ("x-2", other), ("x-3", with_gpu)]
+    assert words.machines(several)["x-3"] == "Intel Xeon Platinum 8481C + H200"
 
 
 def test_every_flexibility_has_one_word() -> None:

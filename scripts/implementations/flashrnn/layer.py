@@ -1,6 +1,7 @@
 """One layer by a backend of FlashRNN, which has the recurrence; the input's product is PyTorch's."""
 
 import os
+import sys
 import types
 
 import torch
@@ -11,8 +12,24 @@ from torch.utils import cpp_extension
 from implementations.contract import Unsupported
 from implementations.pytorch.model import Model, from_zeros
 
+THREADS_OF_A_BLOCK = 1024  # at most, of every GPU since CUDA's compute capability 2.0
+
+
+def gpu_info(device_id):
+    """What FlashRNN's fused kernel is laid out by, under the names of cudaDeviceProp."""
+    found = torch.cuda.get_device_properties(device_id)
+    return {
+        "maxThreadsPerBlock": THREADS_OF_A_BLOCK,
+        "multiProcessorCount": found.multi_processor_count,
+        "regsPerMultiprocessor": found.regs_per_multiprocessor,
+        "sharedMemPerBlockOptin": found.shared_memory_per_block_optin,
+    }
+
+
 # Before each of several loads it waits for up to ten seconds, lest processes that compile meet; PyTorch's lock sees to that.
 cuda_init.time = types.SimpleNamespace(sleep=lambda seconds: None)
+# It builds a module of its own to ask a GPU, of fields that CUDA 13 has no longer (FlashRNN 1.0.8); PyTorch says as much.
+sys.modules["flashrnn.flashrnn.flashrnn"].get_gpu_info = gpu_info
 # It looks for cuBLAS in lib/ beside the headers, which is lib64/ where NVIDIA's installer has put them.
 if not os.path.isdir(os.environ.get("CUDA_LIB", os.curdir)):
     os.environ["CUDA_LIB"] += "64"

@@ -17,6 +17,8 @@ from implementations.hlo import dots
 from measurement import precision
 from measurement.workload import layer_weights
 
+from .fetching import fetched
+
 
 def configure(threads, device):
     """Set what is global to the process, before the first operator; -> the device."""
@@ -116,7 +118,7 @@ class Model(Runner):
 
     def results(self, handle):
         if not self.training:
-            return {"output": np.asarray(handle, np.float32)}
+            return {"output": np.asarray(fetched(handle), np.float32)}
         loss, gradients = handle
         return {"loss": float(loss), "gradients": host(gradients)}
 
@@ -137,7 +139,7 @@ class Model(Runner):
 
 def host(tensors):
     """{name: device array} -> {name: array}, copies: an update consumes what it is given."""
-    return {name: np.array(tensor) for name, tensor in tensors.items()}
+    return {name: np.array(fetched(tensor)) for name, tensor in tensors.items()}
 
 
 def optimizer(constants):

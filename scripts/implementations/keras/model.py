@@ -94,6 +94,10 @@ class Model(Runner):
 
     def host(self, tensor):
         """A tensor as an array."""
+        if keras.backend.backend() == "jax":
+            from implementations.jax.fetching import fetched
+
+            tensor = fetched(tensor)
         return np.array(keras.ops.convert_to_numpy(tensor))
 
     def parameters(self):

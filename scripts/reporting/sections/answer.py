@@ -1,6 +1,6 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -28,6 +28,8 @@ from reporting.style import (
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
 WRITTEN = (*FLEXIBLE, "compiled")  # the ways to a cell of one's own without a kernel
 KERNELS = ("cell kernel", "whole kernel")
+AXIS = "batch over the best row's (times, log)"
+SIDE_BY_SIDE = 2  # panels that have room for that below each
 APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named
 
 
@@ -105,8 +107,9 @@ def _around(row: Mapping) -> str:
 
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:
-    """By device: [{"device", "phases": [{"phase", "typical": [a row of each machine's], "worst"}]}], what rows of operators take
-    over their machine's best: the middle one of them (of two, the slower), and the slowest of all."""
+    """By device: [{"device", "alone": its machine, where it is one, "framework": likewise, "phases": [{"phase", "typical": [a row of
+    each machine's], "worst"}], "worse": whether some of these are not the typical one}], what rows of operators take over their
+    machine's best: the middle one of them (of two, the slower), and the slowest of all."""
     found = []
     for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
         phases = []
@@ -117,8 +120,22 @@ def _flexible(cells: pd.DataFrame) -> list[dict]:
             ]
             typical, (worst,) = map(_ends, (middle, [rows.loc[rows["over"].idxmax()]]))
             phases.append({"phase": phase, "typical": typical, "worst": worst})
-        found.append({"device": device, "phases": phases})
+        frameworks = {look(name).name for name in own["implementation"]}
+        found.append(
+            {
+                "device": device,
+                "alone": _only(own["machine"].unique()),
+                "framework": _only(frameworks),
+                "phases": phases,
+                "worse": any(each["typical"] != [each["worst"]] for each in phases),
+            }
+        )
     return found
+
+
+def _only(found: Collection[str]) -> str | None:
+    """The one that there is, where it is one."""
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def _ends(rows: Iterable[Mapping]) -> list[dict]:
@@ -245,10 +262,7 @@ def draw(
                 where = f" on {about['machine_names'][row.machine]}" if len(machines) > 1 else ""
                 text = f"{row.name}, {phase}{where}: {time(row.wall_median_s)} a batch, {row.over:.2f} times the best"
                 hover(point, f"{text} {interval(row.low, row.high)}".strip())
-            axis.set(
-                title=f"{phase}, {device.upper()}",
-                xlabel="batch over the best row's (times, log)",
-            )
+            axis.set_title(f"{phase}, {device.upper()}")
             axis.axvline(1, color="black", lw=0.8)
             logarithmic(axis)
             axis.tick_params(axis="y", length=0)
@@ -271,6 +285,9 @@ def draw(
                 )
             for axis in axes.flat:
                 axis.axhline(min(own) - 0.5, color="#bbbbbb", lw=0.6)
+        crowded = wide and len(panels) > SIDE_BY_SIDE
+        for axis in [axes.flat[(len(panels) - 1) // 2]] if crowded else axes.flat:
+            axis.set_xlabel(AXIS)
         title = "What flexibility costs: more can be changed above, less below"
         figure.suptitle(title if wide else title.replace(": ", ":\n"))
         looks = [

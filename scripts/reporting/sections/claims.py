@@ -1,6 +1,6 @@
 """What a document concludes, and whether it holds on published and on fresh numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from reporting import consistency, verdicts
 from reporting.claims import MISSING, NO_NUMBER
@@ -12,8 +12,8 @@ GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"claims": [verdicts.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
     here, "lacks": rows without a number, "open": whether
-    processes would decide it, "needs": how many, "known": sources that decide it, "figures": what is behind its verdicts], "sources":
-    names, "called": the same in words, "counts": {verdict: how many} of today's on the first machine, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
+    processes would decide it, "needs": how many, "known": sources that have numbers for it, "figures": what is behind its verdicts], "sources":
+    names, "called": the same in words, "counts": {verdict: how many} of today's on the first machine that has one, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
@@ -21,12 +21,12 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     sources = group["sources"]
     today = [source for source in sources if source.startswith("now")]
     called = {source: _called(source, about["machine_names"]) for source in sources}
+    on_gpu = not tables.measured(device="gpu").empty
     shown = [
-        _shown(claim, today) | {"figures": _figures(claim, called)} for claim in group["claims"]
+        _shown(claim, today, on_gpu) | {"figures": _figures(claim, called)}
+        for claim in group["claims"]
     ]
-    found = [
-        claim["verdicts"][today[0]]["verdict"] if today else MISSING for claim in group["claims"]
-    ]
+    found = [_first(claim["verdicts"][source]["verdict"] for source in today) for claim in shown]
     return {
         "document": about["name"],
         "number": group["number"],
@@ -54,17 +54,28 @@ def needs_gpu(claim: Mapping) -> bool:
     return "'gpu'" in text or "cudnn" in text or "/dlight" in text
 
 
-def _shown(claim: Mapping, today: Sequence[str]) -> dict:
+def _first(found: Iterable[str]) -> str:
+    """The first verdict that is one."""
+    return next((verdict for verdict in found if verdict != MISSING), MISSING)
+
+
+def _known(found: Mapping) -> bool:
+    """Whether some case of a verdict has a number."""
+    return any(case["verdict"] != MISSING for case in found["cases"])
+
+
+def _shown(claim: Mapping, today: Sequence[str], on_gpu: bool) -> dict:
+    """on_gpu: whether a GPU has measured some row of the claim's document."""
     found = [claim["verdicts"][source] for source in today]
     decided = any(each["verdict"] != MISSING for each in found)
-    state = DECIDED if decided else GPU if needs_gpu(claim) else ROWS
+    state = DECIDED if decided else GPU if needs_gpu(claim) and not on_gpu else ROWS
     cases = [case for each in found for case in each["cases"]]
     lacks = dict.fromkeys(
         case["figures"].removeprefix(NO_NUMBER) for case in cases if case["verdict"] == MISSING
     )
     needs = [case["needs"]["processes"] for case in cases if "needs" in case]
     processes = None if None in needs else max(needs, default=0)
-    known = [name for name, each in claim["verdicts"].items() if each["verdict"] != MISSING]
+    known = [name for name, each in claim["verdicts"].items() if _known(each)]
     own = {"lacks": list(lacks), "open": bool(needs), "needs": processes}
     return {**claim, "state": state, "known": known, **own}
 
@@ -77,7 +88,7 @@ def _figures(claim: Mapping, called: Mapping[str, str]) -> dict:
     without: dict[tuple[str, ...], list[str]] = {}
     for source, found in claim["verdicts"].items():
         cases = found["cases"]
-        if any(case["verdict"] != MISSING for case in cases):
+        if _known(found):
             columns.append([called[source], source])
             for case in cases:
                 rows[case["name"]][source] = _in_words(case)

@@ -20,7 +20,7 @@ FACTS = (
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """Of one document: what of_summaries makes of it."""
-    return of_summaries([{"machines": about["machines"], "name": about["name"], "how": ""}])
+    return of_summaries([{"machines": about["machines"], "name": about["name"]}])
 
 
 def of_summaries(summaries: Sequence[Mapping]) -> dict:
@@ -36,12 +36,8 @@ def of_summaries(summaries: Sequence[Mapping]) -> dict:
             own["facts"] = own["facts"] or machine["facts"]
             own["environments"] |= machine["environments"]
             own["documents"].append(
-                {"name": each["name"], "how": each["how"], "threads": machine["threads"]}
-                | {
-                    "corpus": machine["corpus"],
-                    "days": machine["days"],
-                    "commits": machine["commits"],
-                }
+                {"name": each["name"]}
+                | {key: machine[key] for key in ("how", "corpus", "days", "commits")}
             )
     return {"machines": [_shown(machine) for machine in found.values()]}
 
