@@ -29,7 +29,11 @@ def head(tables: Tables, about: Mapping) -> dict:
     {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
     hows = {each["how"] for each in machines}
-    (how,) = hows if len(hows) == 1 else ["how often and for how long, differs"]
+    (how,) = (
+        hows
+        if len(hows) == 1
+        else ["how often rows were timed, and for how long, differs between machines"]
+    )
     cells = tables.cells
     counts = {
         machine: own["status"].value_counts().to_dict()

@@ -1,5 +1,6 @@
 """What jobs are expected to take, from what others took."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -173,6 +174,20 @@ TABLE = [
     "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,x86_64-2c-abc,4,90,1,0,3,0.5",
     "pytorch,stacked-lm,pytorch/cell,training,cpu,failed,x86_64-2c-abc,9,,,,,",
 ]
+
+
+def test_a_process_on_a_gpu_is_looked_at_for_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "reports" / "one" / "cells.csv"
+    table.parent.mkdir(parents=True)
+    row = "pytorch,stacked-lm,pytorch/fused,training,%s,ok,m,3,,1,0,3,0.5"
+    table.write_text("\n".join([COLUMNS, row % "cpu", row % "gpu"]) + "\n")
+    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
+    found = Estimate(str(tmp_path / "results"))
+    on_gpu = time_job(dataclasses.replace(CELL, device="gpu"))
+    more = found.seconds(on_gpu)[0] - found.seconds(time_job())[0]
+    assert more == pytest.approx(estimate.ON_A_GPU)
 
 
 @pytest.fixture

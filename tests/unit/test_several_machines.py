@@ -38,6 +38,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         hand_made.analyse(found["here"], patch, 3)
         hand_made.project(found["there"], there, processes=3, machine=THERE)
         hand_made.tabulate(found["there"], patch, 3, machine=THERE)
+        (listed,) = (found["there"] / "results" / "manifests").glob("*.json")
+        manifest = read_json(str(listed))
+        manifest["protocol"]["timed_batches"] = 7
+        write_sealed(str(listed), manifest)
         hand_made.project(found["both"], processes=3)
         also = (found["there"] / "results",)
         hand_made.analyse(found["both"], patch, 3, also_report=also)
@@ -80,6 +84,19 @@ def test_pages_show_both(folders: dict[str, Path]) -> None:
     assert "Where the machines disagree:" in first
     assert all(f"## {name}" in (report / "machines.md").read_text() for name in names)
     assert "| Machine |" not in str(hand_made.part(folders["here"], "stacked-lm", "times"))
+
+
+def test_each_machine_says_how_it_was_timed(folders: dict[str, Path]) -> None:
+    """A page's head, too, says it only where it is the same."""
+    report = folders["both"] / "results" / "report"
+    both, page = (report / "machines.md").read_text(), (report / "stacked-lm.md").read_text()
+    here, there = (part for part in both.split("\n## ")[1:] if part.startswith("Abacus"))
+    timed = f"then {hand_made.BATCHES} timed ones", "then 7 timed ones"
+    assert [text in here for text in timed] == [True, False]
+    assert [text in there for text in timed] == [False, True]
+    head, _, below = page.partition("## Machines and environments")
+    assert "How often rows were timed, and for how long, differs between machines." in head
+    assert not any(text in head for text in timed) and all(text in below for text in timed)
 
 
 def test_manifests_in_one_folder_are_parts_of_one_report(
