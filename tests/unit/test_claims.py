@@ -440,6 +440,20 @@ def test_only_a_claim_without_a_number_lacks_rows(verdict: str, state: str) -> N
     assert section._shown(claim, ["now, m"], on_gpu=False)["state"] == state
 
 
+@pytest.mark.parametrize(
+    ("found", "verdict"),
+    [
+        ([PARTLY, HOLDS], HOLDS),
+        ([OPEN, HOLDS], OPEN),
+        ([MISSING, PARTLY, MISSING], PARTLY),
+        ([MISSING], MISSING),
+        ([], MISSING),
+    ],
+)
+def test_what_counts_is_the_first_machine_that_has_all(found: list[str], verdict: str) -> None:
+    assert section._first(found) == verdict
+
+
 @pytest.mark.parametrize(("on_gpu", "state"), [(False, "gpu"), (True, "rows")])
 def test_where_a_gpu_took_part_a_claim_about_it_lacks_rows(on_gpu: bool, state: str) -> None:
     """What it needs is another row there, such as TensorFlow's, and no GPU."""

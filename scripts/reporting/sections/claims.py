@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from reporting import consistency, verdicts
-from reporting.claims import MISSING, NO_NUMBER
+from reporting.claims import LIKELY_PARTLY, MISSING, NO_NUMBER, PARTLY
 from reporting.sections import Tables
 
 GPU, ROWS, DECIDED = "gpu", "rows", "decided"
@@ -55,8 +55,9 @@ def needs_gpu(claim: Mapping) -> bool:
 
 
 def _first(found: Iterable[str]) -> str:
-    """The first verdict that is one."""
-    return next((verdict for verdict in found if verdict != MISSING), MISSING)
+    """The first verdict that is one, on all that a claim is about before those on a part."""
+    known = [verdict for verdict in found if verdict != MISSING]
+    return next(iter(sorted(known, key=(PARTLY, LIKELY_PARTLY).__contains__)), MISSING)
 
 
 def _known(found: Mapping) -> bool:
