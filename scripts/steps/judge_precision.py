@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement import quiet
-from measurement.record import plainly, read_json, write_json
+from measurement.record import damage, plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import NOW, Cell
 from reporting import estimates, undecided
@@ -119,21 +119,38 @@ def of_document(
     return there | undecided.chosen(known, there, seconds, protocol["further_s"])
 
 
+def kept(paths: Sequence[str], first: Mapping, most: int) -> int:
+    """How many processes of a cell there are, `most` at most: the first ones, whose records lie at `paths`, `first` is one, and
+    those with the same identity that follow them, of a run that was to have more. Judged anew, none of these is lost."""
+    stem, _, end = str(RESULTS / paths[0]).rpartition("-1.")
+    count = len(paths)
+    while stem and end.count(".") == 1 and count < most:
+        found = Path(stem).parent.glob(f"{Path(stem).name}-{count + 1}.*.json")
+        if not any(
+            not damage(str(one)) and read_json(str(one))["parts"] == first["parts"] for one in found
+        ):
+            break
+        count += 1
+    return count
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--manifest", required=True, type=Path, help="of the first processes")
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
     manifest = read_json(str(arguments.manifest))
-    cells = {
-        Cell.of(entry): [read_json(str(RESULTS / path)) for path in entry["records"]]
-        for entry in manifest["cells"]
-        if entry["records"]
-    }
+    paths = {Cell.of(entry): entry["records"] for entry in manifest["cells"] if entry["records"]}
+    cells = {cell: [read_json(str(RESULTS / path)) for path in own] for cell, own in paths.items()}
     own = [each for each in matrix.statements() if each["document"] == manifest["document"]]
     rows = [each["implementation"] for each in matrix.implementations() if "flexibility" in each]
     counts = of_document(cells, own, rows, manifest["protocol"])
-    write_json(arguments.output, {cell.name: count for cell, count in counts.items()})
+    most = manifest["protocol"]["most_processes"]
+    found = {
+        cell.name: max(count, kept(paths[cell], cells[cell][0], most))
+        for cell, count in counts.items()
+    }
+    write_json(arguments.output, found)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from measurement.record import read_json, write_json
+from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
 from steps import judge_precision
@@ -173,6 +173,30 @@ def test_what_a_document_concludes_and_what_was_found_beside_it(
     monkeypatch.setattr("sys.argv", ["judge_precision", *arguments])
     judge_precision.main()
     assert read_json(str(output)) == {each.name: 8 for each in NEAR}
+
+
+@pytest.mark.parametrize(
+    ("beside", "most", "count"),
+    [
+        ({}, 8, 3),
+        ({4: "p", 5: "p"}, 8, 5),
+        ({4: "p", 5: "p"}, 4, 4),  # a protocol that has fewer at most
+        ({4: "p", 6: "p"}, 8, 4),  # one was lost
+        ({4: "another protocol"}, 8, 3),
+        ({4: "p", 5: None}, 8, 4),  # damaged
+    ],
+)
+def test_processes_of_an_earlier_run_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: dict, most: int, count: int
+) -> None:
+    monkeypatch.setattr(judge_precision, "RESULTS", tmp_path)
+    paths = [f"now/training-cpu-{number}.{number}abc.json" for number in (1, 2, 3)]
+    for number, parts in beside.items():
+        path = tmp_path / f"now/training-cpu-{number}.{number}def.json"
+        write_sealed(str(path), {"parts": {"protocol": parts}})
+        if parts is None:
+            path.write_text(path.read_text()[:-9])
+    assert judge_precision.kept(paths, {"parts": {"protocol": "p"}}, most) == count
 
 
 def test_words_per_second_are_of_the_same_processes() -> None:
