@@ -28,12 +28,9 @@ def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
     {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
-    hows = {each["how"] for each in machines}
-    (how,) = (
-        hows
-        if len(hows) == 1
-        else ["how often rows were timed, and for how long, differs between machines"]
-    )
+    how, *others = dict.fromkeys(each["how"] for each in machines)
+    if others:
+        how = "how often rows were timed, and for how long, differs between machines"
     cells = tables.cells
     counts = {
         machine: own["status"].value_counts().to_dict()
