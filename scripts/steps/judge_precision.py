@@ -120,14 +120,15 @@ def of_document(
 
 
 def kept(paths: Sequence[str], first: Mapping, most: int) -> int:
-    """How many processes of a cell there are, `most` at most: the first ones, whose records lie at `paths`, `first` is one, and
-    those with the same identity that follow them, of a run that was to have more. Judged anew, none of these is lost."""
-    stem, _, end = str(RESULTS / paths[0]).rpartition("-1.")
-    count = len(paths)
-    while stem and end.count(".") == 1 and count < most:
-        found = Path(stem).parent.glob(f"{Path(stem).name}-{count + 1}.*.json")
+    """How many processes of a cell there are, `most` at most: the first ones, whose records lie at `paths` (named as jobs.TimeJob
+    has it), `first` is one, and those with the same identity that follow them, of a run that was to have more. Judged anew, none
+    of these is lost."""
+    place, count = RESULTS / paths[0], len(paths)
+    name, _, end = place.name.rpartition("-1.")
+    while name and end.count(".") == 1 and count < most:
+        found = map(str, place.parent.glob(f"{name}-{count + 1}.*.json"))
         if not any(
-            not damage(str(one)) and read_json(str(one))["parts"] == first["parts"] for one in found
+            not damage(path) and read_json(path)["parts"] == first["parts"] for path in found
         ):
             break
         count += 1

@@ -1,4 +1,4 @@
-"""Fetch an array of another device twice by implementations.jax.fetching.py; print whether each time it is brought anew.
+"""Fetch an array of another device twice by implementations/jax/fetching.py; print whether it is brought anew each time.
 
 Two devices of a CPU stand for a GPU and its host.
 """

@@ -144,15 +144,21 @@ def test_tuning_takes_its_trials(results: Path) -> None:
     assert found.seconds(many)[0] - found.seconds(few)[0] == pytest.approx(192 * estimate.A_TRIAL)
 
 
+def with_example(folder: Path, patch: pytest.MonkeyPatch, *lines: str) -> Path:
+    """A results folder where nothing was measured, beside somebody else's table of these lines."""
+    table = folder / "reports" / "one" / "cells.csv"
+    table.parent.mkdir(parents=True)
+    table.write_text("\n".join(lines) + "\n")
+    patch.setattr(estimate, "EXAMPLES", folder / "reports")
+    return folder / "results"
+
+
 def test_somebody_elses_table_tells_before_anything_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = tmp_path / "reports" / "one" / "cells.csv"
-    table.parent.mkdir(parents=True)
     columns = "environment,benchmark,implementation,phase,device,status,import_s,build_s,first_step_s,wall_median_s"
-    table.write_text(f"{columns}\npytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5\n")
-    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
-    found = Estimate(str(tmp_path / "results"))
+    row = "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5"
+    found = Estimate(str(with_example(tmp_path, monkeypatch, columns, row)))
     # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; 4 + 10 batches and those to verify.
     around = estimate.A_JOB + estimate.A_PROCESS
     batches = (4 + 10 + estimate.VERIFYING) * 0.5
@@ -179,12 +185,9 @@ TABLE = [
 def test_a_process_on_a_gpu_is_looked_at_for_longer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = tmp_path / "reports" / "one" / "cells.csv"
-    table.parent.mkdir(parents=True)
     row = "pytorch,stacked-lm,pytorch/fused,training,%s,ok,m,3,,1,0,3,0.5"
-    table.write_text("\n".join([COLUMNS, row % "cpu", row % "gpu"]) + "\n")
-    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
-    found = Estimate(str(tmp_path / "results"))
+    results = with_example(tmp_path, monkeypatch, COLUMNS, row % "cpu", row % "gpu")
+    found = Estimate(str(results))
     on_gpu = time_job(dataclasses.replace(CELL, device="gpu"))
     more = found.seconds(on_gpu)[0] - found.seconds(time_job())[0]
     assert more == pytest.approx(estimate.ON_A_GPU)
@@ -192,11 +195,7 @@ def test_a_process_on_a_gpu_is_looked_at_for_longer(
 
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    table = tmp_path / "reports" / "one" / "cells.csv"
-    table.parent.mkdir(parents=True)
-    table.write_text("\n".join(TABLE) + "\n")
-    monkeypatch.setattr(estimate, "EXAMPLES", tmp_path / "reports")
-    return tmp_path / "results"
+    return with_example(tmp_path, monkeypatch, *TABLE)
 
 
 def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
