@@ -234,6 +234,15 @@ def test_rows_of_a_figure_have_marks_of_their_own() -> None:
     assert len(seen) == len(names)
 
 
+def test_places_have_no_more_digits_than_two_layouts_share() -> None:
+    """And what is to be read keeps all of its own."""
+    one = '<path d="M -0.000001 16.598678 \nL -248.236719 16.598678"/><text x="1.5">0.006231</text>'
+    assert style._rounded(one) == style._rounded(one.replace("598678", "598677"))
+    assert style._rounded(one) == (
+        '<path d="M 0.000 16.599 \nL -248.237 16.599"/><text x="1.5">0.006231</text>'
+    )
+
+
 def test_where_one_machine_has_a_gpu_it_is_named_once() -> None:
     """And a framework, where all rows of operators there are its; the worst row, where it is not the typical one."""
     parts = [tables(machine="m").cells, tables(machine="n").cells.assign(device="gpu")]
