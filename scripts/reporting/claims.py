@@ -4,8 +4,8 @@ A claim is one or more cases, and a case a number that has to keep a bound:
 
 - `ratios`: one cell's time over another's; where a side names several cells, the fastest of them;
 - with `at` and `against`: such a ratio in one place over the same in another;
-- `linear`: time per unit of size at the largest size over that at the smallest, along the line that is fitted to the
-  logarithms of all sizes.
+- `linear`: time, per unit of size where one is named, at the largest size over that at the smallest, along the line that is
+  fitted to the logarithms of all sizes.
 
 How often a verdict on measured numbers may be wrong, if every case lies on its bound: 5 %, however many cases there are.
 A claim holds if every case does, so each may be held against its own 95 % interval: all would have to err at once. It does
@@ -132,7 +132,8 @@ def _cases(claim: Mapping, numbers: Numbers) -> list[Case]:
     free = {key: sorted({cell[KEYS.index(key)] for cell in numbers}) for key in _open_keys(claim)}
     if len(given.get("benchmark", ())) > 1:
         free["benchmark"] = given.pop("benchmark")
-    ratios = claim.get("ratios") or [f"per {claim['linear']['per']}"]
+    per = claim.get("linear", {}).get("per")
+    ratios = claim.get("ratios") or [f"per {per}" if per else "largest to smallest"]
     cases = []
     for name, cell in itertools.product(ratios, combinations(given)):
         tried = [_case(numbers, claim, name, cell | more) for more in combinations(free)]

@@ -43,6 +43,7 @@ class Comparison:
     of: Alternatives = ()
     to: Alternatives = ()
     powers: Mapping[Key, float] = field(default_factory=dict)
+    sizes: Mapping[Key, float] = field(default_factory=dict)  # of a line
     scale: float = 1.0
     remark: str = ""
     about: Mapping[str, object] = field(default_factory=dict)
@@ -68,7 +69,12 @@ class Comparison:
         self, confidence: float = CONFIDENCE, processes: int = 0
     ) -> tuple[float, float, float]:
         """(value, low, high). A published number lies anywhere within its rounding. Of measured ones, see estimates;
-        where processes are too few, any number is in it. `processes` in each cell: what to expect of so many."""
+        where processes are too few, any number is in it; along a line of what was measured once, how far that lies from the
+        line tells. `processes` in each cell: what to expect of so many."""
+        if self.sizes and all(self.numbers[key].once for key in self.sizes):
+            found = {size: self.numbers[key].value for key, size in self.sizes.items()}
+            value, low, high = (end * self.scale for end in estimates.growth(found, confidence))
+            return value, low, high
         if not self.statistical:
             return self._rounded()
         if self.powers:
@@ -138,35 +144,37 @@ def _ratio_of_ratios(numbers: Numbers, at: Comparison, against: Comparison) -> C
 
 
 def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
-    """Time per unit at the largest size over that at the smallest, along the line of least squares through the
-    logarithms of times and sizes: all sizes speak, and none was chosen for being the slowest or the fastest."""
+    """Time at the largest size over that at the smallest, each per unit of size where the claim names one, along the line of
+    least squares through the logarithms of times and sizes: all sizes speak, and none was chosen for being the slowest or the
+    fastest."""
     sizes = {}
     for benchmark, size in linear["in"].items():
         if (key := _key({**case, "benchmark": benchmark})) in numbers:
             sizes[key] = size
     if len(sizes) < LEAST_SIZES:
         raise NoNumber(f"{len(sizes)} sizes of {_missing(case)}, {LEAST_SIZES} are needed")
+    per = linear.get("per")
     logarithms = np.log(list(sizes.values()))
     reach = float(np.ptp(logarithms))
     centred = logarithms - logarithms.mean()
     weights = centred / np.sum(centred**2)  # of the slope
     powers = dict(zip(sizes, (float(reach * weight) for weight in weights), strict=True))
-    units = {key: numbers[key].value / size for key, size in sizes.items()}
-    exponent = float(weights @ np.log([numbers[key].value for key in sizes]))
-    middle = math.exp(float(np.mean(np.log(list(units.values())))))
-    line = middle * np.exp((exponent - 1) * centred)
-    off = np.array(list(units.values())) / line
+    times = np.array([numbers[key].value for key in sizes])
+    exponent = float(weights @ np.log(times))
+    line = math.exp(float(np.mean(np.log(times)))) * np.exp(exponent * centred)
+    off = times / line
     farthest = int(np.abs(np.log(off)).argmax())
     where = list(sizes)[farthest][0]
     text = (
-        f"{len(sizes)} of {len(linear['in'])} sizes, fitted: per {linear['per']} at {max(sizes.values())} over that at "
+        f"{len(sizes)} of {len(linear['in'])} sizes, fitted:{f' per {per}' if per else ''} at {max(sizes.values())} over that at "
         f"{min(sizes.values())}"
     )
     return Comparison(
         numbers,
         text,
         powers=powers,
-        scale=math.exp(-reach),
+        sizes=sizes,
+        scale=math.exp(-reach) if per else 1.0,
         remark=f"; exponent {exponent:.3f}; farthest from the line {where}, {off[farthest]:.2f} times",
         about={"exponent": exponent, "farthest": float(off[farthest]), "where": where},
     )

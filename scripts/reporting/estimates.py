@@ -259,6 +259,20 @@ def product(
     return point, min(low, point), max(high, point)
 
 
+def growth(
+    times: Mapping[float, float], confidence: float = CONFIDENCE
+) -> tuple[float, float, float]:
+    """(point, low, high) of what takes {size: s} at the largest size over what it takes at the smallest, each measured once: a t
+    interval of the line of least squares through the logarithms, as wide as they lie from it (three sizes at least)."""
+    sizes, seconds = np.log(list(times)), np.log(list(times.values()))
+    freedom, centred = len(times) - 2, sizes - sizes.mean()
+    slope = float(centred @ seconds / (centred @ centred))
+    off = seconds - seconds.mean() - slope * centred
+    margin = _quantile(confidence, freedom) * math.sqrt(off @ off / freedom / (centred @ centred))
+    reach = float(np.ptp(sizes))
+    return math.exp(reach * slope), *(math.exp(reach * (slope + m)) for m in (-margin, margin))
+
+
 def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:
     """(low, high, kind) around what a cell takes, the median over processes of their median samples, in seconds.
 

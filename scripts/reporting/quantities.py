@@ -27,7 +27,8 @@ MEASURED = {
 class Number:
     """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
     stands; `mark`: what is known of how a published one came to be; `processes`: what a measured one's processes made
-    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (reporting/marks.py)."""
+    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (reporting/marks.py); `once`:
+    it was measured by one process only."""
 
     value: float
     low: float
@@ -37,6 +38,7 @@ class Number:
     mark: str = ""
     processes: Times = field(default_factory=Times)
     noisy: bool = False
+    once: bool = False
 
 
 Key = tuple[str, ...]  # the values of KEYS
@@ -77,5 +79,6 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
                 elif quantity == "wall_s":
                     found[cell] = of_times(row["process_medians_s"], noisy=noisy)
                 else:
-                    found[cell] = Number(value, value / ONCE, value * ONCE, f"{value:.4g}")
+                    ends = value / ONCE, value * ONCE
+                    found[cell] = Number(value, *ends, f"{value:.4g}", once=True)
     return found

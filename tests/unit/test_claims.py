@@ -94,6 +94,7 @@ def test_ratio_of_ratios(times: dict, verdict: str) -> None:
     assert claims.decide(claim, numbers(**times))["verdict"] == verdict
 
 
+LINE_OF_ALL = "3 of 4 sizes, fitted: at 4 over that at 1"
 LINE = "3 of 4 sizes, fitted: per layer at 4 over that at 1"
 
 
@@ -119,6 +120,37 @@ def test_linear(times: dict, verdict: str, figures: str) -> None:
     found = claims.decide(claim, cells)
     assert found["verdict"] == verdict
     assert found["cases"][0]["figures"].startswith(figures)
+
+
+@pytest.mark.parametrize(
+    ("builds", "verdict", "figures"),
+    [
+        # Logarithms 0.1, 0.2, 0.1 off a level line: a standard error of 0.245 / 0.980, and t(1) = 12.7.
+        ({"d1": 1.0, "d2": math.exp(0.3), "d4": 1.0}, OPEN, f"{LINE_OF_ALL} = 1.00 [0.0123, 81.6]"),
+        ({"d1": 1.0, "d2": 1.0, "d4": 1.0, "d8": 1.0}, HOLDS, "at 8 over that at 1 = 1.00; exp"),
+        (
+            {"d1": 1.0, "d2": 2.0, "d4": 4.0, "d8": 8.1},
+            FAILS,
+            "at 8 over that at 1 = 8.09 [7.87, 8.32]",
+        ),
+        ({"d1": 1.0, "d2": 1.1}, MISSING, "no number: 2 sizes of x/a forward cpu build_s"),
+    ],
+)
+def test_what_was_measured_once_is_as_sure_as_it_lies_near_the_line(
+    builds: dict, verdict: str, figures: str
+) -> None:
+    """Not within a factor of two each, whatever the others say."""
+    cells = {
+        (name, "x/a", "forward", "cpu", "build_s"): Number(
+            each, each / 2, each * 2, f"{each:g}", once=True
+        )
+        for name, each in builds.items()
+    }
+    one = {"implementation": "x/a", "phase": "forward", "device": "cpu", "quantity": "build_s"}
+    line = {"linear": {"in": {"d1": 1, "d2": 2, "d4": 4, "d8": 8}}, "below": 2}
+    found = claims.decide(HEAD | {"for": one} | line, cells)
+    assert found["verdict"] == verdict
+    assert figures in found["cases"][0]["figures"], found["cases"][0]["figures"]
 
 
 def test_one_case_that_differs_is_named() -> None:
@@ -396,7 +428,7 @@ def test_the_fastest_of_several_equals_is_no_faster() -> None:
 
 @pytest.mark.parametrize("claim", [c for c in matrix.claims() if "linear" in c], ids=str)
 def test_sizes_are_those_of_the_benchmarks(claim: dict) -> None:
-    key = {"layer": "layers", "step": "length"}[claim["linear"]["per"]]
+    key = {"layer": "layers", "step": "length"}[claim["linear"].get("per", "step")]
     benchmarks = matrix.document(claim["document"])["benchmarks"]
     sizes = {name: benchmarks[name][key] for name in claim["linear"]["in"]}
     assert sizes == claim["linear"]["in"]

@@ -215,14 +215,24 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     class Reading(Scripted):
         quiets, waits = [True], 0
 
+        def __init__(self, threads: int) -> None:
+            super().__init__(threads)
+            assert (
+                threads == 2
+            )  # of the host's 16 what launches, and what PyTorch's backward pass has
+
         def read(self) -> dict:
             events.append("idle")
             return super().read()
 
+    class OnManyCores(Endless):
+        threads = 16
+
     monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(timing.machine, "gpu_state", asked)
     monkeypatch.setattr(timing, "Yardstick", Reading)
-    found = timing.time_batches(OnGpu(clock), Endless(), PROTOCOL, lambda message: None, gpu="0")
+    given = OnGpu(clock), OnManyCores(), PROTOCOL, lambda message: None
+    found = timing.time_batches(*given, gpu="0")
     assert found["gpu"]["batch"] == {"launched_s": 0.1} and len(found["samples"]) == 3
     assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
     assert [event for event in events if event != "batch"] == [

@@ -4,7 +4,8 @@ import jax
 
 
 def fetched(tensor):
-    """A device's array on the host, brought there anew: a GPU's keeps the copy that NumPy is given and gives it again in no
-    time. Held against that, what was fetched at once looked late, and a row that had finished was refused (an H200, JAX
-    0.11.2)."""
-    return jax.device_put(tensor, jax.local_devices(backend="cpu")[0])
+    """The same array of a device as one that has no copy on the host yet, so that NumPy is given what is brought anew: a GPU's
+    array keeps the copy that NumPy was given, and `device_put` to the host takes that too. Held against what then takes no
+    time, the first fetch looked late, and rows that had finished were refused (an H200, JAX 0.11.2)."""
+    shards = [shard.data for shard in tensor.addressable_shards]
+    return jax.make_array_from_single_device_arrays(tensor.shape, tensor.sharding, shards)
