@@ -186,7 +186,8 @@ def pack(config: dict) -> str:
     """List and pack what was measured, all of it or not; -> what there is to say."""
     plan, statuses = Plan(config, cores=machine.usable_cores()), Counter()
     for document in config["documents"]:
-        listed = listing.manifest(plan, document, {})
+        # Also further processes, of a run that made pages or asked for more.
+        listed = listing.manifest(plan, document, plan.most(document))
         write_sealed(listing.path_of(plan, document), listed)
         for cell in listed["cells"]:
             records = [read_json(f"{RESULTS}/{name}") for name in cell["records"]]

@@ -81,6 +81,19 @@ def test_rows_of_what_is_there_are_measured(cut_off: Project) -> None:
     assert cut_off.measured() == before
 
 
+def test_further_processes_are_packed_too(cut_off: Project) -> None:
+    """Those of a run that asked for more, or made pages: its records are listed by one that asks for fewer at first."""
+    protocol = read_yaml(cut_off)["protocol"]
+    cut_off.configure("tiny.yaml", protocol=protocol | {"processes": 4})
+    measure(cut_off)
+    before = cut_off.measured()
+    cut_off.configure("tiny.yaml", protocol=protocol | {"processes": 3, "most_processes": 5})
+    measure(cut_off)
+    assert cut_off.measured() == before
+    cells = cut_off.cells().query("status == 'ok'")
+    assert cells["processes"].to_list() == [4, 4]
+
+
 def read_yaml(project: Project) -> dict:
     return yaml.safe_load(project.path("tiny.yaml").read_text())
 
