@@ -338,6 +338,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
                     yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`{close}"
             named = {"implementations": override.get("implementations", [])}
             named |= {"training.implementations": asked.get("implementations", [])}
+            named |= {"protocol.one_process": override.get("protocol", {}).get("one_process", [])}
             for where, patterns in named.items():
                 for pattern in patterns:
                     if not any(matrix.is_one_of([pattern], cell) for cell in cells):

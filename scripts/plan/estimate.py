@@ -284,6 +284,7 @@ class Estimate:
         self._known = [_here(results), _example(rows, slower)]
         self._told: dict[tuple[str, str], tuple[list[float], bool] | None] = {}
         counts = [int(row["processes"]) for row in rows if row.get("processes")]
+        counts = [count for count in counts if count >= matrix.LEAST_PROCESSES]
         self.further = statistics.mean(counts) / min(counts) - 1 if counts else 0.0
 
     def _of(self, kind: str, name: str) -> tuple[list[float], bool] | None:

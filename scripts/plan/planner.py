@@ -300,6 +300,12 @@ class Plan:
         """How many processes time each cell at first."""
         return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]
 
+    def processes_of(self, cell: Cell) -> int:
+        """How many of them a cell gets at first: one, where the protocol says so of its row."""
+        document = self.documents[cell]
+        once = matrix.is_one_of(self.settings(document)["protocol"]["one_process"], cell)
+        return 1 if once else self.processes(document)
+
     def adapts(self, document: str) -> bool:
         """Whether some cells get further processes, once the first ones are judged."""
         return not self.config["preliminary"] and matrix.adapts(self.config, document)
@@ -314,11 +320,11 @@ class Plan:
     def timings(self, document: str, counts: dict[str, int] | None = None) -> list[TimeJob]:
         """The timings of a document, the first processes of all cells first; `counts`: how many the cells get, by
         name, where that was judged."""
-        first, counts = self.processes(document), counts or {}
+        counts = counts or {}
         numbered = [
             (process, cell)
             for cell in self.cells(document)
-            for process in range(1, counts.get(cell.name, first) + 1)
+            for process in range(1, counts.get(cell.name, self.processes_of(cell)) + 1)
         ]
         numbered.sort(key=lambda pair: pair[0])
         return [self.timing(cell, process) for process, cell in numbered]

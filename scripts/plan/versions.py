@@ -56,7 +56,7 @@ class Side:
         as the protocol wants; `again`: as many new ones. retry: also try what failed again."""
         for cell in cells:
             there = self.there(cell)
-            count = self.plan.processes(self.plan.documents[cell])
+            count = self.plan.processes_of(cell)
             first = len(there) + 1 if again else 1
             last = len(there) + count if again else max(len(there), count)
             self.jobs[cell] = [self.plan.timing(cell, n) for n in range(first, last + 1)]

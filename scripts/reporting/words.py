@@ -55,6 +55,8 @@ def protocol(found: Mapping, threads: Sequence[int]) -> str:
     """How a document's cells are timed, in a sentence; threads: what its rows ran with."""
     many = found["processes"] > 1
     text = f"{found['processes']} fresh process{'es' if many else ''} a row"
+    if many and found.get("one_process"):
+        text += f" (one of {listed(f'`{each}`' for each in found['one_process'])})"
     if found["most_processes"] > found["processes"] >= LEAST_PROCESSES:
         text += f", up to {found['most_processes']} where that is likely to decide something"
         if found["target_interval"] is not None:

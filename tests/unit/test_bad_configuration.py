@@ -314,6 +314,10 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
             "the document has no row like `pytorch/fusd`; did you mean `pytorch/fused`?",
         ),
         (
+            "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
+            "protocol.one_process: the document has no row like `keras/lstm-torhc`; did you mean `keras/lstm-torch`?",
+        ),
+        (
             "overrides: {stacked-lm: {implementations: [pytorch/fused for trainig]}}\n",
             "no row like `pytorch/fused for trainig`; did you mean `training`?",
         ),

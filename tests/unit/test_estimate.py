@@ -179,6 +179,7 @@ TABLE = [
     "tvm,stacked-lm,tvm/fma-peak,forward,cpu,ok,x86_64-2c-abc,3,400,0,0,0.1,0.1",
     "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,x86_64-2c-abc,4,90,1,0,3,0.5",
     "pytorch,stacked-lm,pytorch/cell,training,cpu,failed,x86_64-2c-abc,9,,,,,",
+    "keras,stacked-lm,keras/lstm-torch,training,cpu,ok,x86_64-2c-abc,1,9,1,0,3,50",
 ]
 
 
@@ -223,6 +224,7 @@ def test_what_was_measured_here_needs_no_other_machine(results: Path) -> None:
 
 
 def test_further_processes_are_expected_as_the_example_needed_them(example: Path) -> None:
+    """As its rows that had processes enough for an interval did."""
     assert Estimate(str(example)).further == pytest.approx(3.5 / 3 - 1)
 
 

@@ -279,6 +279,23 @@ class TestProcesses:
         numbers = [int(job.name.rpartition("-")[2]) for job in timings]
         assert numbers == sorted(numbers)  # the first processes of all cells first
 
+    def test_one_where_the_protocol_says_so_of_a_row(self) -> None:
+        rows = ["pytorch/fused for training", "keras/* in keras"]
+        plan = Plan(planned.config(protocol={"processes": 3, "one_process": rows}))
+        timings = plan.timings("stacked-lm")
+        counts = {cell: count for cell, count in Counter(job.cell for job in timings).items()}
+        once = {
+            cell
+            for cell in counts
+            if (cell.implementation, cell.phase) == ("pytorch/fused", "training")
+            or cell.environment == "keras"
+        }
+        assert once and {counts[cell] for cell in once} == {1}
+        assert {count for cell, count in counts.items() if cell not in once} == {3}
+        (first, *_) = once
+        timings = plan.timings("stacked-lm", {first.name: 4})  # judged, it may get more
+        assert sum(job.cell == first for job in timings) == 4
+
     def test_preliminary_is_one(self) -> None:
         config = planned.config(preliminary=True, protocol={"processes": 3})
         plan = Plan(config)
