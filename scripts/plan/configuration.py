@@ -336,9 +336,11 @@ def _unknown_names(config: dict) -> Iterator[str]:
                 if not any(matrix.takes_part([pattern], each) for each in benchmarks):
                     close = near(pattern, benchmarks)
                     yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`{close}"
-            named = {"implementations": override.get("implementations", [])}
-            named |= {"training.implementations": asked.get("implementations", [])}
-            named |= {"protocol.one_process": override.get("protocol", {}).get("one_process", [])}
+            named = {
+                "implementations": override.get("implementations", []),
+                "training.implementations": asked.get("implementations", []),
+                "protocol.one_process": override.get("protocol", {}).get("one_process", []),
+            }
             for where, patterns in named.items():
                 for pattern in patterns:
                     if not any(matrix.is_one_of([pattern], cell) for cell in cells):

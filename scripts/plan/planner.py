@@ -300,6 +300,7 @@ class Plan:
         """How many processes time each cell at first."""
         return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]
 
+    @kept
     def processes_of(self, cell: Cell) -> int:
         """How many of them a cell gets at first: one, where the protocol says so of its row."""
         document = self.documents[cell]

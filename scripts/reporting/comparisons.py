@@ -43,7 +43,7 @@ class Comparison:
     of: Alternatives = ()
     to: Alternatives = ()
     powers: Mapping[Key, float] = field(default_factory=dict)
-    sizes: Mapping[Key, float] = field(default_factory=dict)  # of a line
+    off: Sequence[float] = ()  # how many times a line through what was measured once each one is
     scale: float = 1.0
     remark: str = ""
     about: Mapping[str, object] = field(default_factory=dict)
@@ -71,13 +71,12 @@ class Comparison:
         """(value, low, high). A published number lies anywhere within its rounding. Of measured ones, see estimates;
         where processes are too few, any number is in it; along a line of what was measured once, how far that lies from the
         line tells. `processes` in each cell: what to expect of so many."""
-        if self.sizes and all(self.numbers[key].once for key in self.sizes):
-            found = {size: self.numbers[key].value for key, size in self.sizes.items()}
-            value, low, high = (end * self.scale for end in estimates.growth(found, confidence))
-            return value, low, high
-        if not self.statistical:
+        if not (self.statistical or self.off):
             return self._rounded()
-        if self.powers:
+        if self.off:
+            times = [self.numbers[key].value for key in self.powers]
+            found = estimates.along(times, list(self.powers.values()), self.off, confidence)
+        elif self.powers:
             cells = [self.numbers[key].processes for key in self.powers]
             found = estimates.product(cells, list(self.powers.values()), confidence, processes)
         else:
@@ -173,7 +172,7 @@ def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
         numbers,
         text,
         powers=powers,
-        sizes=sizes,
+        off=off.tolist() if all(numbers[key].once for key in sizes) else (),
         scale=math.exp(-reach) if per else 1.0,
         remark=f"; exponent {exponent:.3f}; farthest from the line {where}, {off[farthest]:.2f} times",
         about={"exponent": exponent, "farthest": float(off[farthest]), "where": where},

@@ -259,18 +259,16 @@ def product(
     return point, min(low, point), max(high, point)
 
 
-def growth(
-    times: Mapping[float, float], confidence: float = CONFIDENCE
+def along(
+    times: Sequence[float], powers: Sequence[float], off: Sequence[float], confidence: float
 ) -> tuple[float, float, float]:
-    """(point, low, high) of what takes {size: s} at the largest size over what it takes at the smallest, each measured once: a t
-    interval of the line of least squares through the logarithms, as wide as they lie from it (three sizes at least)."""
-    sizes, seconds = np.log(list(times)), np.log(list(times.values()))
-    freedom, centred = len(times) - 2, sizes - sizes.mean()
-    slope = float(centred @ seconds / (centred @ centred))
-    off = seconds - seconds.mean() - slope * centred
-    margin = _quantile(confidence, freedom) * math.sqrt(off @ off / freedom / (centred @ centred))
-    reach = float(np.ptp(sizes))
-    return math.exp(reach * slope), *(math.exp(reach * (slope + m)) for m in (-margin, margin))
+    """(point, low, high) of a product of powers of what was measured once each, as `product`, where a line of least squares runs
+    through the logarithms: a t interval as wide as they are `off` it, so many times (three at least)."""
+    freedom = len(off) - 2
+    scatter = math.hypot(*np.log(off)) / math.sqrt(freedom)
+    middle = float(np.dot(powers, np.log(times)))
+    margin = _quantile(confidence, freedom) * scatter * math.hypot(*powers)
+    return math.exp(middle), math.exp(middle - margin), math.exp(middle + margin)
 
 
 def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:

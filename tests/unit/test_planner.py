@@ -282,8 +282,7 @@ class TestProcesses:
     def test_one_where_the_protocol_says_so_of_a_row(self) -> None:
         rows = ["pytorch/fused for training", "keras/* in keras"]
         plan = Plan(planned.config(protocol={"processes": 3, "one_process": rows}))
-        timings = plan.timings("stacked-lm")
-        counts = {cell: count for cell, count in Counter(job.cell for job in timings).items()}
+        counts = Counter(job.cell for job in plan.timings("stacked-lm"))
         once = {
             cell
             for cell in counts

@@ -217,9 +217,8 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def __init__(self, threads: int) -> None:
             super().__init__(threads)
-            assert (
-                threads == 2
-            )  # of the host's 16 what launches, and what PyTorch's backward pass has
+            # Of the host's 16 the one that launches, and the one of PyTorch's backward pass.
+            assert threads == 2
 
         def read(self) -> dict:
             events.append("idle")
