@@ -17,10 +17,10 @@ PROTOCOL = {"processes": 3, "target_interval": 4, "most_processes": 5, "further_
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("precision"))
     project.targets = (manifest(),)
-    # A busy machine disturbs processes, and so would give the steady cell more of them too.
-    for name, limit in (("OFF", "dict.fromkeys(RATES, 1.0)"), ("INTERFERENCE_LIMIT", "1.0")):
-        (line,) = (line for line in QUIET.read_text().splitlines() if line.startswith(f"{name} = "))
-        project.edit(str(QUIET), line, f"{name} = {limit}")
+    # A busy machine, or one that is stopped on the way, disturbs processes, and so would give the steady cell more of them too.
+    project.edit(str(QUIET), "    found = []\n    for when in", "    return []\n    for when in")
+    (line,) = (line for line in QUIET.read_text().splitlines() if line.startswith("OFF = "))
+    project.edit(str(QUIET), line, "OFF = dict.fromkeys(RATES, 1.0)")
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},
