@@ -219,14 +219,21 @@ def machine(part: results.Part) -> dict:
                 corpus["source"] = "a local folder"
     states = [record["repository"] for record in records if record.get("repository")]
     threads = sorted({each["threads"] for each in records if each["status"] == "ok"})
+    protocol = part.manifest["protocol"]
+    cells = [Cell.of(entry) for entry in part.manifest["cells"]]
+    once = [
+        pattern
+        for pattern in protocol.get("one_process", ())
+        if any(matrix.is_one_of([pattern], cell) for cell in cells)
+    ]
     return {
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],
         "devices": part.manifest["config"]["devices"],
-        "protocol": part.manifest["protocol"],
+        "protocol": protocol,
         "facts": records[0]["machine"] if records else None,
         "threads": threads,
-        "how": words.protocol(part.manifest["protocol"], threads),
+        "how": words.protocol(protocol, threads, once),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),

@@ -51,12 +51,13 @@ def _short(name: str, facts: Mapping) -> str:
     return " + ".join([re.split(" [(]|, ", name)[0], *gpus])
 
 
-def protocol(found: Mapping, threads: Sequence[int]) -> str:
-    """How a document's cells are timed, in a sentence; threads: what its rows ran with."""
+def protocol(found: Mapping, threads: Sequence[int], once: Sequence[str] = ()) -> str:
+    """How a document's cells are timed, in a sentence; threads: what its rows ran with; once: patterns of those among them that
+    get one process."""
     many = found["processes"] > 1
     text = f"{found['processes']} fresh process{'es' if many else ''} a row"
-    if many and found.get("one_process"):
-        text += f" (one of {listed(f'`{each}`' for each in found['one_process'])})"
+    if many and once:
+        text += f" (one of {listed(f'`{each}`' for each in once)})"
     if found["most_processes"] > found["processes"] >= LEAST_PROCESSES:
         text += f", up to {found['most_processes']} where that is likely to decide something"
         if found["target_interval"] is not None:

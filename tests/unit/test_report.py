@@ -12,7 +12,7 @@ import pytest
 from measurement.record import read_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
-from reporting import estimates, results, sections, summary
+from reporting import estimates, results, sections, summary, tabulate
 from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -679,3 +679,13 @@ def test_what_was_measured_on_a_stand_in_is_said() -> None:
     assert said(x=on(a=False), y=on(a=None)) == ""
     assert said(x=on(a=True, b=True), y=on(a=None)) == "all"
     assert said(x=on(a=True, b=True), y=on(a=True, b=False), z=on(b=False)) == "`x`; `y` on A"
+
+
+def test_only_rows_that_a_part_has_are_named_for_their_one_process(folder: Path) -> None:
+    (path,) = results.manifests_in(folder / "results")
+    part = results.read(path)
+    part.manifest["protocol"] |= {
+        "processes": 3,
+        "one_process": ["pytorch/cell in *", "pytorch/cell on 4x320-*"],
+    }
+    assert "3 fresh processes a row (one of `pytorch/cell in *`)" in tabulate.machine(part)["how"]
