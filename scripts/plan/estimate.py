@@ -9,7 +9,7 @@ AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example
 this gives 47.
 
 Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute, of a check to the
-root of that; of one that was not seen at all, the rows of its phase on the nearest shape. A row that some machine's run found to be
+root of that, and to how many weights are compared; of one that was not seen at all, the rows of its phase on the nearest shape. A row that some machine's run found to be
 unsupported, and that none timed, takes no time.
 """
 
@@ -49,8 +49,11 @@ A_PROCESS = 0.7  # of a process beside import, building and steps: its start, th
 # As much more of a GPU's: what nvidia-smi is asked meanwhile, and a batch under the profiler (an H200, 42 processes: 2.9 s in all).
 ON_A_GPU = 2.2
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
-# A check of other shapes takes as much longer as they compute more, to this power: it has few sequences and steps, and starts a
-# framework. Of 85 pairs of a row's checks, 0.27 to 70 times the work, 0.51.
+# And of a weight, in training: the reference's gradients and updates are compared, all of them and in float64. Of models with
+# 4.6 to 141 million weights checks took 0.5 to 0.8 microseconds a weight where one core takes 1.6 times as long.
+A_WEIGHT = 4e-7
+# What else a check takes grows with what shapes compute to this power: it has few sequences and steps, and starts a framework.
+# Of 85 pairs of a row's checks, 0.27 to 70 times the work, 0.51.
 CHECKS_GROW = 0.5
 VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
@@ -101,6 +104,13 @@ def _parameters(benchmark: str) -> dict:
     return matrix.benchmarks(matrix.documents()).get(benchmark, {})
 
 
+def _comparing(name: str) -> float:
+    """Seconds that the weights of a cell's model take in its check, on the examples' machine."""
+    _, benchmark, *_, phase = name.split("/")
+    known = _parameters(benchmark)
+    return A_WEIGHT * shapes.Shapes(known).parameters() if known and "training" in phase else 0.0
+
+
 @functools.cache
 def _work(benchmark: str) -> float | None:
     """Floating-point operations of a forward pass's products, where they are known."""
@@ -117,19 +127,24 @@ def _times_the_work(benchmark: str, other: str) -> float:
 @dataclass
 class Earlier:
     """What earlier jobs of a kind took, by the name of their cell: some numbers each, of which the one at `growing` grows
-    with what the benchmark computes, to a power."""
+    with what the benchmark computes, to a power, but for comparing weights, which takes `comparing` times as long as on the
+    examples' machine."""
 
     growing: int = 0
     power: float = 1.0
+    comparing: float = 0.0
     took: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
 
     def note(self, name: str, *seconds: float) -> None:
         """Seconds beside batches, and of a batch; of a check those of its own, and of its process."""
         self.took.setdefault(name, []).append(seconds)
 
-    def _grown(self, seconds: Sequence[float], more: float) -> list[float]:
+    def _grown(self, seconds: Sequence[float], more: float, known: str, name: str) -> list[float]:
+        """What was noted of one cell as another's, which computes so many times as much."""
         grown = list(seconds)
-        grown[self.growing] *= more**self.power
+        before, after = (self.comparing * _comparing(each) for each in (known, name))
+        own = max(grown[self.growing] - before, 0.0)
+        grown[self.growing] = own * more**self.power + after
         if self.growing == 1:  # a start has a first batch, and those to verify
             longer = (1 + VERIFYING) * (grown[1] - seconds[1])
             grown[0] = max(grown[0] + longer, min(grown[0], A_PROCESS))
@@ -147,7 +162,9 @@ class Earlier:
             parts = each.split("/")
             if parts[but:] == own and (but > 2 or parts[0] == environment):
                 more = _times_the_work(benchmark, parts[1])
-                found[abs(math.log(more))] += [self._grown(seconds, more) for seconds in took]
+                found[abs(math.log(more))] += [
+                    self._grown(seconds, more, each, name) for seconds in took
+                ]
         return _medians(found[min(found)]) if found else None
 
     def own(self, name: str) -> list[float] | None:
@@ -167,10 +184,10 @@ def _medians(rows: Iterable[Sequence[float]]) -> list[float]:
     return [statistics.median(each) for each in zip(*rows, strict=True)]
 
 
-def _nothing() -> dict[str, Earlier]:
-    """By kind of job."""
+def _nothing(slower: float) -> dict[str, Earlier]:
+    """By kind of job; slower: how many times as long one core takes as the examples'."""
     found = {kind: Earlier(growing=kind in ("time", "train")) for kind in (*USUAL, "train")}
-    return found | {"check": Earlier(power=CHECKS_GROW)}
+    return found | {"check": Earlier(power=CHECKS_GROW, comparing=slower)}
 
 
 def _name(identity: dict) -> str:
@@ -222,11 +239,11 @@ def _speeds(rows: Iterable[dict[str, str]]) -> dict[str, Speed]:
 
 
 def _example(
-    rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]]
+    rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]], usual: float
 ) -> dict[str, Earlier]:
     """What other machines took, by their table; slower: {machine: how many times as long batches, and what one core does,
-    take here}."""
-    found = _nothing()
+    take here}; usual: the latter of them all."""
+    found = _nothing(usual)
     for row in rows:
         batches, single = slower.get(row.get("machine", ""), (1.0, 1.0))
         wall = batches * float(row["wall_median_s"])
@@ -237,13 +254,14 @@ def _example(
         own = A_PROCESS + ON_A_GPU * (row["device"] == "gpu")
         start = own + imported + built + max(first - wall, 0.0) + VERIFYING * wall
         found["time"].note(_name(row), start, wall)
-        found["check"].note(_name(row), single * A_CHECK + built + first, A_PROCESS + imported)
+        own = single * (A_CHECK + _comparing(_name(row)))
+        found["check"].note(_name(row), own + built + first, A_PROCESS + imported)
     return found
 
 
-def _here(results: str) -> dict[str, Earlier]:
+def _here(results: str, slower: float) -> dict[str, Earlier]:
     """What this folder's records took."""
-    found = _nothing()
+    found = _nothing(slower)
     for kind in (CheckJob, TimeJob, ConvergenceJob):
         for path in Path(results, kind.folder).rglob("*.json"):
             record = read_json(str(path))
@@ -281,7 +299,7 @@ class Estimate:
         }
         self.example = max(there.values(), default=None)
         self.slower = statistics.median(single for _, single in slower.values()) if slower else 1.0
-        self._known = [_here(results), _example(rows, slower)]
+        self._known = [_here(results, self.slower), _example(rows, slower, self.slower)]
         self._told: dict[tuple[str, str], tuple[list[float], bool] | None] = {}
         counts = [int(row["processes"]) for row in rows if row.get("processes")]
         counts = [count for count in counts if count >= matrix.LEAST_PROCESSES]

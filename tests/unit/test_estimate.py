@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from measurement import shapes
 from plan import estimate, matrix
 from plan.estimate import Estimate, Speed, batches_s, total
 from plan.jobs import CheckingJob, CheckJob, ConvergenceJob, EnvironmentJob, TimeJob, TuneJob
@@ -40,6 +41,12 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path, "records", seconds=9.0, warmup=[3.0, 0.5, 0.5], samples=[0.5] * 6)
     write(tmp_path, "checks", seconds=7.0)
     return tmp_path
+
+
+def compared(benchmark: str) -> float:
+    """What comparing a model's weights takes in its check."""
+    sizes = shapes.Shapes(matrix.benchmarks(matrix.documents())[benchmark])
+    return estimate.A_WEIGHT * sizes.parameters()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +173,8 @@ def test_somebody_elses_table_tells_before_anything_was_measured(
     # Two checks of a process import once.
     check = CheckJob(CELL.name, {}, cell=CELL)
     checking = CheckingJob("checks", {}, checks=(check, check))
-    assert found.seconds(checking)[0] == pytest.approx(around + 1 + 2 * (3 + estimate.A_CHECK))
+    expected = around + 1 + 2 * (3 + estimate.A_CHECK + compared("stacked-lm"))
+    assert found.seconds(checking)[0] == pytest.approx(expected)
     # A training run is batches of the same cell.
     order = {"protocol": {"batches": 100, "points": []}}
     run = ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
@@ -259,13 +267,15 @@ def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
 
 
-def test_checks_of_other_shapes_grow_with_the_root_of_the_work(
+def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(estimate, "_work", {"stacked-lm": 4.0, "ptb-large": 64.0}.get)
     check = CheckJob(shaped("ptb-large").name, {}, cell=shaped("ptb-large"))
     seconds, known = Estimate(str(results)).seconds(CheckingJob("checks", {}, checks=(check,)))
-    assert known and seconds == pytest.approx(7.0 * 4 + estimate.A_JOB)
+    small, large = compared("stacked-lm"), compared("ptb-large")
+    assert 1 < small < 3 and 20 < large < 40  # 5 and 66 million
+    assert known and seconds == pytest.approx((7.0 - small) * 4 + large + estimate.A_JOB)
 
 
 def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None:
