@@ -487,10 +487,11 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     wall_high_s (`interval`) in which it lies: over processes, the median of the medians of their samples
     (process_medians_s). wall_s is the document's metric, to stand beside its numbers: the average time of one batch, over
     processes the median; elapsed_s = batches x wall_s and sequences_per_s = batch / wall_s are the document's too.
-    wall_std_s, wall_min_s and wall_max_s are those of all samples together. The others are medians over processes;
+    wall_std_s (None of a single one), wall_min_s and wall_max_s are those of all samples together. The others are medians over processes;
     wall_p99_s is what 99 % of a process's batches took at most.
     """
     processes = [record["samples"] for record in records]
+    together = np.concatenate(processes)
     wall = float(np.median([np.mean(samples) for samples in processes]))
     low, high, kind = interval(processes)
     batches = min(map(len, processes))
@@ -519,9 +520,9 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "interval": kind,
         "wall_median_s": float(np.median(medians(records))),
         "process_medians_s": medians(records),
-        "wall_std_s": float(np.std(np.concatenate(processes))),
-        "wall_min_s": float(np.min(np.concatenate(processes))),
-        "wall_max_s": float(np.max(np.concatenate(processes))),
+        "wall_std_s": float(np.std(together)) if len(together) > 1 else None,
+        "wall_min_s": float(np.min(together)),
+        "wall_max_s": float(np.max(together)),
         "wall_p99_s": float(np.median([np.percentile(samples, 99) for samples in processes])),
         "elapsed_s": wall * batches,
         "sequences_per_s": batch / wall,

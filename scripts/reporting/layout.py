@@ -138,9 +138,16 @@ FORMATS: dict[str, tuple[Format, str]] = {
         lambda low, high: DASH if none(low) else f"{1e3 * low:.3f} – {1e3 * high:.3f}",
         "--:",
     ),
-    "spread": (lambda mean, std: DASH if none(mean) else f"{mean:.4f} ± {std:.4f}", "--:"),
+    "spread": (
+        lambda mean, std: number(mean) + ("" if none(std) else f" ± {number(std)}"),
+        "--:",
+    ),
     "spread_ms": (
-        lambda mean, std: DASH if none(mean) else f"{1e3 * mean:.3f} ({1e3 * std:.3f})",
+        lambda mean, std: (
+            DASH
+            if none(mean)
+            else f"{1e3 * mean:.3f}" + ("" if none(std) else f" ({1e3 * std:.3f})")
+        ),
         "--:",
     ),
     "within_ms": (

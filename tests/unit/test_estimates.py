@@ -28,6 +28,11 @@ def process(samples: list[float], first_step: float = 1.0, **changes: object) ->
     return record | changes
 
 
+def test_one_batch_has_no_deviation() -> None:
+    assert estimates.cell([process([2.0])], batch=8)["wall_std_s"] is None
+    assert estimates.cell([process([2.0]), process([4.0])], batch=8)["wall_std_s"] == 1.0
+
+
 def test_one_process() -> None:
     found = estimates.cell([process([1.0, 2.0, 3.0, 4.0, 10.0])], batch=8)
     assert found["wall_s"] == 4.0  # the document's metric is the average

@@ -6,6 +6,15 @@ from pathlib import Path
 from plan import matrix
 from reporting import layout, page, words
 
+
+def test_a_deviation_stands_beside_a_mean_where_there_is_one() -> None:
+    written = {name: form for name, (form, _) in layout.FORMATS.items()}
+    assert written["spread"](0.5, 0.01) == "0.5000 ± 0.0100"
+    assert written["spread_ms"](0.5, 0.01) == "500.000 (10.000)"
+    assert (written["spread"](0.5, None), written["spread_ms"](0.5, None)) == ("0.5000", "500.000")
+    assert written["spread"](None, None) == written["spread_ms"](None, None) == "–"
+
+
 ROWS = [
     {
         "name": "A | B",

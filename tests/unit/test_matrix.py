@@ -161,8 +161,8 @@ def test_check_of_a_cell() -> None:
 
     fused = ("pytorch/fused", "pytorch")
     assert checked("rnn-benchmarks", "4x320-ce-long", *fused) == check
-    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused) == check | {"tolerance": 2e-3}
+    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused) == check | {"tolerance": 2e-2}
     kernel = checked("tvm-lstm", "cell-512", "tvm/template-tuned", "tvm")
     assert kernel == check | {"batch": None}
-    check["tolerance"] = 1e-2
-    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused)["tolerance"] == 1e-2
+    check["tolerance"] = 5e-2
+    assert checked("rnn-benchmarks", "4x320-ctc-long", *fused)["tolerance"] == 5e-2

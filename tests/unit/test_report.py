@@ -3,13 +3,13 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from measurement.record import read_json, write_sealed
+from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
 from reporting import estimates, results, sections, summary, tabulate
@@ -491,6 +491,34 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert "## 4x320-ctc-long, CPU" not in page  # left out, and the document has no numbers of it
     for name in ("1x320-ce-short", "1x320-ce-long", "4x320-ce-long"):
         assert page.count(f"(figures/rnn-benchmarks/bars-{name}-cpu-chart.svg)") == 1
+
+
+def test_a_row_of_one_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its page claims no deviation, and the first page tells errors of what is allowed more apart."""
+
+    def change(cell: Cell, process: int, record: dict) -> None:
+        record["corpus"], record["samples"], record["faults"] = None, record["samples"][:1], [0]
+
+    def of_one_process(*arguments: object, write: Callable = hand_made.write_manifest) -> Path:
+        """A manifest of a protocol that has three."""
+        path = write(*arguments)
+        manifest = read_json(str(path))
+        manifest["protocol"]["processes"], manifest["preliminary"] = 3, False
+        write_json(str(path), manifest)
+        return path
+
+    document = "rnn-benchmarks"
+    hand_made.project(tmp_path, change, document=document)
+    monkeypatch.setattr(hand_made, "write_manifest", of_one_process)
+    hand_made.analyse(tmp_path, monkeypatch, document=document, benchmarks=["4x320-ctc-long"])
+    hand_made.render(tmp_path, monkeypatch)
+    page = text(tmp_path, "rnn-benchmarks.md")
+    cell = Cell("4x320-ctc-long", "pytorch/fused", "pytorch", "training", "cpu")
+    (row,) = [r for r in rows(page) if r[2:3] == [f"{hand_made.wall_s(cell, 1, document):.4f}"]]
+    assert row[3] == "1 x 1" and "± 0.0000" not in page
+    assert re.search(r" slowest of \d+ rows, one process each: how sure that is", page)
+    trust = hand_made.first_page(tmp_path, "trust", document)
+    assert trust["errors"] == [] and {*trust["loose"]["CTC"]} == {2e-7}
 
 
 def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

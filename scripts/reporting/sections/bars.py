@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plan.matrix import NOW
+from reporting.layout import none
 from reporting.sections import Tables, wall_times
 from reporting.style import (
     STYLE,
@@ -71,7 +72,7 @@ def _machine(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
         )
         hover(bars[0], f"{row.label}, {row.environment}: mean {three_digits(row.wall_s)} s")
         axis.annotate(
-            f"{row.wall_s:.3g} ± {row.wall_std_s:.2g}",
+            f"{row.wall_s:.3g}" + ("" if none(row.wall_std_s) else f" ± {row.wall_std_s:.2g}"),
             (1.01, place),
             xycoords=("axes fraction", "data"),
             va="center",

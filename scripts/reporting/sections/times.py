@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from plan.matrix import NOW
-from reporting.sections import Tables, on, rows
+from reporting.layout import none
+from reporting.sections import OK, Tables, on, rows
 
 COLUMNS = (
     *("machine", "label", "environment", "framework_version", "phase", "status"),
@@ -23,7 +24,8 @@ def analyse(
     layout: str,
     benchmarks: Sequence[str] = ("*",),
 ) -> dict | None:
-    """{"rows", "layout", "folded", "short": [{"machine", "phase", "first", "last"}], its fastest row and its slowest}. Rows without a number are left to the list at the page's end, but for those that
+    """{"rows", "layout", "folded", "short": [{"machine", "phase", "first", "last", "count", "once"}], its fastest row and its slowest,
+    and whether all of them have one process, where others have more}. Rows without a number are left to the list at the page's end, but for those that
     the document has a number of. Where nothing was measured, its numbers stand folded; where it has none, nothing."""
     cells = on(tables.cells, benchmarks)
     own = cells[cells["family"].isin(families) & (cells["device"] == device)]
@@ -39,13 +41,16 @@ def analyse(
         phase = PHASES[row["phase"]] if len(about["document"]["phases"]) > 1 else None
         row["label"] += f" ({phase})" if phase else ""
         row["environment"] += f" {row['framework_version']}" if row["framework_version"] else ""
+        if row["status"] == OK and none(row["wall_std_s"]):  # one batch has no middle half
+            row["wall_low_s"] = row["wall_high_s"] = None
         row["error"] = row["output_error" if row["phase"] == "forward" else "gradient_error"]
-    short = []
+    short, protocols = [], {each["machine"]: each["protocol"] for each in about["machines"]}
     for (machine, phase), those in shown[shown["status"] == "ok"].groupby(
         ["machine", "phase"], sort=False
     ):
         ordered = rows(those.sort_values("wall_median_s"), "name", "environment", "wall_median_s")
         ends = {"first": ordered[0], "last": ordered[-1], "count": len(ordered)}
+        ends["once"] = protocols[machine]["processes"] > 1 and bool((those["processes"] == 1).all())
         short.append({"machine": machine, "phase": PHASES[phase], **ends})
     intervals = set(shown.loc[measured, "interval"])
     return {

@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from plan.matrix import NOW
 from reporting import estimates
 from reporting.claims import (
@@ -25,19 +27,23 @@ KNOWN = ("", "unsupported", OK)
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
-    """{"errors": of measured rows' checks, "half": of those in half precision, "tolerance", "counts": {status: rows},
+    """{"errors": of measured rows' checks, "loose": {what is allowed more: of those}, "tolerance", "counts": {status: rows},
     "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "styles": what _styles says, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
     cells = tables.measured()
     # Products alone have an output and no gradient in training either.
     gradients = cells["gradient_error"].fillna(cells["output_error"])
     errors = cells["output_error"].where(cells["phase"] == "forward", gradients)
-    half = cells["benchmark"].isin(in_half_precision(about))
+    shapes, half = about["document"]["benchmarks"], in_half_precision(about)
+    loose = {
+        "half precision": cells["benchmark"].isin(half),
+        "CTC": cells["benchmark"].map(lambda name: shapes[name].get("loss") == "ctc").astype(bool),
+    }
     decided = claims_section.analyse(tables, about) or dict.fromkeys(
         ("gpu", "lacking", "ours"), 0
     ) | {"counts": {}}
     return {
-        "errors": errors[~half].dropna().tolist(),
-        "half": errors[half].dropna().tolist(),
+        "errors": errors[~np.logical_or.reduce([*loose.values()])].dropna().tolist(),
+        "loose": {name: errors[those].dropna().tolist() for name, those in loose.items()},
         "tolerance": about["check"]["tolerance"],
         "counts": tables.cells["status"].value_counts().to_dict(),
         "claims": decided["counts"],
@@ -77,7 +83,11 @@ def _spread(times: Sequence[float]) -> float:
 
 def merge(parts: Iterable[Mapping]) -> dict:
     parts = list(parts)
-    errors, half = ([error for part in parts for error in part[key]] for key in ("errors", "half"))
+    errors = [error for part in parts for error in part["errors"]]
+    loose: dict[str, list[float]] = {}
+    for part in parts:
+        for name, own in part["loose"].items():
+            loose.setdefault(name, []).extend(own)
 
     def added(key: str) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -105,8 +115,8 @@ def merge(parts: Iterable[Mapping]) -> dict:
             for name, known in own.items()
             if not known
         ],
-        "checked": len(errors) + len(half),
-        "worst_half": max(half, default=None),
+        "checked": len(errors) + sum(map(len, loose.values())),
+        "loose": [(name, max(own)) for name, own in loose.items() if own],
         "worst": max(errors, default=None),
         "typical": statistics.median(errors) if errors else None,
         "tolerance": max((part["tolerance"] for part in parts), default=None),
