@@ -220,7 +220,7 @@ def machine(part: results.Part) -> dict:
     states = [record["repository"] for record in records if record.get("repository")]
     threads = sorted({each["threads"] for each in records if each["status"] == "ok"})
     protocol = part.manifest["protocol"]
-    cells = [Cell.of(entry) for entry in part.manifest["cells"]]
+    cells = [Cell.of(entry) for entry in part.manifest["cells"] if entry["records"]]
     once = [
         pattern
         for pattern in protocol.get("one_process", ())
