@@ -84,10 +84,6 @@ def _spread(times: Sequence[float]) -> float:
 def merge(parts: Iterable[Mapping]) -> dict:
     parts = list(parts)
     errors = [error for part in parts for error in part["errors"]]
-    loose: dict[str, list[float]] = {}
-    for part in parts:
-        for name, own in part["loose"].items():
-            loose.setdefault(name, []).extend(own)
 
     def added(key: str) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -96,10 +92,14 @@ def merge(parts: Iterable[Mapping]) -> dict:
                 found[name] = found.get(name, 0) + count
         return found
 
-    spreads: dict[str, list[float]] = {}
-    for part in parts:
-        for machine, own in part["spreads"].items():
-            spreads.setdefault(machine, []).extend(own)
+    def joined(key: str) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
+        for part in parts:
+            for name, own in part[key].items():
+                found.setdefault(name, []).extend(own)
+        return found
+
+    loose, spreads = joined("loose"), joined("spreads")
     styles: dict[str, dict[str, int]] = {}
     for part in parts:
         for framework, own in part["styles"].items():
