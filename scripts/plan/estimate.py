@@ -8,6 +8,9 @@ how fast both multiply: there the multiply-add peak's row says that, here the ya
 AMD Zen 3) batches and starts took 2.2 to 3.7 and 2.3 times those of the example's (515), all of them 46 minutes where
 this gives 47.
 
+A kernel takes to build what others of its variant did, by how many steps they have: an unrolled one's seconds grow with them,
+and end at the protocol's limit.
+
 Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute, of a check to the
 root of that, and to how many weights are compared; of one that was not seen at all, the rows of its phase on the nearest shape. A row that some machine's run found to be
 unsupported, and that none timed, takes no time.
@@ -29,6 +32,7 @@ from measurement.record import read_json
 from plan import matrix
 from plan.jobs import (
     RESULTS,
+    BuildJob,
     CheckingJob,
     CheckJob,
     ConvergenceJob,
@@ -190,6 +194,37 @@ def _nothing(slower: float) -> dict[str, Earlier]:
     return found | {"check": Earlier(power=CHECKS_GROW, comparing=slower)}
 
 
+class Builds:
+    """Seconds that kernels took to build, beside starting TVM."""
+
+    def __init__(self) -> None:
+        self._took: dict[tuple[str, str], list[float]] = defaultdict(list)
+
+    def note(self, variant: str, benchmark: str, seconds: float) -> None:
+        self._took[variant, benchmark].append(seconds)
+
+    def seconds(self, variant: str, benchmark: str) -> float | None:
+        """Of a kernel; of one that was never built, on the line through the logarithms of others' seconds and steps."""
+        if own := self._took.get((variant, benchmark)):
+            return statistics.median(own)
+        steps, took = [], []
+        for (each, shape), seconds in self._took.items():
+            if each == variant and (known := _steps(shape)):
+                steps.append(math.log(known))
+                took.append(math.log(statistics.median(seconds)))
+        wanted = _steps(benchmark)
+        if not wanted or len({*steps}) < 2:
+            return math.exp(statistics.median(took)) if took else None
+        slope, there = statistics.linear_regression(steps, took)
+        return math.exp(there + slope * math.log(wanted))
+
+
+def _steps(benchmark: str) -> int:
+    """Of all layers; 0 of a benchmark that no document has."""
+    known = _parameters(benchmark)
+    return known["length"] * known["layers"] if known else 0
+
+
 def _name(identity: dict) -> str:
     return "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(**identity)
 
@@ -259,6 +294,29 @@ def _example(
     return found
 
 
+def _builds(
+    results: str, rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]]
+) -> Builds:
+    """Of this folder's kernels, and of other machines' as `_example` says."""
+    found = Builds()
+    variants = {
+        each["implementation"]: each["kernel"]
+        for each in matrix.implementations()
+        if "kernel" in each
+    }
+    for row in rows:
+        variant, seconds = variants.get(row["implementation"]), row.get("kernel_build_s")
+        if variant and seconds:
+            single = slower.get(row.get("machine", ""), (1.0, 1.0))[1]
+            took = float(seconds) + float(row["kernel_schedule_s"])
+            found.note(variant, row["benchmark"], single * took)
+    for path in Path(results, BuildJob.folder).rglob("kernel.json"):
+        record = read_json(str(path))
+        if record["status"] == "ok":
+            found.note(record["variant"], path.parts[-3], sum(record["seconds"].values()))
+    return found
+
+
 def _here(results: str, slower: float) -> dict[str, Earlier]:
     """What this folder's records took."""
     found = _nothing(slower)
@@ -299,6 +357,7 @@ class Estimate:
         }
         self.example = max(there.values(), default=None)
         self.slower = statistics.median(single for _, single in slower.values()) if slower else 1.0
+        self._builds = _builds(results, rows, slower)
         self._known = [_here(results, self.slower), _example(rows, slower, self.slower)]
         self._told: dict[tuple[str, str], tuple[list[float], bool] | None] = {}
         counts = [int(row["processes"]) for row in rows if row.get("processes")]
@@ -349,6 +408,9 @@ class Estimate:
             return start + batch * (protocol["batches"] or epoch), known
         if isinstance(job, TuneJob):
             return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True
+        if isinstance(job, BuildJob):
+            building = self._builds.seconds(job.order["variant"], job.name.split("/")[1]) or 0.0
+            return self.slower * USUAL["kernel"] + min(building, job.order["build_limit_s"]), True
         found = self._of(job.kind, job.name) if isinstance(job, EnvironmentJob) else None
         return found[0][0] if found else self.slower * USUAL[job.kind], True
 

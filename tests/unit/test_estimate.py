@@ -9,7 +9,15 @@ import pytest
 from measurement import shapes
 from plan import estimate, matrix
 from plan.estimate import Estimate, Speed, batches_s, total
-from plan.jobs import CheckingJob, CheckJob, ConvergenceJob, EnvironmentJob, TimeJob, TuneJob
+from plan.jobs import (
+    BuildJob,
+    CheckingJob,
+    CheckJob,
+    ConvergenceJob,
+    EnvironmentJob,
+    TimeJob,
+    TuneJob,
+)
 from plan.matrix import Cell
 
 PROTOCOL = {
@@ -149,6 +157,41 @@ def test_tuning_takes_its_trials(results: Path) -> None:
     few, many = (TuneJob("t", {}, order={"trials": trials}) for trials in (8, 200))
     found = Estimate(str(results))
     assert found.seconds(many)[0] - found.seconds(few)[0] == pytest.approx(192 * estimate.A_TRIAL)
+
+
+def build_job(benchmark: str, limit_s: float = 600, variant: str = "unrolled") -> BuildJob:
+    order = {"variant": variant, "build_limit_s": limit_s}
+    return BuildJob(f"tvm/{benchmark}/{variant}", {}, order=order)
+
+
+def test_a_kernel_takes_to_build_what_its_steps_do(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As kernels of its variant do, here and in somebody else's table; until the protocol gives it up."""
+    columns = f"{COLUMNS},kernel_schedule_s,kernel_build_s"
+    row = "tvm,layer-128x32x128,tvm/unrolled,forward,cpu,ok,m,3,9,1,0,3,0.1,1,15"
+    with_example(results, monkeypatch, columns, row)
+    for benchmark, seconds in (("layer-128x8x128", 1), ("layer-128x128x128", 256)):
+        path = results / "kernels" / "tvm" / benchmark / "unrolled.0123456789ab" / "kernel.json"
+        path.parent.mkdir(parents=True)
+        took = {"schedule": 0.25 * seconds, "compile": 0.75 * seconds}
+        record = {"status": "ok", "variant": "unrolled", "seconds": took}
+        path.write_text(json.dumps(record))
+    found = Estimate(str(results))
+
+    def building(job: BuildJob) -> float:
+        return found.seconds(job)[0] - estimate.A_JOB - estimate.USUAL["kernel"]
+
+    for benchmark, seconds in (
+        ("layer-128x32x128", 16),  # its own
+        ("layer-128x64x128", 64),
+        ("layer-128x16x128", 4),
+        ("layer-128x8x128", 1),
+        ("stack-64x100x64-d4", 600),  # 400 steps: 2,500 s
+    ):
+        assert building(build_job(benchmark)) == pytest.approx(seconds), benchmark
+    assert building(build_job("layer-128x128x128", limit_s=60)) == pytest.approx(60)
+    assert building(build_job("cell-512", variant="untuned")) == pytest.approx(0)
 
 
 def with_example(folder: Path, patch: pytest.MonkeyPatch, *lines: str) -> Path:
