@@ -13,7 +13,7 @@ and end at the protocol's limit.
 
 Of a row that was seen on other shapes only, the nearest one tells, in proportion to what both compute, of a check to the
 root of that, and to how many weights are compared; of one that was not seen at all, the rows of its phase on the nearest shape. A row that some machine's run found to be
-unsupported, and that none timed, takes no time.
+unsupported, and that none timed, takes no time; one whose check failed takes that of its check.
 """
 
 import csv
@@ -196,23 +196,22 @@ def _nothing(slower: float) -> dict[str, Earlier]:
 
 
 class Builds:
-    """Seconds that kernels took to build, beside starting TVM."""
+    """Seconds that kernels took to build, beside starting TVM: {(variant, benchmark): seconds}, here, and on other machines."""
 
-    def __init__(self) -> None:
-        self._took: dict[tuple[str, str], list[float]] = defaultdict(list)
-
-    def note(self, variant: str, benchmark: str, seconds: float) -> None:
-        self._took[variant, benchmark].append(seconds)
+    def __init__(
+        self, here: dict[tuple[str, str], float], others: dict[tuple[str, str], list[float]]
+    ) -> None:
+        self._took = {key: statistics.median(each) for key, each in others.items()} | here
 
     def seconds(self, variant: str, benchmark: str) -> float | None:
         """Of a kernel; of one that was never built, on the line through the logarithms of others' seconds and steps."""
         if own := self._took.get((variant, benchmark)):
-            return statistics.median(own)
+            return own
         steps, took = [], []
         for (each, shape), seconds in self._took.items():
             if each == variant and (known := _steps(shape)):
                 steps.append(math.log(known))
-                took.append(math.log(statistics.median(seconds)))
+                took.append(math.log(seconds))
         wanted = _steps(benchmark)
         if not wanted or len({*steps}) < 2:
             return math.exp(statistics.median(took)) if took else None
@@ -236,14 +235,15 @@ def _of_any_shape(name: str) -> str:
 
 
 class Refused:
-    """Rows that were found to be unsupported where others of their device were measured: on a shape, or on all that were tried."""
+    """Rows that were found to be of a status where others of their device were measured: on a shape, or on all that were tried."""
 
-    def __init__(self, rows: Iterable[dict[str, str]]) -> None:
+    def __init__(self, rows: Iterable[dict[str, str]], statuses: Iterable[str]) -> None:
         found = defaultdict(set)
         for row in rows:
             found[row["status"]].add((row.get("machine", ""), row["device"], _name(row)))
         measured = {(machine, device) for machine, device, _ in found["ok"]}
-        tried = {name for *place, name in found["unsupported"] if tuple(place) in measured}
+        refused = set().union(*(found[status] for status in statuses))
+        tried = {name for *place, name in refused if tuple(place) in measured}
         timed = {name for *_, name in found["ok"]}
         self._names = tried - timed
         self._rows = {*map(_of_any_shape, tried)} - {*map(_of_any_shape, timed)}
@@ -299,7 +299,7 @@ def _builds(
     results: str, rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]]
 ) -> Builds:
     """Of this folder's kernels, and of other machines' as `_example` says."""
-    found = Builds()
+    here, others = {}, defaultdict(list)
     variants = {
         each["implementation"]: each["kernel"]
         for each in matrix.implementations()
@@ -310,12 +310,12 @@ def _builds(
         if variant and seconds:
             single = slower.get(row.get("machine", ""), (1.0, 1.0))[1]
             took = float(seconds) + float(row["kernel_schedule_s"])
-            found.note(variant, row["benchmark"], single * took)
+            others[variant, row["benchmark"]].append(single * took)
     for path in Path(results, BuildJob.folder).rglob("kernel.json"):
         record = read_json(str(path))
         if record["status"] == "ok":
-            found.note(record["variant"], path.parts[-3], sum(record["seconds"].values()))
-    return found
+            here[record["variant"], path.parts[-3]] = sum(record["seconds"].values())
+    return Builds(here, others)
 
 
 def _here(results: str, slower: float) -> dict[str, Earlier]:
@@ -346,7 +346,10 @@ class Estimate:
 
     def __init__(self, results: str = RESULTS, speed: Speed | None = None) -> None:
         table = _rows(EXAMPLES)
-        rows, self._refused = [row for row in table if row["status"] == "ok"], Refused(table)
+        rows = [row for row in table if row["status"] == "ok"]
+        unsupported = Refused(table, ["unsupported"])
+        untimed = Refused(table, ["unsupported", "incorrect"])
+        self._refused = defaultdict(list, check=[unsupported], time=[untimed], train=[untimed])
         there = _speeds(rows)
         slower = {
             name: (
@@ -371,7 +374,7 @@ class Estimate:
             known = [each[kind] for each in self._known]
             ways = [
                 *((each.own, True) for each in known),
-                (self._refused.seconds, True),
+                *((each.seconds, True) for each in self._refused[kind]),
                 *((each.like, True) for each in known),
                 *((each.any, False) for each in known),
             ]

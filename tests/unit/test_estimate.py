@@ -167,10 +167,10 @@ def build_job(benchmark: str, limit_s: float = 600, variant: str = "unrolled") -
 def test_a_kernel_takes_to_build_what_its_steps_do(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As kernels of its variant do, here and in somebody else's table; until the protocol gives it up."""
+    """As kernels of its variant do, here, or else in somebody else's table; until the protocol gives it up."""
     columns = f"{COLUMNS},kernel_schedule_s,kernel_build_s"
-    row = "tvm,layer-128x32x128,tvm/unrolled,forward,cpu,ok,m,3,9,1,0,3,0.1,1,15"
-    with_example(results, monkeypatch, columns, row)
+    row = "tvm,layer-128x{}x128,tvm/unrolled,forward,cpu,ok,m,3,9,1,0,3,0.1,1,{}"
+    with_example(results, monkeypatch, columns, row.format(32, 15), row.format(8, 99))
     for benchmark, seconds in (("layer-128x8x128", 1), ("layer-128x128x128", 256)):
         path = results / "kernels" / "tvm" / benchmark / "unrolled.0123456789ab" / "kernel.json"
         path.parent.mkdir(parents=True)
@@ -186,7 +186,7 @@ def test_a_kernel_takes_to_build_what_its_steps_do(
         ("layer-128x32x128", 16),  # its own
         ("layer-128x64x128", 64),
         ("layer-128x16x128", 4),
-        ("layer-128x8x128", 1),
+        ("layer-128x8x128", 1),  # here
         ("stack-64x100x64-d4", 600),  # 400 steps: 2,500 s
     ):
         assert building(build_job(benchmark)) == pytest.approx(seconds), benchmark
@@ -336,3 +336,13 @@ def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None
     gpu = Cell("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
     for cell in (shaped("flexible-lstm"), gpu):
         assert found.seconds(time_job(cell))[0] > 1
+
+
+def test_what_failed_its_check_elsewhere_is_checked_again_and_not_timed(example: Path) -> None:
+    row = "pytorch,flexible-slstm,pytorch/fused,training,cpu,incorrect,x86_64-2c-abc,,,,,,"
+    table = estimate.EXAMPLES / "one" / "cells.csv"
+    table.write_text("\n".join([*TABLE, row]) + "\n")
+    found, cell = Estimate(str(example)), shaped("flexible-slstm")
+    assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
+    check = CheckingJob("checks", {}, checks=(CheckJob(cell.name, {}, cell=cell),))
+    assert found.seconds(check)[0] > 1
