@@ -98,23 +98,32 @@ def _noise(machine: str, cells: pd.DataFrame) -> dict:
     }
 
 
+def noise(summaries: Sequence[Mapping]) -> dict[str, Counter]:
+    """{machine: how many of its "processes" are "disturbed", and how many of its "rows" "noisy"}, over all documents."""
+    found: dict[str, Counter] = defaultdict(Counter)
+    for each in (noise for one in summaries for noise in one["noise"]):
+        found[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
+    return found
+
+
 def noise_words(summaries: Sequence[Mapping]) -> str:
     """Which machines were noisy, so that rows lack clean processes; empty where none was."""
-    names = machine_names(summaries)
-    total: dict[str, Counter] = defaultdict(Counter)
-    for each in (noise for one in summaries for noise in one["noise"]):
-        total[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
+    names, total = machine_names(summaries), noise(summaries)
     which = {called: total[machine] for machine, called in names.items() if total[machine]["noisy"]}
     if not which:
         return ""
-    without, few = (
-        words.listed(f"{sums[part]} of {sums[whole]}" for sums in which.values())
-        for part, whole in (("disturbed", "processes"), ("noisy", "rows"))
-    )
-    called = words.listed(which) if len(names) > 1 else "The machine"
+    if len(names) == 1:
+        (sums,) = which.values()
+        return (
+            f"The machine was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, so that {sums['noisy']} "
+            f"of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
+        )
+    called = "All of them" if len(which) == len(names) else words.listed(which)
+    shares = sorted(100 * each["disturbed"] / each["processes"] for each in which.values())
+    ends = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (shares[0], shares[-1])))
     return (
-        f"{called} {'were' if len(which) > 1 else 'was'} noisy: {without} processes have no quiet batch, so that {few} rows have "
-        f"fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
+        f"{called} {'were' if len(which) > 1 else 'was'} noisy: {ends} % of {'their' if len(which) > 1 else 'its'} processes have no "
+        f"quiet batch ({marks.NOISY}; [by machine](machines.md))."
     )
 
 
@@ -128,10 +137,11 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     models = f", for the models of {count} published benchmark document{'s' * (count > 1)}"
     states = [" and ".join(each["numbers"]) for each in origins if len(each["numbers"]) > 1]
     models += f" ({'; '.join(states)} are states of one)" if states else ""
+    named = list(machine_names(summaries, in_full=True).values())
+    on = named[0] if len(named) == 1 else f"{len(named)} [machines](machines.md)"
     return (
         "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
-        f"between was timed here, {words.listed(f'on {each}' for each in machine_names(summaries, in_full=True).values())}{when}"
-        f"{models * bool(count)}. {noise_words(summaries)}"
+        f"between was timed here, on {on}{when}{models * bool(count)}. {noise_words(summaries)}"
     ).strip()
 
 

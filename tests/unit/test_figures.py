@@ -164,11 +164,10 @@ def test_each_machine_has_its_own_typical_row_and_its_own_marks() -> None:
     found = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
     about = {**ABOUT, "machine_names": names}
     data = sections.plain(answer.analyse(found, about, benchmark="lm"))
-    forward, _ = data["flexible"][0]["phases"]
-    assert [each["machine"] for each in forward["typical"]] == [*names]
+    assert [line["machine"] for line in data["flexible"]] == [*names]
+    forward = [line["phases"][0] for line in data["flexible"]]
     expected = [1, 8 * 0.111 / 0.444, 12 * 0.111 / 0.444]
-    assert [each["over"] for each in forward["typical"]] == pytest.approx(expected)
-    assert forward["worst"]["machine"] == "o"
+    assert [each["typical"]["over"] for each in forward] == pytest.approx(expected)
     figure, text = answer.draw(data, found, about, True, benchmark="lm")
     plt.close(figure)
     assert "; filled, hollow and half-filled markers: Zen 5, Zen 4 and Xeon. " in text
@@ -176,7 +175,10 @@ def test_each_machine_has_its_own_typical_row_and_its_own_marks() -> None:
     told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
     parts = [{"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}]
     shown = page.markdown("Title", told, parts)
-    assert "takes 1.00 (Zen 5), 2.00 [1.59, 2.51]≈ (Zen 4) and 3.00 [2.39, 3.77]≈ (Xeon)" in shown
+    for name, typical in (("Zen 5", ""), ("Zen 4", " [1.59, 2.51]≈"), ("Xeon", " [2.39, 3.77]≈")):
+        (line,) = (each for each in shown.splitlines() if each.startswith(f"| {name}, rows of "))
+        over = f"{expected[[*names.values()].index(name)]:.2f}"
+        assert f" | **{over}**{typical} | {over}{typical} | " in line
 
 
 def test_bars_and_rates_name_the_extremes() -> None:
@@ -243,8 +245,8 @@ def test_places_have_no_more_digits_than_two_layouts_share() -> None:
     )
 
 
-def test_where_one_machine_has_a_gpu_it_is_named_once() -> None:
-    """And a framework, where all rows of operators there are its; the worst row, where it is not the typical one."""
+def test_a_machines_gpu_has_a_line_of_its_own() -> None:
+    """With the framework whose rows of operators they all are, and what is slowest there."""
     parts = [tables(machine="m").cells, tables(machine="n").cells.assign(device="gpu")]
     one = parts[1][parts[1]["name"] != "Cell"].assign(implementation="pytorch/row")
     found = Tables(pd.concat([parts[0], one], ignore_index=True), pd.DataFrame(), pd.DataFrame())
@@ -253,31 +255,8 @@ def test_where_one_machine_has_a_gpu_it_is_named_once() -> None:
     told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
     part = {"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}
     shown = page.markdown("Title", told, [part])
-    (line,) = (each for each in shown.splitlines() if each.startswith("**On a GPU"))
-    assert line.startswith("**On a GPU (H200), a PyTorch LSTM of single operators typically takes ")
-    assert line.count("H200") == 1
-    assert ("at worst" in line) == data["flexible"][1]["worse"]
-
-
-@pytest.mark.parametrize("module", [answer, wall_times])
-def test_a_narrow_figure_has_its_panels_below_each_other(module: object) -> None:
-    """And nothing is left out: the same rows, each with its interval."""
-    options = {"benchmark": "lm"} | ({"device": "cpu"} if module is wall_times else {})
-    data = sections.plain(module.analyse(tables(), ABOUT, **options))
-    (wide, _), (narrow, _) = (
-        module.draw(data, tables(), ABOUT, w, **options) for w in (True, False)
+    (line,) = (
+        each for each in shown.splitlines() if each.startswith("| H200, GPU, rows of PyTorch |")
     )
-    assert narrow.get_figwidth() == style.NARROW < wide.get_figwidth()
-    places = [axis.get_subplotspec().get_topmost_subplotspec() for axis in narrow.axes]
-    assert len({place.colspan.start for place in places}) == 1 < len(places) == len(wide.axes)
-    for one, other in zip(wide.axes, narrow.axes, strict=True):
-        assert len(one.lines) == len(other.lines)
-        assert [tick.get_text() for tick in other.get_yticklabels()]
-    spans = [line for line in narrow.axes[0].lines if line.get_color() == "#333333"]
-    assert len(spans) == 3  # seen on any ground
-
-
-def test_long_names_are_wrapped_where_it_is_narrow() -> None:
-    name = "TensorFlow graph, operators in a loop, tensorflow-2019"
-    assert style.wrapped(name, True) == name
-    assert max(map(len, style.wrapped(name, False).splitlines())) <= style.LETTERS
+    assert line.split("|")[2].strip() == "**1.00**"
+    assert any(each.startswith("| Zen 5, CPU, rows of ") for each in shown.splitlines())

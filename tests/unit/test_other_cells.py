@@ -1,5 +1,6 @@
 """What is said of other cells: ratios by hand, and lines of code counted from the files."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from measurement.cells import CELLS
 from plan import matrix
-from reporting import lines, words
+from reporting import lines, page, sections, words
 from reporting.sections import Tables, cell_lines, cell_rows, other_cells
 
 ABOUT = {
@@ -94,6 +95,33 @@ def test_operators_are_not_the_fastest_alone(tables: Tables) -> None:
     assert [found[name]["over"] for name in ("fastest", "typical", "worst")] == pytest.approx(
         [6.0, 8.0, 12.0]
     )
+
+
+def test_what_a_cell_takes_is_a_table(tables: Tables) -> None:
+    """A line a machine and phase, below a headline with the numbers where they are two at most."""
+
+    def shown(*machines: str) -> list[str]:
+        parts = [tables.cells.assign(machine=machine) for machine in machines]
+        cells = pd.concat(parts, ignore_index=True)
+        found = Tables(cells.assign(records=range(len(cells))), tables.trainings, tables.published)
+        about = ABOUT | {"machine_names": {machine: f"Zen {machine}" for machine in machines}}
+        about |= {"introduction": [], "preliminary": False, "stand_in": ""}
+        data = sections.plain(other_cells.analyse(found, about, base="lstm", asked="slstm"))
+        part = {"section": "other_cells", "title": "", "data": data, "figure": None}
+        return page.markdown("Title", about, [part]).splitlines()
+
+    lines = shown("5")
+    (head,) = (line for line in lines if line.startswith("**Flexible, yet fast? "))
+    assert re.search(
+        r"takes 1\.20 \[1\.\d+, 1\.\d+\] times the best LSTM row's time in training", head
+    )
+    (line,) = (line for line in lines if line.startswith("| Training |"))
+    assert lines[lines.index(line) - 1].startswith("|:--")  # a table
+    assert re.search(r"\| 6\.00 \[.*\]: pytorch/fine-grained \| 120 ms ± ", line)
+    lines = shown("5", "4", "3")
+    (head,) = (line for line in lines if line.startswith("**Flexible, yet fast? "))
+    assert not re.search(r"\d", head)
+    assert sum(line.startswith("| Training, Zen ") for line in lines) == 3
 
 
 def test_no_answer_without_a_base(tables: Tables) -> None:

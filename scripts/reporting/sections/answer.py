@@ -1,6 +1,7 @@
 """The title's question answered: what styles take over the best row's time, by machine and phase."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -107,27 +108,24 @@ def _around(row: Mapping) -> str:
 
 
 def _flexible(cells: pd.DataFrame) -> list[dict]:
-    """By device: [{"device", "alone": its machine, where it is one, "framework": likewise, "phases": [{"phase", "typical": [a row of
-    each machine's], "worst"}], "worse": whether some of these are not the typical one}], what rows of operators take over their
-    machine's best: the middle one of them (of two, the slower), and the slowest of all."""
+    """What rows of operators take over their machine's best: [{"device", "machine", "framework": where all are of one, "phases":
+    [{"phase", "typical": the middle one of them (of two, the slower), "worst": the slowest}], "worse": whether some of these
+    are not the typical one}]"""
     found = []
-    for device, own in cells[cells["flexibility"].isin(FLEXIBLE)].groupby("device", sort=False):
+    operators = cells[cells["flexibility"].isin(FLEXIBLE)]
+    for (device, machine), own in operators.groupby(["device", "machine"], sort=False):
         phases = []
         for phase, rows in own.groupby("phase", sort=False):
-            middle = [
-                own.loc[own["over"].sort_values().index[len(own) // 2]]
-                for _, own in rows.groupby("machine", sort=False)
-            ]
-            typical, (worst,) = map(_ends, (middle, [rows.loc[rows["over"].idxmax()]]))
+            ordered = rows.sort_values("over")
+            typical, worst = map(_end, (ordered.iloc[len(ordered) // 2], ordered.iloc[-1]))
             phases.append({"phase": phase, "typical": typical, "worst": worst})
-        frameworks = {look(name).name for name in own["implementation"]}
         found.append(
             {
                 "device": device,
-                "alone": _only(own["machine"].unique()),
-                "framework": _only(frameworks),
+                "machine": machine,
+                "framework": _only({look(name).name for name in own["implementation"]}),
                 "phases": phases,
-                "worse": any(each["typical"] != [each["worst"]] for each in phases),
+                "worse": any(each["typical"] != each["worst"] for each in phases),
             }
         )
     return found
@@ -138,9 +136,9 @@ def _only(found: Collection[str]) -> str | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _ends(rows: Iterable[Mapping]) -> list[dict]:
+def _end(row: Mapping) -> dict:
     keys = ("name", "machine", "device", "phase", "over", "low", "high", "mark")
-    return [{key: row[key] for key in keys} for row in rows]
+    return {key: row[key] for key in keys}
 
 
 def _own(cells: pd.DataFrame, unmeasured: pd.DataFrame) -> list[dict]:
@@ -193,7 +191,10 @@ def _unmeasured(tables: Tables, benchmark: str) -> pd.DataFrame:
 def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
     """Of the slowest rows of operators, one a device and phase, the two factors, where the first is decided."""
     keys = ("name", "machine", "device", "phase")
-    most = [tuple(p["worst"][key] for key in keys) for each in flexible for p in each["phases"]]
+    worst = sorted(
+        (p["worst"] for each in flexible for p in each["phases"]), key=itemgetter("over")
+    )
+    most = {(row["device"], row["phase"]): tuple(row[key] for key in keys) for row in worst}
     factor = [
         f"{name}{end}"
         for name in ("flexibility", "library")

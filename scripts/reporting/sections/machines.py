@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from reporting import processors
+from reporting import processors, summary
 from reporting.sections import Tables
 
 FACTS = (
@@ -19,12 +19,13 @@ FACTS = (
 
 
 def analyse(tables: Tables, about: Mapping) -> dict:
-    """Of one document: what of_summaries makes of it."""
-    return of_summaries([{"machines": about["machines"], "name": about["name"]}])
+    """Of one document: what of_summaries makes of it, without its noise."""
+    return of_summaries([{"machines": about["machines"], "name": about["name"], "noise": []}])
 
 
 def of_summaries(summaries: Sequence[Mapping]) -> dict:
-    """{"machines": [{"machine", "facts", "environments": [...], "documents": [{"name", "how", "corpus"}], ...}]}"""
+    """{"machines": [{"machine", "facts", "environments": [...], "documents": [{"name", "how", "corpus"}], ...}], "noise":
+    [{"machine", "processes", "disturbed", "rows", "noisy"}]}"""
     found: dict[str, dict] = {}
     for each in summaries:
         for machine in each["machines"]:
@@ -39,7 +40,8 @@ def of_summaries(summaries: Sequence[Mapping]) -> dict:
                 {"name": each["name"]}
                 | {key: machine[key] for key in ("how", "corpus", "days", "commits")}
             )
-    return {"machines": [_shown(machine) for machine in found.values()]}
+    noise = [{"machine": machine, **sums} for machine, sums in summary.noise(summaries).items()]
+    return {"machines": [_shown(machine) for machine in found.values()], "noise": noise}
 
 
 def _shown(machine: Mapping) -> dict:
