@@ -398,7 +398,7 @@ class Estimate:
             if not found:
                 return self.slower * USUAL["time"], False
             (start, batch), known = found
-            return start + batches_s(batch, job.order["protocol"]), known
+            return start + (batches_s(batch, job.order["protocol"]) if batch else 0.0), known
         if isinstance(job, ConvergenceJob):
             found, protocol = self._of("train", job.name), job.order["protocol"]
             if not found and (timed := self._of("time", job.name)):
