@@ -40,7 +40,8 @@ def of_summaries(summaries: Sequence[Mapping]) -> dict:
                 {"name": each["name"]}
                 | {key: machine[key] for key in ("how", "corpus", "days", "commits")}
             )
-    noise = [{"machine": machine, **sums} for machine, sums in summary.noise(summaries).items()]
+    sums = summary.noise(summaries)
+    noise = [{"machine": machine, **sums[machine]} for machine in found if machine in sums]
     return {"machines": [_shown(machine) for machine in found.values()], "noise": noise}
 
 
