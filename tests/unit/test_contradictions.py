@@ -5,7 +5,7 @@ import pytest
 
 from plan import matrix
 from reporting import page, summary, words
-from reporting.sections import Tables, contradictions, wrong_numbers
+from reporting.sections import Tables, contradictions, machines, wrong_numbers
 
 NOTHING = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
 DOCUMENT = matrix.document("stacked-lm")
@@ -55,3 +55,22 @@ def test_states_of_one_document_are_not_counted_as_documents() -> None:
         [of("001", "000"), of("002"), of()]
     )
     assert "of 1 published benchmark document." in summary.of_all([of("002")])
+
+
+def test_how_noisy_machines_were_is_said_once() -> None:
+    """Of one machine its counts; of several from where to where, and a line each on the machines' page, in their order."""
+
+    def of(machine: str, disturbed: int, noisy: int) -> dict:
+        facts = {"machine": machine, "facts": None, "origin": None, "environments": {}}
+        facts |= {"how": "", "corpus": None, "days": [], "commits": []}
+        counts = {"machine": machine, "processes": 10, "rows": 5}
+        noise = [counts | {"disturbed": disturbed, "noisy": noisy}]
+        return {"name": "a", "origin": None, "machines": [facts], "noise": noise}
+
+    assert summary.noise_words([of("z", 0, 0)]) == ""
+    assert summary.noise_words([of("z", 2, 1)]).startswith("The machine was noisy: 2 of 10 ")
+    both = [of("z", 2, 1), of("z", 4, 0), of("a", 5, 3)]
+    assert summary.noise_words(both).startswith("All of them were noisy: 30 to 50 % of their ")
+    assert summary.noise_words([*both[:2], of("a", 0, 0)]).startswith("z was noisy: 30 % of its ")
+    lines = [(line["machine"], line["disturbed"]) for line in machines.of_summaries(both)["noise"]]
+    assert lines == [("z", 6), ("a", 5)]

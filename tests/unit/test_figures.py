@@ -260,3 +260,42 @@ def test_a_machines_gpu_has_a_line_of_its_own() -> None:
     )
     assert line.split("|")[2].strip() == "**1.00**"
     assert any(each.startswith("| Zen 5, CPU, rows of ") for each in shown.splitlines())
+
+
+def test_one_machine_has_a_sentence_for_each_device() -> None:
+    """With the framework, where all rows of operators there are its; the worst row, where it is not the typical one."""
+    gpu = tables().cells.assign(device="gpu")
+    gpu = gpu[gpu["name"] != "Cell"].assign(implementation="pytorch/row")
+    cells = pd.concat([tables().cells, gpu], ignore_index=True)
+    data = answer.analyse(Tables(cells, pd.DataFrame(), pd.DataFrame()), ABOUT, benchmark="lm")
+    told = {**ABOUT, "introduction": [], "preliminary": False, "stand_in": ""}
+    figure = {"text": "", "file": ""}
+    part = {"section": "answer", "title": "", "data": sections.plain(data), "figure": figure}
+    shown = page.markdown("Title", told, [part])
+    (line,) = (each for each in shown.splitlines() if each.startswith("**On a GPU"))
+    assert line.startswith("**On a GPU, a PyTorch LSTM of single operators typically takes 1.00 ")
+    assert ("at worst" in line) == data["flexible"][1]["worse"]
+
+
+@pytest.mark.parametrize("module", [answer, wall_times])
+def test_a_narrow_figure_has_its_panels_below_each_other(module: object) -> None:
+    """And nothing is left out: the same rows, each with its interval."""
+    options = {"benchmark": "lm"} | ({"device": "cpu"} if module is wall_times else {})
+    data = sections.plain(module.analyse(tables(), ABOUT, **options))
+    (wide, _), (narrow, _) = (
+        module.draw(data, tables(), ABOUT, w, **options) for w in (True, False)
+    )
+    assert narrow.get_figwidth() == style.NARROW < wide.get_figwidth()
+    places = [axis.get_subplotspec().get_topmost_subplotspec() for axis in narrow.axes]
+    assert len({place.colspan.start for place in places}) == 1 < len(places) == len(wide.axes)
+    for one, other in zip(wide.axes, narrow.axes, strict=True):
+        assert len(one.lines) == len(other.lines)
+        assert [tick.get_text() for tick in other.get_yticklabels()]
+    spans = [line for line in narrow.axes[0].lines if line.get_color() == "#333333"]
+    assert len(spans) == 3  # seen on any ground
+
+
+def test_long_names_are_wrapped_where_it_is_narrow() -> None:
+    name = "TensorFlow graph, operators in a loop, tensorflow-2019"
+    assert style.wrapped(name, True) == name
+    assert max(map(len, style.wrapped(name, False).splitlines())) <= style.LETTERS
