@@ -101,7 +101,7 @@ def _noise(machine: str, cells: pd.DataFrame) -> dict:
 def noise(summaries: Sequence[Mapping]) -> dict[str, Counter]:
     """{machine: how many of its "processes" are "disturbed", and how many of its "rows" "noisy"}, over all documents."""
     found: dict[str, Counter] = defaultdict(Counter)
-    for each in (noise for one in summaries for noise in one["noise"]):
+    for each in (counts for one in summaries for counts in one["noise"]):
         found[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
     return found
 

@@ -194,6 +194,7 @@ def _split(flexible: Sequence[Mapping], split: Mapping | None) -> list[dict]:
     worst = sorted(
         (p["worst"] for each in flexible for p in each["phases"]), key=itemgetter("over")
     )
+    # The slowest comes last, and stays.
     most = {(row["device"], row["phase"]): tuple(row[key] for key in keys) for row in worst}
     factor = [
         f"{name}{end}"
