@@ -1,4 +1,4 @@
-# All that `make report` needs in one image, environments included; README.md says how to run it. The Python is that of
+# All that `make report` needs in one image, environments included; docs/how-to/container.md says how to run it. The Python is that of
 # the locks.
 FROM python:3.11.13-slim-bookworm
 

@@ -40,7 +40,7 @@ CONTENTS = {
     ],
     "Report": [REPORT],
 }
-TITLES = {REPORT: "Seven documents, two machines"}  # of pages that have one title
+TITLES = {REPORT: "Seven documents, four machines"}  # of pages that have one title
 LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 # A block of commands, and in a comment before it why no test runs it.

@@ -31,8 +31,9 @@ def programs() -> list[str]:
 
 
 def example() -> dict:
-    """What the README's program defines when it has run."""
+    """What the README's program defines when it has run, under the name that the package has in this repository."""
     (program,) = (one for one in programs() if "compile_cell" in one)
+    program = program.replace("recurrent_cells", "kernels")
     names: dict = {}
     exec(compile(program, str(README), "exec"), names)
     return names
