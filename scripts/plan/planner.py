@@ -80,10 +80,14 @@ class Plan:
     def threads(self) -> int:
         return self.config["protocol"]["threads"] or machine.usable_cores()
 
-    def threads_of(self, cell: Cell) -> int:
-        """CPU threads of a cell: its benchmark's, the document's, or the run's."""
-        own = self.benchmarks[cell.benchmark].get("threads")
-        return own or self.settings(self.documents[cell])["protocol"]["threads"] or self.threads
+    @kept
+    def threads_on(self, benchmark: str) -> int:
+        """CPU threads of whatever runs on a benchmark, and what kernels are built for: its own, its document's, or the run's."""
+        own = self.benchmarks[benchmark].get("threads")
+        document = next(
+            name for cell, name in self.documents.items() if cell.benchmark == benchmark
+        )
+        return own or self.settings(document)["protocol"]["threads"] or self.threads
 
     @kept
     def settings(self, document: str) -> dict:
@@ -119,7 +123,7 @@ class Plan:
             input_size=sizes["embedding" if self.reads_text(benchmark) else "features"],
             hidden_size=sizes["hidden"],
             depth=sizes["layers"],
-            threads=self.threads,
+            threads=self.threads_on(benchmark),
             cell=cell_name(sizes.get("cell", "lstm")),
             data_type=sizes.get("data_type", FLOAT32),
         )
@@ -165,7 +169,7 @@ class Plan:
         order = {"benchmark": self.benchmarks[benchmark], "variant": variant}
         parts = {
             "benchmark": digest_of(self.benchmarks[benchmark]),
-            "threads": str(self.threads),
+            "threads": str(self.threads_on(benchmark)),
             "limit": str(limit),  # a build that took longer has none
             "sources": sources.digest(
                 "scripts/steps/build_kernel.py",
@@ -180,7 +184,7 @@ class Plan:
             f"{environment}/{benchmark}/{variant}",
             parts,
             tuple(needs),
-            order | {"threads": self.threads, "build_limit_s": limit},
+            order | {"threads": self.threads_on(benchmark), "build_limit_s": limit},
             threads=max(1, self.cores // 2),
             gpus=self._asks_gpu(variant),
         )
@@ -199,7 +203,7 @@ class Plan:
         return {
             "benchmark": digest_of(self.benchmarks[cell.benchmark]),
             "workers": str(matrix.workers(cell.implementation)),
-            "threads": str(self.threads_of(cell)),
+            "threads": str(self.threads_on(cell.benchmark)),
             "seed": str(protocol["seed"]),
             "sources": sources.digest(*MEASURE, file, *own.entries(which, cell.implementation)),
             "environment": self.environment(cell.environment).stem,
@@ -214,7 +218,7 @@ class Plan:
             "identity": asdict(cell),
             "benchmark": self.benchmarks[cell.benchmark],
             "workers": matrix.workers(cell.implementation),
-            "threads": self.threads_of(cell),
+            "threads": self.threads_on(cell.benchmark),
             "seed": protocol["seed"],
             "timeout_s": protocol["timeout_s"],
             **more,
@@ -351,7 +355,7 @@ class Plan:
             *(cell.environment, cell.implementation, check.document),
             benchmark.get("departure") or benchmark.get("isa", "protocol"),
             cell.device,
-            min(self.threads_of(cell), self.cores),
+            min(self.threads_on(cell.benchmark), self.cores),
             own.name_of(benchmark.get("cell", "")),
         )
 

@@ -171,6 +171,15 @@ def test_threads_of_a_benchmark_are_those_of_its_cells() -> None:
     assert (threads["threads-1"], threads["threads-8"], threads["map-1x64x256"]) == (1, 8, 3)
 
 
+def test_kernels_are_built_for_the_threads_that_they_are_timed_on() -> None:
+    overrides = {"tvm-lstm": {"protocol": {"threads": 1}}}
+    plan = Plan(planned.config(protocol={"threads": 3}, overrides=overrides))
+    kernel = plan.kernel("template-tuned", "tvm", "cell-512")
+    (tuning,) = (need for need in kernel.needs if need.kind == "tuning")
+    assert kernel.order["threads"] == 1 and tuning.order["shape"]["threads"] == 1
+    assert plan.kernel("template-tuned", "tvm", "stacked-lm").order["threads"] == 3
+
+
 def test_workers_change_their_implementation(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     workers = matrix.workers
     monkeypatch.setattr(matrix, "workers", lambda name: workers(name) + (name == "pytorch/fused"))
