@@ -137,16 +137,16 @@ def versions(run: Run, environments: Container[str]) -> dict[tuple[str, str], st
 
 def conditions(run: Run, documents: Container[str]) -> dict[str, str]:
     """What besides packages decides how fast a run of some documents is, in words."""
-    records = [record for group in run.records.values() for record in group]
+    parts = [part for part in run.parts if part.manifest["document"] in documents]
+    names = {row.cell.name for part in parts for row in part.cells}
+    records = [record for name, own in run.records.items() if name in names for record in own]
     corpora = [record["corpus"]["source"] for record in records if record["corpus"]]
     found = {
         "machine": ", ".join(run.machines),
         "threads": ", ".join(map(str, sorted({record["threads"] for record in records}))),
         "corpus": ", ".join(sorted(set(corpora))) or "none",
     }
-    for part in run.parts:
-        if part.manifest["document"] not in documents:
-            continue
+    for part in parts:
         for key, value in sorted(part.manifest["protocol"].items()):
             found[f"{part.manifest['document']}: protocol.{key}"] = str(value)
     return found

@@ -1,6 +1,7 @@
 """`make export`: what was measured, in a form that other tools read.
 
-pyperf: pyperf's JSON (its `stats`, `hist` and `compare_to`), a benchmark a cell, a run a process, with all batches.
+pyperf: pyperf's JSON (its `stats`, `hist` and `compare_to`), a benchmark a cell, a run a process, with the
+batches that count.
 benchmark-action: the JSON of `customSmallerIsBetter` that github-action-benchmark takes: of each cell its number, the median
 over processes of the median batch, in seconds.
 
@@ -29,9 +30,9 @@ def measured(parts: Iterable[results.Part]) -> list[tuple[str, results.Row, dict
     several, found = len({part.machine for part in parts}) > 1, []
     for part in parts:
         best = quiet.of_run(part.records)
-        for row in part.cells:
-            numbers = tabulate.row(row.cell, row.records, best) if row.records else {}
-            if numbers.get("status") == "ok":
+        table = tabulate.cells(part.manifest["document"], [part])
+        for row, numbers in zip(part.cells, table.to_dict("records"), strict=True):
+            if numbers["status"] == "ok":
                 name = f"{part.machine}/{row.cell.name}" if several else row.cell.name
                 counted = tuple(estimates.counted(record, best) for record in row.records)
                 found.append((name, replace(row, records=counted), numbers))

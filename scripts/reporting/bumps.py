@@ -1,9 +1,10 @@
 """What another version of a package changed: its cells before and after, correctness first."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,14 @@ class Version:
                 found[name] = max(error, found.get(name, 0.0))
         return found
 
+    def timed(self, cell: Cell) -> Sequence[dict]:
+        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`estimates.kept`)."""
+        return estimates.kept(self.records[cell], self._best)
+
+    @cached_property
+    def _best(self) -> dict:
+        return quiet.of_run(record for own in self.records.values() for record in own)
+
     def yardstick(self) -> dict[str, float]:
         """{rate: its median} of the known work beside the clocks."""
         rates = [
@@ -82,11 +91,9 @@ def read(
     version: str, records: Mapping[Cell, Sequence[Path]], environments: Mapping[str, Path]
 ) -> Version:
     """A version from the files of its records, and of those of its environments."""
-    found = {cell: [read_record(path) for path in paths] for cell, paths in records.items()}
-    best = quiet.of_run(record for own in found.values() for record in own)
     return Version(
         version,
-        {cell: [estimates.counted(record, best) for record in own] for cell, own in found.items()},
+        {cell: [read_record(path) for path in paths] for cell, paths in records.items()},
         {name: read_json(str(path)) for name, path in environments.items()},
     )
 
@@ -132,19 +139,12 @@ def statuses(before: Version, after: Version, cells: Sequence[Cell]) -> list[dic
     return found
 
 
-def judged(
-    before: Version,
-    after: Version,
-    cells: Sequence[Cell],
-    value: Callable[[dict], float],
-    relevant: float,
-) -> pd.DataFrame:
+Times = dict[str, list[float]]  # of each cell's processes
+
+
+def judged(before: Times, after: Times, relevant: float) -> pd.DataFrame:
     """One quantity of all cells before and after, judged at once (estimates.changes)."""
-
-    def of(version: Version) -> dict[str, list[float]]:
-        return {cell.name: [value(record) for record in version.records[cell]] for cell in cells}
-
-    found = estimates.changes(of(before), of(after), relevant)
+    found = estimates.changes(before, after, relevant)
     found["rank"] = found["verdict"].map(ORDER.index)
     return found.sort_values(["rank", "adjusted"], kind="stable")
 
@@ -172,10 +172,14 @@ def setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
     found = []
     for name, ((group, key), least) in SETUP.items():
 
-        def value(record: dict, group: str = group, key: str = key, least: float = least) -> float:
-            return max(record[group][key] or 0, least)
+        def of(version: Version, group: str = group, key: str = key, least: float = least) -> Times:
+            records = {cell.name: version.records[cell] for cell in cells}
+            return {
+                name: [max(record[group][key] or 0, least) for record in own]
+                for name, own in records.items()
+            }
 
-        table = judged(before, after, cells, value, SETUP_RELEVANT)
+        table = judged(of(before), of(after), SETUP_RELEVANT)
         named = table[table["verdict"].isin(["regression", "improvement"])]
         found += [row | {"what": name} for row in named.to_dict("records")]
     return found
@@ -212,10 +216,10 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     both = [cell for cell in cells if before.status(cell)[0] == after.status(cell)[0] == "ok"]
     changed, errors = statuses(before, after, cells), grown(before, after, both)
 
-    def batch(record: dict) -> float:
-        return float(np.median(record["samples"]))
+    def batches(version: Version) -> Times:
+        return {cell.name: estimates.medians(version.timed(cell)) for cell in both}
 
-    table = judged(before, after, both, batch, relevant)
+    table = judged(batches(before), batches(after), relevant)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]
     lost = [row["cell"] for row in changed if row["regression"]]

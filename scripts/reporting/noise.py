@@ -30,8 +30,8 @@ def _positive(value: float | None) -> float:
 
 def _readings(rate: str, of: Callable) -> Callable[[dict], float]:
     def read(record: dict) -> float:
-        found = record.get("yardstick") or {}
-        return of([_positive((found.get(when) or {}).get(rate)) for when in ("before", "after")])
+        found = [_positive(each.get(rate)) for each in quiet.readings(record)]
+        return float(of(found)) if found else math.nan
 
     return read
 
@@ -49,7 +49,7 @@ def _within(record: dict) -> float:
 
 
 SIGNALS: Mapping[str, Callable[[dict], float]] = {
-    "multiply-adds, mean of before and after": _readings("gflops", np.mean),
+    "multiply-adds, mean": _readings("gflops", np.mean),
     "multiply-adds, the lower": _readings("gflops", min),
     "memory, mean": _readings("gbytes_per_s", np.mean),
     "memory, the lower": _readings("gbytes_per_s", min),

@@ -72,6 +72,8 @@ def test_benchmark_action_gets_the_number_of_the_tables(
     found = export(folder, monkeypatch, "benchmark-action", "--output", "elsewhere/found.json")
     wanted = table(folder)
     assert [each["value"] for each in found] == pytest.approx([*wanted["wall_median_s"]])
+    ends = zip(wanted["wall_low_s"], wanted["wall_high_s"], strict=True)
+    assert [each["range"] for each in found] == [f"{low:.4g} to {high:.4g}" for low, high in ends]
     assert {each["unit"] for each in found} == {"s"}
     assert all(set(each) == {"name", "unit", "value", "range", "extra"} for each in found)
 

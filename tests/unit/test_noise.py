@@ -58,6 +58,17 @@ def test_a_signal_that_tells_the_state_explains_it(cells: list[list[dict]]) -> N
     assert "hand-overs, mean" not in found  # was not read
 
 
+def test_readings_of_stretches_are_those_of_the_process(cells: list[list[dict]]) -> None:
+    """As records have them since a process is timed in several."""
+
+    def stretched(one: dict) -> dict:
+        own = one | {"stretches": [one["yardstick"] | {"batches": 1, "interference": None}]}
+        return {key: value for key, value in own.items() if key != "yardstick"}
+
+    found = noise.explained([[stretched(each) for each in cell] for cell in cells])
+    assert found == noise.explained(cells)
+
+
 def test_what_a_process_did_not_read_is_left_out(cells: list[list[dict]]) -> None:
     unread = [[record(each["samples"], steal_s=None) for each in cell] for cell in cells[:2]]
     assert noise.explained([*cells, *unread])["multiply-adds, the lower"] > 0.9
