@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from reporting import estimates
 from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
+from reporting.layout import three_digits
 from reporting.marks import NOISY, UNDECIDED, wide
 from reporting.quantities import KEYS, Numbers
 
@@ -151,9 +152,9 @@ def _judge(cases: list[Case], claim: Mapping, confidence: float) -> None:
         case.verdict = verdict
 
 
-def _needs(case: Case, claim: Mapping, cases: int) -> dict:
-    """{"cells": keys without the quantity, "processes": how many of each decide the case if further ones are as noisy
-    as those that there are, None: more than anybody would run; "further": how many that is more than the smallest has}"""
+def _needs(case: Case, claim: Mapping, cases: int) -> int | None:
+    """How many processes of each of its cells decide a case if further ones are as noisy as those that there are; None: more
+    than anybody would run."""
     found = case.found
     times = [found.numbers[key].processes for key in found.keys]
 
@@ -164,20 +165,18 @@ def _needs(case: Case, claim: Mapping, cases: int) -> dict:
         return beyond or _within(*own, claim)
 
     more = estimates.further(times, decided)
-    cells = [dict(zip(KEYS[:-1], key, strict=False)) for key in found.keys]
-    processes = None if more is None else min(map(len, times)) + more
-    return {"cells": cells, "processes": processes, "further": more}
+    return None if more is None else min(map(len, times)) + more
 
 
 def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     """What reports show of a case that has a number."""
     value, low, high = case.found.interval()
-    corrected = case.found.interval(1 - (1 - CONFIDENCE) / cases)[1:]
-    figures = f"{case.found.text} = {value:#.3g}"
-    ends = f"{low:#.3g}", f"{high:#.3g}"
+    figures = f"{case.found.text} = {three_digits(value)}"
+    ends = three_digits(low), three_digits(high)
     known = high < math.inf
     if known and ends[0] != ends[1]:
-        figures += f" [{ends[0]}, {ends[1]}]{wide(low, high) if case.found.statistical else ''}"
+        measured = case.found.statistical or case.found.off
+        figures += f" [{ends[0]}, {ends[1]}]{wide(low, high) if measured else ''}"
     figures += NOISY * _noisy(case) + case.found.remark
     marks = {
         f"{case.found.numbers[key].where}: {case.found.numbers[key].mark}": None
@@ -187,8 +186,6 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     shown = {
         **{"figures": figures, "value": value, "about": dict(case.found.about)},
         **{"low": low if known else None, "high": high if known else None},
-        "corrected_low": corrected[0] if known else None,
-        "corrected_high": corrected[1] if known else None,
         "marks": list(marks),
     }
     if case.verdict == OPEN and case.found.statistical:
@@ -276,8 +273,7 @@ def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> di
     likely one, "marks": of all cases, "cases"}
 
     A case: {"name", "verdict", "figures": how it comes about, in words}, and where it has a number {"value", "low" and
-    "high": its 95 % interval, "corrected_low" and "corrected_high": the one that allows for the number of cases, None
-    with too few processes; "about": of a line {"exponent", "farthest", "where"}; "marks": what is known of published
+    "high": its 95 % interval, None with too few processes; "about": of a line {"exponent", "farthest", "where"}; "marks": what is known of published
     numbers in it}, and where processes do not decide it {"needs": how many would, as `_needs` says}.
     """
     cases = _cases(claim, numbers)

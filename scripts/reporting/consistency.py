@@ -225,7 +225,8 @@ def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
     rate = _over((batch * length, batch * length), _interval(cell["wall_s"]))
     wall = cell["wall_s"]
     because = f"{batch} x {length} words (line {benchmark['batch'].line}) in {wall.printed} s (line {wall.line})"
-    yield from _compared(cell["words_per_s"], rate, batch * length / wall.value, because)
+    for found in _compared(cell["words_per_s"], rate, batch * length / wall.value, because):
+        yield found | {"explained": "unless they are of different configurations"}
 
 
 def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:

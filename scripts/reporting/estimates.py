@@ -43,6 +43,8 @@ MOST_MODERATED = 2
 # How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
 # with few degrees of freedom for each cell, tried until as few equal ones were named as `changes` says.
 MOST_CELLS, A_CELLS_FREEDOM = 0.8, 0.2
+# Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
+ONCE = 2.0
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 SPREAD_LIMIT = 0.10  # interquartile range over median
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
@@ -301,14 +303,12 @@ def processes_needed(times: Sequence[float], target: float, most: int) -> int:
 
 class Ratio(NamedTuple):
     """Times over times, the 95 % interval (NaN: too few processes), and what follows: `faster`, `slower`, `same` (within
-    the margin of equivalence) or `undecided`; `further`: how many more processes each of the cells needs for another
-    verdict than that, if they are as noisy as these (None: more than anybody would run)."""
+    the margin of equivalence) or `undecided`."""
 
     ratio: float
     low: float
     high: float
     verdict: str
-    further: int | None = 0
 
 
 def compared(low: float, high: float) -> str:
@@ -344,13 +344,7 @@ def ratio(
     """
     cells, powers = (*of, *to), (*[1] * len(of), *[-1] * len(to))
     point, low, high = product(cells, powers, confidence)
-    verdict = compared(low, high)
-
-    def decided(processes: int) -> bool:
-        return compared(*product(cells, powers, confidence, processes)[1:]) != "undecided"
-
-    more = further(cells, decided) if verdict == "undecided" else 0
-    return Ratio(point, low, high, verdict, more)
+    return Ratio(point, low, high, compared(low, high))
 
 
 def over_shapes(
@@ -382,10 +376,22 @@ def ratio_of_fastest(
     `of` of `max` over `to` of the pairs' upper ends, each pair's tail divided by the number of alternatives in `of`: if
     the truth lies above, then for some alternative a of `of` its pair with the fastest of `to` misses it, and a does so
     with the divided probability only. The lower end likewise. With one alternative on either side, `ratio`'s interval.
+
+    An alternative with a cell of fewer than three processes has no interval. Where it came out fastest there is none (NaN, NaN);
+    else its ends lie ONCE off, so that one that took several times as long is no reason to know nothing.
     """
-    over, under = (min(math.prod(map(statistics.median, one)) for one in side) for side in (of, to))
+
+    def taken(one: Sequence) -> float:
+        return math.prod(map(statistics.median, one))
+
+    fastest = [min(side, key=taken) for side in (of, to)]
+    over, under = map(taken, fastest)
+    if min(map(len, itertools.chain(*fastest))) < LEAST_PROCESSES:
+        return over / under, math.nan, math.nan
 
     def end(one: Sequence, other: Sequence, share: int, which: int) -> float:
+        if min(map(len, (*one, *other))) < LEAST_PROCESSES:
+            return taken(one) / taken(other) * ONCE ** (1 if which == 2 else -1)
         powers = (*[1] * len(one), *[-1] * len(other))
         tail = (1 - confidence) / share
         return product((*one, *other), powers, 1 - tail, processes)[which]

@@ -86,7 +86,9 @@ def within(value: float, low: float | None, high: float | None) -> str:
     """± half of a number's 95 % interval, relative to it; nothing where there is none."""
     if none(low) or none(high):
         return ""
-    return f"± {50 * (high - low) / value:.2g} %{marks.wide(low, high)}"
+    half = 50 * (high - low) / value
+    printed = f"{half:.2g}" if half < 99.5 else f"{half:.0f}"
+    return f"± {printed} %{marks.wide(low, high)}"
 
 
 def at_most(numbers: Iterable[tuple[float, float | None, float | None]]) -> str:
@@ -234,11 +236,7 @@ FILTERS: dict[str, Callable] = {
     "deviation": deviation,
     "off": off,
     "digits": digits,
-    "three_digits": three_digits,
-    "ratio": ratio,
     "interval": interval,
-    "within": within,
     "whole": FORMATS["whole"][0],
     "error": FORMATS["error"][0],
-    "factor": FORMATS["factor"][0],
 }

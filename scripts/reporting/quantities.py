@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from reporting import marks
-from reporting.estimates import Times
+from reporting.estimates import ONCE, Times
 
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster
-# Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
-ONCE = 2.0
 # Measured quantities: columns of cells.csv. Kernels are scheduled and built once.
 MEASURED = {
     "wall_s": "wall_median_s",

@@ -89,6 +89,7 @@ def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
     joined = cells.merge(others, on=key, how="left")
     found = ratios(joined, "others", "process_medians_s")
     table[SPEEDUP] = found[["ratio", "low", "high"]].astype(float).to_numpy()
+    table.loc[compared, SPEEDUP[1:]] = np.nan  # over itself
     return table
 
 
@@ -174,7 +175,7 @@ def summary(table: pd.DataFrame) -> list[dict]:
     """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
 
     [{"document", "machine", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes":
-    how many, and for each relation {"mean": geometric, "worst", each with "_low", "_high" and "_mark"; "where": the benchmark}}]
+    how many, and for each relation {"shapes": how many have it, "mean": geometric, "worst", each with "_low", "_high" and "_mark"; "where": the benchmark}}]
     """
     table = table if "mark" in table else table.assign(mark="")
     forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
@@ -197,6 +198,7 @@ def summary(table: pd.DataFrame) -> list[dict]:
             mean = stats.gmean(known[column])
             both = {name: max(marked[name], marked.get(best.get(name), "")) for name in known.index}
             entry[column] = {
+                "shapes": len(known),
                 **{"mean": mean, "mean_low": mean * low / point, "mean_high": mean * high / point},
                 **{"worst": worst[column], "where": worst["benchmark"]},
                 **{f"worst{end}": worst.get(f"{column}{end}") for end in ("_low", "_high")},

@@ -147,7 +147,8 @@ def of_all(summaries: Sequence[Mapping]) -> str:
 
 def machine_names(summaries: Sequence[Mapping], in_full: bool = False) -> dict[str, str]:
     """Of the machines of all documents."""
-    facts = {
-        machine["machine"]: machine["facts"] for each in summaries for machine in each["machines"]
-    }
+    facts: dict[str, Mapping | None] = {}
+    for machine in (machine for each in summaries for machine in each["machines"]):
+        # A document of which nothing was measured knows none.
+        facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
     return words.machines(facts.items(), in_full)

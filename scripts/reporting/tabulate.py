@@ -146,7 +146,7 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     over = {document: about["speedup_over"]} if "speedup_over" in about else {}
     table = relations.scale(relations.speed_up(table, over), about["benchmarks"])
     table = table.merge(published(document), on=PUBLISHED_KEY, how="left")[COLUMNS]
-    table[["flags", "records"]] = table[["flags", "records"]].fillna("")
+    table[["flags", "records"]] = table[["flags", "records"]].astype(object).fillna("")
     for column in WHOLE:
         table[column] = table[column].astype("Int64")
     return table
@@ -226,6 +226,12 @@ def machine(part: results.Part) -> dict:
         for pattern in protocol.get("one_process", ())
         if any(matrix.is_one_of([pattern], cell) for cell in cells)
     ]
+    fewer = sum(
+        0 < len(each.records) < protocol["processes"]
+        and all(record["status"] == "ok" for record in each.records)
+        and not matrix.is_one_of(once, each.cell)
+        for each in part.cells
+    )
     return {
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],
@@ -233,7 +239,7 @@ def machine(part: results.Part) -> dict:
         "protocol": protocol,
         "facts": records[0]["machine"] if records else None,
         "threads": threads,
-        "how": words.protocol(protocol, threads, once),
+        "how": words.protocol(protocol, threads, once, fewer),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),

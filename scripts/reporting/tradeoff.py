@@ -116,7 +116,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
     start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
     {"document", "machine", "benchmark", "implementation", "environment", "other",
     "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s" with its interval, "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
-    time over the row's "ratio", "low", "high", "further"}, as in estimates.Ratio. Verdicts: `pays` with
+    time over the row's "ratio", "low" and "high"}, as in estimates.Ratio. Verdicts: `pays` with
     "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `undecided`: which one is
     faster is not decided; `not measured`, with the "status" of what is missing.
     """
@@ -173,7 +173,7 @@ def _overtakes(row: dict, other: dict) -> dict:
     }
     gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
     low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
-    entry |= {"ratio": gained.ratio, "low": low, "high": high, "further": gained.further}
+    entry |= {"ratio": gained.ratio, "low": low, "high": high}
     # The other one's time over the row's: where it is slower, the row pays.
     words = {"slower": "pays", "faster": "never"}
     entry["verdict"] = words.get(gained.verdict, gained.verdict)

@@ -21,14 +21,20 @@ def number_of(path: str) -> str:
 
 
 def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) -> Numbers:
-    """A document's numbers, of which contradictory times are what the other numbers of their rows make of them."""
+    """A document's numbers, of which contradictory ones are what the others make of them."""
     found = dict(numbers)
     for entry in contradictions:
-        if entry["quantity"] == "wall_s" and entry["document"] == document:
-            key, value = tuple(entry[key] for key in KEYS), entry["consistent"]
-            place = f"line {entry['line']} corrected"
-            mark = numbers[key].mark if key in numbers else ""
-            found[key] = Number(value, value, value, f"{value:.4f}", place, mark)
+        key = tuple(entry[key] for key in KEYS)
+        if entry["document"] == document and key in numbers:
+            value, place = entry["consistent"], f"line {entry['line']} corrected"
+            found[key] = Number(
+                value,
+                value,
+                value,
+                f"{value:.{4 if value < 1000 else 0}f}",
+                place,
+                numbers[key].mark,
+            )
     return found
 
 
@@ -43,8 +49,8 @@ def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
 
 
 def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
-    """The same on the numbers of one document. Where a verdict would be another one if its contradictory times
-    were what the other numbers of their rows make of them, a case has that as `corrected`, and so has the claim.
+    """The same on the numbers of one document. Where a verdict would be another one if its contradictory numbers
+    were what the others make of them, a case has that as `corrected`, and so has the claim.
     """
     if claim.get("ours"):
         return NOT_SAID
@@ -77,7 +83,7 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
             numbers = of_document(published.numbers([path]))
             own = [entry for entry in contradictions if entry["document"] == number_of(path)]
             for entry, claim in itertools.product(own, claims):
-                if claim["document"] == name and entry["quantity"] == "wall_s":
+                if claim["document"] == name:
                     corrected = _corrected(numbers, entry["document"], [entry])
                     before, after = (
                         decide(claim, _renamed(each, claim))["verdict"]

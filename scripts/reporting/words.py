@@ -51,13 +51,17 @@ def _short(name: str, facts: Mapping) -> str:
     return " + ".join([re.split(" [(]|, ", name)[0], *gpus])
 
 
-def protocol(found: Mapping, threads: Sequence[int], once: Sequence[str] = ()) -> str:
+def protocol(
+    found: Mapping, threads: Sequence[int], once: Sequence[str] = (), fewer: int = 0
+) -> str:
     """How a document's cells are timed, in a sentence; threads: what its rows ran with; once: patterns of those among them that
-    get one process."""
+    get one process; fewer: how many others came to less than they are to have."""
     many = found["processes"] > 1
     text = f"{found['processes']} fresh process{'es' if many else ''} a row"
     if many and once:
         text += f" (one of {listed(f'`{each}`' for each in once)})"
+    if many and fewer:
+        text += f", but for {fewer} that ha{'ve' if fewer > 1 else 's'} fewer"
     if found["most_processes"] > found["processes"] >= LEAST_PROCESSES:
         text += f", up to {found['most_processes']} where that is likely to decide something"
         if found["target_interval"] is not None:

@@ -75,7 +75,9 @@ def main() -> None:
     machines_of = {each["name"]: each["machines"] for each in summaries}
     stand_in = summary.on_stand_in(machines_of, about["machine_names"])
     for name, parts in found.items():
-        about["stand_in"] = stand_in if name in ("index", "machines") else ""
+        about["stand_in"] = (
+            "" if name == "contradictions" else stand_in
+        )  # of published numbers alone
         own = of_own_cells(arguments.own)
         about["introduction"] = [summary.of_all(summaries), *own] if name == "index" else [BACK]
         text = page.markdown(pages.settings()["titles"][name], about, parts)

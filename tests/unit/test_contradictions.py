@@ -74,3 +74,10 @@ def test_how_noisy_machines_were_is_said_once() -> None:
     assert summary.noise_words([*both[:2], of("a", 0, 0)]).startswith("z was noisy: 30 % of its ")
     lines = [(line["machine"], line["disturbed"]) for line in machines.of_summaries(both)["noise"]]
     assert lines == [("z", 6), ("a", 5)]
+
+
+def test_a_machine_keeps_its_name_beside_a_document_of_which_nothing_was_measured() -> None:
+    facts = {"cpu": {"Model name": "Abacus 9000"}, "cores": 2, "gpus": []}
+    measured, none = ({"machines": [{"machine": "m", "facts": each}]} for each in (facts, None))
+    assert summary.machine_names([measured, none]) == summary.machine_names([none, measured])
+    assert summary.machine_names([measured, none]) != summary.machine_names([none])

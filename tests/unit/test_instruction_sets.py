@@ -6,7 +6,7 @@ import pytest
 from reporting.sections import Tables, departures, instruction_sets
 
 SHAPES = {"own": {}, "held": {"baseline": "own", "isa": "avx2"}}
-ABOUT = {"document": {"benchmarks": SHAPES}}
+ABOUT = {"document": {"benchmarks": SHAPES}, "machines": [{"machine": "m", "devices": ["cpu"]}]}
 
 
 def row(name: str, benchmark: str, seconds: float | None, over: float | None = None) -> dict:
@@ -19,6 +19,7 @@ def row(name: str, benchmark: str, seconds: float | None, over: float | None = N
             "reason": "" if seconds else "it uses more",
         },
         **{"wall_median_s": seconds, "ratio_to_baseline": over},
+        "mark": "°" if (name, benchmark) == ("loop", "held") else "",
         **{"ratio_to_baseline_low": over, "ratio_to_baseline_high": over},
         "process_medians_s": [seconds, seconds * 1.01, seconds / 1.01] if seconds else [],
     }
@@ -44,9 +45,11 @@ def test_another_row_is_the_fastest(tables: Tables) -> None:
     loop, kernel = found["rows"]
     assert (loop["name"], loop["own_s"], loop["wall_median_s"]) == ("loop", 0.2, 0.3)
     assert loop["held"] == 1 and loop["own"] == pytest.approx(2)
+    assert (loop["own_s_mark"], loop["wall_median_s_mark"]) == ("", "°") and not loop["mark"]
+    assert loop["ratio_to_baseline_mark"] == "°"
     assert kernel["own"] == 1 and kernel["held"] == pytest.approx(4 / 3)
     assert kernel["held_low"] < 4 / 3 < kernel["held_high"]
-    assert found["refused"] == [{"name": "library", "reason": "it uses more"}]
+    assert found["refused"] == [{"name": "library", "reason": "it uses more", "machines": ["m"]}]
     short = instruction_sets.analyse(tables, ABOUT, short=True)
     assert short == {"rows": [], "best": found["best"], "refused": []}
 
@@ -56,4 +59,6 @@ def test_they_are_no_departure_from_the_protocol(tables: Tables) -> None:
 
 
 def test_nothing_is_said_where_nothing_is_held(tables: Tables) -> None:
-    assert instruction_sets.analyse(tables, {"document": {"benchmarks": {"own": {}}}}) is None
+    assert (
+        instruction_sets.analyse(tables, ABOUT | {"document": {"benchmarks": {"own": {}}}}) is None
+    )

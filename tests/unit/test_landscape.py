@@ -77,10 +77,20 @@ def test_best_row_of_each_shape_and_what_operators_take_over_it() -> None:
         "short"
     ]  # the centre, on three lines, counts once; one row alone is no comparison
     assert (short["shapes"], short["wins"], short["winners"]) == (2, 1, 2)
+    assert short["decided"] == 1
     assert [end["value"] for end in short["operators"]] == pytest.approx([1.5, 8])
     assert [end["at"] for end in short["share"]] == ["small", "centre"]
     assert short["request"]["name"] == "library"
     assert short["request"]["wall_p99_s"] == pytest.approx(0.3)
+
+
+def test_a_row_that_comes_out_fastest_may_not_be() -> None:
+    own = tables(
+        *(("kernel", "small", 0.1), ("library", "small", 0.1005)),
+        *(("kernel", "centre", 0.04), ("library", "centre", 0.06)),
+    )
+    (short,) = landscape.analyse(own, ABOUT, "centre", "small")["short"]
+    assert (short["winner"], short["wins"], short["decided"]) == ("kernel", 2, 1)
 
 
 def test_what_the_row_of_most_wins_takes_where_another_is_faster() -> None:

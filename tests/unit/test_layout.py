@@ -151,3 +151,4 @@ def test_of_several_numbers_the_widest_interval_is_said() -> None:
     assert layout.at_most(numbers) == "± 5 % at most"
     assert layout.at_most(numbers[:1]) == "± 1 %"
     assert layout.at_most([*numbers, (1.0, None, None)]) == ""
+    assert layout.within(1.0, 0.5, 2.9) == "± 120 %≈"

@@ -15,7 +15,7 @@ from measurement.cells import BUILT_IN
 from measurement.record import read_json
 from plan import matrix, own, own_cell
 from reporting import own_cell_lines, page, pages, sections
-from reporting.sections import own_cell as section
+from reporting.sections.cell_rows import LIBRARY
 from steps import render_first_page
 from tests.unit import hand_made
 
@@ -150,7 +150,7 @@ def test_every_flexible_style_that_can_win_training_has_lines() -> None:
         for entry in matrix.implementations()
         if own_cell.PATTERN in entry["benchmarks"]
         and entry.get("phases") is None
-        and entry["family"] not in section.LIBRARY
+        and entry["family"] not in LIBRARY
     }
     assert styles - known == {*("jax/fine-grained", "jax/unrolled", "pytorch/fine-grained-graph")}
 

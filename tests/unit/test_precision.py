@@ -66,8 +66,10 @@ def test_refused_rows_stand_below_those_that_ran_in_half_precision() -> None:
     table = pd.DataFrame([cell | same for cell in cells])
     table = table.reindex(columns=[*table, "gradient_error", "wall_median_s", *over])
     own = Tables(table, pd.DataFrame(), pd.DataFrame())
-    found = half_precision.analyse(own, {"document": {"benchmarks": shapes}})
+    machines = [{"machine": "m", "devices": ["cpu"]}]
+    found = half_precision.analyse(own, {"document": {"benchmarks": shapes}, "machines": machines})
     (row,) = found["rows"]
     assert (row["error"], row["ran"]) == (0.01, "bfloat16: 2 matmul")
     assert row["tolerance"] == precision.tolerance("bfloat16", "forward", 1, 32)
-    assert found["refused"] == [{"name": "loop", "reason": "it silently runs in float32"}]
+    (refused,) = found["refused"]
+    assert refused == {"name": "loop", "reason": "it silently runs in float32", "machines": ["m"]}

@@ -144,6 +144,7 @@ def test_speed_ups_are_within_a_generation() -> None:
     assert found["speedup"][[0, 2, 4]].tolist() == [3.0, 1.0, 1.0]
     assert found["speedup"][[1, 3]].isna().all()  # 2019 has none to compare with; tvm has no time
     assert 2.6 < found["speedup_low"][0] < 3 < found["speedup_high"][0] < 3.4
+    assert found["speedup_low"][[2, 4]].isna().all()  # over themselves
     assert relations.speed_up(table, {})[relations.SPEEDUP].isna().all(axis=None)
 
 

@@ -68,6 +68,16 @@ def test_what_comes_after_a_tie_is_the_nearest_row_that_is_none() -> None:
     assert "yes" not in found["sure"]
 
 
+def test_a_row_that_is_undecided_ties_wherever_it_came_out() -> None:
+    """One that is slower for sure came out before it."""
+    found = said(
+        row("a", "one", 1, 1.001, 0.999),
+        *(row("sure", "one", 1.1, 1.101, 1.099), row("noisy", "one", 1.2, 1.5, 0.9)),
+    )
+    assert (found["use"], found["next"]) == ("a or noisy", "sure")
+    assert found["sure"].startswith("undecided: noisy 1.20x [")
+
+
 def test_one_process_says_nothing_of_others() -> None:
     found = said(
         *(row("a", "one", 1), row("a", "other", 1)), *(row("b", "one", 2), row("b", "other", 2))

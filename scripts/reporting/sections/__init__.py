@@ -36,8 +36,8 @@ NARROW = "-narrow"
 
 @dataclass(frozen=True)
 class Tables:
-    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation` and
-    `mark` (reporting/marks.py). trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
+    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation`, `mark`
+    (reporting/marks.py) and `ratio_to_baseline_mark`, its own's or its baseline's. trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
 
     cells: pd.DataFrame
     trainings: pd.DataFrame
@@ -70,6 +70,24 @@ def on(cells: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame:
     ]
 
 
+def took_part(cells: pd.DataFrame, about: Mapping) -> pd.Series:
+    """Of each cell, whether its device took part on its machine."""
+    devices = {each["machine"]: each["devices"] for each in about["machines"]}
+    pairs = zip(cells["machine"], cells["device"], strict=True)
+    found = [device in devices.get(machine, ()) for machine, device in pairs]
+    return pd.Series(found, cells.index, dtype=bool)
+
+
+def refused(cells: pd.DataFrame, about: Mapping) -> list[dict]:
+    """[{"name", "reason", "machines"}] of rows that a device which took part does not run."""
+    own = cells[(cells["status"] == "unsupported") & took_part(cells, about)]
+    groups = own.groupby(["name", "reason"], sort=False)["machine"]
+    return [
+        {"name": name, "reason": reason, "machines": list(dict.fromkeys(machines))}
+        for (name, reason), machines in groups
+    ]
+
+
 TRAINED = ("machine", "benchmark", "implementation", "environment", "phase", "device", "status")
 
 
@@ -99,7 +117,7 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
 
     trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
     tables = Tables(
-        described(_with_noise(cells)),
+        _with_baseline_marks(described(_with_noise(cells)), document["benchmarks"]),
         described(trainings),
         published.numbers(matrix.published_files(name)),
     )
@@ -127,6 +145,15 @@ def _with_noise(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(process_medians_s=pd.Series(found, dtype=object).reindex(cells.index))
 
 
+def _with_baseline_marks(cells: pd.DataFrame, benchmarks: Mapping[str, Mapping]) -> pd.DataFrame:
+    keys = ["machine", "implementation", "environment", "phase", "device"]
+    found = cells.set_index(["benchmark", *keys])["mark"].to_dict()
+    bases = [benchmarks.get(name, {}).get("baseline") for name in cells["benchmark"]]
+    places = zip(bases, *(cells[key] for key in keys), strict=True)
+    pairs = zip(cells["mark"], (found.get(place, "") for place in places), strict=True)
+    return cells.assign(ratio_to_baseline_mark=[one or other for one, other in pairs])
+
+
 def _more(rows: Sequence[Mapping]) -> list[str]:
     return [key for key in dict.fromkeys(key for row in rows for key in row) if key not in TRAINED]
 
@@ -150,7 +177,8 @@ def plain(value: Any) -> Any:
 
 def rows(table: pd.DataFrame, *columns: str) -> list[dict]:
     """A table as JSON, of these columns or of all; with the rows' marks, where the table has them."""
-    marked = [name for name in ("mark",) if name in table and name not in columns]
+    marked = [name for name in ("mark", *(f"{name}_mark" for name in columns)) if name in table]
+    marked = [name for name in marked if name not in columns]
     return plain(table[[*columns, *marked] if columns else list(table)].to_dict("records"))
 
 

@@ -217,7 +217,10 @@ def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
         where = f"{phase}, {device.upper()}"
         winners = own[own["best"]]
         if winners["implementation"].nunique() > 1:
-            each = [f"{row['name']} on {names[row['machine']]}" for _, row in winners.iterrows()]
+            each = [
+                f"{row['name']} on {names[row['machine']]}{_whether(row, winners, own)}"
+                for _, row in winners.iterrows()
+            ]
             best.append(f"{where}: the best row is {', '.join(each)}")
         for name, those in own.groupby("name", sort=False):
             ordered = those.sort_values("over")
@@ -231,6 +234,13 @@ def _disagree(cells: pd.DataFrame, names: Mapping) -> list[str]:
     shown = [text for _, text in sorted(rows, reverse=True)]
     more = [f"and {len(shown) - SHOWN} more rows, in the table"] if len(shown) > SHOWN else []
     return [*best, *shown[:SHOWN], *more]
+
+
+def _whether(best: Mapping, winners: pd.DataFrame, cells: pd.DataFrame) -> str:
+    """In brackets that a machine's best row is not established to be faster than those that are the best elsewhere."""
+    there = cells[(cells["machine"] == best["machine"]) & ~cells["best"]]
+    rivals = there[there["implementation"].isin(winners["implementation"])]
+    return "" if (rivals["low"] > 1).all() else f" ({marks.UNDECIDED})"
 
 
 def draw(

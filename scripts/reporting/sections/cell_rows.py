@@ -1,5 +1,6 @@
 """Every cell in every style: time over the LSTM's in the same style, and over the best LSTM row."""
 
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -130,6 +131,7 @@ def styles(rows: Iterable[Mapping]) -> list[dict]:
 
     def middle(row: Mapping) -> float:
         values = [row.get(f"best-{cell}") for cell in CELLS]
-        return statistics.geometric_mean(value for value in values if value)
+        # Of nothing where no row of the base was measured there.
+        return statistics.geometric_mean([value for value in values if value] or [math.inf])
 
     return sorted(found.values(), key=lambda row: (row["machine"], middle(row)))

@@ -1,9 +1,10 @@
 """What a document concludes, and whether it holds on published and on fresh numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from reporting import consistency, verdicts
-from reporting.claims import LIKELY_PARTLY, MISSING, NO_NUMBER, PARTLY
+from reporting.claims import MISSING, NO_NUMBER, OPEN, bounds
 from reporting.sections import Tables
 
 GPU, ROWS, DECIDED = "gpu", "rows", "decided"
@@ -11,9 +12,8 @@ GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"claims": [verdicts.by_document's, with "now": verdicts on today's rows, by machine, "state": what decides it
-    here, "lacks": rows without a number, "open": whether
-    processes would decide it, "needs": how many, "known": sources that have numbers for it, "figures": what is behind its verdicts], "sources":
-    names, "called": the same in words, "counts": {verdict: how many} of today's on the first machine that has one, "ours": of how many no document says it, "gpu", "lacking": of those without one, "decidable"}"""
+    here, "lacks": rows without a number, "open": what _open says of each machine, "known": sources that have numbers for it, "figures": what is behind its verdicts], "sources":
+    names, "called": the same in words, "total": how many, "counts": {machine: {verdict: how many}} of today's, "ours": of how many no document says it, "gpu", "lacking": of those without one}"""
     if not about["claims"]:
         return None
     found = consistency.contradictions(consistency.files_of(about["name"]))
@@ -26,7 +26,6 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         _shown(claim, today, on_gpu) | {"figures": _figures(claim, called)}
         for claim in group["claims"]
     ]
-    found = [_first(claim["verdicts"][source]["verdict"] for source in today) for claim in shown]
     return {
         "document": about["name"],
         "number": group["number"],
@@ -34,11 +33,11 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         "sources": sources,
         "called": [*called.values()],
         "claims": shown,
-        "counts": {verdict: found.count(verdict) for verdict in dict.fromkeys(found)},
+        "total": len(shown),
+        "counts": {_machine(source): _counts(shown, source) for source in today},
         "ours": sum(bool(claim.get("ours")) for claim in shown),
         "gpu": sum(claim["state"] == GPU for claim in shown),
         "lacking": sum(claim["state"] == ROWS for claim in shown),
-        "decidable": sum(claim["state"] != GPU for claim in shown),
     }
 
 
@@ -54,10 +53,12 @@ def needs_gpu(claim: Mapping) -> bool:
     return "'gpu'" in text or "cudnn" in text or "/dlight" in text
 
 
-def _first(found: Iterable[str]) -> str:
-    """The first verdict that is one, on all that a claim is about before those on a part."""
-    known = [verdict for verdict in found if verdict != MISSING]
-    return next(iter(sorted(known, key=(PARTLY, LIKELY_PARTLY).__contains__)), MISSING)
+def _machine(source: str) -> str:
+    return source.partition(", ")[2]
+
+
+def _counts(claims: Iterable[Mapping], source: str) -> Counter:
+    return Counter(claim["verdicts"][source]["verdict"] for claim in claims)
 
 
 def _known(found: Mapping) -> bool:
@@ -74,11 +75,25 @@ def _shown(claim: Mapping, today: Sequence[str], on_gpu: bool) -> dict:
     lacks = dict.fromkeys(
         case["figures"].removeprefix(NO_NUMBER) for case in cases if case["verdict"] == MISSING
     )
-    needs = [case["needs"]["processes"] for case in cases if "needs" in case]
-    processes = None if None in needs else max(needs, default=0)
+    left = [_open(claim, source) for source in today]
     known = [name for name, each in claim["verdicts"].items() if _known(each)]
-    own = {"lacks": list(lacks), "open": bool(needs), "needs": processes}
+    own = {"lacks": list(lacks), "open": [each for each in left if each]}
     return {**claim, "state": state, "known": known, **own}
+
+
+def _open(claim: Mapping, source: str) -> dict | None:
+    """{"machine", "processes": of each cell, would decide a claim there, None: no number that anybody would run; "few": whether
+    there are too few to tell}, where processes leave it undecided. One case beyond its bound is enough for a claim not to hold; to hold it needs all."""
+    found, (above, below) = claim["verdicts"][source], bounds(claim)
+    cases = [case for case in found["cases"] if "needs" in case]
+    if found["verdict"] != OPEN or not cases:
+        return None
+    beyond = [case for case in cases if not above < case["value"] < below]
+    needs = [case["needs"] for case in beyond or cases]
+    known = [each for each in needs if each is not None]
+    processes = min(known, default=None) if beyond else None if None in needs else max(needs)
+    few = any(case["high"] is None for case in cases)  # three give an interval, which then tells
+    return {"machine": _machine(source), "processes": None if few else processes, "few": few}
 
 
 def _figures(claim: Mapping, called: Mapping[str, str]) -> dict:

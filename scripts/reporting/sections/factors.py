@@ -126,11 +126,10 @@ def _over(name: str, row: Mapping | None, ceiling: Mapping | None) -> dict:
     """Time over a ceiling's with its interval and mark; nothing without one of them."""
     if not row or not ceiling:
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
-    if ceiling["implementation"] == PEAK:
-        limit = ceiling["wall_median_s"]
-        found = [end / limit for end in estimates.product([row["process_medians_s"]], [1])]
-    else:
-        found = estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])[:3]
+    if ceiling["implementation"] != PEAK:
+        return estimates.over(row, ceiling, name)
+    limit = ceiling["wall_median_s"]
+    found = [end / limit for end in estimates.product([row["process_medians_s"]], [1])]
     known = dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
     return known | {f"{name}_mark": marks.beside(row, ceiling)}
 

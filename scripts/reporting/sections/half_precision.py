@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 
 from measurement import precision
-from reporting.sections import OK, Tables, in_half_precision, rows
+from reporting.sections import OK, Tables, in_half_precision, refused, rows
 
 TITLE = "Products in half precision"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
     """{"rows": [{"machine", "benchmark", "name", "phase", "device", "wall_median_s", "ratio_to_baseline" with `_low` and
-    `_high`, "error": the largest, "tolerance", "ran"}], "refused": [{"name", "reason"}]}"""
+    `_high`, "error": the largest, "tolerance", "ran"}], "refused": as `refused` says}"""
     shapes = about["document"]["benchmarks"]
     asked = tables.cells[tables.cells["benchmark"].isin(in_half_precision(about))]
     cells = asked[asked["status"] == OK]
-    refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
-    if cells.empty and refused.empty:
+    beyond = refused(asked, about)
+    if cells.empty and not beyond:
         return None
 
     def allowed(benchmark: str, phase: str) -> float:
@@ -31,5 +31,5 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
     return {
         "rows": rows(cells, *columns, *over, "error", "tolerance", "ran"),
-        "refused": rows(refused, "name", "reason"),
+        "refused": beyond,
     }

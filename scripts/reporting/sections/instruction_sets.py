@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from reporting import estimates, marks
-from reporting.sections import OK, Tables, rows
+from reporting.sections import OK, Tables, refused, rows
 
 TITLE = "What the instruction set changes"
 PLACE = ["machine", "benchmark", "phase", "device"]
@@ -22,12 +22,12 @@ def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
     """{"rows": [{"machine", "isa", "name", "style", "phase", "device", "own_s": as the processor is, "wall_median_s": held,
     "ratio_to_baseline" of them with `_low`, `_high` and `_mark`, "own" and "held": over the fastest row of either, with intervals}],
     "best": [{"machine", "isa", "phase", "device", "own", "held": names of the fastest, "next": the next one held, "over": over
-    the fastest held, with `_low`, `_high` and `_mark`, "rows": how many are held}], "refused": [{"name", "reason"}]}; short: the
-    best alone"""
+    the fastest held, with `_low`, `_high` and `_mark`, "rows": how many are held}], "refused": as `refused` says}; short: the best
+    alone"""
     sets = held(about)
     asked = tables.cells[tables.cells["benchmark"].isin(list(sets))]
     asked = asked[asked["flexibility"].notna()]
-    refused = asked[asked["status"] == "unsupported"].drop_duplicates(["name", "reason"])
+    beyond = refused(asked, about)
     baselines = {name: about["document"]["benchmarks"][name]["baseline"] for name in sets}
     found, best = [], []
     for _, cells in asked[asked["status"] == OK].groupby(PLACE, sort=False):
@@ -50,8 +50,10 @@ def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
             entry = row | {"own_s": beside["wall_median_s"], "style": row["flexibility"]}
             entry |= _over("held", row, fastest["held"]) | _over("own", beside, fastest["own"])
             entry["ratio_to_baseline_mark"] = marks.beside(row, beside)
+            # The row's own stands beside the time it is of, not beside the first.
+            entry |= {"mark": "", "own_s_mark": beside["mark"], "wall_median_s_mark": row["mark"]}
             found.append(entry)
-    if not found and refused.empty:
+    if not found and not beyond:
         return None
     if short:
         return {"rows": [], "best": best, "refused": []} if best else None
@@ -64,7 +66,7 @@ def analyse(tables: Tables, about: Mapping, short: bool = False) -> dict | None:
     return {
         "rows": rows(pd.DataFrame(found), *columns) if found else [],
         "best": best,
-        "refused": rows(refused, "name", "reason"),
+        "refused": beyond,
     }
 
 
@@ -85,8 +87,6 @@ def _natives(
 
 def _over(name: str, row: Mapping, best: Mapping) -> dict:
     """A row's time over the fastest one's, with its interval; of that one itself 1, without."""
-    found = (1.0, None, None)
-    if _key(row) != _key(best):
-        found = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])[:3]
-    known = dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
-    return known | {f"{name}_mark": marks.beside(row, best)}
+    if _key(row) == _key(best):
+        return {name: 1.0, f"{name}_low": None, f"{name}_high": None, f"{name}_mark": row["mark"]}
+    return estimates.over(row, best, name)

@@ -2,26 +2,19 @@
 
 from collections.abc import Mapping
 
-import pandas as pd
-
 from plan.matrix import NOT_RUN
-from reporting.sections import Tables
+from reporting.sections import Tables, took_part
 
 TITLE = "Rows without a number"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"total", "devices": [{"machine", "device", "count"}] that took no part, "rows": [{"machine", "status",
+    """{"devices": [{"machine", "device", "count"}] that took no part, "rows": [{"machine", "status",
     "reason", "count", "cells"}]}"""
     cells = tables.cells[tables.cells["status"] != "ok"]
     if cells.empty:
         return None
-    devices = {m["machine"]: m["devices"] for m in about["machines"]}
-    took = pd.Series(
-        [row.device in devices.get(row.machine, ()) for row in cells.itertuples()],
-        cells.index,
-        dtype=bool,
-    )
+    took = took_part(cells, about)
     absent = cells[~took]
     groups = cells[took].groupby(["machine", "status", "reason"], sort=False)
     found = []
@@ -34,7 +27,6 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         found.append(key | {"count": len(own), "cells": names})
     found.sort(key=lambda row: (row["state"] == NOT_RUN, -row["count"]))
     return {
-        "total": len(cells),
         "devices": [
             {"machine": machine, "device": device, "count": len(own)}
             for (machine, device), own in absent.groupby(["machine", "device"], sort=False)

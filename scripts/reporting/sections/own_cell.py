@@ -6,11 +6,10 @@ import pandas as pd
 
 from plan import own
 from plan.matrix import NOT_RUN, NOW
-from reporting import tradeoff, words
+from reporting import words
 from reporting.sections import OK, Tables, plain
 from reporting.sections.cell_rows import PLACE, over
 
-LIBRARY = ("cell kernel", "whole kernel", "cuDNN", "library")  # families that are one cell each
 KEYS = ["machine", "device", "label"]
 
 
@@ -82,7 +81,6 @@ def styles(rows: pd.DataFrame) -> list[dict]:
         own_row["changed"] = row["flexibility"]
         if row["status"] == OK:
             own_row[f"{row['phase']}_s"] = row["wall_median_s"]
-            own_row[f"{row['phase']}_ready_s"] = tradeoff.start(row)
             for key, value in compared(row).items():
                 own_row[f"{row['phase']}_{key}"] = value
             errors = [error(row), own_row.get("error")]

@@ -38,7 +38,9 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
                 row[f"flexibility{end}"] / typical if row[f"flexibility{end}"] else None
                 for end in ("", "_low", "_high")
             )
-            if low is None or not math.isfinite(low) or low <= 1 <= high:
+            if low is None or not math.isfinite(low):
+                continue  # one look
+            if low <= 1 <= high:
                 usual += len(pairs) > 1
                 continue
             entry = {key: row[key] for key in ("machine", "name", "phase", "wall_s", "within")}

@@ -37,11 +37,14 @@ def analyse(
     if shown.empty:
         return None
     found = rows(shown, *COLUMNS)
+    sure = "confidence" in set(shown.loc[measured, "interval"])
     for row in found:
         phase = PHASES[row["phase"]] if len(about["document"]["phases"]) > 1 else None
         row["label"] += f" ({phase})" if phase else ""
         row["environment"] += f" {row['framework_version']}" if row["framework_version"] else ""
-        if row["status"] == OK and none(row["wall_std_s"]):  # one batch has no middle half
+        # One batch has no middle half; and beside intervals of rows with three processes none stands that is no such.
+        other = sure and row["interval"] != "confidence"
+        if row["status"] == OK and (other or none(row["wall_std_s"])):
             row["wall_low_s"] = row["wall_high_s"] = None
         row["error"] = row["output_error" if row["phase"] == "forward" else "gradient_error"]
     short, protocols = [], {each["machine"]: each["protocol"] for each in about["machines"]}
@@ -52,14 +55,11 @@ def analyse(
         ends = {"first": ordered[0], "last": ordered[-1], "count": len(ordered)}
         ends["once"] = protocols[machine]["processes"] > 1 and bool((those["processes"] == 1).all())
         short.append({"machine": machine, "phase": PHASES[phase], **ends})
-    intervals = set(shown.loc[measured, "interval"])
     return {
         "rows": found,
         "layout": layout,
         "short": short,
         "device": device,
         "folded": not measured.any(),
-        "interval": "95 % interval" if "confidence" in intervals else "quartiles",
-        "lost": int((~measured & printed).sum()) if measured.any() else 0,
-        "left_out": int((~measured & ~printed).sum()),
+        "interval": "95 % interval" if sure else "quartiles",
     }

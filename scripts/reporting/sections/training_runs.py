@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib import ticker
 
-from plan import matrix
 from reporting import training
 from reporting.sections import Tables, rows
 from reporting.style import OTHER, STYLE, hover, look, width
@@ -17,7 +16,7 @@ DASHES = ("-", "--", ":", "-.")  # of a framework's rows, in turn
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"runs": [{"machine", "rows", "agreement", "reached"}], "benchmark", "batches"}"""
+    """{"runs": [{"machine", "rows", "agreement", "reached"}], "benchmark"}"""
     asked, table = about["document"]["training"], tables.trainings
     found = []
     for machine, own in table.groupby("machine", sort=False):
@@ -38,8 +37,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
                 why = f"*{row['status']}*, {row['reason']}"
                 groups.setdefault(why, []).append(f"{row['name']} in {row['environment']}")
         found[-1]["left_out"] = [f"{why}: {'; '.join(names)}" for why, names in groups.items()]
-    batches = matrix.protocol_of(about["config"], about["name"])["training"]["batches"]
-    return {"runs": found, "benchmark": asked["benchmark"], "batches": batches} if found else None
+    return {"runs": found, "benchmark": asked["benchmark"]} if found else None
 
 
 def draw(data: Mapping, tables: Tables, about: Mapping, wide: bool) -> tuple[plt.Figure, str]:

@@ -1,12 +1,13 @@
 """Can it be trusted: checks, statuses, verdicts decided; how to cite it."""
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from plan.matrix import NOW
-from reporting import estimates
+from reporting import estimates, words
 from reporting.claims import (
     FAILS,
     HOLDS,
@@ -18,9 +19,9 @@ from reporting.claims import (
     PARTLY,
     SAME,
 )
-from reporting.sections import OK, Tables, in_half_precision
+from reporting.sections import OK, Tables, in_half_precision, took_part
 from reporting.sections import claims as claims_section
-from reporting.style import look
+from reporting.style import OTHER, look
 
 # Of a row, wherever it was asked for: nothing, that it cannot run, or a number.
 KNOWN = ("", "unsupported", OK)
@@ -28,7 +29,7 @@ KNOWN = ("", "unsupported", OK)
 
 def analyse(tables: Tables, about: Mapping) -> dict:
     """{"errors": of measured rows' checks, "loose": {what is allowed more: of those}, "tolerance", "counts": {status: rows},
-    "claims": {verdict: how many}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "styles": what _styles says, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
+    "total": claims, "claims": {machine: {verdict: how many}}, "gpu" and "lacking": claims without the rows that decide them, "ours": claims that no document makes, "styles": what _styles says, "flagged", "disturbed", "processes", "spreads": {machine: standard deviations of log times between a row's processes}, "days", "commits"}"""
     cells = tables.measured()
     # Products alone have an output and no gradient in training either.
     gradients = cells["gradient_error"].fillna(cells["output_error"])
@@ -39,13 +40,14 @@ def analyse(tables: Tables, about: Mapping) -> dict:
         "CTC": cells["benchmark"].map(lambda name: shapes[name].get("loss") == "ctc").astype(bool),
     }
     decided = claims_section.analyse(tables, about) or dict.fromkeys(
-        ("gpu", "lacking", "ours"), 0
+        ("total", "gpu", "lacking", "ours"), 0
     ) | {"counts": {}}
     return {
         "errors": errors[~np.logical_or.reduce([*loose.values()])].dropna().tolist(),
         "loose": {name: errors[those].dropna().tolist() for name, those in loose.items()},
         "tolerance": about["check"]["tolerance"],
         "counts": tables.cells["status"].value_counts().to_dict(),
+        "total": decided["total"],
         "claims": decided["counts"],
         "gpu": decided["gpu"],
         "lacking": decided["lacking"],
@@ -65,20 +67,28 @@ def analyse(tables: Tables, about: Mapping) -> dict:
 
 def _styles(tables: Tables, about: Mapping) -> dict[str, dict[str, int]]:
     """{framework: {row: what is known of it, a place in KNOWN}} of today's rows on devices that are here."""
-    devices = {m["machine"]: m["devices"] for m in about["machines"]}
     cells = tables.cells
     cells = cells[(cells["generation"] == NOW) & cells["flexibility"].notna()]
+    cells = cells[took_part(cells, about)]
     found: dict[str, dict[str, int]] = {}
     for row in cells.to_dict("records"):
-        if row["device"] in devices.get(row["machine"], ()):
-            own = found.setdefault(look(row["implementation"]).name, {})
-            known = KNOWN.index(row["status"]) if row["status"] in KNOWN else 0
-            own[row["name"]] = max(own.get(row["name"], 0), known)
+        own = found.setdefault(look(row["implementation"]).name, {})
+        known = KNOWN.index(row["status"]) if row["status"] in KNOWN else 0
+        own[row["name"]] = max(own.get(row["name"], 0), known)
     return found
 
 
 def _spread(times: Sequence[float]) -> float:
     return estimates.Noise.of(times).variance ** 0.5
+
+
+def _sums(counts: Mapping[str, int]) -> dict[str, int]:
+    """Of one machine's verdicts: {"holds", "fails", "likely", "likely_fails", "partly", "open"}"""
+    of = {
+        **{"holds": (HOLDS,), "fails": (FAILS, SAME), "partly": (PARTLY,), "open": (OPEN,)},
+        **{"likely": (LIKELY, LIKELY_PARTLY), "likely_fails": (LIKELY_FAILS, LIKELY_SAME)},
+    }
+    return {name: sum(counts.get(each, 0) for each in those) for name, those in of.items()}
 
 
 def merge(parts: Iterable[Mapping]) -> dict:
@@ -105,9 +115,17 @@ def merge(parts: Iterable[Mapping]) -> dict:
         for framework, own in part["styles"].items():
             known = styles.setdefault(framework, {})
             known |= {name: max(known.get(name, 0), each) for name, each in own.items()}
-    verdicts, processes = added("claims"), [n for part in parts for n in part["processes"]]
+    processes = [n for part in parts for n in part["processes"]]
+    verdicts: dict[str, Counter] = {}
+    for part in parts:
+        for machine, counts in part["claims"].items():
+            verdicts.setdefault(machine, Counter()).update(counts)
     return {
-        "absent": [name for name, own in styles.items() if max(own.values()) < KNOWN.index(OK)],
+        "absent": [
+            words.listed(own) if name == OTHER.name else name
+            for name, own in styles.items()
+            if max(own.values()) < KNOWN.index(OK)
+        ],
         "without": [
             name
             for own in styles.values()
@@ -121,14 +139,9 @@ def merge(parts: Iterable[Mapping]) -> dict:
         "typical": statistics.median(errors) if errors else None,
         "tolerance": max((part["tolerance"] for part in parts), default=None),
         "counts": added("counts"),
-        "total": sum(verdicts.values()),
-        "holds": verdicts.get(HOLDS, 0),
-        "likely": verdicts.get(LIKELY, 0) + verdicts.get(LIKELY_PARTLY, 0),
-        "likely_fails": verdicts.get(LIKELY_FAILS, 0) + verdicts.get(LIKELY_SAME, 0),
-        "partly": verdicts.get(PARTLY, 0),
+        "total": sum(part["total"] for part in parts),
+        "verdicts": {machine: _sums(counts) for machine, counts in verdicts.items()},
         "ours": sum(part["ours"] for part in parts),
-        "fails": verdicts.get(FAILS, 0) + verdicts.get(SAME, 0),
-        "open": verdicts.get(OPEN, 0),
         "gpu": sum(part["gpu"] for part in parts),
         "lacking": sum(part["lacking"] for part in parts),
         "flagged": sum(part["flagged"] for part in parts),

@@ -47,9 +47,10 @@ def analyse(
         over = np.log(medians / medians.loc[best]).drop(index=best).mean(axis=1).dropna()
         shapes = times.loc[best]
         rivals = [_against(own, best, name, len(shapes)) for name in over.sort_values().index]
-        ties = list(itertools.takewhile(lambda each: each["sure"].startswith(TIES), rivals))
+        ties = [each for each in rivals if each["sure"].startswith(TIES)]
+        slower = [each for each in rivals if each not in ties]
         row = {"to": to, "machine": machine, "device": device} | _speed(own, best, shapes)
-        found.append(row | _advice(best, ties, rivals[len(ties) :]))
+        found.append(row | _advice(best, ties, slower))
     return {"rows": found} if found else None
 
 

@@ -35,11 +35,6 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
                 cell = measured.loc[benchmark]
                 row[benchmark] = f"{cell['words_per_s']:,.0f} {_sure(cell)}".strip()
         found.append(row)
-    missing = [
-        about["labels"][name]
-        for name in rates.index
-        if name not in set(tables.measured()["implementation"])
-    ]
     published = [
         {
             "label": about["labels"][name],
@@ -48,7 +43,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         }
         for name in rates.index
     ]
-    return {"benchmarks": benchmarks, "rows": found, "published": published, "missing": missing}
+    return {"benchmarks": benchmarks, "rows": found, "published": published}
 
 
 def _sure(cell: Mapping) -> str:

@@ -27,8 +27,12 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
         "scaling_low",
         "scaling_high",
     )
+    undivided = {row["undivided"] for row in found}
     for row in found:
         row["undivided"] = about["labels"][row["undivided"]]
     printed = tables.published[tables.published["implementation"] == "tensorflow/data-parallel"]
+    printed = printed[
+        printed["over"].isin(["", *undivided])
+    ]  # one GPU by another row is no scaling
     published = dict(zip(printed["quantity"], printed["value"], strict=True))
     return {"rows": found, "published": published}
