@@ -173,10 +173,9 @@ def setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
     for name, ((group, key), least) in SETUP.items():
 
         def of(version: Version, group: str = group, key: str = key, least: float = least) -> Times:
-            records = {cell.name: version.records[cell] for cell in cells}
             return {
-                name: [max(record[group][key] or 0, least) for record in own]
-                for name, own in records.items()
+                cell.name: [max(record[group][key] or 0, least) for record in version.records[cell]]
+                for cell in cells
             }
 
         table = judged(of(before), of(after), SETUP_RELEVANT)

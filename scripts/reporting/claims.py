@@ -33,7 +33,7 @@ from reporting import estimates
 from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
 from reporting.estimates import CONFIDENCE
 from reporting.layout import three_digits
-from reporting.marks import NOISY, UNDECIDED, wide
+from reporting.marks import ALIKE, NOISY, UNDECIDED, wide
 from reporting.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", UNDECIDED, "not measured"
@@ -41,7 +41,7 @@ LIKELY = "likely holds"  # of too few clean processes, as are the next two
 LIKELY_FAILS = f"likely {FAILS}"
 PARTLY = "holds where measured"  # on some of the benchmarks that the claim is about
 LIKELY_PARTLY = f"likely {PARTLY}"
-SAME = "no difference"  # of a case, and of a claim of which every case makes none
+SAME = ALIKE  # of a case, and of a claim of which every case makes none
 LIKELY_SAME = f"likely {SAME}"
 NO_NUMBER = "no number: "  # begins the figures of a case that has none, before what it lacks
 MOST_NAMED = 3  # benchmarks; of more only their number is said

@@ -10,6 +10,7 @@ import pandas as pd
 from plan.matrix import LEAST_PROCESSES
 
 NOISY, WIDE, UNDECIDED = "°", "≈", "undecided"
+ALIKE = "no difference"  # of an interval that lies within the margin of equivalence
 WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
 MEANINGS = {
     NOISY: f"fewer than {LEAST_PROCESSES} of its processes were clean, that is have quiet batches (known work around them had its full speed, and others took little of the machine); its number is of all of them",

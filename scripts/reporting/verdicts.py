@@ -27,14 +27,8 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
         key = tuple(entry[key] for key in KEYS)
         if entry["document"] == document and key in numbers:
             value, place = entry["consistent"], f"line {entry['line']} corrected"
-            found[key] = Number(
-                value,
-                value,
-                value,
-                f"{value:.{4 if value < 1000 else 0}f}",
-                place,
-                numbers[key].mark,
-            )
+            text = f"{value:.4f}" if value < 1000 else f"{value:.0f}"
+            found[key] = Number(value, value, value, text, place, numbers[key].mark)
     return found
 
 

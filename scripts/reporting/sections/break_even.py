@@ -6,7 +6,6 @@ from reporting import estimates, marks, tradeoff
 from reporting.sections import Tables
 
 TITLE = "When a compile pays off"
-ALIKE = "no difference"
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:
@@ -50,7 +49,7 @@ def words(entry):
     """When, with its interval, if it is decided: a number that may as well be none is not printed."""
     if entry["verdict"] == "pays":
         return f"{entry['batches']:,} {between(entry)}".strip()
-    return {"never": "never", "same": ALIKE}.get(entry["verdict"], marks.UNDECIDED)
+    return {"never": "never", "same": marks.ALIKE}.get(entry["verdict"], marks.UNDECIDED)
 
 
 def between(entry: Mapping) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from plan import matrix
 from plan.matrix import NOW
+from reporting import marks
 from reporting.layout import at_most, interval, seconds
 from reporting.sections import Tables, break_even
 
@@ -69,8 +70,8 @@ def words(own: list[dict]) -> str:
     rest = [row["verdict"] for row in own]
     for verdict, words in (
         ("never", "never"),
-        ("same", "no difference"),
-        ("undecided", "undecided"),
+        ("same", marks.ALIKE),
+        ("undecided", marks.UNDECIDED),
     ):
         if verdict in rest:
             found.append(words + (f" on {rest.count(verdict)}" if len(own) > 1 else ""))

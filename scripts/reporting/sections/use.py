@@ -13,8 +13,7 @@ from reporting import estimates, marks
 from reporting.layout import DASH, at_most, interval, time
 from reporting.sections import Tables
 
-ALIKE = "no difference"
-TIES = (marks.UNDECIDED, ALIKE, f"likely {ALIKE}")  # then either will do
+TIES = (marks.UNDECIDED, marks.ALIKE, f"likely {marks.ALIKE}")  # then either will do
 
 
 def analyse(
@@ -113,8 +112,8 @@ def _against(own: pd.DataFrame, best: str, name: str, shapes: int) -> dict:
 def sure(low: float, high: float, *rows: Mapping) -> str:
     """Whether the next best takes longer, by the interval of its time over the best's, and by what the intervals are
     of: *yes* needs clean processes."""
-    words = {"slower": "yes", "same": ALIKE, "faster": "no, it is faster"}
-    likely = words | {"slower": "likely", "same": f"likely {ALIKE}"}
+    words = {"slower": "yes", "same": marks.ALIKE, "faster": "no, it is faster"}
+    likely = words | {"slower": "likely", "same": f"likely {marks.ALIKE}"}
     if np.isnan(low):
         return "one look"
     found = estimates.compared(low, high)

@@ -31,8 +31,7 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     for row in found:
         row["undivided"] = about["labels"][row["undivided"]]
     printed = tables.published[tables.published["implementation"] == "tensorflow/data-parallel"]
-    printed = printed[
-        printed["over"].isin(["", *undivided])
-    ]  # one GPU by another row is no scaling
+    # Over one GPU by another row is no scaling.
+    printed = printed[printed["over"].isin(["", *undivided])]
     published = dict(zip(printed["quantity"], printed["value"], strict=True))
     return {"rows": found, "published": published}
