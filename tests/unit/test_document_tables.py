@@ -70,6 +70,15 @@ def test_machines_disagree_about_the_best_row_as_far_as_it_is_decided() -> None:
     )
 
 
+def test_a_best_row_says_whether_it_is_established() -> None:
+    def said(*others: tuple[float, float | None]) -> str:
+        return answer._sure(pd.DataFrame(others, columns=["over", "low"], dtype=float))
+
+    assert [said(), said((1.3, 1.2), (1.6, None))] == ["", ""]
+    assert said((1.3, 1.2), (1.4, 0.9)) == ", undecided"
+    assert said((1.3, None), (1.6, 1.5)) == ", one look"
+
+
 def test_a_machine_says_how_many_rows_came_to_less() -> None:
     protocol = {"processes": 3, "most_processes": 3, "target_interval": None, "seed": 0}
     protocol |= {"warmup_batches": 1, "timed_batches": 5}

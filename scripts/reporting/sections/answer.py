@@ -74,6 +74,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         best[key] = (
             f"{first['name']}: {time(first['wall_median_s'])} {_around(first)}".strip()
             + first["mark"]
+            + _sure(own[~own["best"]])
         )
         for row in own.itertuples():
             text = f"{row.over:.2f}x {interval(row.low, row.high)}".strip() + row.mark
@@ -99,6 +100,15 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
         "benchmark": benchmark,
         "batch": about["document"]["benchmarks"][benchmark]["batch"],
     }
+
+
+def _sure(others: pd.DataFrame) -> str:
+    """What keeps the best row of a machine from being established as such, beside its time: that another one may be as fast,
+    or that of the next nobody knows."""
+    if (others["low"] <= 1).any():
+        return f", {marks.UNDECIDED}"
+    once = not others.empty and pd.isna(others.loc[others["over"].idxmin(), "low"])
+    return ", one look" if once else ""
 
 
 def _around(row: Mapping) -> str:
