@@ -10,6 +10,7 @@ import pandas as pd
 from plan.matrix import LEAST_PROCESSES
 
 NOISY, WIDE, UNDECIDED = "°", "≈", "undecided"
+ONE_LOOK = "one look"  # what has no interval, of one process or two
 ALIKE = "no difference"  # of an interval that lies within the margin of equivalence
 WIDE_LIMIT = 1.5  # the upper end of an interval over its lower one
 MEANINGS = {

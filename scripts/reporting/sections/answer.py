@@ -108,7 +108,7 @@ def _sure(others: pd.DataFrame) -> str:
     if (others["low"] <= 1).any():
         return f", {marks.UNDECIDED}"
     once = not others.empty and pd.isna(others.loc[others["over"].idxmin(), "low"])
-    return ", one look" if once else ""
+    return f", {marks.ONE_LOOK}" if once else ""
 
 
 def _around(row: Mapping) -> str:

@@ -115,7 +115,7 @@ def sure(low: float, high: float, *rows: Mapping) -> str:
     words = {"slower": "yes", "same": marks.ALIKE, "faster": "no, it is faster"}
     likely = words | {"slower": "likely", "same": f"likely {marks.ALIKE}"}
     if np.isnan(low):
-        return "one look"
+        return marks.ONE_LOOK
     found = estimates.compared(low, high)
     if found not in words:
         return marks.UNDECIDED
