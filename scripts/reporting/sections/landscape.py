@@ -63,6 +63,12 @@ def _places(cells: pd.DataFrame, about: Mapping, centre: str) -> Iterator[dict]:
                 yield found
 
 
+def _ratio(row: Mapping, name: str) -> dict:
+    """A ratio of a place, and where that is."""
+    ends = {end: row[f"{name}_{end}"] for end in ("low", "high", "mark")}
+    return {"value": row[name], "at": row["benchmark"]} | ends
+
+
 def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, request: str) -> dict:
     """What the places of one machine and device come to, from all its cells."""
     places = {row["benchmark"]: row for row in rows}
@@ -73,21 +79,24 @@ def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, req
     # By its interval over the next one's time.
     won = [row for row in shapes if row["name"] == found["winner"]]
     found["decided"] = sum(row["margin_low"] > 1 for row in won)
-    times = cells.pivot_table(index="name", columns="benchmark", values="wall_median_s")
-    over = (times / times.min()).loc[found["winner"], list(places)].dropna()
-    found["elsewhere"] = {"value": over.max(), "at": over.idxmax()}
+    lost = []
+    for benchmark in places.keys() - {row["benchmark"] for row in won}:
+        by_name = cells[cells["benchmark"] == benchmark].set_index("name")
+        if found["winner"] in by_name.index:
+            rows = (by_name.loc[name] for name in (found["winner"], places[benchmark]["name"]))
+            lost.append(_ratio({"benchmark": benchmark} | estimates.over(*rows, "own"), "own"))
+    found["elsewhere"] = max(lost, key=lambda each: each["value"], default=None)
     asked = cells[cells["benchmark"] == request].sort_values("wall_median_s")
     columns = ("name", "wall_median_s", "wall_p99_s", "share")
     found["request"] = rows_of(asked.head(1), *columns)[0] if len(asked) else None
-    for name in ("share", "operators"):
+    shares = [{"value": row["share"], "at": row["benchmark"]} for row in shapes]
+    operators = [_ratio(row, "operators") for row in shapes if "operators" in row]
+    for name, every in (("share", shares), ("operators", operators)):
         known = sorted(
-            (row[name], row["benchmark"]) for row in shapes if row.get(name) == row.get(name, 0)
+            (each for each in every if each["value"] == each["value"]),
+            key=lambda each: (each["value"], each["at"]),
         )
-        found[name] = (
-            [dict(zip(("value", "at"), known[end], strict=True)) for end in (0, -1)]
-            if known
-            else None
-        )
+        found[name] = [known[0], known[-1]] if known else None
     return found
 
 
@@ -152,10 +161,16 @@ def draw(
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=3 if wide else 1)
-    first = data["short"][0]
+    told = []
+    for each in data["short"]:
+        place = f"{about['machine_names'][each['machine']]}, {each['device'].upper()}: "
+        told.append(
+            (place if len(groups) > 1 else "")
+            + f"of {each['shapes']} shapes {each['winner']} comes out fastest on {each['wins']}."
+        )
     return figure, (
-        f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak. Of "
-        f"{first['shapes']} shapes {first['winner']} comes out fastest on {first['wins']}."
+        f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak. "
+        f"{' '.join(text[0].upper() + text[1:] for text in told)}"
     )
 
 
