@@ -80,10 +80,10 @@ def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, req
     won = [row for row in shapes if row["name"] == found["winner"]]
     found["decided"] = sum(row["margin_low"] > 1 for row in won)
     lost = []
-    for benchmark in places.keys() - {row["benchmark"] for row in won}:
+    for benchmark, place in places.items():
         by_name = cells[cells["benchmark"] == benchmark].set_index("name")
-        if found["winner"] in by_name.index:
-            rows = (by_name.loc[name] for name in (found["winner"], places[benchmark]["name"]))
+        if place["name"] != found["winner"] and found["winner"] in by_name.index:
+            rows = (by_name.loc[name] for name in (found["winner"], place["name"]))
             lost.append(_ratio({"benchmark": benchmark} | estimates.over(*rows, "own"), "own"))
     found["elsewhere"] = max(lost, key=lambda each: each["value"], default=None)
     asked = cells[cells["benchmark"] == request].sort_values("wall_median_s")
