@@ -83,8 +83,8 @@ def _short(machine: str, device: str, rows: list[dict], cells: pd.DataFrame, req
     for benchmark, place in places.items():
         by_name = cells[cells["benchmark"] == benchmark].set_index("name")
         if place["name"] != found["winner"] and found["winner"] in by_name.index:
-            rows = (by_name.loc[name] for name in (found["winner"], place["name"]))
-            lost.append(_ratio({"benchmark": benchmark} | estimates.over(*rows, "own"), "own"))
+            own, best = by_name.loc[found["winner"]], by_name.loc[place["name"]]
+            lost.append(_ratio(place | estimates.over(own, best, "winner"), "winner"))
     found["elsewhere"] = max(lost, key=lambda each: each["value"], default=None)
     asked = cells[cells["benchmark"] == request].sort_values("wall_median_s")
     columns = ("name", "wall_median_s", "wall_p99_s", "share")
@@ -161,17 +161,12 @@ def draw(
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         figure.legend(handles.values(), handles, loc="outside lower center", ncols=3 if wide else 1)
-    told = []
+    told = f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak."
     for each in data["short"]:
-        place = f"{about['machine_names'][each['machine']]}, {each['device'].upper()}: "
-        told.append(
-            (place if len(groups) > 1 else "")
-            + f"of {each['shapes']} shapes {each['winner']} comes out fastest on {each['wins']}."
-        )
-    return figure, (
-        f"Rates of {cells['name'].nunique()} rows over batch, hidden units and length, below the multiply-add peak. "
-        f"{' '.join(text[0].upper() + text[1:] for text in told)}"
-    )
+        place = f"{about['machine_names'][each['machine']]}, {each['device'].upper()}"
+        where = f" on {place}," if len(groups) > 1 else ""
+        told += f" Of {each['shapes']} shapes{where} {each['winner']} comes out fastest on {each['wins']}."
+    return figure, told
 
 
 def _curves(cells: pd.DataFrame) -> dict[str, dict]:
