@@ -182,3 +182,9 @@ def logarithmic(axis: Axes, way: str = "x") -> None:
     own.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
     own.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
     axis.tick_params(axis=way, which="both", length=3)
+
+
+def numbered(axis: Axes, label: str) -> None:
+    """What the x axis shows and its numbers below each panel, also above others that share it."""
+    axis.set_xlabel(label)
+    axis.tick_params(axis="x", which="both", labelbottom=True)

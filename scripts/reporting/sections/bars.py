@@ -14,6 +14,7 @@ from reporting.style import (
     framework_legend,
     hover,
     look,
+    numbered,
     three_digits,
     width,
     wrapped,
@@ -28,6 +29,7 @@ def draw(
     """Hatched in environments of the time; a panel a machine."""
     cells = shown(tables, device, benchmark)
     machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
+    said = "mean time of one batch (s) ± standard deviation over batches"
     heights = [1 + (0.3 if wide else 0.5) * len(own) for own in machines.values()]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -40,10 +42,9 @@ def draw(
         )
         for axis, (machine, own) in zip(axes.flat, machines.items(), strict=True):
             _machine(axis, own, wide)
+            numbered(axis, said if wide else said.replace(" ±", "\n±"))
             if len(machines) > 1:
                 axis.set_title(about["machine_names"][machine], loc="left")
-        said = "mean time of one batch (s) ± standard deviation over batches"
-        axes.flat[-1].set_xlabel(said if wide else said.replace(" ±", "\n±"))
         framework_legend(figure, cells, wide=wide)
     ordered = cells.sort_values("wall_s")
     slowest, fastest = (

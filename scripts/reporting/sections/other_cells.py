@@ -12,7 +12,7 @@ from reporting.layout import interval
 from reporting.sections import Tables
 from reporting.sections.answer import FLEXIBLE
 from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
-from reporting.style import STYLE, hover, logarithmic, marked, span, three_digits, width
+from reporting.style import STYLE, hover, logarithmic, marked, numbered, span, three_digits, width
 from reporting.words import CELLS
 
 COMPILED = "compiled"
@@ -114,25 +114,28 @@ def draw(
             sharex=True,
             height_ratios=heights,
         )
-        several = points["machine"].nunique() > 1
+        several, told = points["machine"].nunique() > 1, []
         for axis, (place, own) in zip(axes.flat, groups, strict=True):
             machine, device, phase = place
             _panel(axis, own, looks)
             where = f"{about['machine_names'][machine]}, " if several else ""
-            axis.set_title(f"{where}{device.upper()}, {phase}", loc="left")
-        axes.flat[-1].set_xlabel(f"time of a batch over the best {CELLS[base]} row's (times)")
+            title = f"{where}{device.upper()}, {phase}"
+            axis.set_title(title, loc="left")
+            told.append(f"{title}: {_ends(own)}.")
+            numbered(axis, f"time of a batch over the best {CELLS[base]} row's (times)")
         handles = [
             Line2D([], [], ls="", label=labels[name], **each) for name, each in looks.items()
         ]
         figure.legend(handles=handles, loc="outside lower center", ncols=3 if wide else 1)
-    ends = [
-        f"{phase}, {CELLS[cell]}: {own['best'].min():.2f} to {own['best'].max():.2f}"
-        for (_, _, phase, cell), own in points.groupby([*PLACE, "cell"], sort=False)
-    ]
-    return (
-        figure,
-        "Time over the best LSTM row's by cell, from the fastest style to the slowest. "
-        + ("; ".join(ends) + "."),
+    said = "Time over the best LSTM row's by cell, from the fastest style to the slowest."
+    return figure, " ".join([said, *told])
+
+
+def _ends(points: pd.DataFrame) -> str:
+    """A panel's numbers, in words."""
+    cells = points.groupby("cell", sort=False)["best"].agg(["min", "max"])
+    return ", ".join(
+        f"{CELLS[own.Index]} {own.min:.2f} to {own.max:.2f}" for own in cells.itertuples()
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reporting.sections import Tables
-from reporting.style import STYLE, hover, logarithmic, marked, width
+from reporting.style import STYLE, hover, logarithmic, marked, numbered, width
 
 CEILINGS = ("black", "#999999")
 
@@ -42,9 +42,9 @@ def draw(
         )
         for axis, (machine, own) in zip(axes.flat, machines.items(), strict=True):
             _machine(axis, own, drawn)
+            numbered(axis, "GFLOP/s of the matrix products")
             if len(machines) > 1:
                 axis.set_title(about["machine_names"][machine], loc="left")
-        axes.flat[-1].set_xlabel("GFLOP/s of the matrix products")
         handles = {
             label: handle
             for axis in axes.flat

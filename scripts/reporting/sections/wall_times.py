@@ -16,6 +16,7 @@ from reporting.style import (
     hover,
     logarithmic,
     look,
+    numbered,
     span,
     three_digits,
     width,
@@ -108,10 +109,9 @@ def _machine(
                 fontsize=8,
             )
         axis.plot(own["published_wall_s"], at, ls="", **PUBLISHED)
-        axis.set(xlabel="median batch (s)", title=phase + called)
+        axis.set_title(phase + called)
         logarithmic(axis)
-        # Above another machine's panel too, which shares them.
-        axis.tick_params(axis="x", which="both", labelbottom=True)
+        numbered(axis, "median batch (s)")
         axis.tick_params(axis="y", length=0)
         axis.margins(x=0.05)
         named = not wide or not number

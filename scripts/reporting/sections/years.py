@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from reporting import estimates, marks, timeline
 from reporting.sections import Tables
-from reporting.style import EDGE, NARROW, STYLE, hover, look, span, three_digits
+from reporting.style import EDGE, NARROW, STYLE, hover, look, numbered, span, three_digits
 from reporting.timeline import CEILING
 
 # Colour and marker of a level, as either alone may be lost.
@@ -102,7 +102,7 @@ def draw(
         handles = [_key(level) for level in levels]
         figure.legend(handles=handles, loc="outside lower center", ncols=3 if wide else 2)
         for axis in axes[-1]:
-            axis.set_xlabel("year of the release")
+            numbered(axis, "year of the release")
     years = sorted({point["year"] for line in found for point in line["points"]})
     return figure, (
         f"Time of a batch of {benchmark}, {phase}, from {years[0]} to {years[-1]}: {len(found)} rows in "
