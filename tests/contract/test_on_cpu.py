@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,7 +22,20 @@ CASES = {
         *("flashrnn", f"flashrnn {json.dumps(WIDE | tiny.CARRIED)}"),
     ],
 }
-PERSISTENT = ["", json.dumps(WIDE), json.dumps(WIDE | tiny.CARRIED)]
+PERSISTENT = [
+    f"{HERE}persistent_kernel {change}".strip()
+    for change in ("", json.dumps(WIDE), json.dumps(WIDE | tiny.CARRIED))
+]
+WARMED_UP = f"{HERE}warmed_up"
+
+
+def processes(**parameters: str) -> Iterator[tuple[str, ...]]:
+    """See conftest.py."""
+    if shutil.which("g++"):
+        yield ("pytorch", "run_contract.py", *PERSISTENT)
+    yield "pytorch", "run_contract.py", WARMED_UP
+    yield "pytorch", "run_on_pretended_cuda.py"
+    yield "flashrnn", "run_triton.py"
 
 
 def require_right(environment: str, names: list[str]) -> None:
@@ -39,12 +53,11 @@ def test_rows_for_gpus(environment: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++ to compile the kernel for a CPU with")
 def test_persistent_kernel() -> None:
-    require_right("pytorch", [f"{HERE}persistent_kernel {change}".strip() for change in PERSISTENT])
+    require_right("pytorch", PERSISTENT)
 
 
 def test_weights_that_warming_up_has_changed_close_the_gate() -> None:
-    name = f"{HERE}warmed_up"
-    found = run("pytorch", "run_contract.py", name)[name]
+    found = run("pytorch", "run_contract.py", WARMED_UP)[WARMED_UP]
     assert found["training"]["status"] == "incorrect"
 
 

@@ -1,6 +1,7 @@
 """What passes the check and is wrong under the clock is found out, in frameworks too."""
 
 import functools
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,13 +21,25 @@ CHEATING = {
 }
 
 
+def rows(environment: str) -> list[str]:
+    framework = HONEST[environment].split("/")[0]
+    return [
+        HONEST[environment],
+        *(f"tests.contract.cheating_{framework}:{kind}" for kind in CHEATING),
+    ]
+
+
+def processes(environment: str = "jax", **parameters: str) -> Iterator[tuple[str, ...]]:
+    """See conftest.py."""
+    yield (environment, "run_verified.py", *rows(environment))
+    if environment == "jax":
+        yield "jax", "run_fetched.py"
+
+
 @functools.cache
 def verdicts(environment: str) -> dict:
     """{implementation: {phase: {"check", "verified"}}}; the honest one is called "honest"."""
-    framework = HONEST[environment].split("/")[0]
-    names = [HONEST[environment]]
-    names += [f"tests.contract.cheating_{framework}:{kind}" for kind in CHEATING]
-    found = run(environment, "run_verified.py", *names)
+    found = run(environment, "run_verified.py", *rows(environment))
     return dict(zip(["honest", *CHEATING], found.values(), strict=True))
 
 
