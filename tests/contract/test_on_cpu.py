@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 
 import pytest
 
@@ -29,13 +28,14 @@ PERSISTENT = [
 WARMED_UP = f"{HERE}warmed_up"
 
 
-def processes(**parameters: str) -> Iterator[tuple[str, ...]]:
-    """See conftest.py."""
-    if shutil.which("g++"):
-        yield ("pytorch", "run_contract.py", *PERSISTENT)
-    yield "pytorch", "run_contract.py", WARMED_UP
-    yield "pytorch", "run_on_pretended_cuda.py"
-    yield "flashrnn", "run_triton.py"
+def processes(**_: object) -> list[tuple[str, ...]]:
+    compiled = [("pytorch", "run_contract.py", *PERSISTENT)] if shutil.which("g++") else []
+    return [
+        *compiled,
+        ("pytorch", "run_contract.py", WARMED_UP),
+        ("pytorch", "run_on_pretended_cuda.py"),
+        ("flashrnn", "run_triton.py"),
+    ]
 
 
 def require_right(environment: str, names: list[str]) -> None:

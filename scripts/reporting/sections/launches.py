@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from reporting.sections import Tables, rows
-from reporting.style import STYLE, hover, look, three_digits, width, wrapped
+from reporting.style import STYLE, hover, look, numbered, three_digits, width, wrapped
 
 COLUMNS = ("machine", "name", "environment", "phase", "wall_median_s", "launched_s", "span_s")
 
@@ -54,7 +54,7 @@ def draw(
             _panel(axis, own, wide)
             called = f", {about['machine_names'][machine]}" if several else ""
             axis.set_title(phase + called, loc="left")
-        axes.flat[-1].set_xlabel("median batch (ms)")
+            numbered(axis, "median batch (ms)")
         marks = Line2D([], [], ls="", marker="|", color="black", ms=9, label="everything launched")
         parts = [Patch(color="#666666", label="kernels and copies")]
         parts.append(Patch(color="#666666", alpha=0.3, label="the GPU waits"))

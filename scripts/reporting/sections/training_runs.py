@@ -9,7 +9,7 @@ from matplotlib import ticker
 
 from reporting import training
 from reporting.sections import Tables, rows
-from reporting.style import OTHER, STYLE, hover, look, width
+from reporting.style import OTHER, STYLE, hover, look, numbered, width
 
 TITLE = "The implementations train the same model"
 DASHES = ("-", "--", ":", "-.")  # of a framework's rows, in turn
@@ -64,7 +64,7 @@ def draw(data: Mapping, tables: Tables, about: Mapping, wide: bool) -> tuple[plt
             _machine(upper, lower, own)
             if len(machines) > 1:
                 upper.set_title(about["machine_names"][machine], loc="left")
-            lower.set_xlabel("batches trained")
+            numbered(lower, "batches trained")
         for upper, lower in axes.T if not wide else axes.T[:1]:
             upper.set_ylabel("validation perplexity")
             lower.set_ylabel("from the median (%)")
