@@ -192,6 +192,17 @@ def test_bars_and_rates_name_the_extremes() -> None:
     assert text == "Rates of 3 implementations on 1 shapes, at most 901 GFLOP/s (Eager, lm)."
 
 
+def test_bars_of_a_slower_machine_end_within_its_panel() -> None:
+    cells = tables().cells
+    slower = cells.assign(machine="n", wall_s=10 * cells["wall_s"])
+    both = Tables(pd.concat([cells, slower]), pd.DataFrame(), pd.DataFrame())
+    about = ABOUT | {"machine_names": {"m": "A machine", "n": "A slower one"}}
+    figure, _ = bars.draw({}, both, about, True, device="cpu", benchmark="lm")
+    longest = slower["wall_s"].max()
+    assert all(axis.get_xlim()[0] == 0 and axis.get_xlim()[1] > longest for axis in figure.axes)
+    plt.close(figure)
+
+
 @pytest.mark.parametrize(
     ("module", "options"),
     [(wall_times, {"benchmark": "lm"}), (bars, {"benchmark": "lm"}), (rates, {})],

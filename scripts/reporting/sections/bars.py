@@ -45,6 +45,8 @@ def draw(
             numbered(axis, said if wide else said.replace(" ±", "\n±"))
             if len(machines) > 1:
                 axis.set_title(about["machine_names"][machine], loc="left")
+        # Of all panels, once the longest bar is there: from then on nothing widens them.
+        axes[0, 0].set_xlim(left=0)
         framework_legend(figure, cells, wide=wide)
     ordered = cells.sort_values("wall_s")
     slowest, fastest = (
@@ -82,6 +84,5 @@ def _machine(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
     names = rows["label"] + ", " + rows["environment"]
     axis.set_yticks(range(len(rows)), [wrapped(name, wide) for name in names])
     axis.set_ylim(-0.8, len(rows) - 0.2)
-    axis.set_xlim(left=0)
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="y", visible=False)
