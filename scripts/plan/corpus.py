@@ -76,10 +76,12 @@ class Corpus:
             return self._fetched
         return self.config["sha256"]
 
-    def require_files(self) -> None:
-        """Stop with one line, before anything runs, if the folder that is named does not hold the wanted text."""
+    def require_files(self) -> dict[str, bytes]:
+        """The files of the folder that is named, {split: content}; {} where none is. Stop with one line, before anything runs,
+        if it does not hold the wanted text."""
+        contents = {}
         if not self.config["path"]:
-            return
+            return contents
         for split, wanted in self.config["sha256"].items():
             file = Path(self.config["path"]) / f"ptb.{split}.txt"
             if not file.is_file():
@@ -87,10 +89,11 @@ class Corpus:
                     f"corpus.path: {file} does not exist; name a folder that holds ptb.train.txt, "
                     "ptb.valid.txt and ptb.test.txt."
                 )
-            with open(file, "rb") as stream:
-                found = hashlib.file_digest(stream, "sha256").hexdigest()
+            contents[split] = file.read_bytes()
+            found = hashlib.sha256(contents[split]).hexdigest()
             if found != wanted:
                 sys.exit(
                     f"corpus.path: {file} is not the wanted text: SHA-256 {found[:12]}..., "
                     f"corpus.sha256.{split} is {wanted[:12]}... (truncated, or another edition)."
                 )
+        return contents

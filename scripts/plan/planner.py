@@ -1,5 +1,6 @@
 """The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
@@ -8,7 +9,8 @@ from functools import cached_property, wraps
 from kernels.spec import FLOAT32, KernelSpec
 from kernels.workload import cell_name
 from measurement import machine
-from plan import environments, matrix, own, sources
+from measurement.record import read_json
+from plan import environments, matrix, own, sources, text
 from plan.corpus import Corpus
 from plan.jobs import (
     BuildJob,
@@ -108,6 +110,35 @@ class Plan:
         stride = str(self.config["corpus"]["stride"])
         parts = {"text": digest_of(dict(text)), "stride": stride}
         return CorpusJob("corpus", parts, (self.environment("corpus"),))
+
+    def require_text(self) -> None:
+        """Stop with one line, before anything runs, if a folder's text is not the wanted one, cannot be read, or does not
+        fit the benchmarks that this run measures on it."""
+        contents = self.corpus.require_files()
+        read = {
+            cell.benchmark
+            for document in self.config["documents"]
+            for cell in self.cells(document)
+            if self.reads_text(cell.benchmark)
+        }
+        if not contents or not read:
+            return
+        trained = {
+            job.cell.benchmark
+            for name in self.config["documents"]
+            for job in self.convergences(name)
+        }
+        tokens = self.corpus_job()
+        names = {split: f"{self.corpus.config['path']}/ptb.{split}.txt" for split in contents}
+        try:
+            text.require_fits(
+                read_json(tokens.path) if tokens.done() else text.counts(contents, names),
+                {name: self.benchmarks[name] for name in sorted(read)},
+                trained,
+                self.config["corpus"]["stride"],
+            )
+        except text.TextProblem as problem:
+            sys.exit(f"corpus.path: {problem}")
 
     def reads_text(self, benchmark: str) -> bool:
         """Whether a benchmark is a language model, which reads the text's tokens."""

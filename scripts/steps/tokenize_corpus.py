@@ -1,36 +1,28 @@
 """Tokenize PTB as document 001's source did: one integer a word, an end-of-sentence token a line."""
 
 import argparse
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from measurement.record import plainly, read_json, sha256, write_sealed
-
-START, END = "<s>", "</s>"
-
-
-def words(path: Path) -> list[str]:
-    """The words of a file, each newline turned into the end-of-sentence token."""
-    return path.read_text().replace("\n", f" {END} ").split()
+from plan import text
+from plan.text import TextProblem
 
 
 def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], list[str]]:
-    """{split: int32 tokens}, and the vocabulary, whose positions the tokens are.
-
-    The vocabulary is `<s>`, which never occurs but counts, then the training file's words by frequency
-    (ties by first occurrence).
-    """
-    frequent = Counter(words(folder / "ptb.train.txt")).most_common()
-    vocabulary = [START, *(word for word, _ in frequent)]
+    """{split: int32 tokens}, and the vocabulary, whose positions the tokens are."""
+    texts = {}
+    for split in splits:
+        file = folder / f"ptb.{split}.txt"
+        texts[split] = text.words(file.read_bytes(), str(file))
+    vocabulary = text.vocabulary(texts["train"])
     index = {word: position for position, word in enumerate(vocabulary)}
     tokens = {}
-    for split in splits:
-        text = words(folder / f"ptb.{split}.txt")
-        if unknown := next((word for word in text if word not in index), None):
-            raise SystemExit(f"corpus: {split} has a word that training lacks: {unknown!r}")
-        tokens[split] = np.array([index[word] for word in text], np.int32)
+    for split, words in texts.items():
+        if unknown := next((word for word in words if word not in index), None):
+            raise TextProblem(f"{split} has a word that training lacks: {unknown!r}")
+        tokens[split] = np.array([index[word] for word in words], np.int32)
     return tokens, vocabulary
 
 
@@ -45,7 +37,10 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     folder = arguments.output.parent
-    tokens, vocabulary = tokenize(arguments.source.parent, ["train", "valid", "test"])
+    try:
+        tokens, vocabulary = tokenize(arguments.source.parent, ["train", "valid", "test"])
+    except TextProblem as problem:
+        raise SystemExit(f"corpus: {problem}") from None
     for split, values in tokens.items():
         np.save(folder / f"{split}.npy", values)
     (folder / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from measurement.record import write_sealed
+from plan.text import TextProblem
 from steps import tokenize_corpus
 from tests.conftest import ROOT
 
@@ -45,7 +46,7 @@ def test_tokens(folder: Path) -> None:
 
 def test_unknown_word(folder: Path) -> None:
     (folder / "ptb.test.txt").write_text(" the dog sat \n")
-    with pytest.raises(SystemExit, match=r"^corpus: test has a word that training lacks: 'dog'$"):
+    with pytest.raises(TextProblem, match=r"^test .*'dog'"):
         tokenize_corpus.tokenize(folder, ["train", "test"])
 
 

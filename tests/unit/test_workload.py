@@ -200,3 +200,10 @@ def test_layer_weights_by_depth_and_direction() -> None:
         "1input",
         "1rinput",
     ]
+
+
+@pytest.mark.parametrize("more", [{}, tiny.CARRIED])
+def test_as_many_tokens_as_the_plan_wants_make_a_batch(more: dict, tmp_path: Path) -> None:
+    """What plan/text.py takes for the shortest text gives a batch: a shorter one would give none for ever."""
+    tiny.write_corpus(tmp_path, 15 if more else 11)
+    assert next(tiny.workload(tmp_path, **more).batches())[0].shape == (4, 3)

@@ -32,7 +32,7 @@ SETTINGS = {
 SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
-PLAN.corpus.require_files()
+PLAN.require_text()
 # What is there and has to be made all the same: damaged, or a list that says what is not so any more; see healing.smk.
 ANEW = set()
 JOBS = Register(PLAN, ANEW.add, lambda: changes_nothing())
