@@ -159,6 +159,8 @@ format: .venv/ready
 	.venv/bin/snakefmt Snakefile workflow
 
 clean:
+	@test ! -e results/run.lock || $(PYTHON) -c 'import fcntl; fcntl.flock(open("results/run.lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2> /dev/null \
+		|| { echo "A run is at work in this folder: wait for it, or end it, before make clean."; exit 1; }
 	rm -rf results .environments .snakemake .venv .docs site
 
 # The pins stand in envs/ and nowhere else.

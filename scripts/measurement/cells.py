@@ -9,20 +9,22 @@ from collections import namedtuple
 
 OWN = "own."
 
-Cell = namedtuple("Cell", "gates biases states vectors gains keeps takes starts of_x of_h")
+Cell = namedtuple("Cell", "gates biases states vectors around keeps takes starts of_x of_h")
 """A cell. gates: of_x and of_h are those that read x and those that read h, all of them but in cells of one's own, in the
 order of the matrices, [D, of_x * H] and [H, of_h * H]. biases: one for each of its sums, of a gate one, of a
 gate whose products of x and of h are kept apart two, `n.x` and `n.h`; those of sums of h alone come last. starts: what each
 state begins with. states: the output first. vectors: weights with one
-value a unit; gains: those of them that begin around 1. keeps: the bias or vector that makes a unit remember; takes: the one
+value a unit; around: the value around which each of them begins. keeps: the bias or vector that makes a unit remember; takes: the one
 that lets it take in (None: what it does not keep)."""
 
 
 def _cell(gates, states, biases=None, vectors="", gains="", keeps="f", takes=None):
-    parts = (gates, biases or gates, states, vectors, gains)
-    parts = [tuple(part.split()) for part in parts]
-    starts = (0.0,) * len(parts[2])
-    return Cell(*parts, keeps=keeps, takes=takes, starts=starts, of_x=parts[0], of_h=parts[0])
+    gates, biases, states, vectors = (
+        tuple(part.split()) for part in (gates, biases or gates, states, vectors)
+    )
+    around = tuple(float(name in gains.split()) for name in vectors)
+    starts = (0.0,) * len(states)
+    return Cell(gates, biases, states, vectors, around, keeps, takes, starts, gates, gates)
 
 
 class Known(dict):

@@ -192,16 +192,23 @@ def repository():
     if RUN in os.environ:
         return json.loads(os.environ[RUN])["repository"]
     try:
-        commit, dirty = (
+        commit, dirty, ours = (
             subprocess.check_output(
                 ("git",) + arguments,
                 cwd=SCRIPTS,
                 stderr=subprocess.DEVNULL,
                 universal_newlines=True,
             ).strip()
-            for arguments in (("rev-parse", "HEAD"), ("status", "--porcelain"))
+            for arguments in (
+                ("rev-parse", "HEAD"),
+                ("status", "--porcelain"),
+                # Nothing, where these files lie in a repository that is not of them: a download inside somebody's own.
+                ("ls-files", "--full-name", "measurement/supervisor.py"),
+            )
         )
     except (OSError, subprocess.CalledProcessError):
+        return None
+    if ours != "scripts/measurement/supervisor.py":
         return None
     return {"commit": commit, "dirty": bool(dirty)}
 

@@ -56,15 +56,14 @@ class Workload(Shapes):
         return other
 
     def weights(self):
-        """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed; gains of a
-        normalisation around 1."""
+        """Draw the initial weights, {name: float32 array}, uniform in the benchmark's range from the seed;
+        a cell's vectors around the values that the cell gives them."""
         random, bound = np.random.RandomState(self._seed), self._weight_range
         weights, cell = OrderedDict(), CELLS[self.cell]
         for name, shape in self.shapes().items():
             drawn = random.uniform(-bound, bound, shape)
             if name.endswith(".vectors"):
-                ones = np.array([name in cell.gains for name in cell.vectors], float)
-                drawn = drawn + ones.repeat(self.hidden)
+                drawn = drawn + np.repeat(cell.around, self.hidden)
             weights[name] = drawn.astype(np.float32)
         return weights
 

@@ -17,11 +17,13 @@ import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -32,6 +34,7 @@ FILE = Path("results/run.lock")
 # Of the environment: the lease that a process works under which the run has started.
 VARIABLE = "RUN_LEASE"
 BEAT_S, STALE_S = 10.0, 60.0
+ROOM_BYTES = 1 << 20  # less is of no use to a compiler
 
 
 def boot() -> str:
@@ -110,7 +113,8 @@ def _take(descriptor: int) -> None:
     ours = alone and known.get("boot") == boot()
     if known and not ours and _age_s(descriptor) < STALE_S:
         _refuse(descriptor)
-    shutil.rmtree(_folder(known.get("token")), ignore_errors=True)  # of one that was killed
+    for folder in _folders(known.get("token")):  # of one that was killed
+        shutil.rmtree(folder, ignore_errors=True)
     token = secrets.token_hex(8)
     about = {"token": token, "pid": os.getpid(), "container": _container()}
     text = json.dumps(about | {"host": socket.gethostname(), "boot": boot()}).encode()
@@ -125,19 +129,40 @@ def _take(descriptor: int) -> None:
     atexit.register(_give_back, held, descriptor, given_back, os.getpid())
 
 
-def _folder(token: object) -> str:
-    """Where a run's temporary files lie. A lease may have come from anywhere: it names nothing else."""
+def _folders(token: object) -> list[str]:
+    """Where a run's temporary files may lie: below TMPDIR or, where that cannot serve, below results/. A lease may have
+    come from anywhere: it names nothing else."""
     if not re.fullmatch("[0-9a-f]{16}", str(token)):
-        return ""
-    return os.path.join(tempfile.gettempdir(), f"run-{token}")
+        return []
+    places = (tempfile.gettempdir(), FILE.parent.resolve())
+    return [os.path.join(place, f"run-{token}") for place in places]
+
+
+def _serves(folder: str) -> bool:
+    """Whether a folder takes what compilers write, and lets it run (it may be full, or mounted `noexec`)."""
+    program = os.path.join(folder, "program")
+    try:
+        with open(program, "w") as file:
+            file.write("#!/bin/sh\n" + "#" * ROOM_BYTES)
+        os.chmod(program, 0o700)
+        subprocess.run([program], check=True)
+        os.unlink(program)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
 
 
 def temporary() -> str:
-    """Makes the folder for the temporary files of this run; it goes with it, or with the next one."""
-    folder = _folder(os.environ[VARIABLE])
-    os.mkdir(folder, 0o700)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    """Makes the folder for the temporary files of this run; it goes with it, or with the next one. Raises OSError where
+    there is none."""
+    for folder in _folders(os.environ[VARIABLE]):
+        with suppress(OSError):
+            os.mkdir(folder, 0o700)
+            if _serves(folder):
+                atexit.register(shutil.rmtree, folder, ignore_errors=True)
+                return folder
+        shutil.rmtree(folder, ignore_errors=True)
+    raise OSError(errno.ENOSPC, "no folder for temporary files takes and runs a program")
 
 
 def _held(folder: int, descriptor: int, token: str) -> bool:

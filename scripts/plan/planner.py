@@ -1,5 +1,6 @@
 """The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
 
+import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -24,10 +25,12 @@ from plan.jobs import (
     TuneJob,
     digest_of,
     failed_last,
+    say_once,
     wanted,
 )
 from plan.matrix import Cell
 
+LINKERS = ("g++", "clang++")  # what TVM links kernels with
 MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
 TIMED = (
@@ -173,6 +176,7 @@ class Plan:
             ),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
+            **self._linker,
         }
         order = {"shape": asdict(shape), "variant": variant, "trials": trials, "isa": isa}
         name = f"{environment}/{variant}/{shape.name}.{self.machine}"
@@ -183,6 +187,16 @@ class Plan:
         needs = (self.environment(environment),)
         gpus = self._asks_gpu(variant)
         return TuneJob(name, parts, needs, order, threads=self.cores, gpus=gpus)
+
+    @cached_property
+    def _linker(self) -> dict[str, str]:
+        """A part of a kernel's identity where nothing here can link it; once there is a compiler, it is built after all."""
+        if any(map(shutil.which, LINKERS)):
+            return {}
+        say_once(
+            f"TVM's rows will be unsupported: they need a C++ compiler ({' or '.join(LINKERS)})."
+        )
+        return {"linker": "none"}
 
     def _asks_gpu(self, variant: str) -> int:
         """GPUs that tuning and building a kernel take: one, of a kernel for GPUs only, which asks for its architecture."""
@@ -210,6 +224,7 @@ class Plan:
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,
+            **self._linker,
         }
         return BuildJob(
             f"{environment}/{benchmark}/{variant}",

@@ -53,11 +53,14 @@ def tune(kernel: dict, tuning: str) -> dict:
 
 
 def not_had(kernel: dict) -> dict | None:
-    """{"status", "reason"} of the environment of a kernel's job, where it is not there; None where it is."""
+    """{"status", "reason"} where what a kernel is made with is not there: its environment, a compiler; None where it is."""
     environment = read_json(kernel["reads"]["environment"])
-    if environment["status"] == "ok":
-        return None
-    return {key: environment[key] for key in ("status", "reason")}
+    if environment["status"] != "ok":
+        return {key: environment[key] for key in ("status", "reason")}
+    if "linker" in kernel["parts"]:
+        reason = "TVM links kernels with a C++ compiler: install g++ or clang++, and run again"
+        return {"status": "unsupported", "reason": reason}
+    return None
 
 
 def require_planned(kernel: dict) -> None:

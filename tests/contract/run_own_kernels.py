@@ -30,7 +30,7 @@ from tests.contract.own_cells import EXAMPLES, registered  # noqa: E402
 
 ROWS = (13, 4, 9, 21, 2)  # batch, length, inputs, hidden, depth: rows divided, units that pad
 UNITS = (3, 4, 9, 40, 2)  # units divided
-DIVIDED = ("sru", "rwkv", "bistable", "multiplicative_lstm")
+DIVIDED = ("sru", "rwkv", "bistable", "multiplicative_integration")
 LANES = 16
 
 # The range of each, what is exact, and the largest error relative to the value (of those that are at most 1, to 1).

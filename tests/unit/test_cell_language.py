@@ -116,7 +116,7 @@ def test_constants_have_defaults_and_may_be_others() -> None:
 def test_states_and_vectors_begin_where_they_are_told_to(many: Cell) -> None:
     assert [many.start(name) for name in many.states] == [0.0, 0.0, 1.0, 0.0]
     assert module(many).CELL["starts"] == (0.0, 0.0, 1.0, 0.0)
-    assert module(many).CELL["gains"] == ("a",)
+    assert module(many).CELL["around"] == (1.0, 0.0)
     assert {Kind(**module(many).CELL).of_x, many.x_gates} == {("f", "g", "z")}
     assert many.h_gates == ("q", "z")
     assert many.declared_sums == ("f", "g", "z", "q")
@@ -192,6 +192,25 @@ def test_differences_agree_with_what_is_generated(
     errors = witnessed(monkeypatch, any_cell)
     assert len(errors) == len(any_cell.sums) + len(any_cell.vectors) + len(any_cell.states)
     assert max(errors.values()) < witness.TOLERANCE / 10, errors
+
+
+def test_vectors_are_drawn_around_what_the_cell_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cell(gates="f", states="h", vectors="period=8 nu=-3 plain")
+    def mine(f, h, period, nu, plain):
+        return language.tanh(f) * period * nu + plain * h
+
+    drawn = registered(monkeypatch, mine).weights()["lstm.0.vectors"].reshape(3, -1)
+    assert (abs(drawn - [[8.0], [-3.0], [0.0]]) <= 0.1).all()
+
+
+def test_a_kink_where_a_state_begins_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """relu at 0 has every slope from 0 to 1: that of the rule is one of them."""
+
+    @cell(gates="f", states="h")
+    def mine(f, h):
+        return language.tanh(f) + language.relu(h)
+
+    assert max(witnessed(monkeypatch, mine).values()) < witness.TOLERANCE
 
 
 WRONG = {

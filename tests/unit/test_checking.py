@@ -411,3 +411,16 @@ def test_input_reaches_the_top_of_every_stack(name: str) -> None:
             h, _, _ = reference.layer("lstm", h, layer)
         assert h.dtype == np.float32
         assert checking.relative_error(h, expected) < 1e-5
+
+
+def test_a_cell_whose_gradients_are_all_zero_is_not_trained(
+    work: Workload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flat(*arguments: object, **more: object) -> tuple:
+        loss, gradients = exact(*arguments, **more)
+        return loss, {name: 0.0 * value for name, value in gradients.items()}
+
+    exact = reference.loss_and_gradients
+    monkeypatch.setattr(reference, "loss_and_gradients", flat)
+    with pytest.raises(checking.Unsupported):
+        verdict(Model(work, work.weights(), "cpu", "training"), work, "training")

@@ -177,3 +177,20 @@ def test_a_lease_from_elsewhere_deletes_nothing(tmp_path: Path) -> None:
     left(boot=lease.boot(), token="mine")
     Run(TMPDIR=str(tmp_path)).end()
     assert kept.exists()
+
+
+def test_temporary_files_go_where_a_program_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A TMPDIR that lets nothing run (`noexec`), or is full, is no place for what compilers write."""
+    usual, results = tmp_path / "usual", tmp_path / "results"
+    usual.mkdir()
+    results.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lease.tempfile, "gettempdir", lambda: str(usual))
+    monkeypatch.setenv(lease.VARIABLE, "0" * 16)
+    assert Path(lease.temporary()).parent == usual
+    monkeypatch.setenv(lease.VARIABLE, "1" * 16)
+    monkeypatch.setattr(lease, "_serves", lambda folder: Path(folder).parent == results)
+    assert Path(lease.temporary()).parent == results
+    assert [each.name for each in usual.iterdir()] == ["run-" + "0" * 16]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from measurement.record import write_sealed
-from plan import environments, matrix, sources
+from plan import environments, matrix, planner, sources
 from plan.jobs import CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
 from tests.conftest import ROOT
@@ -136,6 +136,15 @@ def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
     found = changed(before, plan)
     tuned = {key for key in before if key[0] == "tuning" and "/template-tuned/" in key[1]}
     assert found == with_kernels(before, "template-tuned") | tuned
+
+
+def test_without_a_compiler_kernels_are_others(
+    before: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are unsupported then, until there is a compiler."""
+    monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
+    found = changed(before, Plan(planned.config()))
+    assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
 
 
 def test_build_limit_changes_kernels_and_their_cells(before: dict) -> None:

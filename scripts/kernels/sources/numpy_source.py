@@ -69,9 +69,7 @@ def facts(cell: Cell) -> dict[str, object]:
         "biases": cell.declared_sums,
         "states": cell.states,
         "vectors": cell.vectors,
-        "gains": tuple(
-            n for n, value in zip(cell.vectors, cell.around, strict=False) if value == 1.0
-        ),
+        "around": tuple(cell.around),
         "keeps": None,
         "takes": None,
         "starts": tuple(map(cell.start, cell.states)),
