@@ -65,7 +65,7 @@ compare: .venv/ready
 profile: .venv/ready
 	$(RUN) profile_rows '$(ROWS)' --parent $$PPID $(OPTIONS)
 
-# How noisy the machine of a results folder was, and what explains it (docs/explanation/noise.md): make noise [A=folder]
+# How noisy the machine of a results folder was, and what explains it (docs/notebook/noise.md): make noise [A=folder]
 noise: .venv/ready
 	$(RUN) noise $(A)
 

@@ -36,8 +36,9 @@ CONTENTS = {
     ],
     "Explanation": [
         *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
-        *("explanation/noise", "explanation/what-is-kept", "explanation/traps", "explanation/*"),
+        *("explanation/what-is-kept", "explanation/traps", "explanation/*"),
     ],
+    "Notebook": ["notebook/*"],
     "Report": [REPORT],
 }
 TITLES = {REPORT: "Seven documents, four machines"}  # of pages that have one title

@@ -1,5 +1,5 @@
 """How noisy the machine of a results folder was, by its records: within processes and between them, what other estimators
-than the median would have given, and what the readings beside the batches explain (docs/explanation/noise.md)."""
+than the median would have given, and what the readings beside the batches explain (docs/notebook/noise.md)."""
 
 import argparse
 import sys
