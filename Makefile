@@ -1,38 +1,44 @@
-# `make report` and `make test` do all set-up; everything they install lies in .venv, .environments and .docs.
+# Every target sets up what it needs, in .venv, .environments and .docs. `make help` lists targets from the lines that begin with ##.
 PYTHON ?= python3
 CONFIG ?= config/quick.yaml
 SNAKEMAKE = $(shell grep -hoE 'snakemake==[^ ]+' envs/workflow.yaml)
 OPTIONS = --configfile '$(CONFIG)' --config
-# Settings over the config file: make report SET='corpus={path: /folder}' (quote the whole value)
+# Settings that replace those of the configuration: make report SET='corpus={path: /folder}' (quote the whole value)
 ifdef SET
 OPTIONS += '$(SET)'
 endif
 
-# Ctrl-C while an interpreter starts, before it can answer one: kept until it can (GNU's env).
+# Delays Ctrl-C until the interpreter has started and can handle it (GNU env).
 KEPT = $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signal=INT)
-# A command; what starts Snakemake ends with `make`, killed or not (--parent).
+# Runs a command of scripts/commands. Those that start Snakemake end when make ends (--parent).
 RUN = @exec $(KEPT) .venv/bin/python scripts
 
-# Where it is set (as in many images), every process would compile every module it imports: 3 s for TensorFlow.
+# Many images set this. Every process would then compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: report cell measure wheels plan html bump compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.DEFAULT_GOAL = report
+.PHONY: help report cell measure wheels plan html bump compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
+## List these targets
+help:
+	@awk '/^## / {about = about "\n      " substr($$0, 4)} /^[a-z-]+:/ && about {print "make " substr($$1, 1, index($$1, ":") - 1) about} !/^## / {about = ""}' Makefile
+
+## Measure with the quick protocol and render all pages: results/report/index.html
 report: .venv/ready
 	$(RUN) run_workflow --parent $$PPID $(OPTIONS)
 
-# A recurrent cell of your own, in one file: make cell CELL=my_cell.py [SHAPE='{batch: 32, length: 200}'] [PHASES=training]
-# [FRAMEWORKS='pytorch jax'] (docs/how-to/own-cell.md). Its protocol is config/cell/config.yaml, unless CONFIG names another
+## Benchmark your own recurrent cell: make cell CELL=my_cell.py [SHAPE='{batch: 32, length: 200}'] [PHASES=training]
+## [FRAMEWORKS='pytorch jax'] (docs/how-to/own-cell.md)
 cell: .venv/ready
 	$(RUN) run_cell --parent $$PPID $(if $(SHAPE),--shape '$(SHAPE)') $(if $(PHASES),--phases '$(PHASES)') \
 		$(if $(FRAMEWORKS),--frameworks '$(FRAMEWORKS)') \
 		$(if $(filter file,$(origin CONFIG)),,--configfile '$(CONFIG)') $(if $(SET),--config '$(SET)') -- '$(CELL)'
 
-# Records without pages, packed: for a machine without network, with frameworks of its own (docs/how-to/without-network.md). LIMIT=540: stops in time
+## Measure and pack records without pages, for a machine without network: make measure CONFIG=lab.yaml [LIMIT=540 seconds]
 measure: .venv/ready
 	$(RUN) run_workflow --parent $$PPID --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
 
-# What `make measure` needs where no package index can be reached, for the Python there: make wheels FOR=3.12
+## Download what `make measure` needs on a machine without network: make wheels FOR=3.12, its Python version
 FOR ?= $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 wheels:
 	$(PYTHON) -m pip wheel --quiet --wheel-dir wheels pip $(SNAKEMAKE)
@@ -40,63 +46,60 @@ wheels:
 	| xargs $(PYTHON) -m pip download --quiet --dest wheels --no-deps --only-binary :all: --python-version $(FOR)
 	ls wheels | grep -v -e none-any -e abi3 -e -cp$(subst .,,$(FOR))- | sed 's|^|wheels/|' | xargs rm -f
 
-# make plan [CONFIG=config/config.yaml] [FILES=1]
+## Say what is missing and how long it will take: make plan [CONFIG=config/config.yaml] [FILES=1 lists results]
 plan: .venv/ready
 	$(RUN) plan_run $(if $(FILES),--files) $(OPTIONS)
 
-# Results that nothing asks for any more, CONFIG's are asked for: make prune [YES=1]
+## List results that no configuration asks for, delete them with YES=1: make prune [YES=1]
 prune: .venv/ready
 	$(RUN) prune_results $(if $(YES),--yes) $(OPTIONS)
 
+## Write Snakemake's own report to report.html, after make report
 html: report
 	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
 
-# make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='rows to watch'] [AGAIN=1] [RELEVANT=3] [FAIL=1]
+## Try another version and compare: make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='names'] [AGAIN=1]
+## [RELEVANT=3 percent] [FAIL=1] (docs/how-to/new-version.md)
 bump: .venv/ready
 	$(RUN) bump_version '$(PIN)' --parent $$PPID $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
 		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
 		$(if $(FAIL),--fail) $(OPTIONS)
 
-# make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
+## Compare two runs: make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
 	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
 
-# Where the time of rows' batches goes, by perf: make profile ROWS='pytorch/fused for training on stacked-lm'
+## Show with perf where the time goes: make profile ROWS='pytorch/fused for training on stacked-lm'
 profile: .venv/ready
 	$(RUN) profile_rows '$(ROWS)' --parent $$PPID $(OPTIONS)
 
-# How noisy the machine of a results folder was, and what explains it (docs/notebook/noise.md): make noise [A=folder]
+## Say how noisy the machine was: make noise [A=folder]
 noise: .venv/ready
 	$(RUN) noise $(A)
 
-# What was measured in a form that other tools read, in results/FORMAT.json: make export FORMAT=pyperf|benchmark-action
-# [A=folder] [OUTPUT=file]
+## Export numbers for other tools: make export FORMAT=pyperf|benchmark-action [A=folder] [OUTPUT=file]
 export: .venv/ready
 	$(RUN) export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
 
-# The results of this machine as an archive for somebody who reports several (also_report) or compares two:
-# make pack [BY='your name'] [KEY=~/.ssh/id_ed25519], which signs it
+## Pack this machine's results to share them: make pack [BY='your name'] [KEY=~/.ssh/id_ed25519 signs it]
 pack: .venv/ready
 	$(RUN) pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
 
-# What an environment is built of, resolved anew, or as it was built: make lock ENVIRONMENT=pytorch [FROM=folder]; with
-# RESOLVE=1 nothing is installed
+## Write an environment's lock: make lock ENVIRONMENT=pytorch [FROM=folder it was built in] [RESOLVE=1 installs nothing]
 lock: .venv/ready
 	$(RUN) lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
-# The pages of a pack alone, nothing is measured: make pages PACK=archive [OUTPUT=folder]
+## Render the pages of a pack without measuring: make pages PACK=archive [OUTPUT=folder]
 pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
-# The pages that the repository shows, and the table that make plan estimates from where nothing was measured yet: of all
-# documents that lie in results/. Packs of other machines beside it stay
+## Measure and replace the published example, report/example, which `make plan` estimates from. Packs of other machines stay
 example: report
 	find report/example -type f ! -name 'records-*' -delete
 	$(RUN) pack_results --output report/example/records.tar.xz
 	$(MAKE) example-pages
 
-# The same pages by today's code, of the records of that run and of other machines' packs beside it: nothing is measured,
-# nothing installed beside .venv
+## Render the published example again from its records
 example-pages: build/pages/example/index.html
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
 	sed -i 's/(cells.html)/(cells.csv)/' report/example/*.md
@@ -105,18 +108,18 @@ RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/
 build/pages/example/index.html: report/example/records.tar.xz $(RENDER) .venv/ready
 	$(RUN) render_pack $< $(wildcard $(<D)/records-*.tar.xz) --output $(@D)
 
-# The book, in site/ (index.html), strict about links, with the reports' own HTML pages
+## Build this book, with the published report: site/index.html. Broken links fail
 docs: .docs/ready .venv/ready build/pages/example/index.html
 	.docs/bin/python docs/book.py build/book
 	.docs/bin/sphinx-build --quiet --fail-on-warning --keep-going -c docs -d build/doctrees build/book site
 	.venv/bin/python scripts book_reports site
 	@echo "Book: site/index.html"
 
-# What fails in one part keeps no other from running
+## Run all tests; a part that fails does not stop the others
 test: .venv/ready
 	@$(MAKE) --no-print-directory --keep-going check test-contract test-workflow
 
-# For whoever changes a line
+## Run lints and unit tests
 check: .venv/ready
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -124,48 +127,50 @@ check: .venv/ready
 	.venv/bin/snakemake --lint --configfile '$(CONFIG)'
 	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit
 
-# ISA=avx2: with the libraries held to that
+## Check every implementation against the reference: make test-contract [ISA=avx2 restricts all libraries]
 test-contract: .venv/ready
 	.venv/bin/python -m pytest tests/contract $(if $(ISA),--isa $(ISA))
 
+## Run the workflow and a selection of faults
 test-workflow: .venv/ready .docs/ready
 	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/workflow tests/faults
 
-# Faults injected into small runs, all of them, each up to ten times; the table goes to results/faults/. SEED=n: as then
+## Inject every kind of fault into small runs, each up to ten times; results/faults/ gets the table: make test-faults [SEED=n]
 test-faults: .venv/ready
 	.venv/bin/python -m pytest tests/faults -m "long or not long" --times 10 $(if $(SEED),--seed $(SEED))
 
-# A document in full shapes without faults, and with 30 at random moments: the same cells and verdicts? ROWS='a in b,c': only these
+## Measure a document with and without 30 random faults and compare: make test-faults-long [ROWS='a in b,c'] [FAULTS=30] [SEED=n]
 test-faults-long: .venv/ready
 	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows '$(ROWS)') $(if $(FAULTS),--faults $(FAULTS)) \
 		$(if $(SEED),--seed $(SEED))
 
-# What comes from outside, ten minutes a kind: make fuzz [SECONDS=600]
+## Fuzz configuration, tables, records and packs: make fuzz [SECONDS=600 per kind]
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
 
-# Random files damaged before runs and during them: make fuzz-run [SECONDS=600] [SEED=1]
+## Damage random files before and during runs: make fuzz-run [SECONDS=600] [SEED=1]
 fuzz-run: .venv/ready
 	.venv/bin/python -m tests.fuzz_run --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
-# Known weaknesses of everything that is installed here and in the locks of today's environments (asks PyPI; where that
-# cannot be reached it says so, and the command's own exit status is 3)
+## Ask PyPI for known vulnerabilities of all locked packages
 audit: .venv/ready
 	$(RUN) audit_packages
 
+## Format and fix Python and Snakemake files
 format: .venv/ready
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 	.venv/bin/snakefmt Snakefile workflow
 
+## Delete results, environments and the book
 clean:
 	@test ! -e results/run.lock || $(PYTHON) -c 'import fcntl; fcntl.flock(open("results/run.lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2> /dev/null \
 		|| { echo "A run is at work in this folder: wait for it, or end it, before make clean."; exit 1; }
 	rm -rf results .environments .snakemake .venv .docs site
 
-# The pins stand in envs/ and nowhere else.
+# Versions are pinned in envs/ only.
 .venv/ready: envs/workflow.yaml envs/report.yaml
-	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Name another one: make PYTHON=python3.12 report"; exit 1; }
+	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is older. Choose another: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(KEPT) $(PYTHON) -m venv --without-pip .venv
 	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-compile --no-index --find-links wheels $(SNAKEMAKE)

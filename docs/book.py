@@ -22,23 +22,29 @@ REPORT = "report/example/index"
 CONTENTS = {
     "Tutorial": ["tutorial/*"],
     "How to": [
-        *("how-to/full-protocol", "how-to/slurm", "how-to/container", "how-to/without-network"),
-        *("how-to/gpu", "how-to/new-version", "how-to/ci", "how-to/compare-runs"),
-        "how-to/profile",
-        *("how-to/several-machines", "how-to/export", "how-to/own-text"),
-        *("how-to/other-cells-and-shapes", "how-to/timeline", "how-to/own-cell", "how-to/new-row"),
-        *("how-to/new-document", "how-to/kernels", "how-to/*", "how-to/contributing"),
+        *(
+            "how-to/own-cell",
+            "how-to/new-version",
+            "how-to/full-protocol",
+            "how-to/more-benchmarks",
+        ),
+        *("how-to/compare-runs", "how-to/several-machines", "how-to/gpu", "how-to/slurm"),
+        *("how-to/without-network", "how-to/container", "how-to/profile", "how-to/export"),
+        *("how-to/own-text", "how-to/new-implementation", "how-to/new-document", "how-to/*"),
+        *("how-to/ci", "how-to/kernels", "how-to/cite", "how-to/troubleshooting"),
+        "how-to/contributing",
     ],
     "Reference": [
-        *("reference/configuration", "reference/files-of-config", "reference/statuses"),
-        *("reference/columns", "reference/records", "reference/folders", "reference/commands"),
-        *("reference/*", "reference/tests", "reference/faults", "reference/changelog"),
+        *("reference/configuration", "reference/files-of-config", "reference/make"),
+        *("reference/statuses", "reference/columns", "reference/records", "reference/folders"),
+        *("reference/cells", "reference/glossary", "reference/commands", "reference/*"),
+        *("reference/tests", "reference/faults", "reference/changelog"),
     ],
     "Explanation": [
         *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
-        *("explanation/what-is-kept", "explanation/traps", "explanation/*"),
+        *("explanation/what-is-kept", "explanation/architecture", "explanation/*"),
     ],
-    "Notebook": ["notebook/*"],
+    "Notebook": ["notebook/index", "notebook/*"],
     "Report": [REPORT],
 }
 TITLES = {REPORT: "Seven documents, four machines"}  # of pages that have one title
@@ -169,7 +175,7 @@ def _code(text: str) -> str:
 def table_of(name: str) -> str:
     """The keys of a schema, a row each."""
     root = schema(name)
-    lines = ["| Key | Meaning | May be |", "|:--|:--|:--|"]
+    lines = ["| Key | Meaning | Allowed |", "|:--|:--|:--|"]
     lines += [
         f"| {_code(key.name)} | {_cell(key.about)} | {_cell(key.allowed)} |"
         for key in keys(root, root)
@@ -210,23 +216,23 @@ def configuration() -> str:
         [
             "# Configuration",
             "",
-            "`config/config.yaml` holds every key with its default: the full protocol. Another file is",
-            "laid over it, key by key: `config/quick.yaml` by `make report`, any by `make report CONFIG=file` or",
-            "`snakemake --configfile file`. Single keys are set over both: `make report SET='protocol={seed: 1}'`, or",
-            "`--config corpus='{path: /data/ptb}'`. A mistake stops the run with one line that says where it is and what may",
-            "stand there.",
+            "`config/config.yaml` has every key with its default, the full protocol. Another file replaces some of them:",
+            "`config/quick.yaml` for `make report`, any file with `make report CONFIG=file` or `snakemake --configfile file`.",
+            "Single keys are set with `make report SET='protocol={seed: 1}'` or `--config corpus='{path: /data/ptb}'`. A",
+            "mistake stops the run with one line that says where it is and what is allowed.",
             "",
-            "| Key | Meaning | May be | Default | Quick |",
+            "| Key | Meaning | Allowed | Default | Quick |",
             "|:--|:--|:--|:--|:--|",
             *rows,
             "",
-            "Lists and mappings stand in [config.yaml](../../config/config.yaml) and [quick.yaml](../../config/quick.yaml).",
+            "For lists and mappings see [config.yaml](../../config/config.yaml) and [quick.yaml](../../config/quick.yaml).",
             "",
-            "## What differs for one document",
+            "## Settings for one document",
             "",
-            "Below `overrides`, by the document's name: any key of `protocol`, `check` and `training`, and what is measured of it.",
+            "Below `overrides` and the document's name: any key of `protocol`, `check` and `training`, and a selection of what is",
+            "measured.",
             "",
-            "| Key | Meaning | May be |",
+            "| Key | Meaning | Allowed |",
             "|:--|:--|:--|",
             *own,
             "",
@@ -259,11 +265,11 @@ def columns() -> str:
         [
             "# Columns of cells.csv",
             "",
-            "`results/cells.csv` has a row for each cell and machine, those without a number too. The same rows, by document,",
-            "lie in `results/documents/<document>/cells.parquet`, where each column carries its meaning (`description`) and",
-            "its `unit` as metadata. A column is empty where a row has nothing to say in it.",
+            "`results/cells.csv` has a row per measurement and machine, also for those without a number. The rows of a document",
+            "are in `results/documents/<document>/cells.parquet` too, where each column has its meaning (`description`) and",
+            "`unit` as metadata. A value that does not apply is empty.",
             "",
-            "| Column | Meaning | Unit | May be |",
+            "| Column | Meaning | Unit | Allowed |",
             "|:--|:--|:--|:--|",
             *rows,
             "",
@@ -277,9 +283,8 @@ def records() -> str:
         [
             "# Records and manifests",
             "",
-            "A process leaves one JSON file with its raw samples and all that is known of how they came to be; nothing in it",
-            "is computed from several. It is held against this schema whenever it is read, and its seal against its bytes.",
-            "`[]` stands for each of a list, `*` for any name.",
+            "A process writes one JSON file with its raw samples and how they were measured. It is validated against this",
+            "schema, and its seal against its bytes, whenever it is read. `[]` is any item of a list, `*` any name.",
             "",
             "## A record",
             "",
@@ -287,7 +292,7 @@ def records() -> str:
             "",
             "## A manifest",
             "",
-            "What a document has on a machine: its cells, and which records their numbers come from.",
+            "The measurements of a document on a machine, and the records that their numbers come from.",
             "",
             table_of("manifest"),
             "",
@@ -307,8 +312,9 @@ def files() -> str:
     found = [
         "# Files of config/",
         "",
-        "Beside the [configuration](../../config/README.md). [A new row](../../docs/how-to/new-row.md) and [a new document]"
-        "(../../docs/how-to/new-document.md) say what to write in them. `[]` stands for each of a list, `*` for any name.",
+        "These files say what is measured; the [configuration](../../config/README.md) says how. To write them, see",
+        "[implementations](../../docs/how-to/new-implementation.md) and [documents](../../docs/how-to/new-document.md).",
+        "`[]` is any item of a list, `*` any name.",
     ]
     for name, heading in headings.items():
         found += ["", f"## {heading}", "", table_of(name)]
@@ -320,10 +326,10 @@ def commands() -> str:
     found = [
         "# Commands of this book",
         "",
-        "A test holds every command of this book against the Makefile, the options of Snakemake and the files that are",
-        "there. It runs those blocks in a small project that have no reason beside them.",
+        "A test compares every command of this book with the Makefile, Snakemake's options and existing files, and runs",
+        "it in a small project unless a reason is given.",
         "",
-        "| Page | Command | Why no test runs it |",
+        "| Page | Command | Why it is not run |",
         "|:--|:--|:--|",
     ]
     for page, block in all_blocks():
@@ -332,16 +338,43 @@ def commands() -> str:
     return "\n".join([*found, ""])
 
 
+# A target of the Makefile, with the lines above it that begin with two number signs.
+TARGET = re.compile(r"((?:^## .+\n)+)^([a-z-]+):", re.M)
+
+
+def targets_of_make() -> str:
+    """The Makefile's targets, as `make help` prints them."""
+    rows = [
+        f"| {_code('make ' + name)} | {_cell(about.replace('## ', ''))} |"
+        for about, name in TARGET.findall((ROOT / "Makefile").read_text())
+    ]
+    return "\n".join(
+        [
+            "# make targets",
+            "",
+            "`make help` prints this list. Options in brackets may be left out. `CONFIG=file` selects another",
+            "configuration and `SET='key=value'` changes single settings, wherever something is planned or measured.",
+            "",
+            "| Target | What it does |",
+            "|:--|:--|",
+            *rows,
+            "",
+        ]
+    )
+
+
 MADE = {
     "reference/configuration.md": configuration,
     "reference/files-of-config.md": files,
     "reference/columns.md": columns,
     "reference/records.md": records,
+    "reference/make.md": targets_of_make,
     "reference/commands.md": commands,
 }
 # Files of the repository that the book has a page for.
 INSTEAD = {
     "README.md": "index.md",
+    "Makefile": "reference/make.md",
     "config/README.md": "reference/configuration.md",
     "workflow/schemas/config.schema.yaml": "reference/configuration.md",
     "workflow/schemas/cells.schema.yaml": "reference/columns.md",
@@ -414,7 +447,7 @@ def linked(text: str, source: str, page: str, known: Mapping[str, str]) -> str:
             return match[0]
         target = posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
         if target not in known and not (ROOT / target).is_file():
-            return match[0]  # which MkDocs will not find
+            return match[0]  # which Sphinx will not find
         there = known.get(target, f"{FILES}/{target}")
         return posixpath.relpath(there, posixpath.dirname(page) or ".") + mark + anchor
 

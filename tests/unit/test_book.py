@@ -74,18 +74,18 @@ def test_defaults_are_those_of_the_configuration() -> None:
 
 
 def test_links_lead_to_where_pages_stand_in_the_book() -> None:
-    known = book.places(["how-to/new-row.md", "index.md"])
+    known = book.places(["how-to/new-implementation.md", "index.md"])
 
     def lead(text: str, source: str, page: str) -> str:
         return book.linked(text, source, page, known)
 
     assert (
-        lead("[a](../../config/README.md#x)", "docs/how-to/new-row.md", "how-to/new-row.md")
+        lead("[a](../../config/README.md#x)", "docs/how-to/new-implementation.md", "how-to/new-implementation.md")
         == "[a](../reference/configuration.md#x)"
     )
     assert (
-        lead("[a](../../docs/how-to/new-row.md)", "profiles/ci/README.md", "how-to/ci.md")
-        == "[a](new-row.md)"
+        lead("[a](../../docs/how-to/new-implementation.md)", "profiles/ci/README.md", "how-to/ci.md")
+        == "[a](new-implementation.md)"
     )
     assert (
         lead("[a](config.yaml)", "profiles/slurm/README.md", "how-to/slurm.md")
