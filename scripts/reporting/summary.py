@@ -140,7 +140,7 @@ def of_all(summaries: Sequence[Mapping]) -> str:
     named = list(machine_names(summaries, in_full=True).values())
     on = named[0] if len(named) == 1 else f"{len(named)} [machines](machines.md)"
     return (
-        "An LSTM written of single operators can be changed freely; a library's whole kernel cannot, and is fast. What lies "
+        "An LSTM written of single operators can be changed freely; a library's fused kernel cannot, and is fast. What lies "
         f"between was timed here, on {on}{when}{models * bool(count)}. {noise_words(summaries)}"
     ).strip()
 

@@ -9,11 +9,12 @@ from plan.matrix import LEAST_PROCESSES
 from reporting import processors
 
 LEVELS = {
-    "operators": "every operator of a step can be changed; the loop over steps is Python's, run at every batch (eager) or once, while a graph is traced of it (tf.function, jit)",
-    "operators in a loop": "every operator can be changed, in the framework's symbolic loop over steps",
-    "compiled": "operators that a compiler takes; what it does not take cannot be written",
-    "cell kernel": "one kernel a step: how steps and layers are joined can be changed, the cell cannot",
-    "whole kernel": "one kernel for all steps: nothing can be changed",
+    "operators": "any operator of a step can be changed; the loop over steps is Python's, run at every batch or traced once (tf.function, jit)",
+    "operators in a loop": "any operator of a step can be changed, in the framework's symbolic loop",
+    "compiled": "any operator that the compiler accepts",
+    "cell kernel": "one kernel a step: how steps and layers are connected can be changed, the cell cannot",
+    "generated kernel": "the cell can be changed; the loop around it is generated, and its structure is fixed",
+    "fused kernel": "one kernel for all steps: nothing can be changed",
 }
 """What a user can change without writing a kernel, most first; config/implementations.yaml says which row is which."""
 

@@ -13,7 +13,7 @@ def tables(**times: list[float]) -> Tables:
     """Rows of one machine, with what their processes took."""
     rows = {
         "operators": ("pytorch/fine-grained", "operators", "operators"),
-        "kernel": ("pytorch/fused", "whole kernel", "whole kernel"),
+        "kernel": ("pytorch/fused", "fused kernel", "fused kernel"),
         "products": ("pytorch/products", "ceiling", None),
         "peak": ("tvm/fma-peak", "ceiling", None),
     }

@@ -18,7 +18,7 @@ def tables(**changes: object) -> Tables:
     """A row with both phases, one without training, one that failed."""
     rows = [
         ("tensorflow/eager", "Eager", "operators", 0.111, 0.333),
-        ("tvm/kernel", "Kernel", "whole kernel", 0.444, None),
+        ("tvm/kernel", "Kernel", "fused kernel", 0.444, None),
         ("pytorch/cell", "Cell", "cell kernel", 0.555, 0.777),
         ("pytorch/broken", "Broken", "operators in a loop", "failed", "timeout"),
     ]
@@ -128,7 +128,7 @@ def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
     data = sections.plain(answer.analyse(cells, ABOUT, benchmark="lm"))
     torch, tensorflow = data["own"]
     whole, cell = torch["levels"]
-    assert (whole["level"], cell["level"]) == ("whole kernel", "cell kernel")
+    assert (whole["level"], cell["level"]) == ("fused kernel", "cell kernel")
     assert whole["phases"][0]["over"] == pytest.approx(0.111 / 0.444)
     assert (cell["phases"], cell["lacking"]) == ([], [])
     whole, cell = tensorflow["levels"]

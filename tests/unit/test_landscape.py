@@ -23,8 +23,8 @@ SHAPES = {
 ABOUT = {"document": {"benchmarks": SHAPES}, "machine_names": {"m": "a machine"}}
 ROWS = {
     "operators": ("pytorch/fine-grained", "operators"),
-    "kernel": ("pytorch/fused", "whole kernel"),
-    "library": ("onnxruntime/lstm", "whole kernel"),
+    "kernel": ("pytorch/fused", "fused kernel"),
+    "library": ("onnxruntime/lstm", "fused kernel"),
     "peak": ("tvm/fma-peak", None),
 }
 

@@ -19,8 +19,8 @@ ABOUT = {
 }
 STYLES = {
     "pytorch/fine-grained": ("operators", "operators"),
-    "pytorch/fused": ("whole kernel", "whole kernel"),
-    "tvm/template-tuned": ("TVM kernel", "whole kernel"),
+    "pytorch/fused": ("fused kernel", "fused kernel"),
+    "tvm/template-tuned": ("TVM kernel", "fused kernel"),
 }
 
 

@@ -102,7 +102,7 @@ def found(slow: float) -> dict | None:
         factor = slow if framework == "theano" else 2
         cells.append(row(framework, "operators", "operators", factor * library))
         cells.append(row(framework, "products", None, library))
-    cells.append(row("pytorch", "kernel", "whole kernel", 9.0))  # the only one of its level
+    cells.append(row("pytorch", "kernel", "fused kernel", 9.0))  # the only one of its level
     shares = [{"share": 0.5, "library": "l", "function": "f"}]
     profile = {"records/e/lm/theano/operators/forward-cpu-1.json": shares}
     tables = Tables(pd.DataFrame(cells), pd.DataFrame(), pd.DataFrame())

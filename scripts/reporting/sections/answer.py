@@ -28,7 +28,7 @@ from reporting.style import (
 
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
 WRITTEN = (*FLEXIBLE, "compiled")  # the ways to a cell of one's own without a kernel
-KERNELS = ("cell kernel", "whole kernel")
+KERNELS = ("cell kernel", "fused kernel")
 AXIS = "batch over the best row's (times, log)"
 SIDE_BY_SIDE = 2  # panels that have room for that below each
 APART, SHOWN = 1.5, 4  # rows that machines disagree about by more; how many of them are named

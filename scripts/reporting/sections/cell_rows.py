@@ -13,7 +13,7 @@ from reporting.words import CELLS
 
 LIBRARY = (
     "cell kernel",
-    "whole kernel",
+    "fused kernel",
     "cuDNN",
     "library",
 )  # families whose operators are one cell

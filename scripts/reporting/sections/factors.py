@@ -21,7 +21,8 @@ LIBRARIES = {
 }
 KERNELS = (
     "cell kernel",
-    "whole kernel",
+    "generated kernel",
+    "fused kernel",
 )  # rows that do not call the framework's products, but multiply themselves
 PLACE = ("machine", "name", "environment", "phase", "device")
 SLACK = 1.02  # rows above a ceiling by less are at it

@@ -19,7 +19,8 @@ LEVELS = {
     "operators in a loop": ("#56B4E9", "s"),
     "compiled": ("#CC79A7", "v"),
     "cell kernel": ("#E69F00", "^"),
-    "whole kernel": ("#D55E00", "D"),
+    "generated kernel": ("#009E73", "P"),
+    "fused kernel": ("#D55E00", "D"),
     CEILING: ("#666666", "x"),
 }
 CALLED = {CEILING: "matrix products alone"}
