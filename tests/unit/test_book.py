@@ -80,11 +80,17 @@ def test_links_lead_to_where_pages_stand_in_the_book() -> None:
         return book.linked(text, source, page, known)
 
     assert (
-        lead("[a](../../config/README.md#x)", "docs/how-to/new-implementation.md", "how-to/new-implementation.md")
+        lead(
+            "[a](../../config/README.md#x)",
+            "docs/how-to/new-implementation.md",
+            "how-to/new-implementation.md",
+        )
         == "[a](../reference/configuration.md#x)"
     )
     assert (
-        lead("[a](../../docs/how-to/new-implementation.md)", "profiles/ci/README.md", "how-to/ci.md")
+        lead(
+            "[a](../../docs/how-to/new-implementation.md)", "profiles/ci/README.md", "how-to/ci.md"
+        )
         == "[a](new-implementation.md)"
     )
     assert (
