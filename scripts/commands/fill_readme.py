@@ -1,0 +1,113 @@
+"""`make example-pages` ends with it: the README's numbers, from the published example's table.
+
+python scripts fill_readme [--check]: what stands between `<!--number: NAME-->` and `<!--/-->` becomes the number of that name.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from plan import matrix
+from reporting import estimates
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+TABLE = ROOT / "report/example/cells.csv"
+MARKED = re.compile(r"(<!--number: ([\w-]+)-->)(.*?)(<!--/-->)", re.S)
+MODEL = "stacked-lm"
+ZEN_5, ZEN_4, INTEL = "x86_64-2c-9d9fe8", "x86_64-2c-f226a5", "x86_64-2c-c5847f"
+WRITTEN = ("operators", "operators in a loop")
+
+Rows = pd.DataFrame
+
+
+def table(path: Path = TABLE) -> Rows:
+    """Results of current versions that are LSTMs or other cells, with `level` and `times`, the processes' medians (s)."""
+    rows = pd.read_csv(path, low_memory=False)
+    levels = {each["implementation"]: each.get("flexibility") for each in matrix.implementations()}
+    rows["level"] = rows["implementation"].map(levels)
+    now = rows["environment"].map(matrix.generation) == matrix.NOW
+    rows = rows[(rows["status"] == "ok") & now & rows["level"].notna()].copy()
+    medians = rows["process_medians_s"].str.findall(r"[\d.e+-]+")
+    known = rows[["noise_freedom", "noise_sd"]].fillna(0).itertuples(index=False)
+    rows["times"] = [
+        estimates.Times(map(float, times), estimates.Prior(*noise))
+        for times, noise in zip(medians, known, strict=True)
+    ]
+    return rows
+
+
+def ratios(
+    rows: Rows, machine: str, phase: str, of: str, to: str
+) -> list[tuple[pd.Series, estimates.Ratio]]:
+    """Results on benchmark `of` over the fastest on benchmark `to`, fastest first."""
+    own = rows[(rows["machine"] == machine) & (rows["phase"] == phase)]
+    fastest = own[own["benchmark"] == to].nsmallest(1, "wall_median_s").iloc[0]
+    found = [
+        (row, estimates.ratio([row["times"]], [fastest["times"]]))
+        for _, row in own[own["benchmark"] == of].iterrows()
+    ]
+    return sorted(found, key=lambda each: each[1].ratio)
+
+
+def _digits(number: float) -> str:
+    return f"{number:.2f}" if number < 2 else f"{number:.1f}"
+
+
+def shown(ratio: estimates.Ratio) -> str:
+    """1.28 (1.23 to 1.33)"""
+    return f"{_digits(ratio.ratio)} ({_digits(ratio.low)} to {_digits(ratio.high)})"
+
+
+def _written(rows: Rows, phase: str, which: int) -> str:
+    found = ratios(rows, ZEN_5, phase, MODEL, MODEL)
+    return shown([ratio for row, ratio in found if row["level"] in WRITTEN][which])
+
+
+def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -> str:
+    found = ratios(rows, machine, phase, MODEL, MODEL)
+    (ratio,) = (each for row, each in found if row["implementation"] == implementation)
+    return shown(ratio)
+
+
+NUMBERS: dict[str, Callable[[Rows], str]] = {
+    "operators-forward-least": lambda rows: _written(rows, "forward", 0),
+    "operators-forward-most": lambda rows: _written(rows, "forward", -1),
+    "operators-training-least": lambda rows: _written(rows, "training", 0),
+    "operators-training-most": lambda rows: _written(rows, "training", -1),
+    "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, "pytorch/fine-grained"),
+    "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, "pytorch/fine-grained"),
+    "pytorch-intel": lambda rows: _of(rows, INTEL, "pytorch/fine-grained"),
+    "slstm-training": lambda rows: shown(
+        ratios(rows, ZEN_5, "training", "flexible-slstm", "flexible-lstm")[0][1]
+    ),
+}
+
+
+def filled(text: str, rows: Rows) -> str:
+    """The text with every marked number as the table has it. Raises KeyError for an unknown name."""
+    return MARKED.sub(lambda found: found[1] + NUMBERS[found[2]](rows) + found[4], text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, fail if a number differs"
+    )
+    arguments = parser.parse_args()
+    before = README.read_text()
+    after = filled(before, table())
+    if arguments.check and after != before:
+        sys.exit(
+            "README.md: a number differs from report/example/cells.csv; run: python scripts fill_readme"
+        )
+    if after != before:
+        README.write_text(after)
+
+
+if __name__ == "__main__":
+    main()

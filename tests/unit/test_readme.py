@@ -1,0 +1,32 @@
+"""The README's numbers are those of the published example."""
+
+import re
+
+import pytest
+
+from commands import fill_readme
+
+
+@pytest.fixture(scope="module")
+def rows() -> fill_readme.Rows:
+    return fill_readme.table()
+
+
+def test_numbers_are_those_of_the_example(rows: fill_readme.Rows) -> None:
+    text = fill_readme.README.read_text()
+    assert {found[2] for found in fill_readme.MARKED.finditer(text)} == set(fill_readme.NUMBERS)
+    assert fill_readme.filled(text, rows) == text
+
+
+def test_another_number_is_replaced(rows: fill_readme.Rows) -> None:
+    marked = "a <!--number: pytorch-zen-5-->9.9 (1 to 2)<!--/--> b"
+    changed = fill_readme.filled(marked, rows)
+    assert re.fullmatch(
+        r"a <!--number: pytorch-zen-5-->[\d.]+ \([\d.]+ to [\d.]+\)<!--/--> b", changed
+    )
+    assert "9.9" not in changed
+
+
+def test_it_is_a_page() -> None:
+    text = re.sub(r"<!--.*?-->", "", fill_readme.README.read_text(), flags=re.S)
+    assert len(text.split()) <= 600
