@@ -41,7 +41,7 @@ PATIENCE_S = 600
 SOURCES = ("config", "scripts", "envs", "workflow", "report", "tiny.yaml", "Snakefile")
 # How often a file is drawn of each; of scripts/, the folders that a run reads.
 PLACES = {"results": 12, "config": 3, "envs": 1, "plain": 3, "measurement": 2, "code": 3}
-CODE = ("plan", "steps", "commands", "reporting")
+CODE = ("plan", "steps", "commands", "stats", "reporting")
 LEFT_ALONE = ("run.lock", ".snakemake_timestamp")
 MARK = 'return {"framework": "NumPy", "edited": %d,'  # what an edited model says of itself
 LINES = 90  # that a refusal may take, with the end of a log, or two traces of code that was broken

@@ -17,7 +17,8 @@ import pandas as pd
 from measurement import quiet
 from measurement.record import RETRIED
 from plan.matrix import NOT_RUN
-from reporting import estimates, packs, page, results
+from reporting import packs, page, results
+from stats import estimates
 from steps.judge_precision import measured
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "report"

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from measurement import quiet
 from measurement.record import plainly, whole
-from reporting import estimates, processors, results, tabulate
+from reporting import processors, results, tabulate
+from stats import estimates
 
 PYPERF = "1.0"  # version of its files
 

@@ -5,7 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from reporting import noise, results
+from reporting import results
+from stats import noise
 
 
 def percent(share: float) -> str:

@@ -13,8 +13,9 @@ import pandas as pd
 from measurement import quiet
 from measurement.record import RETRIED, read_json
 from plan.matrix import Cell
-from reporting import estimates, page
+from reporting import page
 from reporting.results import read_record
+from stats import estimates
 
 GREW = 10  # times that an error grows which is news, also below the tolerance
 ROUNDING = 1.2e-7  # of float32; an error below it is none

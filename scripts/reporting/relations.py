@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from plan import matrix
-from reporting import estimates
+from stats import estimates
 
 # Rows, or families of rows, whose fastest others are divided by.
 RELATIONS = {

@@ -10,9 +10,10 @@ import pyarrow
 from measurement import quiet, shapes
 from plan import configuration, matrix
 from plan.matrix import Cell
-from reporting import estimates, packs, profiles, relations, results, tradeoff, words
+from reporting import packs, profiles, relations, results, tradeoff, words
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
+from stats import estimates
 
 # Of a batch on a GPU, see implementations/contract.py.
 DEVICE_TIMES = ("launched_s", "span_s", "kernel_s", "kernels")

@@ -6,7 +6,8 @@ from itertools import pairwise
 import pandas as pd
 
 from plan import matrix
-from reporting import estimates, marks
+from reporting import marks
+from stats import estimates
 
 CEILING = "ceiling"
 OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "level", "name")

@@ -10,7 +10,7 @@ from scipy import optimize, stats
 
 from measurement import shapes
 from plan import matrix
-from reporting import estimates
+from stats import estimates
 
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
 # gradient of the weights and one for that of the input.

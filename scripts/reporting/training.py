@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 
-from reporting.claims import FAILS, HOLDS, MISSING
+from stats.claims import FAILS, HOLDS, MISSING
 
 
 def bound_at(batch: int, points: Sequence[Mapping]) -> float:

@@ -12,10 +12,10 @@ from measurement import quiet
 from measurement.record import damage, plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import NOW, Cell
-from reporting import estimates, undecided
-from reporting.estimates import Times
-from reporting.quantities import Numbers, of_times
-from reporting.undecided import Statement
+from stats import estimates, undecided
+from stats.estimates import Times
+from stats.quantities import Numbers, of_times
+from stats.undecided import Statement
 
 RESULTS = Path("results")
 THEN = 0.1  # of what a verdict on today's frameworks is worth

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 from measurement import machine  # noqa: E402
 from measurement.record import read_json  # noqa: E402
-from reporting.claims import FAILS, HOLDS  # noqa: E402
+from stats.claims import FAILS, HOLDS  # noqa: E402
 from tests.scale import copy_repository  # noqa: E402
 
 from .trial import ALONE, SNAKEMAKE, Trial  # noqa: E402

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from reporting import claims, estimates, undecided
-from reporting.claims import FAILS, HOLDS, SAME
-from reporting.quantities import Numbers, of_times
+from stats import claims, estimates, undecided
+from stats.claims import FAILS, HOLDS, SAME
+from stats.quantities import Numbers, of_times
 
 # Standard deviations of log times between the processes of 76 cells measured on a virtual machine of two cores: twenty
 # quantiles.

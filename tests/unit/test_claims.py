@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting import claims, estimates
-from reporting.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
-from reporting.quantities import Number, Numbers, of_cells, of_times
 from reporting.sections import claims as section
+from stats import claims, estimates
+from stats.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
+from stats.quantities import Number, Numbers, of_cells, of_times
 from tests.unit import simulated
 
 HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reporting import estimates
+from stats import estimates
 from tests.unit import simulated
 from tests.unit.simulated import NOISE
 

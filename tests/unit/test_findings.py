@@ -3,8 +3,9 @@
 import pandas as pd
 
 from plan import matrix
-from reporting import claims, page
+from reporting import page
 from reporting.sections import Tables, findings, plain
+from stats import claims
 
 ABOUT = {
     "name": "stacked-lm",

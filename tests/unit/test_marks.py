@@ -67,7 +67,9 @@ def test_a_page_says_once_what_undecided_means(page: str) -> None:
 def test_pages_have_one_word_for_what_is_not_decided() -> None:
     """Of all templates and sections."""
     files = [
-        path for folder in ("scripts/reporting", "report") for path in Path(folder).rglob("*.*")
+        path
+        for folder in ("scripts/reporting", "scripts/stats", "report")
+        for path in Path(folder).rglob("*.*")
     ]
     texts = {path: path.read_text() for path in files if path.suffix in (".py", ".j2")}
     others = re.compile("inconclusive|not told apart|cannot be told apart", re.IGNORECASE)

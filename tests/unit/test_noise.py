@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commands import noise as command
-from reporting import noise
+from stats import noise
 
 
 def record(samples: list[float], gflops: float = 100.0, steal_s: float | None = 0.0) -> dict:

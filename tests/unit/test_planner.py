@@ -250,7 +250,7 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
         ("scripts/steps/build_kernel.py", {"kernel", "check", "time"}),
         ("scripts/steps/list_records.py", set()),
         ("scripts/plan/planner.py", set()),
-        ("scripts/reporting/estimates.py", set()),
+        ("scripts/stats/estimates.py", set()),
     ],
 )
 def test_source_of_the_harness(

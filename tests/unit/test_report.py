@@ -12,7 +12,8 @@ import pytest
 from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
-from reporting import estimates, results, sections, summary, tabulate
+from reporting import results, sections, summary, tabulate
+from stats import estimates
 from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables

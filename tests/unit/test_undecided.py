@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from reporting import undecided
-from reporting.quantities import Numbers, of_times
-from reporting.undecided import Statement
+from stats import undecided
+from stats.quantities import Numbers, of_times
+from stats.undecided import Statement
 
 CLAIM = {
     **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": 1},

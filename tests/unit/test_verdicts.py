@@ -4,9 +4,10 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting import consistency, verdicts
-from reporting.claims import FAILS, HOLDS, MISSING
+from reporting import consistency
 from reporting.published import numbers as published_numbers
+from stats import verdicts
+from stats.claims import FAILS, HOLDS, MISSING
 from tests.unit.test_claims import cell
 
 

@@ -27,7 +27,7 @@ import pandas as pd
 
 from plan import matrix
 from reporting import lines, marks, published, words
-from reporting.estimates import Prior, Times
+from stats.estimates import Prior, Times
 
 FOLDER = Path(__file__).parent
 OK = "ok"

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.lines import Line2D
 
 from plan.matrix import NOW
-from reporting import estimates, marks, words
+from reporting import marks, words
 from reporting.layout import interval, time, within
 from reporting.sections import OK, Tables, factors
 from reporting.style import (
@@ -25,6 +25,7 @@ from reporting.style import (
     width,
     wrapped,
 )
+from stats import estimates
 
 FLEXIBLE = ("operators", "operators in a loop")  # what the title asks about
 WRITTEN = (*FLEXIBLE, "compiled")  # the ways to a cell of one's own without a kernel

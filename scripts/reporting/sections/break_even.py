@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from reporting import estimates, marks, tradeoff
+from reporting import marks, tradeoff
 from reporting.sections import Tables
+from stats import estimates
 
 TITLE = "When a compile pays off"
 

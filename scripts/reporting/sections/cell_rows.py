@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
-from reporting import estimates, tradeoff
+from reporting import tradeoff
 from reporting.layout import within
 from reporting.sections import Tables
 from reporting.words import CELLS
+from stats import estimates
 
 LIBRARY = (
     "cell kernel",

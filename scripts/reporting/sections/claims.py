@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from reporting import consistency, verdicts
-from reporting.claims import MISSING, NO_NUMBER, OPEN, bounds
+from reporting import consistency
 from reporting.sections import Tables
+from stats import verdicts
+from stats.claims import MISSING, NO_NUMBER, OPEN, bounds
 
 GPU, ROWS, DECIDED = "gpu", "rows", "decided"
 

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from reporting import consistency, published, verdicts, words
+from reporting import consistency, published, words
 from reporting.sections import Tables
+from stats import verdicts
 
 QUANTITIES = {
     "wall_s": "wall time (s)",

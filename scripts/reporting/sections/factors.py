@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from plan.matrix import NOW
-from reporting import estimates, marks
+from reporting import marks
 from reporting.layout import FORMATS, percent, within
 from reporting.relations import PEAK
 from reporting.sections import Tables
+from stats import estimates
 
 TITLE = "Two factors: flexibility and the library"
 # Whose matrix products a framework's rows call, where its name does not say so.

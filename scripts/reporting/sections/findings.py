@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from plan import matrix
-from reporting import claims, verdicts
 from reporting.sections import Tables
+from stats import claims, verdicts
 
 HOLDING = (claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY)
 FAILING = (claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS)

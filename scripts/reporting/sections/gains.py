@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from reporting import estimates, marks, timeline
+from reporting import marks, timeline
 from reporting.sections import Tables
 from reporting.style import look
 from reporting.timeline import CEILING
+from stats import estimates
 
 
 def _gain(first: list[dict], last: list[dict]) -> dict:

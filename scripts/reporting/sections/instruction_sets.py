@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reporting import estimates, marks
+from reporting import marks
 from reporting.sections import OK, Tables, refused, rows
+from stats import estimates
 
 TITLE = "What the instruction set changes"
 PLACE = ["machine", "benchmark", "phase", "device"]

@@ -7,11 +7,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plan.matrix import NOW
-from reporting import estimates
 from reporting.sections import Tables
 from reporting.sections import rows as rows_of
 from reporting.sections.answer import FLEXIBLE
 from reporting.style import STYLE, hover, logarithmic, marked, width
+from stats import estimates
 
 FACTORS = {"batch": "sequences of a batch", "hidden": "hidden units", "length": "steps"}
 LINES = ("-", "--", ":", "-.")  # of a framework's first row, second ...

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from plan.matrix import NOW
-from reporting import estimates, marks
+from reporting import marks
 from reporting.sections import Tables
+from stats import estimates
 
 
 def analyse(tables: Tables, about: Mapping) -> dict | None:

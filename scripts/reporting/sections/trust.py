@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from plan.matrix import NOW
-from reporting import estimates, words
-from reporting.claims import (
+from reporting import words
+from reporting.sections import OK, Tables, in_half_precision, took_part
+from reporting.sections import claims as claims_section
+from reporting.style import OTHER, look
+from stats import estimates
+from stats.claims import (
     FAILS,
     HOLDS,
     LIKELY,
@@ -19,9 +23,6 @@ from reporting.claims import (
     PARTLY,
     SAME,
 )
-from reporting.sections import OK, Tables, in_half_precision, took_part
-from reporting.sections import claims as claims_section
-from reporting.style import OTHER, look
 
 # Of a row, wherever it was asked for: nothing, that it cannot run, or a number.
 KNOWN = ("", "unsupported", OK)

@@ -9,9 +9,10 @@ import pandas as pd
 
 from plan import matrix
 from plan.matrix import NOW
-from reporting import estimates, marks
+from reporting import marks
 from reporting.layout import DASH, at_most, interval, time
 from reporting.sections import Tables
+from stats import estimates
 
 TIES = (marks.UNDECIDED, marks.ALIKE, f"likely {marks.ALIKE}")  # then either will do
 

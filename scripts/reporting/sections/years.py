@@ -8,10 +8,11 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reporting import estimates, marks, timeline
+from reporting import marks, timeline
 from reporting.sections import Tables
 from reporting.style import EDGE, NARROW, STYLE, hover, look, numbered, span, three_digits
 from reporting.timeline import CEILING
+from stats import estimates
 
 # Colour and marker of a level, as either alone may be lost.
 LEVELS = {

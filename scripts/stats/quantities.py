@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from reporting import marks
-from reporting.estimates import ONCE, Times
+from stats.estimates import ONCE, Times
 
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster

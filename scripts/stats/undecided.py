@@ -13,10 +13,10 @@ from typing import NamedTuple
 from scipy import special, stats
 
 from plan.matrix import LEAST_PROCESSES
-from reporting import claims, estimates
-from reporting.claims import STOPPING
-from reporting.estimates import CONFIDENCE, EQUIVALENCE
-from reporting.quantities import Numbers
+from stats import claims, estimates
+from stats.claims import STOPPING
+from stats.estimates import CONFIDENCE, EQUIVALENCE
+from stats.quantities import Numbers
 
 Key = tuple[str, ...]  # benchmark, implementation, phase, device
 Interval = Callable[[float, int], tuple[float, float, float]]  # of a confidence and processes

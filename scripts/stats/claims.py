@@ -13,7 +13,7 @@ not hold if one case does not, and of eight one errs in 18 % of claims: cases fa
 by an interval of 1 - 0.05 / 8. Where the bound is 1, a case that lies within 2 % of it (estimates.EQUIVALENCE) makes no
 difference: the claim does not hold there, and says so.
 
-Cells of undecided claims get further processes (reporting.undecided says which), and so their numbers are looked at twice.
+Cells of undecided claims get further processes (stats.undecided says which), and so their numbers are looked at twice.
 What is decided after the first look is only what STOPPING decides, which keeps the 5 %. What gets further ones gets as many
 as there may be, however few might do: a number that follows from how the first came out would be wrong in 6 to 7 % on a
 bound, and in 10 % if what CONFIDENCE decides were left alone. Claims that have little chance are left undecided.
@@ -29,12 +29,12 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reporting import estimates
-from reporting.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
-from reporting.estimates import CONFIDENCE
 from reporting.layout import three_digits
 from reporting.marks import ALIKE, NOISY, UNDECIDED, wide
-from reporting.quantities import KEYS, Numbers
+from stats import estimates
+from stats.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
+from stats.estimates import CONFIDENCE
+from stats.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", UNDECIDED, "not measured"
 LIKELY = "likely holds"  # of too few clean processes, as are the next two

@@ -8,9 +8,9 @@ import pandas as pd
 
 from plan import matrix
 from reporting import published
-from reporting.claims import MISSING, decide
-from reporting.comparisons import choices
-from reporting.quantities import KEYS, Number, Numbers, of_cells, of_document
+from stats.claims import MISSING, decide
+from stats.comparisons import choices
+from stats.quantities import KEYS, Number, Numbers, of_cells, of_document
 
 NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
 

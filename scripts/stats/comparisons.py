@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reporting import estimates
-from reporting.estimates import CONFIDENCE, Times
-from reporting.quantities import KEYS, RATES, Key, Numbers
+from stats import estimates
+from stats.estimates import CONFIDENCE, Times
+from stats.quantities import KEYS, RATES, Key, Numbers
 
 LEAST_SIZES = 3  # fewer show no line
 

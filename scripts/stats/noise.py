@@ -12,7 +12,7 @@ from scipy import stats
 
 from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
-from reporting import estimates
+from stats import estimates
 
 Cells = Collection[Sequence[dict]]  # the `ok` records of each cell's processes
 BATCHES = {
