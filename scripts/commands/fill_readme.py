@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from plan import matrix
-from reporting import estimates
+from stats import estimates
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
