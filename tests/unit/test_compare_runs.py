@@ -148,6 +148,22 @@ def test_number_lost_by_a_failure_is_a_regression(
     assert run("--fail", after, before)[0] == 0
 
 
+def test_what_became_worse_as_a_whole_fails(
+    results: Callable[..., Path], before: Path, run
+) -> None:
+    def slow(cell: Cell, process: int, record: dict) -> None:
+        record["samples"] = [3 * seconds for seconds in record["samples"]]
+
+    def refused(cell: Cell, process: int, record: dict) -> None:
+        record.update(status="unsupported", reason="no such instruction")
+
+    three_times, none = results(noisy(7, slow)), results(noisy(7, refused))
+    assert run("--fail", before, three_times)[0] == 1
+    assert run("--fail", three_times, before)[0] == 0
+    assert run("--fail", before, none)[0] == 1
+    assert run("--fail", none, before)[0] == 1, "nothing can be compared"
+
+
 def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
     def elsewhere(cell: Cell, process: int, record: dict) -> None:
         packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
