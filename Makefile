@@ -15,6 +15,8 @@ RUN = @exec $(KEPT) .venv/bin/python scripts
 
 # Many images set this. Every process would then compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
+# All files here are UTF-8, whatever the locale.
+export PYTHONUTF8 = 1
 
 .DEFAULT_GOAL = report
 .PHONY: help report cell measure wheels plan html bump compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
@@ -67,7 +69,7 @@ bump: .venv/ready
 
 ## Compare two runs: make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
-	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output $(OUTPUT)) $(A) $(B)
+	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output '$(OUTPUT)') '$(A)' '$(B)'
 
 ## Show with perf where the time goes: make profile ROWS='pytorch/fused for training on stacked-lm'
 profile: .venv/ready
@@ -75,11 +77,11 @@ profile: .venv/ready
 
 ## Say how noisy the machine was: make noise [A=folder]
 noise: .venv/ready
-	$(RUN) noise $(A)
+	$(RUN) noise $(if $(A),'$(A)')
 
 ## Export numbers for other tools: make export FORMAT=pyperf|benchmark-action [A=folder] [OUTPUT=file]
 export: .venv/ready
-	$(RUN) export_results $(if $(OUTPUT),--output $(OUTPUT)) $(FORMAT) $(A)
+	$(RUN) export_results $(if $(OUTPUT),--output '$(OUTPUT)') $(FORMAT) $(if $(A),'$(A)')
 
 ## Pack this machine's results to share them: make pack [BY='your name'] [KEY=~/.ssh/id_ed25519 signs it]
 pack: .venv/ready
@@ -169,8 +171,18 @@ clean:
 		|| { echo "A run is at work in this folder: wait for it, or end it, before make clean."; exit 1; }
 	rm -rf results .environments .snakemake .venv .docs site
 
+VERSION = -c 'import sys; print(*sys.version_info[:2])'
+ifeq ($(origin PYTHON),command line)
+.PHONY: same-python
+same-python:
+	@test ! -e .venv/ready || test "$$($(PYTHON) $(VERSION) 2> /dev/null)" = "$$(.venv/bin/python $(VERSION))" \
+		|| { echo "$(PYTHON) is not the Python of .venv, which exists already. Delete .venv to build it anew; results stay."; exit 1; }
+.venv/ready: | same-python
+endif
+
 # Versions are pinned in envs/ only.
 .venv/ready: envs/workflow.yaml envs/report.yaml
+	@command -v '$(PYTHON)' > /dev/null || { echo "There is no $(PYTHON). Choose a Python of version 3.11 or newer: make PYTHON=python3.12 report"; exit 1; }
 	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is older. Choose another: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(KEPT) $(PYTHON) -m venv --without-pip .venv

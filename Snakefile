@@ -1,7 +1,14 @@
 # What does flexibility cost? See README.md; the matrix of cells is data in config/.
+import sys
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 min_version("9.0")
+if not Path("scripts/steps").is_dir():
+    sys.exit(
+        "Run Snakemake in the workflow's own folder: it works neither with --directory nor as a module."
+    )
 
 
 configfile: "config/config.yaml"

@@ -33,6 +33,7 @@ from measurement import machine
 from measurement.record import read_json, refused, write_sealed
 from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
+from plan.matrix import NOT_RUN
 from plan.planner import Plan
 
 STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
@@ -122,6 +123,7 @@ def closing() -> str:
     """What a run leaves: how many rows have a number, and where the pages are."""
     with open("results/cells.csv", newline="") as table:
         counts = Counter(row["status"] for row in csv.DictReader(table))
+    counts.pop(NOT_RUN, None)  # a choice of the configuration
     said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
     return (
         f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"
