@@ -1,14 +1,17 @@
-"""The repository's example is what its records are rendered to, on any machine: nothing is measured, built or fetched. The
-book is built of the same copy, strict about links."""
+"""The repository's example has the headings, figures and numbers that its records are rendered to, on any machine: nothing is
+measured, built or fetched. The book is built of the same copy, strict about links."""
 
 import os
 import re
 import shutil
 import subprocess
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
+import pandas as pd
 import pytest
 
 from tests.scale import copy_repository
@@ -19,9 +22,33 @@ from .conftest import ROOT, lend_environment
 EXAMPLE = Path("report/example")
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?:e-?\d+)?(?!\w)")
+
+
+def numbers(text: str) -> Counter[str]:
+    return Counter(NUMBER.findall(text))
+
+
+def facts(path: Path) -> object:
+    """What has to be right in a file of the example, whatever its words: headings, figures and numbers."""
+    if path.suffix == ".csv":
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        return {column: sorted(table[column]) for column in table}
+    text = path.read_text()
+    if path.suffix == ".md":
+        tables = "\n".join(line for line in text.splitlines() if line.startswith("|"))
+        headings = re.findall(r"^#+ .*", text, re.MULTILINE)
+        return headings, re.findall(r"!\[.*\]\((.*)\)", text), numbers(tables)
+    elements = list(ElementTree.parse(path).iter())
+    titles = [element.text for element in elements if element.tag.endswith("}title")]
+    shown = [element.text or "" for element in elements if element.tag.endswith("}text")]
+    return titles, numbers("\n".join(shown))
+
+
+def rendered(folder: Path) -> dict[str, Path]:
+    """The files of an example but its records, by their names."""
+    found = (path for path in sorted(folder.rglob("*")) if path.suffix in (".md", ".svg", ".csv"))
+    return {path.relative_to(folder).as_posix(): path for path in found}
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +69,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_pages_are_those_of_the_repository(copy: Path) -> None:
-    there, made = files(ROOT / EXAMPLE), files(copy / EXAMPLE)
+def test_the_pages_have_the_numbers_of_the_repository(copy: Path) -> None:
+    there, made = rendered(ROOT / EXAMPLE), rendered(copy / EXAMPLE)
     assert made.keys() == there.keys() and len(made) > 20
-    assert [name for name in there if made[name] != there[name]] == []
+    assert [name for name in there if facts(made[name]) != facts(there[name])] == []
 
 
 def test_nothing_was_measured_or_built(copy: Path) -> None:
