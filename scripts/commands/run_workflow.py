@@ -96,9 +96,22 @@ def begin(parent: int | None = None) -> None:
     require_alone()
     require_writable()
     bring_to_now()
+    have_cache()
     with suppress(OSError):  # a full disk: what needs more room there says so itself
         os.environ["TMPDIR"] = lease.temporary()
         tempfile.tempdir = None  # is chosen anew
+
+
+def have_cache() -> None:
+    """Give Snakemake and pip a folder for their caches where that of the user cannot be written."""
+    usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    try:
+        os.makedirs(usual, exist_ok=True)
+        writable = os.access(usual, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        os.environ["XDG_CACHE_HOME"] = os.path.abspath(".snakemake/cache")
 
 
 def bring_to_now(folder: str = "results") -> None:

@@ -114,3 +114,16 @@ def test_files_from_the_future_are_brought_to_the_present(tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to("nowhere")
     run_workflow.bring_to_now(str(tmp_path))
     assert old.stat().st_mtime == 1e9 and new.stat().st_mtime <= time.time()
+
+
+@pytest.mark.parametrize("home", ["usual", "/proc/nowhere"])
+def test_caches_lie_where_they_can_be_written(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / home))
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    run_workflow.have_cache()
+    usual = home == "usual"
+    assert (tmp_path / "usual/.cache").is_dir() == usual
+    assert bool(os.environ["XDG_CACHE_HOME"]) != usual
