@@ -194,7 +194,7 @@ class Plan:
         if any(map(shutil.which, LINKERS)):
             return {}
         say_once(
-            f"TVM's rows will be unsupported: they need a C++ compiler ({' or '.join(LINKERS)})."
+            f"TVM's kernels will be unsupported: they need a C++ compiler ({' or '.join(LINKERS)})."
         )
         return {"linker": "none"}
 
