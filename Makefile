@@ -128,7 +128,7 @@ check: .venv/ready
 	.venv/bin/ruff format --check .
 	.venv/bin/snakefmt --check Snakefile workflow
 	.venv/bin/snakemake --lint --configfile '$(CONFIG)'
-	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile tests/unit packages/recurrent_cells/tests
 
 ## Check every implementation against the reference: make test-contract [ISA=avx2 restricts all libraries]
 test-contract: .venv/ready

@@ -63,6 +63,7 @@ def elsewhere() -> dict[str, str]:
         "how-to/slurm.md": "profiles/slurm/README.md",
         "how-to/ci.md": "profiles/ci/README.md",
         "how-to/kernels.md": "scripts/kernels/README.md",
+        "reference/cells.md": "packages/recurrent_cells/docs/language.md",
         "how-to/contributing.md": "CONTRIBUTING.md",
         "reference/tests.md": "tests/README.md",
         "reference/faults.md": "tests/faults/README.md",

@@ -16,4 +16,5 @@ def sweep(folder: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-sweep(Path(__file__).parent)
+for _folder in (Path(__file__).parent, Path(__file__).parent / "recurrent_cells"):
+    sweep(_folder)

@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,9 +44,10 @@ def copy_repository(folder: Path) -> None:
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True
     )
     for name in listed.splitlines():
-        if (ROOT / name).is_file() and not name.startswith("tests/"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes((ROOT / name).read_bytes())
+        file, copy = ROOT / name, folder / name
+        if not name.startswith("tests/") and (file.is_file() or file.is_symlink()):
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy, follow_symlinks=False)
 
 
 def make_project(folder: Path, cells: int, processes: int) -> Path:

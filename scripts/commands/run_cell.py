@@ -18,9 +18,6 @@ import numpy as np
 import yaml
 
 from commands import run_workflow
-from kernels.cell_file import load
-from kernels.cells import CellError
-from kernels.sources import FRAMEWORKS, generate
 from measurement import machine, reference
 from measurement.cells import CELLS, OWN
 from measurement.record import whole
@@ -29,13 +26,16 @@ from plan import configuration, copies, own, own_cell
 from plan.jobs import digest_of, wanted
 from plan.own_cell import Refused
 from plan.planner import Plan
+from recurrent_cells.cell_file import load
+from recurrent_cells.cells import CellError
+from recurrent_cells.sources import FRAMEWORKS, generate
 from reporting import pages
 
 KERNEL = '''"""The cell as its kernels are made of it."""
 
 from pathlib import Path
 
-from kernels.cell_file import load
+from recurrent_cells.cell_file import load
 
 CELL = load(Path(__file__).with_name("cell.py"))
 '''

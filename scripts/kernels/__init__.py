@@ -1,17 +1,14 @@
 """Recurrent layers of any cell, as kernels that TVM compiles from ten lines: see README.md.
 
 `template` what is computed and how, `search` finds its parameters, `build` makes libraries that `run` runs;
-`variants` are the ways without a template. As the package `recurrent_cells`, `pip install .` gives what is below.
+`variants` are the ways without a template. Cells come from the package `recurrent_cells`.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 _WHERE = {
-    **dict.fromkeys(("CELLS", "Cell", "CellError", "cell"), "cells"),
-    **dict.fromkeys(("sigmoid", "tanh", "exp", "log", "sqrt", "sin", "cos", "softplus"), "cells"),
-    **dict.fromkeys(("relu", "absolute", "sign", "maximum", "minimum", "where", "norm"), "cells"),
+    **dict.fromkeys(("CELLS", "Cell", "CellError", "cell", "sigmoid", "tanh"), "cells"),
     **dict.fromkeys(("CompiledCell", "compile_cell", "load_cell"), "compiled"),
     "Recurrent": "module",
     **dict.fromkeys(("SavedLayers", "load"), "saved"),
@@ -20,13 +17,10 @@ _WHERE = {
 
 def __getattr__(name: str) -> Any:
     """Each where it is first wanted: PyTorch is for `Recurrent` only, TVM's compiler for what has to be built."""
-    if name == "__version__":
-        try:
-            return version("recurrent-cells")
-        except PackageNotFoundError:
-            raise AttributeError(f"module {__name__} is not installed: it has no version") from None
     if name not in _WHERE:
         raise AttributeError(f"module {__name__} has no {name}")
+    if _WHERE[name] == "cells":
+        return getattr(import_module("recurrent_cells"), name)
     try:
         return getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     except ModuleNotFoundError as missing:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .cells import Cell
+from recurrent_cells.cells import Cell
 
 Sizes = Sequence[int]
 Check = Callable[[str, Any, Sizes, str], None]

@@ -9,7 +9,8 @@ from typing import Any
 
 import tvm
 
-from .cells import CELLS, Cell
+from recurrent_cells.cells import CELLS, Cell
+
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
 from .search.space import default_schedule, unit_of, vector_unit

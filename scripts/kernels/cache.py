@@ -18,21 +18,22 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from .cells import Cell
-from .graph import graph_digest
+from recurrent_cells.cells import Cell
+from recurrent_cells.graph import graph_digest
+
 from .spec import KernelSpec
 from .target import cpu_target
 
 VARIABLE = "RECURRENT_CELLS_CACHE"
 INFERENCE, TRAINING = "template", "training"
 _SOURCES = (
-    "cells",
-    "template",
-    "search/space.py",
-    "build.py",
-    "library.py",
-    "spec.py",
-    "target.py",
+    "recurrent_cells/cells",
+    "kernels/template",
+    "kernels/search/space.py",
+    "kernels/build.py",
+    "kernels/library.py",
+    "kernels/spec.py",
+    "kernels/target.py",
 )
 
 
@@ -46,7 +47,7 @@ def cache_folder() -> Path:
 @functools.cache
 def _code() -> str:
     """A digest of what decides how a kernel comes out, but of the cell and its shape."""
-    here, digest = Path(__file__).parent, hashlib.sha256()
+    here, digest = Path(__file__).parents[1], hashlib.sha256()
     for name in _SOURCES:
         place = here / name
         for source in sorted(place.glob("*.py")) if place.is_dir() else [place]:

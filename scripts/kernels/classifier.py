@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .cells import CELLS
+from recurrent_cells.cells import CELLS
+
 from .run import TemplateRunner
 from .runtime import Array, Layer
 from .spec import KernelSpec, Unsupported

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from recurrent_cells.cells import Cell
+from recurrent_cells.graph import graph_digest
+
 from .arguments import check_array, check_layers, check_states
-from .cells import Cell
-from .graph import graph_digest
 from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
 from .target import runs_on
@@ -169,7 +170,7 @@ class CompiledCell:
 def _check_cell(cell: Any) -> None:
     if not isinstance(cell, Cell):
         told = "a function without @cell(...)" if callable(cell) else repr(cell)
-        raise TypeError(f"cell is {told}, not one made by kernels.cells.cell")
+        raise TypeError(f"cell is {told}, not one made by recurrent_cells.cells.cell")
 
 
 def _check_library(cell: Cell, directory: Path) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from recurrent_cells.cells import CELLS, Cell
+
 from .arguments import weight_names
-from .cells import CELLS, Cell
 from .operators import computed
 from .tensors import Layers
 from .torch_function import check_tensor
@@ -28,7 +29,7 @@ class Recurrent(nn.Module):
     are [num_layers, B, H]: of a cell with one state (GRU) that tensor, else a tuple in the order of `cell.states`, h first;
     unless given, what the cell begins with, mostly zero. Parameters of layer n: weight_input_ln [K, x_gates * H], weight_recurrent_ln [H, h_gates * H],
     bias_ln [sums * H], each vector of the cell [H], and weight_projection_ln [H, P]; columns lie gate by gate in the order
-    of `cell.gates` (see kernels.cells.language.Cell). They begin as nn.LSTM's do, uniform within 1 / sqrt(H),
+    of `cell.gates` (see recurrent_cells.cells.language.Cell). They begin as nn.LSTM's do, uniform within 1 / sqrt(H),
     a vector of the cell around what the cell says.
 
     A kernel is built, in seconds, when a batch and length are first met, and kept on disk (see cache); `prepare` builds one

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .cells import CELLS, Cell
+from recurrent_cells.cells import CELLS, Cell
+
 from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec
 from .template.layout import pack_stack, state_sizes

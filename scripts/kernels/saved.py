@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from recurrent_cells.cells import Cell
+
 from .arguments import check_array, check_states
-from .cells import Cell
 from .native import load as load_functions
 from .runtime import Array, set_threads
 from .spec import KernelSpec

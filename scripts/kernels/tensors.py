@@ -9,10 +9,11 @@ from typing import Any
 
 import torch
 
+from recurrent_cells.cells import Cell
+from recurrent_cells.cells.derivative import gradient_name
+from recurrent_cells.graph import graph_digest
+
 from .cache import INFERENCE, TRAINING, library, metadata
-from .cells import Cell
-from .cells.derivative import gradient_name
-from .graph import graph_digest
 from .memory import Packed, Tensors, begin, block, empty, own_tensor, shared, zeros
 from .native import load
 from .spec import KernelSpec

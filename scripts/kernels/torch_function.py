@@ -8,8 +8,9 @@ from typing import Any
 import torch
 import tvm_ffi
 
+from recurrent_cells.cells.derivative import gradient_name
+
 from .arguments import Sizes, check_shape, check_weights, weight_names
-from .cells.derivative import gradient_name
 from .memory import own_tensor, shared
 from .runtime import Array
 from .template.layout import state_sizes

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .cells import CELLS, Cell
+from recurrent_cells.cells import CELLS, Cell
+
 from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec, Unsupported
 from .template.layout import LINE, flat_shapes, flat_size, flat_views, state_sizes

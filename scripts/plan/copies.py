@@ -14,12 +14,16 @@ from plan.jobs import RESULTS
 
 FOLDER = Path(RESULTS, "sources")
 LEFT_OUT = "__pycache__"
+PACKAGE = (
+    sources.SCRIPTS / "recurrent_cells"
+)  # a link to packages/recurrent_cells/src; in a copy, a folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     """{name: what stands in it} of all files of a folder with scripts/, but for bytecode; with the cells that are
     somebody's own where they are imported from."""
-    found = (folder / sources.SCRIPTS).rglob("*")
+    tops = [folder / sources.SCRIPTS, folder / PACKAGE]  # rglob follows no link below its top
+    found = [file for top in tops for file in top.rglob("*")]
     files = {file.relative_to(folder): file for file in found if LEFT_OUT not in file.parts}
     cells = (folder / own.FOLDER).glob("*/*.py")
     files |= {own.PACKAGE / file.relative_to(folder / own.FOLDER): file for file in cells}

@@ -7,7 +7,7 @@ from pathlib import Path
 from measurement.cells import CELLS
 
 SCRIPTS = Path(__file__).resolve().parents[1]
-FOLDERS = {"tvm": SCRIPTS / "kernels/cells"}  # of a framework whose cells lie elsewhere
+FOLDERS = {"tvm": SCRIPTS / "recurrent_cells/cells"}  # of a framework whose cells lie elsewhere
 
 
 def folder(framework: str) -> Path:

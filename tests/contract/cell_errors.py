@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from kernels.build import build_template, build_training
-from kernels.cells import CELLS, Cell, reference
 from kernels.run import TemplateRunner
 from kernels.search.space import default_schedule
 from kernels.spec import KernelSpec
 from kernels.template.layout import state_sizes
 from kernels.train import TrainingRunner
 from measurement.checking import relative_error
+from recurrent_cells.cells import CELLS, Cell, reference
 
 
 def cell_errors(

@@ -6,14 +6,16 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from kernels.cell_file import load
-from kernels.cells import CELLS as KERNELS
-from kernels.cells import Cell
-from kernels.sources import generate
 from measurement import cells, steps
+from recurrent_cells.cell_file import load
+from recurrent_cells.cells import CELLS as KERNELS
+from recurrent_cells.cells import Cell
+from recurrent_cells.sources import generate
 
 BY_HAND = {name: name.replace("-", "_") for name in cells.CELLS}
-EXAMPLES = {path.stem: path for path in sorted(Path("examples/cells").glob("*.py"))}
+EXAMPLES = {
+    path.stem: path for path in sorted(Path("packages/recurrent_cells/examples/cells").glob("*.py"))
+}
 FILES = {"numpy": "reference"}
 
 

@@ -17,9 +17,9 @@ set_threads(2)
 
 import numpy as np  # noqa: E402
 
-from kernels.cells import CELLS, reference  # noqa: E402
 from kernels.compiled import compile_cell, load_cell  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
+from recurrent_cells.cells import CELLS, reference  # noqa: E402
 
 README = Path("scripts/kernels/README.md")
 SIZES = (5, 4, 16, 24, 2)  # batch, length, input, hidden, depth

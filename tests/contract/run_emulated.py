@@ -25,9 +25,9 @@ import tvm  # noqa: E402
 import tvm_ffi  # noqa: E402
 
 from kernels import build  # noqa: E402
-from kernels.cells import CELLS  # noqa: E402
 from kernels.runtime import ALIGNMENT  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
+from recurrent_cells.cells import CELLS  # noqa: E402
 from tests.contract.cell_errors import cell_errors  # noqa: E402
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"

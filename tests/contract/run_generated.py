@@ -6,9 +6,9 @@ import json
 import sys
 import tempfile
 
-from kernels.cells import CELLS as KERNELS
-from kernels.cells.derivative import PARTIALS
 from measurement import checking
+from recurrent_cells.cells import CELLS as KERNELS
+from recurrent_cells.cells.derivative import PARTIALS
 from tests import tiny
 from tests.contract.own_cells import BY_HAND, EXAMPLES, registered, step
 

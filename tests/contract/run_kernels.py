@@ -19,8 +19,6 @@ import numpy as np  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
-from kernels.cells import CELLS  # noqa: E402
-from kernels.cells import reference as cells  # noqa: E402
 from kernels.search.database import ScheduleDatabase  # noqa: E402
 from kernels.search.space import default_schedule, random_schedules  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
@@ -31,6 +29,8 @@ from kernels.variants.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, precision, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
+from recurrent_cells.cells import CELLS  # noqa: E402
+from recurrent_cells.cells import reference as cells  # noqa: E402
 from tests.contract.cell_errors import cell_errors  # noqa: E402
 
 SHAPES = [

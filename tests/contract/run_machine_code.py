@@ -22,10 +22,10 @@ set_threads(THREADS)
 import tvm  # noqa: E402
 
 from kernels import build  # noqa: E402
-from kernels.cells import CELLS  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
+from recurrent_cells.cells import CELLS  # noqa: E402
 from tests.contract.machine_code import innermost_loops  # noqa: E402
 
 AVX2 = {"avx2", "fma", "bmi2"}

@@ -8,8 +8,8 @@ import tempfile
 
 import numpy as np
 
-from kernels.cells import CELLS as KERNELS
 from measurement.cells import CELLS
+from recurrent_cells.cells import CELLS as KERNELS
 from tests.contract.own_cells import BY_HAND, STYLES, package
 
 BATCH, HIDDEN = 3, 4

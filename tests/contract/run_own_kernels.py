@@ -15,15 +15,15 @@ import numpy as np  # noqa: E402
 
 from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
-from kernels.cell_file import load  # noqa: E402
-from kernels.cells import cell, cos, exp, log, sigmoid, sin, softplus, sqrt, tanh  # noqa: E402
-from kernels.cells.derivative import PARTIALS  # noqa: E402
 from kernels.run import TemplateRunner  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking  # noqa: E402
+from recurrent_cells.cell_file import load  # noqa: E402
+from recurrent_cells.cells import cell, cos, exp, log, sigmoid, sin, softplus, sqrt, tanh  # noqa: E402
+from recurrent_cells.cells.derivative import PARTIALS  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.contract.cell_errors import cell_errors  # noqa: E402
 from tests.contract.own_cells import EXAMPLES, registered  # noqa: E402
@@ -87,7 +87,7 @@ def gate(called: str, folder: Path, target: dict) -> dict:
     """What the check says of a classifier by the template, in training."""
     work = tiny.classifier("one-way", threads=THREADS, cell=called, hidden=16)
     work.kernel, spec = str(folder), spec_of(work)
-    from kernels.cells import CELLS
+    from recurrent_cells.cells import CELLS
 
     schedule = default_schedule(spec, target, CELLS[called])
     build_template(spec, schedule, target, folder, None, work.outputs, cell=CELLS[called])
@@ -105,7 +105,7 @@ def main() -> None:
     only = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cells = {**EXAMPLES, "every word": Path("tests/every_word.py")}
+        cells = {**EXAMPLES, "every word": Path("packages/recurrent_cells/tests/every_word.py")}
         if not only or "functions" in only:
             found["functions"] = function_errors(folder / "functions", target)
         for key, path in cells.items():

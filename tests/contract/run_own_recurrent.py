@@ -17,15 +17,15 @@ import torch  # noqa: E402
 
 from kernels import Recurrent, saved  # noqa: E402
 from kernels.arguments import weight_names  # noqa: E402
-from kernels.cell_file import load  # noqa: E402
 from kernels.compiled import compile_cell  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
+from recurrent_cells.cell_file import load  # noqa: E402
 from tests.contract.own_cells import EXAMPLES, package  # noqa: E402
 
 BATCH, LENGTH, INPUTS, HIDDEN, DEPTH = 7, 5, 6, 21, 2
 CELLS = {
     **{name: EXAMPLES[name] for name in ("sru", "rwkv")},
-    "every_word": Path("tests/every_word.py"),
+    "every_word": Path("packages/recurrent_cells/tests/every_word.py"),
 }
 NAMES = {"w_input": "weight_input", "w_recurrent": "weight_recurrent"}
 

@@ -24,8 +24,8 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from kernels import Recurrent, cell, memory, native, saved, sigmoid, tanh  # noqa: E402
-from kernels.cells import CELLS  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
+from recurrent_cells.cells import CELLS  # noqa: E402
 
 BATCH, LENGTH, INPUTS, HIDDEN, DEPTH = 13, 5, 13, 24, 2
 

@@ -16,9 +16,9 @@ set_threads(2)
 
 import numpy as np  # noqa: E402
 
-from kernels.cells import CELLS, reference  # noqa: E402
 from kernels.compiled import CompiledCell, compile_cell, load_cell  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
+from recurrent_cells.cells import CELLS, reference  # noqa: E402
 
 BATCH, LENGTH, INPUTS, HIDDEN, DEPTH = 3, 4, 16, 24, 2
 SHAPE = (LENGTH, BATCH, INPUTS)

@@ -17,17 +17,17 @@ os.environ["RECURRENT_CELLS_CACHE"] = f"{FOLDER.name}/cache"
 
 import numpy as np  # noqa: E402
 
-from kernels.cell_file import load  # noqa: E402
-from kernels.sources import generate  # noqa: E402
 from measurement import reference  # noqa: E402
 from measurement.checking import relative_error  # noqa: E402
+from recurrent_cells.cell_file import load  # noqa: E402
+from recurrent_cells.sources import generate  # noqa: E402
 from reporting import own_cell_lines  # noqa: E402
 from tests.contract.own_cells import EXAMPLES, registered  # noqa: E402
 
 LENGTH, BATCH, FEATURES, HIDDEN = 4, 3, 5, 6
 CELLS = {
     **{name: EXAMPLES[name] for name in ("janet", "rwkv", "normed_gru")},
-    "many": Path("tests/every_word.py"),
+    "many": Path("packages/recurrent_cells/tests/every_word.py"),
 }
 # Half a minute each, as forward, forward with gradients and backward are compiled apart.
 COMPILED = [("rwkv", BATCH)]
@@ -168,7 +168,7 @@ def kernels(implementation: str, case: Case) -> dict[str, float]:
     file = Path(FOLDER.name, f"{case.cell.name}.py")
     file.write_bytes(CELLS[case.name].read_bytes())
     torch.manual_seed(0)
-    text = lines(implementation, case)
+    text = lines(implementation, case).replace("recurrent_cells", "kernels")
     made, _, after = text.partition("\ny, ")
     exec(made, space)
     layers = space["layers"]
@@ -187,7 +187,7 @@ def kernels(implementation: str, case: Case) -> dict[str, float]:
     last = [one[0].detach() for one in states]
     found["training"] = case.error(y.detach(), last, gradients)
     os.chdir(FOLDER.name)
-    saved = lines(implementation, case, 1)
+    saved = lines(implementation, case, 1).replace("recurrent_cells", "kernels")
     exec(saved.partition("then: ")[2].partition("\n")[0], space)
     other = {"x": case.x}
     exec(saved, other)
@@ -203,7 +203,6 @@ RUN = {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow, "tvm": kernels}
 
 def main() -> None:
     framework, found = sys.argv[1], {}
-    Path(FOLDER.name, "recurrent_cells").symlink_to(Path("scripts/kernels").resolve())
     sys.path.insert(0, FOLDER.name)
     for implementation in own_cell_lines.CODE:
         if implementation.partition("/")[0] != framework:

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from kernels.cells import CELLS
+from recurrent_cells.cells import CELLS
 
 from .running import run
 

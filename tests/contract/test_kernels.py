@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernels.cells import CELLS
 from measurement import machine, precision
+from recurrent_cells.cells import CELLS
 
 from .running import run
 

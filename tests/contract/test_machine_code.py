@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernels.cells import CELLS
+from recurrent_cells.cells import CELLS
 
 from .running import run
 

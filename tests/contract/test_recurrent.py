@@ -1,34 +1,11 @@
-"""`Recurrent`, a module of PyTorch: numbers, weights that change, copies, graphs, mistakes; the package it comes in."""
+"""`Recurrent`, a module of PyTorch: numbers, weights that change, copies, graphs, mistakes."""
 
-import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
-from .running import interpreter, run
+from .running import run
 from .test_compiled import torch_packages
-
-PACKAGE = """
-import sys
-import torch
-from recurrent_cells import Recurrent, cell, tanh
-
-@cell(gates="g", states="h")
-def elman(g):
-    return tanh(g)
-
-layer, x = Recurrent(elman, 3, 4), torch.rand(2, 5, 3)
-wanted = torch.nn.RNN(3, 4)
-with torch.no_grad():
-    wanted.weight_ih_l0.copy_(layer.weight_input_l0.t())
-    wanted.weight_hh_l0.copy_(layer.weight_recurrent_l0.t())
-    wanted.bias_ih_l0.copy_(layer.bias_l0)
-    wanted.bias_hh_l0.zero_()
-    assert torch.allclose(layer(x)[0], wanted(x)[0], atol=1e-6)
-print(sys.modules["recurrent_cells"].__file__)
-"""
 
 
 def processes(**_: object) -> list[tuple[str, ...]]:
@@ -89,86 +66,3 @@ def test_a_library_is_built_once_and_a_damaged_one_again() -> None:
         "left by a build that was stopped": 0,
     }
     assert not any(told["ended"])
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip installed the package, from a copy without the workflow; nothing is downloaded."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("target")
-    shutil.copytree("scripts/kernels", source / "scripts/kernels")
-    for name in ("pyproject.toml", "LICENSE"):
-        shutil.copy(name, source)
-    python = Path(interpreter("pytorch")).absolute()
-    told = subprocess.run(
-        [python, "-c", "import setuptools; print(setuptools.__version__)"],
-        capture_output=True,
-        text=True,
-    )
-    if told.returncode or int(told.stdout.split(".")[0]) < 77:
-        pytest.skip("no setuptools of 77 or later in the environment pytorch")
-    pip = [python, "-m", "pip", "install", "--quiet", "--no-build-isolation", "--no-deps"]
-    subprocess.run([*pip, "--no-index", "--target", target, source], check=True)
-    return target
-
-
-def ran(installed: Path, folder: Path, *arguments: object) -> str:
-    """What a program prints that has the package, PyTorch and TVM, and nothing of this repository."""
-    done = subprocess.run(
-        [Path(interpreter("tvm")).absolute(), *map(str, arguments)],
-        env={
-            "PATH": "/usr/bin:/bin",
-            "PYTHONPATH": f"{installed}:{Path(torch_packages()).absolute()}",
-            "HOME": str(folder),
-        },
-        capture_output=True,
-        text=True,
-        cwd=folder,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_package_installs_and_runs_alone(installed: Path, tmp_path: Path) -> None:
-    told = ran(installed, tmp_path, "-c", PACKAGE)
-    assert told.strip() == str(installed / "recurrent_cells" / "__init__.py")
-    assert (installed / "recurrent_cells" / "py.typed").is_file()
-    assert list(tmp_path.glob(".cache/recurrent-cells/*/kernel.so"))
-
-
-ALONE = """
-import importlib.metadata, re, sys
-sys.modules["torch"] = None
-import recurrent_cells
-from recurrent_cells import compile_cell, load
-assert re.fullmatch(r"[0-9.]+", recurrent_cells.__version__)
-assert recurrent_cells.__version__ == importlib.metadata.version("recurrent-cells")
-try:
-    from recurrent_cells import Recurrent
-except ImportError as error:
-    print(error)
-"""
-
-
-def test_without_pytorch_one_line_says_what_is_wanted(installed: Path, tmp_path: Path) -> None:
-    told = ran(installed, tmp_path, "-c", ALONE)
-    assert told == "Recurrent wants PyTorch: pip install torch\n"
-
-
-def test_the_language_model_learns_the_same_with_either_layer(
-    installed: Path, tmp_path: Path
-) -> None:
-    """Losses of two epochs, a perplexity after each; weights and dropout are drawn alike for both."""
-    lines = [" ".join(f"w{(a * b) % 7}" for b in range(9)) for a in range(40)]
-    for part in ("train", "valid"):
-        (tmp_path / f"ptb.{part}.txt").write_text("\n".join(lines) + "\n")
-    sizes = ["--size", 16, "--batch", 4, "--length", 10, "--rate", 1]
-    found = []
-    for kind in ("lstm", "recurrent"):
-        program = Path("examples/word_language_model.py").resolve()
-        told = ran(installed, tmp_path, program, tmp_path, "--layers", kind, *sizes)
-        numbers = re.findall(r"loss ([\d.]+), validation perplexity ([\d.]+)", told)
-        found.append([float(number) for pair in numbers for number in pair])
-    lstm, recurrent = found
-    assert len(lstm) == 4
-    assert lstm[2] < lstm[0]
-    assert recurrent == pytest.approx(lstm, rel=2e-3)  # one bias for two; learning is 2e-2

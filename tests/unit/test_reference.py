@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from kernels.cells import CELLS as KERNELS
-from kernels.cells import reference as derived
 from measurement import reference
 from measurement.cells import CELLS
 from measurement.workload import BLANK, Workload
+from recurrent_cells.cells import CELLS as KERNELS
+from recurrent_cells.cells import reference as derived
 from tests import tiny
 
 STEP = 1e-5  # central differences: the error is of the order of STEP**2

@@ -20,7 +20,8 @@ from tvm.s_tir import meta_schedule as ms
 from tvm.script.ir_builder import IRBuilder
 from tvm.tirx.script import builder as ir
 
-from ..cells import CELLS
+from recurrent_cells.cells import CELLS
+
 from ..spec import KernelSpec, Schedule
 from ..template.layout import buffer_shapes
 from .fingerprint import fingerprint

@@ -11,22 +11,23 @@ import tvm
 
 from ..target import core_of
 
-_KERNELS = Path(__file__).parents[1]
+_SCRIPTS = Path(__file__).parents[2]
 
 _SCHEDULED = {
     "template-tuned": (
-        *("cells/derivative.py", "cells/language.py", "cells/phases.py", "cells/simplify.py"),
+        *("recurrent_cells/cells/derivative.py", "recurrent_cells/cells/language.py"),
+        *("recurrent_cells/cells/phases.py", "recurrent_cells/cells/simplify.py"),
         *(
-            "template/blocking.py",
-            "template/forward.py",
-            "template/gates.py",
-            "template/inference.py",
+            "kernels/template/blocking.py",
+            "kernels/template/forward.py",
+            "kernels/template/gates.py",
+            "kernels/template/inference.py",
         ),
-        *("template/layout.py", "template/phases.py", "template/tiles.py"),
-        *("template/units.py", "template/vector.py"),
+        *("kernels/template/layout.py", "kernels/template/phases.py", "kernels/template/tiles.py"),
+        *("kernels/template/units.py", "kernels/template/vector.py"),
     ),
-    "default-rules": ("variants/te_lstm.py",),
-    "default-rules-gpu": ("variants/te_lstm.py",),
+    "default-rules": ("kernels/variants/te_lstm.py",),
+    "default-rules-gpu": ("kernels/variants/te_lstm.py",),
 }
 
 
@@ -51,6 +52,6 @@ def fingerprint(variant: str, target: dict[str, Any]) -> str:
     core = core_of(target) if target["kind"] == "llvm" else None
     digest = hashlib.sha256(repr((tvm.__version__, sorted(target.items()), core)).encode())
     for name in _SCHEDULED[variant]:
-        source = (_KERNELS / name).read_text()
+        source = (_SCRIPTS / name).read_text()
         digest.update(ast.dump(_without_docstrings(ast.parse(source))).encode())
     return digest.hexdigest()[:16]

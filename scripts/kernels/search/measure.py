@@ -15,8 +15,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from recurrent_cells.cells import CELLS
+
 from ..build import compile_template
-from ..cells import CELLS
 from ..spec import KernelSpec, Schedule
 from ..template.layout import buffer_shapes
 from .pool import WorkerPool

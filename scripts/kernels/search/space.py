@@ -10,7 +10,8 @@ from typing import Any
 from tvm.target import Target
 from tvm.target.codegen import target_has_features
 
-from ..cells import CELLS, Cell
+from recurrent_cells.cells import CELLS, Cell
+
 from ..spec import KernelSpec, Schedule, Unsupported
 from ..target import core_of
 from ..template.blocking import squarest, sums_at_once, tallest

@@ -11,8 +11,9 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.derivative import gradient_name
-from ..cells.language import computed, is_constant
+from recurrent_cells.cells.derivative import gradient_name
+from recurrent_cells.cells.language import computed, is_constant
+
 from .blocking import unrolled
 from .gates import Inputs
 from .layout import LINE, taking

@@ -9,9 +9,10 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.language import Cell
-from ..cells.phases import forward_phases
-from ..cells.simplify import lowered
+from recurrent_cells.cells.language import Cell
+from recurrent_cells.cells.phases import forward_phases
+from recurrent_cells.cells.simplify import lowered
+
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference

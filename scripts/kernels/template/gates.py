@@ -10,8 +10,9 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.language import Cell, Expression, computed, in_order
-from ..cells.simplify import Stage
+from recurrent_cells.cells.language import Cell, Expression, computed, in_order
+from recurrent_cells.cells.simplify import Stage
+
 from ..spec import Schedule
 from .layout import passes, taking
 from .tiles import Registers, accumulate, in_tiles, reduction, registers

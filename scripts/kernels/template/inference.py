@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..cells.language import Cell
-from ..cells.simplify import Stage, stages
+from recurrent_cells.cells.language import Cell
+from recurrent_cells.cells.simplify import Stage, stages
+
 from ..spec import KernelSpec, Schedule
 from .layout import padded_size, weight_sizes
 from .vector import VectorUnit

@@ -24,7 +24,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.simplify import LOG2_E
+from recurrent_cells.cells.simplify import LOG2_E
+
 from ..spec import KernelSpec
 from .blocking import VALUE, rows_at_once, rows_held, squarest, steps_held, tallest
 from .layout import LINE

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..cells.language import Cell
-from ..cells.simplify import scales
+from recurrent_cells.cells.language import Cell
+from recurrent_cells.cells.simplify import scales
+
 from ..runtime import Array, Layer
 from ..spec import KernelSpec
 

@@ -7,7 +7,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.simplify import scales
+from recurrent_cells.cells.simplify import scales
+
 from .layout import block_vectors, declared_places, passes, taking
 from .tiles import integer
 from .trained_layer import TrainedLayer

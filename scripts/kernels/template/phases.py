@@ -12,9 +12,10 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.language import VARIANCE, Cell, Expression
-from ..cells.phases import MEANS, Moments, Phase, row_values
-from ..cells.simplify import Stage
+from recurrent_cells.cells.language import VARIANCE, Cell, Expression
+from recurrent_cells.cells.phases import MEANS, Moments, Phase, row_values
+from recurrent_cells.cells.simplify import Stage
+
 from .blocking import updated_together
 from .gates import emit_stages
 from .tiles import in_tiles, integer, registers

@@ -9,10 +9,11 @@ from typing import Any
 
 from tvm.tirx.script import builder as ir
 
-from ..cells.derivative import Backward, backward, gradient_name
-from ..cells.language import Cell, in_order
-from ..cells.phases import backward_phases, forward_phases
-from ..cells.simplify import Stage, lowered, stages
+from recurrent_cells.cells.derivative import Backward, backward, gradient_name
+from recurrent_cells.cells.language import Cell, in_order
+from recurrent_cells.cells.phases import backward_phases, forward_phases
+from recurrent_cells.cells.simplify import Stage, lowered, stages
+
 from ..spec import KernelSpec, Schedule
 from .blocking import squarest, tallest
 from .layout import block_vectors, whole_lines

@@ -16,7 +16,8 @@ from typing import Any
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.language import Cell
+from recurrent_cells.cells.language import Cell
+
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference

@@ -16,7 +16,8 @@ import numpy as np
 from tvm import tirx
 from tvm.tirx.script import builder as ir
 
-from ..cells.simplify import LOG2_E
+from recurrent_cells.cells.simplify import LOG2_E
+
 from ..target import Core
 
 EXPONENT_LIMIT = 40.0

@@ -1,7 +1,7 @@
 """A word-level language model in PyTorch, as people write them: embedding, LSTM, dropout, clipping, an optimiser.
 
-    python examples/word_language_model.py ptb/                      # ptb.train.txt, ptb.valid.txt: nn.LSTM
-    python examples/word_language_model.py ptb/ --layers recurrent   # the same with this project's kernels
+    python packages/recurrent_cells/examples/word_language_model.py ptb/                      # ptb.train.txt, ptb.valid.txt: nn.LSTM
+    python packages/recurrent_cells/examples/word_language_model.py ptb/ --layers recurrent   # the same with this project's kernels
 
 Wants PyTorch, and for the second `pip install .` of this repository. Prints one line an epoch.
 """

@@ -20,7 +20,7 @@ WORDS = (
 )
 """What a cell is written in."""
 
-PACKAGES = ("recurrent_cells", "recurrent_cells.cells", "kernels", "kernels.cells")
+PACKAGES = ("recurrent_cells", "recurrent_cells.cells")
 NUMBERS = ("pi", "e", "tau", "sqrt", "log", "exp")
 """What may be taken from Python's `math`: numbers, and functions of numbers."""
 
@@ -76,7 +76,7 @@ _NOT_IN_A_STEP = (
 def load(path: str | Path) -> Cell:
     """The cell of a file: its one function with `@cell(...)`. Raises CellError, `file:line: what`.
 
-    A file holds imports of the language's words, numbers by name, and functions; see docs/reference/cells.md.
+    A file holds imports of the language's words, numbers by name, and functions; see docs/language.md.
     """
     path = Path(path)
     tree = _parsed(path)

@@ -493,6 +493,15 @@ class Cell:
         told = str(error) if isinstance(error, CellError) else f"{type(error).__name__}: {error}"
         return CellError(f"{code.co_filename}:{line}: cell {self.name}: {told}")
 
+    def __deepcopy__(self, memo: Any) -> Cell:
+        return self
+
+    def __reduce__(self) -> Any:
+        """Pickled as its graph (see `text`), so that cells from files, closures and `with_constants` can be, too."""
+        from .text import from_text, to_text
+
+        return from_text, (to_text(self),)
+
     @cached_property
     def norms(self) -> tuple[Expression, ...]:
         """What is normalised over the hidden units, arguments first."""

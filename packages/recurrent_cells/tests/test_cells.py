@@ -1,21 +1,20 @@
 """Cells: their derivative against complex steps, their simplification, and what a wrong one is told."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
+from given_cells import EXAMPLES
 
-from kernels.cell_file import load
-from kernels.cells import CELLS, Cell, cell, reference
-from kernels.cells.derivative import backward
-from kernels.cells.language import VARIANCE, computed, in_order
-from kernels.cells.phases import forward_phases
-from kernels.cells.simplify import lowered, scales, stages
+from recurrent_cells.cell_file import load
+from recurrent_cells.cells import CELLS, Cell, cell, reference
+from recurrent_cells.cells.derivative import backward
+from recurrent_cells.cells.language import VARIANCE, computed, in_order
+from recurrent_cells.cells.phases import forward_phases
+from recurrent_cells.cells.simplify import lowered, scales, stages
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
-EXAMPLES = {path.stem: path for path in Path("examples/cells").glob("*.py")}
 EVERY = pytest.mark.parametrize("name", [*CELLS, *EXAMPLES])
 
 

@@ -19,9 +19,9 @@ FRAMEWORKS = tuple(_WRITERS)
 def generate(cell: Cell, framework: str, origin: str) -> str:
     """The module's text. origin: the file that the cell was written in, for the docstring.
 
-    pytorch, jax, tensorflow: what `implementations/<framework>/cells` says of a step. numpy: `step(sums, vectors, states)
+    pytorch, jax, tensorflow: one step of operators. numpy: `step(sums, vectors, states)
     -> (new states, tape)` and `gradient(tape, *d_states) -> (d_sums, d_vectors, d_states)`, sums in the order of
-    `cell.declared_sums`, and `CELL`, what `measurement.cells.Cell` is made of. Each module imports its framework only.
+    `cell.declared_sums`, and `CELL`, the cell's facts as a dictionary. Each module imports its framework only.
     """
     if framework not in _WRITERS:
         raise ValueError(f"no sources of {framework!r}; there are {', '.join(FRAMEWORKS)}")

@@ -1,0 +1,7 @@
+"""The cells that tests run on, beside the predefined ones."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples" / "cells").glob("*.py"))}
+MANY = ROOT / "tests" / "every_word.py"

@@ -1,0 +1,170 @@
+"""The float64 references that are generated of cells, against those by hand and against central differences."""
+
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from measurement import reference as harness
+from measurement import steps, witness
+from measurement.cells import CELLS as KINDS
+from measurement.cells import Cell as Kind
+from measurement.workload import Workload
+from recurrent_cells.cell_file import load
+from recurrent_cells.cells import CELLS, Cell, cell, language, reference
+from recurrent_cells.cells.derivative import PARTIALS
+from recurrent_cells.sources import generate
+from tests import tiny
+
+PACKAGE = Path("packages/recurrent_cells")
+EXAMPLES = {path.stem: path for path in sorted((PACKAGE / "examples/cells").glob("*.py"))}
+
+
+BY_HAND = {
+    name: name.replace("-", "_")
+    for name in ("lstm", "gru", "coupled", "peephole", "layer-norm", "slstm")
+}
+
+
+MANY = PACKAGE / "tests/every_word.py"
+
+
+def module(one: Cell, text: str | None = None) -> ModuleType:
+    """What is generated for NumPy."""
+    made = ModuleType(f"generated_{one.name}")
+    exec(compile(text or generate(one, "numpy", "a test"), one.name, "exec"), made.__dict__)
+    return made
+
+
+@pytest.fixture(scope="module")
+def many() -> Cell:
+    return load(MANY)
+
+
+@pytest.fixture(params=[*BY_HAND, *EXAMPLES, "many"])
+def any_cell(request: pytest.FixtureRequest, many: Cell) -> Cell:
+    name = request.param
+    if name in BY_HAND:
+        return CELLS[BY_HAND[name]]
+    return many if name == "many" else load(EXAMPLES[name])
+
+
+def drawn(one: Cell, hidden: int = 5) -> tuple:
+    random = np.random.default_rng(0)
+
+    def values(names: tuple, *shape: int) -> tuple:
+        return tuple(random.uniform(0.2, 1, shape) for _ in names)
+
+    sums, states = values(one.declared_sums, 3, hidden), values(one.states, 3, hidden)
+    return sums, values(one.vectors, hidden), states, values(one.states, 3, hidden)
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_generated_references_are_those_by_hand(name: str) -> None:
+    made, (step, gradient) = module(CELLS[BY_HAND[name]]), steps.STEPS[name]
+    sums, vectors, states, d_new = drawn(CELLS[BY_HAND[name]])
+    new, tape = made.step(sums, vectors, states)
+    wanted, by_hand = step(sums, vectors, states)
+    for found, exact in zip(new, wanted, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-13)
+    groups = zip(made.gradient(tape, *d_new), gradient(by_hand, *d_new), strict=True)
+    # By hand, an sLSTM's step leaves out what cancels over a sequence.
+    for group, exact in groups if name != "slstm" else ():
+        for own, other in zip(group, exact, strict=True):
+            wide = np.broadcast_to(other, own.shape)
+            np.testing.assert_allclose(own, wide, rtol=1e-10, atol=1e-14)
+    facts = Kind(**made.CELL)
+    for field in ("gates", "biases", "states", "vectors", "starts", "of_x", "of_h"):
+        assert getattr(facts, field) == getattr(KINDS[name], field), field
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_generated_gradients_through_time_are_those_by_hand(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(0)
+    one = CELLS[BY_HAND[name]]
+    layer = [value.astype(np.float64) for value in reference.random_layer(one, 3, 5, random)]
+    weights = [*layer[:3], *([np.concatenate(layer[3:])] if one.vectors else [])]
+    x, d_y = random.uniform(-1, 1, (6, 2, 3)), random.uniform(-1, 1, (6, 2, 5))
+    found = []
+    for pair in (steps.STEPS[name], (module(one).step, module(one).gradient)):
+        monkeypatch.setitem(steps.STEPS, name, pair)
+        h, _, tape = harness.layer(name, x, weights)
+        found.append([h, *harness.layer_gradient(name, x, weights, tape, d_y)])
+    for own, by_hand in zip(*found, strict=True):
+        np.testing.assert_allclose(own, by_hand, rtol=1e-9, atol=1e-13)
+
+
+def registered(monkeypatch: pytest.MonkeyPatch, one: Cell) -> Workload:
+    """A tiny workload of a cell whose reference is generated."""
+    made = module(one)
+    monkeypatch.setitem(KINDS, "own.mine", Kind(**made.CELL))
+    monkeypatch.setitem(steps.STEPS, "own.mine", (made.step, made.gradient))
+    return tiny.classifier("one-way", cell="own.mine")
+
+
+def witnessed(monkeypatch: pytest.MonkeyPatch, one: Cell) -> dict[str, float]:
+    work = registered(monkeypatch, one)
+    weights = {name: value.astype(np.float64) for name, value in work.weights().items()}
+    return witness.errors(weights, next(work.batches())[0], "own.mine")
+
+
+def test_differences_agree_with_what_is_generated(
+    any_cell: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = witnessed(monkeypatch, any_cell)
+    assert len(errors) == len(any_cell.sums) + len(any_cell.vectors) + len(any_cell.states)
+    assert max(errors.values()) < witness.TOLERANCE / 10, errors
+
+
+def test_vectors_are_drawn_around_what_the_cell_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    @cell(gates="f", states="h", vectors="period=8 nu=-3 plain")
+    def mine(f, h, period, nu, plain):
+        return language.tanh(f) * period * nu + plain * h
+
+    drawn = registered(monkeypatch, mine).weights()["lstm.0.vectors"].reshape(3, -1)
+    assert (abs(drawn - [[8.0], [-3.0], [0.0]]) <= 0.1).all()
+
+
+def test_a_kink_where_a_state_begins_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """relu at 0 has every slope from 0 to 1: that of the rule is one of them."""
+
+    @cell(gates="f", states="h")
+    def mine(f, h):
+        return language.tanh(f) + language.relu(h)
+
+    assert max(witnessed(monkeypatch, mine).values()) < witness.TOLERANCE
+
+
+WRONG = {
+    "sigmoid": lambda one, a: (one,),
+    "tanh": lambda one, a: (1.0 - one,),
+    "log": lambda one, a: (1.0 / (a * a),),
+    "sqrt": lambda one, a: (1.0 / one,),
+    "sin": lambda one, a: (language.sin(a),),
+    "cos": lambda one, a: (language.sin(a),),
+    "softplus": lambda one, a: (1.0 - language.sigmoid(a),),
+    "absolute": lambda one, a: (-language.sign(a),),
+    "divide": lambda one, a, b: (1.0 / b, one / b),
+    "where": lambda one, c, a, b: (None, 1.0 - c, c),
+    "minimum": lambda one, a, b: PARTIALS["maximum"](one, a, b),
+    "maximum": lambda one, a, b: (language.at_least(b, a), 1.0 - language.at_least(b, a)),
+    "exp": lambda one, a: (one * one,),
+    "multiply": lambda one, a, b: (a, b),
+    "subtract": lambda one, a, b: (language.constant(1.0), language.constant(1.0)),
+}
+
+
+@pytest.mark.parametrize("operation", WRONG)
+def test_a_wrong_rule_of_the_derivative_is_witnessed(
+    operation: str, many: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PARTIALS, operation, WRONG[operation])
+    assert max(witnessed(monkeypatch, many).values()) > 100 * witness.TOLERANCE
+
+
+def test_every_rule_is_planted_wrong() -> None:
+    flat = {"add", "sign", "at_least"}
+    assert set(PARTIALS) == set(WRONG) | flat
