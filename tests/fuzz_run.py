@@ -47,7 +47,7 @@ MARK = 'return {"framework": "NumPy", "edited": %d,'  # what an edited model say
 LINES = 90  # that a refusal may take, with the end of a log, or two traces of code that was broken
 TOLD = re.compile(
     r"run the same command|is not valid|is not CSV|is not YAML|damaged|delete it|wait for it|cannot write|does not exist|"
-    r"it has to be|put it back|NAME is one of|is missing|there is no|fetch|no such|not the wanted text|error in|Error"
+    r"it has to be|put it back|NAME is one of|is missing|there is no|fetch|no such|not the expected text|error in|Error"
 )
 
 

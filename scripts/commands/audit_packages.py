@@ -16,7 +16,7 @@ def not_asked(said: str) -> NoReturn:
     """Stop with the last line of what a command said."""
     lines = said.strip().splitlines() or ["it says nothing"]
     print(
-        f"Not audited: {' '.join(lines[-1].split())[:300]}. PyPI has to be reached.",
+        f"Not audited: {' '.join(lines[-1].split())[:300]}. PyPI could not be reached.",
         file=sys.stderr,
     )
     sys.exit(UNKNOWN)
@@ -54,7 +54,7 @@ def weaknesses(asked_by: str, target: list[str]) -> list[str]:
         not_asked(done.stderr)
     return [
         f"{target[-1]}: {each['name']} {each['version']}: {known['id']}"
-        + (f", mended in {', '.join(known['fix_versions'])}" if known["fix_versions"] else "")
+        + (f", fixed in {', '.join(known['fix_versions'])}" if known["fix_versions"] else "")
         for each in packages
         for known in each.get("vulns", [])
     ]
@@ -64,7 +64,7 @@ def main() -> None:
     asked_by, found = python(), []
     for target in targets():
         found += weaknesses(asked_by, target)
-    print("\n".join(found) or "No weakness is known of any package.")
+    print("\n".join(found) or "No known vulnerabilities.")
     sys.exit(bool(found))
 
 

@@ -34,9 +34,9 @@ def announce(old: Side, new: Side, cells: Mapping[Cell, object], files: Iterable
             console.print(f"  {side.version}: {len(side.missing)} processes of {of} cells to time")
     seconds, unknown = versions.expected((old, new))
     if not (old.missing or new.missing):
-        console.print("  Nothing is missing of either version: nothing is measured.")
+        console.print("  Both versions have all results: nothing to measure.")
         return
-    console.print(f"  About {max(seconds / 60, 0.1):.1f} minutes in all.")
+    console.print(f"  About {max(seconds / 60, 0.1):.1f} minutes in total.")
     if unknown:
         console.print(f"  Of {unknown} jobs nothing like them was seen before.")
 
@@ -102,16 +102,22 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pin", help="package==version; package, or an environment, for its newest")
+    parser.add_argument(
+        "pin", help="package==version, or a package or environment for its newest version"
+    )
     parser.add_argument("--configfile", required=True)
     parser.add_argument("--config", nargs="*", default=[])
-    parser.add_argument("--in", dest="within", help="the one environment to bump, for older ones")
-    parser.add_argument("--from", dest="since", help="version to compare with, not that of envs/")
-    parser.add_argument("--cells", help="the rows to watch, as in `overrides`, commas between")
-    parser.add_argument("--again", action="store_true", help="measure both versions, in turn")
-    parser.add_argument("--relevant", type=float, default=3, help="smallest change to name (%%)")
+    parser.add_argument("--in", dest="within", help="environment to change, for old versions")
+    parser.add_argument(
+        "--from", dest="since", help="version to compare with, instead of that in envs/"
+    )
+    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
+    parser.add_argument(
+        "--again", action="store_true", help="measure both versions again, alternating"
+    )
+    parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
     parser.add_argument("--fail", action="store_true", help="exit status 1 if it is worse")
-    parser.add_argument("--parent", type=int, help="process that this one ends with")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     asked = parser.parse_args()
     try:
         begin(asked.parent)
@@ -121,7 +127,7 @@ def main() -> None:
         found = compare(pin, version, config, asked)
     except Impossible as problem:
         told = str(problem).rstrip(".")
-        stop(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin stands.")
+        stop(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin is restored.")
     except SystemExit as problem:
         stop(problem.code)
     output = FOLDER / f"{pins.known_as(pin.package)}-{found['before'].version}-{version}.md"

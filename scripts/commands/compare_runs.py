@@ -66,7 +66,7 @@ def load(folder: Path, name: str | None = None) -> Run:
     if len({part.machine for part in parts}) > 1:
         names = ", ".join(dict.fromkeys(part.machine for part in parts))
         sys.exit(
-            f"{folder} has results of several machines ({names}); compare folders of one each."
+            f"{folder} has results of several machines ({names}); compare folders with one machine each."
         )
     best = quiet.of_run(record for part in parts for record in part.records)
     found, records, times = {}, {}, {}
@@ -171,7 +171,7 @@ def _verdict(found: pd.DataFrame, regressions: list[str], shifted: float | None)
     if said:
         return "; ".join(said)
     better, same = ((found["verdict"] == verdict).sum() for verdict in ("improvement", "same"))
-    words = f"B is better in {better} cells" if better else "no cell is established to differ"
+    words = f"B is better in {better} cells" if better else "no measurement differs"
     return f"{words}; {same} of {len(found)} are the same, {len(found) - same - better} undecided"
 
 
@@ -232,15 +232,15 @@ def _folder(given: Path, stack: ExitStack) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("a", type=Path, metavar="A", help="results folder or archive: the baseline")
     parser.add_argument(
-        "a", type=Path, metavar="A", help="results folder or archive to compare with"
+        "b", type=Path, metavar="B", help="results folder or archive to compare with it"
     )
-    parser.add_argument("b", type=Path, metavar="B", help="one that may be better or worse")
     parser.add_argument(
         "--relevant", type=float, default=5, help="smallest change that matters (%%)"
     )
     parser.add_argument("--fail", action="store_true", help="exit status 1 for anything worse in B")
-    parser.add_argument("--output", type=Path, help="file to write instead of the terminal")
+    parser.add_argument("--output", type=Path, help="file to write to instead of the terminal")
     arguments = parser.parse_args()
     try:
         with ExitStack() as stack:

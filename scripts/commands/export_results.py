@@ -114,7 +114,7 @@ def main() -> None:
     cells = measured(parts)
     without = sum(len(part.cells) for part in parts) - len(cells)
     if not cells:
-        sys.exit(f"{arguments.folder}: no cell has a number, so there is nothing to export.")
+        sys.exit(f"{arguments.folder}: no measurement has a number: nothing to export.")
     path = arguments.output or Path("results", f"{arguments.format}.json")
     with whole(str(path)) as stream:
         json.dump(FORMATS[arguments.format](cells), stream, indent=1, allow_nan=False)

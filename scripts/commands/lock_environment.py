@@ -55,7 +55,7 @@ def resolved(python: Path, specification: Specification, folder: Path) -> tuple[
         files[name] = each["download_info"]["archive_info"]["hashes"]["sha256"]
     if specification.name.endswith("-cuda") and any("+cpu" in each for each in versions.values()):
         raise EnvironmentProblem(
-            "pip takes a build for CPUs, of an index or folder that it is configured to look at first; set "
+            "pip found a CPU build in an index or folder that it is configured to use first; set "
             "PIP_CONFIG_FILE=/dev/null and PIP_FIND_LINKS= to ask PyPI alone"
         )
     return versions, files
@@ -103,9 +103,9 @@ def lock(source: str, built: Path | None, resolve: bool = False) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", nargs="?", default="", help="one file of envs/, without .yaml")
+    parser.add_argument("name", nargs="?", default="", help="a file in envs/, without .yaml")
     way = parser.add_mutually_exclusive_group()
-    way.add_argument("--from", dest="built", type=Path, help="an environment as it was built")
+    way.add_argument("--from", dest="built", type=Path, help="a folder it was built in")
     way.add_argument("--resolve", action="store_true", help="install nothing")
     arguments = parser.parse_args()
     source = Path("envs", f"{arguments.name}.yaml")

@@ -55,14 +55,14 @@ def further(plan: Plan) -> str:
         return ""
     limits = [each["further_s"] for each in unjudged]
     most = "" if None in limits else f", up to {sum(limits) / 60:.0f} minutes"
-    return f"Further processes are timed where they are likely to decide something{most}."
+    return f"Extra processes are added where they are likely to decide something{most}."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--configfile", required=True)
     parser.add_argument("--config", nargs="*", default=[])
-    parser.add_argument("--files", action="store_true", help="name every result that is missing")
+    parser.add_argument("--files", action="store_true", help="list every missing result")
     arguments = parser.parse_args()
     config = configuration.given(arguments.configfile, arguments.config)
     plan = Plan(config, cores=machine.usable_cores())
@@ -90,14 +90,14 @@ def main() -> None:
     if arguments.files:
         console.print("\n".join(sorted(files)))
     seconds += estimate.slower * A_RUN * times
-    console.print(f"About {seconds / 60:.0f} minutes in all, pages included.")
+    console.print(f"About {seconds / 60:.0f} minutes in total, pages included.")
     if unknown:
         console.print(
             f"Of {unknown} jobs no implementation like theirs was seen before: they are counted as a usual row of the shape nearest to theirs, in proportion to what both compute."
         )
     if said := further(plan):
         console.print(
-            f"{said} {more_s / 60:.0f} are counted for them, as many as the examples needed."
+            f"{said} {more_s / 60:.0f} are included for them, as in the published examples."
         )
     if speed and estimate.example:
         console.print(

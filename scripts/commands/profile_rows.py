@@ -30,7 +30,7 @@ SECONDS = 5.0
 LISTED = 12
 # oneDNN then writes down which of the code that it generates lies where.
 NAMED = {"ONEDNN_JIT_PROFILE": "2", "DNNL_JIT_PROFILE": "2"}
-PERF = "perf is not here, which samples where a process is: on Debian and Ubuntu `apt install linux-perf`"
+PERF = "perf is not installed: on Debian and Ubuntu `apt install linux-perf`"
 
 
 def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
@@ -39,7 +39,7 @@ def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
     for pattern in patterns:
         if not any(matrix.is_one_of([pattern], cell) for cell in known):
             close = configuration.near_row(pattern, known)
-            sys.exit(f"ROWS: the configuration has no row like `{pattern}`{close}")
+            sys.exit(f"ROWS: the configuration has no measurement like `{pattern}`{close}")
     return [cell for cell in known if matrix.is_one_of(list(patterns), cell)]
 
 
@@ -122,11 +122,11 @@ def show(console: Console, job: TimeJob, profile: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rows", help="as in `overrides`, commas between")
+    parser.add_argument("rows", help="as in `overrides`, separated by commas")
     parser.add_argument("--configfile", required=True)
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of batches, at least")
-    parser.add_argument("--parent", type=int, help="process that this one ends with")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     asked = parser.parse_args()
     if not shutil.which("perf"):
         sys.exit(PERF)

@@ -99,7 +99,7 @@ def size(path: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--configfile", help="one more, wherever it lies")
+    parser.add_argument("--configfile", help="another configuration file")
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--yes", action="store_true", help="do not ask")
     arguments = parser.parse_args()
@@ -109,14 +109,14 @@ def main() -> None:
     kept = asked_for(configs) | reported()
     found = superfluous(kept)
     if not found:
-        print("Every result is asked for by a configuration or named by a report.")
+        print("Every result is used by a configuration or a report.")
         return
     print(
-        f"{len(found)} results that nothing asks for, {sum(map(size, found)) / 2**20:.1f} MiB, such as {found[0]}"
+        f"{len(found)} results that no configuration asks for, {sum(map(size, found)) / 2**20:.1f} MiB, such as {found[0]}"
     )
     if not arguments.yes:
         if not sys.stdin.isatty():
-            print("Nothing is deleted: make prune YES=1 deletes them.")
+            print("Nothing was deleted. To delete them: make prune YES=1")
             return
         if input("Delete them? [y/N] ").strip().lower() != "y":
             return

@@ -31,7 +31,9 @@ def documents(folder: Path) -> dict[str, Path]:
             sys.exit(f"{folder} has rows of {strange[0]}, which this workflow does not know.")
     known = configuration.mapping("config/config.yaml")["documents"]
     if strange := sorted(found.keys() - set(matrix.documents())):
-        sys.exit(f"{folder} has pages of {strange[0]}, which this workflow has no document of.")
+        sys.exit(
+            f"{folder} has pages of {strange[0]}, a document that this workflow does not have."
+        )
     order = {name: place for place, name in enumerate(known)}
     return dict(sorted(found.items(), key=lambda each: order.get(each[0], len(order))))
 
@@ -95,7 +97,7 @@ def main() -> None:
         "packs", type=Path, nargs="+", help="archives of `make pack`, or results folders"
     )
     parser.add_argument(
-        "--output", type=Path, help="a folder, made anew; below build/pages unless given"
+        "--output", type=Path, help="output folder, replaced; default below build/pages"
     )
     arguments = parser.parse_args()
     output = arguments.output or Path("build/pages", packs.stem(arguments.packs[0]))

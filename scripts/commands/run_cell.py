@@ -73,7 +73,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def leaves_float32(benchmark: dict) -> str:
-    """Which value of a cell leaves float32 first, in words; "" where none does. Of the weights and inputs that are timed, on
+    """Which value of a cell overflows float32 first, in words; "" where none does. Of the weights and inputs that are timed, on
     a few rows of a batch, forward; and of the gradients."""
     workload = Workload(benchmark, None, SEED, batch=min(ROWS, benchmark["batch"]))
     weights, (inputs, targets) = workload.weights(), next(workload.batches())
@@ -87,7 +87,9 @@ def leaves_float32(benchmark: dict) -> str:
                 for name, value in zip(CELLS[kind].states, states, strict=True):
                     if not np.isfinite(value).all():
                         where = f" of layer {number + 1}" if benchmark["layers"] > 1 else ""
-                        return f"state {name}{where} leaves float32 at step {step + 1} of {len(x)}"
+                        return (
+                            f"state {name}{where} overflows float32 at step {step + 1} of {len(x)}"
+                        )
                 outputs.append(output[0])
             x = np.array(outputs)
         _, gradients = reference.loss_and_gradients(
@@ -95,7 +97,7 @@ def leaves_float32(benchmark: dict) -> str:
         )
     for name, value in gradients.items():
         if not np.isfinite(np.asarray(value, np.float32)).all():
-            return f"the gradient of {name} leaves float32 over {len(x)} steps"
+            return f"the gradient of {name} overflows float32 over {len(x)} steps"
     return ""
 
 
@@ -113,12 +115,15 @@ def stages(config: dict) -> Iterator[tuple[str, list[str]]]:
         return [f"overrides={text.strip()}"]
 
     if first != asked:
-        yield "A first look: few rows, one process each.", ["preliminary=true", *only(first)]
-    some = "All rows" if most == asked else "Rows that do not compile for long"
+        yield (
+            "First results: a few implementations, one process each.",
+            ["preliminary=true", *only(first)],
+        )
+    some = "All rows" if most == asked else "Implementations that compile quickly"
     yield f"{some}: one process each.", ["preliminary=true", *only(most)]
-    yield "Further processes, which say how sure the numbers are.", only(most)
+    yield "More processes, for intervals.", only(most)
     if most != asked:
-        yield "What compiles for long.", []
+        yield "Implementations that compile slowly.", []
 
 
 def worth_it(config: dict) -> bool:
@@ -132,7 +137,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
     if not arguments.file:
         raise Refused("CELL: name the file of your cell: make cell CELL=my_cell.py")
     if wrong := [each for each in arguments.config if "=" not in each]:
-        raise Refused(f"SET: `{wrong[0]}` is no KEY=VALUE")
+        raise Refused(f"SET: `{wrong[0]}` is not KEY=VALUE")
     path = Path(arguments.file)
     shape, phases = own_cell.usual()
     shape = own_cell.shape_of(arguments.shape, shape)
@@ -170,12 +175,12 @@ def run(file: Path, config: dict) -> int | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", help="the cell: a Python file in the kernels' language")
-    parser.add_argument("--shape", help="sizes other than the usual ones, as YAML")
+    parser.add_argument("--shape", help="sizes that replace the defaults, as YAML")
     parser.add_argument("--phases", help="forward, training or both")
     parser.add_argument("--frameworks", help="those to measure")
     parser.add_argument("--configfile", default=str(own_cell.CONFIG / "config.yaml"))
     parser.add_argument("--config", nargs="*", default=[])
-    parser.add_argument("--parent", type=int, help="process that this one ends with")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     arguments = parser.parse_args()
     try:
         path, cell, document, config = prepared(arguments)
@@ -191,7 +196,7 @@ def main() -> None:
     )
     if wrong := leaves_float32(benchmark):
         sys.exit(
-            f"{path}: {wrong}, at this length and with the usual weights (uniform in ±0.1): nothing was timed."
+            f"{path}: {wrong}, at this length, with weights uniform in ±0.1. Nothing was timed."
         )
     sys.exit(run(folder / "config.yaml", config))
 

@@ -36,7 +36,7 @@ from plan.jobs import RESULTS, wanted
 from plan.matrix import NOT_RUN
 from plan.planner import Plan
 
-STOPPED = "Stopped. Everything that was finished stays; the same command goes on."
+STOPPED = "Stopped. Finished results are kept; run the same command to continue."
 LOCKS = Path(".snakemake/locks")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SCRIPTS = Path(__file__).resolve().parents[1]
@@ -47,10 +47,10 @@ def stages(documents: list[str]) -> Iterator[tuple[str, list[str]]]:
     """What each stage is, and its settings: the first document alone, so that there is a page soon; all; all again."""
     first, *others = documents
     alone = [f"documents=[{first}]"]
-    yield f"A first look at {first}: one process a cell.", ["preliminary=true", *alone]
+    yield f"First results of {first}: one process per measurement.", ["preliminary=true", *alone]
     if others:
-        yield f"Then {', '.join(others)}: one process a cell.", ["preliminary=true"]
-    yield "Further processes, which say how sure the numbers are.", []
+        yield f"Then {', '.join(others)}: one process per measurement.", ["preliminary=true"]
+    yield "More processes, for intervals.", []
 
 
 def worth_a_look(config: dict) -> bool:
@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--measure", action="store_true", help="no pages")
     parser.add_argument("--limit", type=float, help="seconds")
-    parser.add_argument("--parent", type=int, help="process that this one ends with")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.limit if arguments.limit else None
     begin(arguments.parent)

@@ -239,7 +239,7 @@ def claim_problems(claims: list[dict]) -> list[str]:
         ends = [claim[end] for end in ("at", "against") if end in claim]
         for name, cells in {"ratios": sides, "at and against": ends}.items():
             if len({frozenset(cell) for cell in cells}) > 1:
-                found.append(f"{claim['name']}: {name}: all sides have to name the same keys")
+                found.append(f"{claim['name']}: {name}: all sides must name the same keys")
     return [f"{name}: {line}" for line, name in unknown.items()] + found
 
 
@@ -345,7 +345,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
                 for pattern in patterns:
                     if not any(matrix.is_one_of([pattern], cell) for cell in cells):
                         close = near_row(pattern, cells)
-                        yield f"overrides.{name}.{where}: the document has no row like `{pattern}`{close}"
+                        yield f"overrides.{name}.{where}: the document has no measurement like `{pattern}`{close}"
 
 
 def near_row(pattern: str, cells: Iterable[matrix.Cell]) -> str:
@@ -366,7 +366,7 @@ def unreadable(folder: str) -> Iterator[str]:
     """Why a folder of `also_report` cannot be reported, a line each: it is none, damaged, or of another version."""
     manifests = sorted(Path(folder, "manifests").glob("*.json"))
     if not manifests:
-        yield f"also_report: {folder} is no results folder: it has no manifests/*.json (`make pack` makes them)"
+        yield f"also_report: {folder} is not a results folder: it has no manifests/*.json (`make pack` writes them)"
     for path in manifests:
         if wrong := damage(str(path), sealed=False):  # those of earlier packs have none
             yield f"also_report: {path} is damaged ({wrong}); fetch the folder again"
@@ -375,7 +375,7 @@ def unreadable(folder: str) -> Iterator[str]:
         files = [(path, MANIFEST_VERSION)]
         if _version(manifest) == MANIFEST_VERSION:
             if found := problems(manifest, "manifest"):
-                yield f"also_report: {path} is no manifest: {found[0]}"
+                yield f"also_report: {path} is not a manifest: {found[0]}"
                 continue
             records = [Path(folder, name) for cell in manifest["cells"] for name in cell["records"]]
             files = [(record, SCHEMA_VERSION) for record in records[:1]]
@@ -396,14 +396,14 @@ def mapping(path: str) -> dict:
     """The keys of a configuration file; a stop with one line if it has none."""
     content = read_yaml(path)
     if not isinstance(content, dict):
-        sys.exit(f"{path}: it has to be a mapping, with the keys of config/config.yaml")
+        sys.exit(f"{path}: must be a mapping with keys of config/config.yaml")
     return content
 
 
 def given(configfile: str, settings: list[str]) -> dict:
     """The configuration that a file and settings over it (`key=value`) make, validated: what Snakemake is given."""
     if wrong := [each for each in settings if "=" not in each]:
-        sys.exit(f"--config: `{wrong[0]}` is no KEY=VALUE")
+        sys.exit(f"--config: `{wrong[0]}` is not KEY=VALUE")
     over = dict(each.split("=", 1) for each in settings)
     config = mapping(configfile)
     return validated(merged(config, {key: parsed(value) for key, value in over.items()}))

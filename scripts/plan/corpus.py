@@ -44,7 +44,7 @@ class Corpus:
         for split, noted in read_json(self.source)["sha256"].items():
             file = self._text(split)
             if file.exists() and (file.is_dir() or sha256(str(file)) != noted):
-                return f"{file.name} beside it is not as it was fetched"
+                return f"{file.name} next to it was modified"
         return ""
 
     def _text(self, split: str) -> Path:
@@ -56,13 +56,13 @@ class Corpus:
         if not os.path.exists(self.source) or not (wrong := self._wrong):
             return False
         if dry:
-            say_once(f"{self.source} is damaged ({wrong}); a run fetches it anew.")
+            say_once(f"{self.source} is damaged ({wrong}); a run downloads it again.")
         else:
             os.replace(self.source, aside(self.source))
             for file in map(self._text, self.config["sha256"]):
                 if file.is_dir():
                     os.replace(file, aside(str(file)))
-            say(f"{self.source} is damaged ({wrong}); it is fetched anew.")
+            say(f"{self.source} is damaged ({wrong}); it is downloaded again.")
             del self.__dict__["_wrong"]
         return True
 
@@ -86,14 +86,14 @@ class Corpus:
             file = Path(self.config["path"]) / f"ptb.{split}.txt"
             if not file.is_file():
                 sys.exit(
-                    f"corpus.path: {file} does not exist; name a folder that holds ptb.train.txt, "
+                    f"corpus.path: {file} does not exist; name a folder with ptb.train.txt, "
                     "ptb.valid.txt and ptb.test.txt."
                 )
             contents[split] = file.read_bytes()
             found = hashlib.sha256(contents[split]).hexdigest()
             if found != wanted:
                 sys.exit(
-                    f"corpus.path: {file} is not the wanted text: SHA-256 {found[:12]}..., "
+                    f"corpus.path: {file} is not the expected text: SHA-256 {found[:12]}..., "
                     f"corpus.sha256.{split} is {wanted[:12]}... (truncated, or another edition)."
                 )
         return contents

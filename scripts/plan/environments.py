@@ -127,10 +127,10 @@ def load(path: str) -> Specification:
             pip=tuple(pip),
         )
     except FileProblem as problem:
-        raise EnvironmentProblem(f"{problem}; an environment is one file of envs/.") from None
+        raise EnvironmentProblem(f"{problem}; an environment is a file in envs/.") from None
     except ValueError as error:  # of a version or a requirement too
         raise EnvironmentProblem(
-            f"{path} is no environment file: it needs `dependencies:` with `python`, `pip` and pins or pip's options "
+            f"{path} is not an environment file: it needs `dependencies:` with `python`, `pip` and pins or pip's options "
             f"under `pip:` ({shown(str(error))})."
         ) from None
 

@@ -81,9 +81,9 @@ def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
         for file in [] if wrong else beside:
             name = os.path.basename(file)
             if name in noted and not os.path.exists(file):
-                return f"{name} beside it is missing"
+                return f"{name} next to it is missing"
             if name in noted and (os.path.isdir(file) or noted[name] != sha256(file)):
-                return f"{name} beside it is not as it was written there"
+                return f"{name} next to it was modified"
         return wrong
     except FileNotFoundError:
         return ""
@@ -120,13 +120,13 @@ def set_aside(path: str, beside: Iterable[str] = (), dry: bool = False) -> bool:
     -> whether it is damaged"""
     wrong = damage(path, beside)
     if wrong and dry:
-        say_once(f"{path} is damaged ({wrong}); a run sets it aside and makes it anew.")
+        say_once(f"{path} is damaged ({wrong}); a run sets it aside and makes it again.")
     elif wrong:
         kept = aside(path)
         for file, place in ((path, kept), *((each, aside(each)) for each in beside)):
             if os.path.exists(file):
                 os.replace(file, place)
-        say(f"{path} is damaged ({wrong}); it is made anew. What it was lies in {kept}.")
+        say(f"{path} is damaged ({wrong}); it is made again. The old file is {kept}.")
     return bool(wrong)
 
 

@@ -79,7 +79,7 @@ def _refuse(descriptor: int) -> NoReturn:
         who += f" on {known.get('host')}, seen {max(0, _age_s(descriptor)):.0f} s ago"
     elif known.get("container", _container()) != _container():
         who += f" in a container, {known.get('host')}"
-    sys.exit(f"Another run is at work in this folder ({who}); wait for it, or end it.")
+    sys.exit(f"Another run is at work in this folder ({who}); wait for it, or stop it.")
 
 
 def _opened() -> int:
@@ -186,7 +186,7 @@ def _keep(held: Callable[[], bool], descriptor: int, given_back: threading.Event
         except OSError:
             continue  # a disk that does not answer; what is measured says so itself
     if not given_back.is_set():
-        sys.stderr.write(f"{FILE} is another run's now, or was deleted: this run ends.\n")
+        sys.stderr.write(f"{FILE} belongs to another run now, or was deleted: this run stops.\n")
         os.kill(os.getpid(), signal.SIGTERM)
 
 

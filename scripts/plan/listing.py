@@ -12,7 +12,7 @@ from plan import matrix
 from plan.jobs import MANIFEST_VERSION, RESULTS, Job, damage, digest_of, seal
 from plan.planner import Plan
 
-LATER = "not measured yet when the records were listed; the same command goes on"
+LATER = "not measured yet when the records were listed; run the same command to continue"
 
 
 def there(job: Job) -> bool:

@@ -76,7 +76,7 @@ def read(path: Path) -> Lock:
     packages = [PACKAGE.fullmatch(line) for line in lines if not line.startswith("#")]
     if not header or not all(packages):
         raise LockProblem(
-            f"{path} is no lock: it needs a line on what it is for, and `package==version --hash=sha256:...` in all "
+            f"{path} is not a lock: it needs a header line, and `package==version --hash=sha256:...` in all "
             f"others; make it again: make lock ENVIRONMENT={path.stem}"
         )
     return Lock(

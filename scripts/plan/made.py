@@ -67,11 +67,11 @@ def wrong(outputs: Sequence[str]) -> str:
     noted = _noted(outputs)
     if noted is None:
         there = [path for path in outputs if os.path.exists(path)]
-        return f"{there[0]} is there without a note of what it was made of" if there else ""
+        return f"{there[0]} has no note of what it was made from" if there else ""
     now = digests(outputs)
     for file in sorted({*noted["made"], *now}):
         if file not in now:
             return f"{file} is missing"
         if noted["made"].get(file) != now[file]:
-            return f"{file} is damaged (it is not as it was made)"
+            return f"{file} is damaged (it was modified)"
     return ""

@@ -190,7 +190,7 @@ def why_not(
 ) -> tuple[str, str] | None:
     """(status, reason) of a cell that this run does not measure; None if it does. `trained`: of its training run."""
     if cell.device not in config["devices"]:
-        return "unsupported", f"no {cell.device.upper()} takes part in this run"
+        return "unsupported", f"no {cell.device.upper()} is used in this run"
     how = protocol_of(config, document_name)
     if trained:
         measured = is_one_of(how["training"]["implementations"], cell)
@@ -199,7 +199,7 @@ def why_not(
         measured = measured and is_one_of(how["implementations"], cell)
     if not measured:
         return NOT_RUN, (
-            "left out by this protocol (`overrides`); the published one measures it: "
+            "left out by this configuration (`overrides`); the full protocol measures it: "
             f"snakemake --cores all --config documents='[{document_name}]'"
         )
     return None

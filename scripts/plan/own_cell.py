@@ -36,13 +36,13 @@ def shape_of(text: str | None, usual: Mapping[str, int]) -> dict[str, int]:
         raise Refused(f"SHAPE: `{text}` is not YAML: {problem}") from None
     wanted = "{batch: 32, length: 200, features: 64, hidden: 256, layers: 2}"
     if not isinstance(given, dict):
-        raise Refused(f"SHAPE: `{text}` is no mapping such as {wanted}")
+        raise Refused(f"SHAPE: `{text}` is not a mapping such as {wanted}")
     for name, value in given.items():
         if name not in SIZES:
             close = configuration.near(str(name), SIZES)
             raise Refused(f"SHAPE: there is no size `{name}`{close}; there are {', '.join(SIZES)}")
         if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST:
-            raise Refused(f"SHAPE: {name} has to be a whole number from 1 on, and is {value!r}")
+            raise Refused(f"SHAPE: {name} must be a positive integer, not {value!r}")
     return {**usual, **given}
 
 

@@ -46,7 +46,7 @@ class Pin:
             return cls(package, str(Version(version)) if version else None)
         except (InvalidRequirement, InvalidVersion):
             sys.exit(
-                f"PIN={text} is no pin: write a package with a version, torch==2.14.0, or the name of an "
+                f"PIN={text} is not a pin: give a package and version (torch==2.14.0), or an "
                 "environment for the newest version."
             )
 
@@ -84,7 +84,7 @@ def files_with(package: str, within: str | None = None) -> dict[Path, str]:
     if not found:
         others = [name for name in sorted(measured()) if versions_in(_text_of(name), package)]
         hint = f"; those that do: {', '.join(others)} (IN={others[0]})" if others else ""
-        where = f"envs/{within}.yaml does not pin" if within else "No environment of today pins"
+        where = f"envs/{within}.yaml does not pin" if within else "No current environment pins"
         sys.exit(f"{where} {package}{hint}.")
     return found
 

@@ -26,7 +26,7 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
         ]
         for key in {key for key in keys if keys.count(key) > 1} - {"<<"}:
             raise yaml.constructor.ConstructorError(
-                None, None, f"the key `{key}` stands twice", node.start_mark
+                None, None, f"the key `{key}` appears twice", node.start_mark
             )
         return super().construct_mapping(node, deep)
 
@@ -66,7 +66,7 @@ def read_csv(path: str) -> list[dict[str, str]]:
     if not columns:
         raise FileProblem(f"{path} is not CSV: it has no columns")
     if twice := [name for name, count in columns.items() if count > 1]:
-        raise FileProblem(shown(f"{path} is not CSV: the column {twice[0]!r} stands twice"))
+        raise FileProblem(shown(f"{path} is not CSV: the column {twice[0]!r} appears twice"))
     return rows
 
 

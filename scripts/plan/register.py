@@ -76,9 +76,9 @@ class Register:
         if found or not listing.is_right(path, listing.manifest(self._plan, document, counts)):
             self._anew(path)
         if wrong := damage(path):
-            say_once(f"{path} is damaged ({wrong}); it is made anew.")
+            say_once(f"{path} is damaged ({wrong}); it is made again.")
         elif os.path.exists(serves) and not os.path.exists(path):
-            say_once(f"{path} is missing; it is made anew.")
+            say_once(f"{path} is missing; it is made again.")
         return found
 
     def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:

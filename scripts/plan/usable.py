@@ -25,7 +25,7 @@ def build(side: Side, name: str) -> str | None:
     """Build one of a version's environments, where it is not yet there. Returns why there is none, if so."""
     job = side.plan.environment(name)
     if job.order["builder"] != "venv":
-        return "its interpreter is named under `interpreters`, so no pin decides what runs in it"
+        return "its interpreter is set in `interpreters`, so pins have no effect"
     if not job.done():
         log = Path(RESULTS, "logs", "environments", f"{job.stem}.txt")
         for file in (log, Path(job.path)):
@@ -53,7 +53,7 @@ def does_not_import(side: Side, name: str, implementations: Iterable[str]) -> st
         if done.returncode == 0:
             return None
         said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        reason = reason or f"{implementation} does not import: {said[-1][:300]}"
+        reason = reason or f"{implementation} cannot be imported: {said[-1][:300]}"
     return reason
 
 

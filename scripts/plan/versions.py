@@ -97,7 +97,7 @@ def sides(pin: pins.Pin, version: str, files: Mapping[Path, str], since: str | N
         last = read_json(str(note)) if note.exists() else {}
         if last.get("after") != version:
             sys.exit(
-                f"{pin.package} stands at {version} already; say what to compare with: FROM=version."
+                f"{pin.package} is at {version} already; name a version to compare with: FROM=version."
             )
         since = last["before"]
     old = {

@@ -52,7 +52,9 @@ def _keygen(*arguments: object, content: bytes | None = None) -> subprocess.Comp
     try:
         return subprocess.run(command, input=content, capture_output=True)
     except FileNotFoundError:
-        sys.exit("There is no ssh-keygen here, which signs and verifies; install OpenSSH's client.")
+        sys.exit(
+            "There is no ssh-keygen here, needed to sign and verify; install OpenSSH's client."
+        )
 
 
 def sign(path: Path, key: Path) -> Path:
@@ -70,7 +72,7 @@ def _signer(folder: Path) -> str:
         return "*unsigned*"
     found = _keygen("check-novalidate", "-n", NAMESPACE, "-s", signature, content=content)
     if found.returncode:
-        sys.exit(f"{signature} is no signature of what {folder / NOTE} says; {FETCH}.")
+        sys.exit(f"{signature} is not a signature of {folder / NOTE}; {FETCH}.")
     key = found.stdout.decode(errors="replace").split()[-1]
     if SIGNERS.exists():
         named = _keygen("find-principals", "-s", signature, "-f", SIGNERS).stdout.decode()
@@ -102,7 +104,7 @@ def origin(folder: Path) -> dict:
     signed = _signer(folder)
     for name, file in results.members(folder).items():
         if name not in files or not file.exists() or sha256(str(file)) != files[name]:
-            sys.exit(f"{file} is not as {folder / NOTE} says that it was packed; {FETCH}.")
+            sys.exit(f"{file} does not match {folder / NOTE}; {FETCH}.")
     return found | {"by": by and _plain(by), "commits": commits, "signed": signed}
 
 
@@ -127,7 +129,7 @@ def _unpack(pack: Path, folder: Path) -> None:
     for name, content in _files(pack):
         target = (folder / name).resolve()
         if not target.is_relative_to(folder.resolve()):
-            sys.exit(f"{pack} has a file {name!r} that leads out of it.")
+            sys.exit(f"{pack} has a file outside of it: {name!r}.")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
@@ -142,11 +144,11 @@ def unpacked(pack: Path) -> Iterator[Path]:
             try:
                 _unpack(pack, Path(temporary))
             except OSError as error:
-                sys.exit(f"{pack} is no archive that can be read: {error}.")
+                sys.exit(f"{pack} cannot be read as an archive: {error}.")
             found = sorted(Path(temporary).glob(f"*/{results.MANIFESTS}"))
             if len(found) != 1:
                 sys.exit(
-                    f"{pack} is no pack: {len(found)} folders in it have {results.MANIFESTS}/."
+                    f"{pack} is not a pack: {len(found)} folders in it have {results.MANIFESTS}/."
                 )
             named = Path(tempfile.mkdtemp(dir=temporary), stem(pack))  # as pages call it
             folder = found[0].parent.rename(named)

@@ -85,7 +85,7 @@ def _read(file: Path) -> list[dict]:
             ]
     except (KeyError, TypeError, ValueError):
         wrong = "it is no profile"
-    print(f"{file} is damaged ({wrong}); `make profile` makes it anew.", file=sys.stderr)
+    print(f"{file} is damaged ({wrong}); `make profile` makes it again.", file=sys.stderr)
     return []
 
 

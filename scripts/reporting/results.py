@@ -81,7 +81,7 @@ def _valid(path: Path, content: dict, name: str) -> dict:
 def read_record(path: Path) -> dict:
     """One record, held against its schema; a stop with one line if it is not what this workflow writes."""
     if not path.exists():
-        sys.exit(f"{path} is missing, which a manifest beside it names; fetch the folder again.")
+        sys.exit(f"{path} is missing, but a manifest next to it names it; copy the folder again.")
     record = read_result(str(path))
     version = record.get("schema_version") if isinstance(record, dict) else None
     if version != SCHEMA_VERSION:
@@ -137,7 +137,7 @@ def manifests_in(folder: Path, document: str = "*") -> list[Path]:
     """The manifests of a results folder, of one document or of all; a stop with one line if it has none at all."""
     if not any((folder / MANIFESTS).glob("*.json")):
         sys.exit(
-            f"{folder} is no results folder: it has no {MANIFESTS}/*.json (`make report` leaves some)."
+            f"{folder} is not a results folder: it has no {MANIFESTS}/*.json (`make report` writes them)."
         )
     return sorted(
         path

@@ -88,7 +88,7 @@ class LogHandler(LogHandlerBase):
                     self._print(f"  {line}")
                 self._print(f"  (the end of {log})")
         self._print(
-            "Everything that was finished stays. Mend it and run the same command: it goes on from here."
+            "Finished results are kept. Fix the cause and run the same command to continue."
         )
 
     @property

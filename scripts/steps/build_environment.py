@@ -75,9 +75,9 @@ def install(python: Path, specification: Specification, lock: Lock | None, log) 
         run_pip(python, ["install", *options, "-r", str(requirements)], log)
     except PipFailed as problem:
         if missing := lock and NOT_THERE.search(problem.output):
-            said = f"no index that was reached has {missing[1]}"
+            said = f"no reachable index has {missing[1]}"
         elif other := lock and ANOTHER_FILE.search(problem.output):
-            said = f"{other[1]} is another file than the one that was verified"
+            said = f"{other[1]} is not the file that was verified"
         else:
             raise
         raise EnvironmentProblem(
@@ -119,7 +119,7 @@ def require_framework(
     """Raise unless a named interpreter has what the environment is about: every package that is pinned, in whatever
     version (its record says which), or exactly those of an environment of another time."""
     if lacking := specification.lacking(packages):
-        raise Unsupported(f"{python} has no {' and no '.join(lacking)}, which {source} asks for")
+        raise Unsupported(f"{python} has no {' and no '.join(lacking)}, which {source} needs")
     others = specification.mismatches(packages)
     if others and matrix.generation(specification.name.removesuffix("-cuda")) != matrix.NOW:
         raise Unsupported(f"{python} does not have the versions of {source}: {'; '.join(others)}")
@@ -132,16 +132,14 @@ def require_planned(job: dict, specification: Specification, lock: Lock | None) 
     now = environments.fingerprint(specification, job["builder"], job["interpreter"], lock)
     if now != job["fingerprint"]:
         raise EnvironmentProblem(
-            f"{job['source']}, its lock or its interpreter was changed since the run was planned; run the same command again"
+            f"{job['source']}, its lock or its interpreter changed since the run was planned; run the same command again"
         )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--job", required=True, type=json.loads, help="what to do, as JSON")
-    parser.add_argument(
-        "--parent", type=int, help="process that asked for it; this one ends with it"
-    )
+    parser.add_argument("--job", required=True, type=json.loads, help="the job, as JSON")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     parser.add_argument("--log", required=True)
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
@@ -171,8 +169,8 @@ def main() -> None:
         if job["builder"] == "venv":
             if not job["interpreter"]:
                 raise Unsupported(
-                    f"no Python {specification.python} on this machine (looked on PATH and under "
-                    "pyenv); install one, name one under `interpreters:`, or use --use-conda"
+                    f"no Python {specification.python} on this machine (searched PATH and "
+                    "pyenv); install one, set it in `interpreters`, or use --use-conda"
                 )
             with open(arguments.log, "w") as log:
                 python = build_venv(specification, python, folder, log, lock)

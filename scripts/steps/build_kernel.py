@@ -61,10 +61,8 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
-    parser.add_argument(
-        "--parent", type=int, help="process that asked for it; this one ends with it"
-    )
+    parser.add_argument("--kernel", required=True, type=json.loads, help="the job, as JSON")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     parser.add_argument("--log", required=True, help="file for what TVM prints")
     parser.add_argument("--output", required=True, help="kernel.json; kernel.so goes beside it")
     arguments = parser.parse_args()
@@ -107,7 +105,7 @@ def carry_out(arguments: argparse.Namespace) -> None:
     if process.is_alive():
         process.kill()
         process.join()
-        state = {"status": "timeout", "reason": f"not built after {kernel['build_limit_s']} s"}
+        state = {"status": "timeout", "reason": f"not built within {kernel['build_limit_s']} s"}
     elif process.exitcode or not (building / output.name).exists():
         reason = f"the compiler ended with exit status {process.exitcode}; see {arguments.log}"
         state = {"status": "failed", "reason": reason}

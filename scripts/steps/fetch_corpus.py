@@ -110,14 +110,14 @@ def fetch(corpus: dict, output: Path) -> str:
             return from_mirror(template, output, digests)
         except Unavailable as error:
             problems.append(str(error))
-            print(f"    mirror given up: {error}", file=sys.stderr)
+            print(f"    mirror failed: {error}", file=sys.stderr)
     if corpus["stand_in"]:
         print(
-            "    PTB is out of reach; going on with the stand-in, as every report will say.",
+            "    The Penn Treebank cannot be reached; using synthetic text instead, as every page will say.",
             file=sys.stderr,
         )
         return from_stand_in(output, digests)
-    raise Unavailable("no mirror gave PTB: " + "; ".join(problems))
+    raise Unavailable("no mirror has the Penn Treebank: " + "; ".join(problems))
 
 
 def main() -> None:
@@ -138,9 +138,9 @@ def main() -> None:
         sys.exit(
             f"corpus: {error}\n"
             "Three ways out:\n"
-            "  1. name a folder that holds ptb.train.txt, ptb.valid.txt and ptb.test.txt:\n"
+            "  1. name a folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt:\n"
             "       --config corpus='{path: /some/folder}'\n"
-            "  2. add a mirror that this machine reaches under corpus: mirrors: in config/config.yaml\n"
+            "  2. add a reachable mirror to corpus.mirrors in config/config.yaml\n"
             "  3. measure on a stand-in of PTB's size and statistics (every report will say so):\n"
             "       --config corpus='{stand_in: true}'"
         )

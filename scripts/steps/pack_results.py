@@ -49,9 +49,9 @@ def written(path: Path, solid: bool) -> Iterator[Callable[[str, bytes], None]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", default="results", type=Path)
-    parser.add_argument("--output", type=Path, help="unless named after the machines")
-    parser.add_argument("--by", help="who packs it, for the pages that it is reported on")
-    parser.add_argument("--key", type=Path, help="a private key (OpenSSH's) to sign it with")
+    parser.add_argument("--output", type=Path, help="default: named after the machines")
+    parser.add_argument("--by", help="your name, shown on pages")
+    parser.add_argument("--key", type=Path, help="OpenSSH private key to sign it with")
     arguments = parser.parse_args()
     if arguments.folder == lease.FILE.parent and not arguments.output:  # by no rule
         lease.take()
@@ -70,7 +70,7 @@ def main() -> None:
             add(f"{packs.stem(archive)}/{member}", file.read_bytes())
     temporary.replace(archive)
     print(
-        f"{archive}: {len(members)} files. Where it goes to: unpack it, and\n"
+        f"{archive}: {len(members)} files. To report it elsewhere, unpack it there and run\n"
         f"snakemake ... --config also_report='[{packs.stem(archive)}]'"
     )
 

@@ -58,7 +58,7 @@ def not_had(kernel: dict) -> dict | None:
     if environment["status"] != "ok":
         return {key: environment[key] for key in ("status", "reason")}
     if "linker" in kernel["parts"]:
-        reason = "TVM links kernels with a C++ compiler: install g++ or clang++, and run again"
+        reason = "TVM needs a C++ compiler to link kernels: install g++ or clang++ and run again"
         return {"status": "unsupported", "reason": reason}
     return None
 
@@ -86,12 +86,10 @@ def tell_the_terminal(log: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kernel", required=True, type=json.loads, help="what to do, as JSON")
+    parser.add_argument("--kernel", required=True, type=json.loads, help="the job, as JSON")
     parser.add_argument("--output", required=True, help="tuning.json; the database goes beside it")
     parser.add_argument("--log", required=True, help="file for what TVM prints")
-    parser.add_argument(
-        "--parent", type=int, help="process that asked for it; this one ends with it"
-    )
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
     arguments = parser.parse_args()
     if arguments.parent:
         machine.end_with(arguments.parent)

@@ -20,8 +20,8 @@ from .processes import GOES_ON
 from .resources import need_root
 from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
 
-REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or end it\.$"
-LOST = r"run\.lock is another run's now, or was deleted: this run ends\."
+REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or stop it\.$"
+LOST = r"run\.lock belongs to another run now, or was deleted: this run stops\."
 STOPPED = r"^Stopped\."
 MAKE = "exec make --no-print-directory --old-file=.venv/ready {}"
 PLAIN = (f'exec "{SNAKEMAKE}" --cores 2 --configfile tiny.yaml --', "{targets}")
@@ -188,7 +188,7 @@ for name, target in (
 @fault(
     "make prune after a run that was stopped",
     "make prune YES=1 where no manifest names the records of a configuration of one's own",
-    r"^Every result is asked for by a configuration or named by a report\.$|^Deleted\.$",
+    r"^Every result is used by a configuration or a report\.$|^Deleted\.$",
     ends=False,
 )
 def pruned(trial: Trial) -> None:
@@ -415,7 +415,7 @@ def configuration_broken(trial: Trial) -> None:
 @fault(
     "a step is deleted during a run",
     "rm scripts/steps/list_records.py while a cell is timed",
-    r"Everything that was finished stays\. Mend it and run the same command",
+    r"Finished results are kept\. Fix the cause and run the same command",
     ends=False,
 )
 def step_deleted(trial: Trial) -> None:
@@ -440,7 +440,7 @@ def pin_edited(trial: Trial) -> None:
 @fault(
     "a finished record is deleted during a run",
     "while a cell is timed",
-    r"Cells: \d ok|Everything that was finished stays\.",
+    r"Cells: \d ok|Finished results are kept\.",
 )
 def record_deleted(trial: Trial) -> None:
     trial.timing_under_way(REPORT)

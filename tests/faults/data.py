@@ -16,7 +16,7 @@ from measurement.record import write_sealed
 from .processes import GOES_ON
 from .trial import REPORT, TIMED, TIMING_S, Missed, Trial, fault
 
-MADE_ANEW = r"is damaged \(.*\); it is made anew\."
+MADE_ANEW = r"is damaged \(.*\); it is made again\."
 HOUR_S = 3600
 
 
@@ -113,7 +113,7 @@ def tokens_swapped(trial: Trial) -> None:
 @fault(
     "the text that was fetched is cut short",
     "truncated, and its tokens missing",
-    r"is damaged \(ptb\.\w+\.txt beside it is not as it was fetched\); it is fetched anew\.",
+    r"is damaged \(ptb\.\w+\.txt next to it was modified\); it is downloaded again\.",
     times=2,
     ends=True,
 )
@@ -135,7 +135,7 @@ def as_folder(trial: Trial, pattern: str) -> None:
 @fault(
     "a folder lies where tokens were",
     "in place of one split's",
-    r"corpus\.json is damaged \(\w+\.npy beside it is not as it was written there\); it is made anew\.",
+    r"corpus\.json is damaged \(\w+\.npy next to it was modified\); it is made again\.",
     ends=True,
 )
 def tokens_a_folder(trial: Trial) -> None:
@@ -146,7 +146,7 @@ def tokens_a_folder(trial: Trial) -> None:
 @fault(
     "a folder lies where the text that was fetched was",
     "and its tokens are missing",
-    r"is damaged \(ptb\.\w+\.txt beside it is not as it was fetched\); it is fetched anew\.",
+    r"is damaged \(ptb\.\w+\.txt next to it was modified\); it is downloaded again\.",
     ends=True,
 )
 def text_a_folder(trial: Trial) -> None:
@@ -158,7 +158,7 @@ def text_a_folder(trial: Trial) -> None:
 @fault(
     "the user's corpus folder has another text",
     "a file of it truncated",
-    r"corpus\.path: corpus/ptb\.\w+\.txt is not the wanted text: SHA-256",
+    r"corpus\.path: corpus/ptb\.\w+\.txt is not the expected text: SHA-256",
     ends=False,
 )
 def corpus_cut(trial: Trial) -> None:
@@ -423,7 +423,7 @@ def mirror(name: str, how: str, says: str, answer: Callable) -> None:
     fault(name, how, says, ends=False)(harm)
 
 
-GIVEN_UP = r"mirror given up: http://127\.0\.0\.1.*"
+GIVEN_UP = r"mirror failed: http://127\.0\.0\.1.*"
 mirror(
     "a mirror answers HTML",
     "status 200, a page of a hotel's network",

@@ -16,7 +16,7 @@ PAGES = (
     *("documents/*/sections.json", "documents/*/summary.json", "report/figures/*/*.svg"),
     *("report/*.md", "report/*.html"),
 )
-GONE = r"is missing; it is made anew\."
+GONE = r"is missing; it is made again\."
 
 
 def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | None) -> Callable:
@@ -123,7 +123,7 @@ def touched(trial: Trial) -> None:
 @fault(
     "notes of what was made are gone",
     "rm -r results/made",
-    r"is there without a note of what it was made of; it is made anew\.",
+    r"has no note of what it was made from; it is made again\.",
     lab="pages",
     ends=True,
 )
@@ -153,7 +153,7 @@ def template_gone(trial: Trial) -> None:
 @fault(
     "folders lie where something made and its note were",
     "cells.csv, a page, a list, and the notes of what they were made of",
-    r"results/\S+ is (missing|there without a note of what it was made of); it is made anew\.",
+    r"results/\S+ (is missing|has no note of what it was made from); it is made again\.",
     lab="pages",
     ends=True,
 )

@@ -144,7 +144,7 @@ def pack_without_seal(trial: Trial) -> None:
 @fault(
     "a record without its seal",
     "its samples divided by ten, and the seal taken out",
-    r"is damaged \(it has no seal\); it is made anew\.",
+    r"is damaged \(it has no seal\); it is made again\.",
     ends=True,
 )
 def record_without_seal(trial: Trial) -> None:

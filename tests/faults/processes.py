@@ -37,7 +37,7 @@ def check_killed(trial: Trial) -> None:
 @fault(
     "the process that watches over a timing is killed",
     "kill -9 of the supervisor",
-    r"Everything that was finished stays\. Mend it and run the same command",
+    r"Finished results are kept\. Fix the cause and run the same command",
     times=3,
 )
 def supervisor_killed(trial: Trial) -> None:
@@ -68,7 +68,7 @@ def report_killed(trial: Trial) -> None:
 @fault(
     "make report is ended",
     "SIGTERM to its process, as from a container's end",
-    r"^Stopped\. Everything that was finished stays; the same command goes on\.",
+    r"^Stopped\. Finished results are kept; run the same command to continue\.",
     times=2,
     ends=False,
 )
@@ -81,7 +81,7 @@ def report_ended(trial: Trial) -> None:
 @fault(
     "the terminal is closed",
     "SIGHUP to all processes of the terminal",
-    r"^Stopped\. Everything that was finished stays; the same command goes on\.",
+    r"^Stopped\. Finished results are kept; run the same command to continue\.",
     times=2,
     ends=False,
 )
@@ -92,7 +92,7 @@ def terminal_closed(trial: Trial) -> None:
 @fault(
     "Ctrl-C",
     "SIGINT to all processes of the terminal, once",
-    r"^Stopped\. Everything that was finished stays; the same command goes on\.",
+    r"^Stopped\. Finished results are kept; run the same command to continue\.",
     times=3,
     ends=False,
 )
@@ -103,7 +103,7 @@ def interrupted_once(trial: Trial) -> None:
 @fault(
     "Ctrl-C twice",
     "SIGINT to all processes of the terminal, twice within a second",
-    r"^Stopped\. Everything that was finished stays; the same command goes on\.",
+    r"^Stopped\. Finished results are kept; run the same command to continue\.",
     times=3,
     ends=False,
 )
@@ -135,7 +135,7 @@ def power_failure(trial: Trial) -> None:
 @fault(
     "a second run in the same folder",
     "make report while another one measures",
-    r"Another run is at work in this folder \(process \d+\); wait for it, or end it\.",
+    r"Another run is at work in this folder \(process \d+\); wait for it, or stop it\.",
     times=3,
     ends=True,
 )

@@ -288,11 +288,11 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("protocol: {seed: 1}\nprotocol: {seed: 2}\n", "the key `protocol` stands twice"),
-        ("- protocol\n", "it has to be a mapping, with the keys of config/config.yaml"),
-        ("", "it has to be a mapping"),
+        ("protocol: {seed: 1}\nprotocol: {seed: 2}\n", "the key `protocol` appears twice"),
+        ("- protocol\n", "must be a mapping with keys of config/config.yaml"),
+        ("", "must be a mapping"),
         ("a: [1\n", "is not YAML: while parsing a flow sequence"),
-        ("&a [*a]\n", "it has to be a mapping"),
+        ("&a [*a]\n", "must be a mapping"),
         ("corpus: &a {mirrors: [*a]}\n", "an alias that contains itself"),
         ("corpus: " + 400 * "[" + 400 * "]", "is nested more than 50 deep"),
         ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan is no number up to 1e+15"),
@@ -307,19 +307,19 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
         ),
         (
             "overrides: {tvm-lstm: {implementations: [tvm/unrolled on layer-1x1x1]}}\n",
-            "overrides.tvm-lstm.implementations: the document has no row like `tvm/unrolled on layer-1x1x1`",
+            "overrides.tvm-lstm.implementations: the document has no measurement like `tvm/unrolled on layer-1x1x1`",
         ),
         (
             "overrides: {stacked-lm: {implementations: [pytorch/fusd]}}\n",
-            "the document has no row like `pytorch/fusd`; did you mean `pytorch/fused`?",
+            "the document has no measurement like `pytorch/fusd`; did you mean `pytorch/fused`?",
         ),
         (
             "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
-            "protocol.one_process: the document has no row like `keras/lstm-torhc`; did you mean `keras/lstm-torch`?",
+            "protocol.one_process: the document has no measurement like `keras/lstm-torhc`; did you mean `keras/lstm-torch`?",
         ),
         (
             "overrides: {stacked-lm: {implementations: [pytorch/fused for trainig]}}\n",
-            "no row like `pytorch/fused for trainig`; did you mean `training`?",
+            "no measurement like `pytorch/fused for trainig`; did you mean `training`?",
         ),
         (
             "overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n",

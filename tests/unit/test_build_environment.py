@@ -154,11 +154,11 @@ class TestLocked:
     def test_another_file(self, built: Path, packages: dict) -> None:
         write_wheel(built, "beads", "2.0", {"beads.py": "stolen = True"})
         why = self.again(built, packages)
-        assert why == "beads==2.0 is another file than the one that was verified"
+        assert why == "beads==2.0 is not the file that was verified"
 
     def test_dropped_by_the_index(self, built: Path, packages: dict) -> None:
         (built / "beads-2.0-py3-none-any.whl").unlink()
-        assert self.again(built, packages) == "no index that was reached has beads==2.0"
+        assert self.again(built, packages) == "no reachable index has beads==2.0"
 
 
 def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_file_that_was_changed_since_the_run_was_planned(tmp_path: Path) -> None
     write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
     found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",), planned="1" * 8)
     assert found["status"] == "failed" and not (tmp_path / "venv").exists()
-    assert "was changed since the run was planned; run the same command again" in found["reason"]
+    assert "changed since the run was planned; run the same command again" in found["reason"]
 
 
 def test_pin_that_nobody_has(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_pin_that_nobody_has(tmp_path: Path) -> None:
 def test_missing_interpreter(tmp_path: Path) -> None:
     found, _ = build(tmp_path, "venv", None, pins=())
     assert found["status"] == "unsupported"
-    assert found["reason"].startswith(f"no Python =={HERE}.* on this machine (looked on PATH")
+    assert found["reason"].startswith(f"no Python =={HERE}.* on this machine (searched PATH")
     assert not (tmp_path / "failures").exists()  # nothing to try again
 
 

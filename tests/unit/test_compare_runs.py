@@ -242,7 +242,7 @@ def test_archives_are_compared(
     assert f"| `{SLOWER.name}` | 3 |" in page
     archive.write_text("none")
     status, page, errors = run(archive, before)
-    assert (status, page) == (2, "") and f"{archive} is no archive that can be read" in errors
+    assert (status, page) == (2, "") and f"{archive} cannot be read as an archive" in errors
 
 
 def test_intervals_that_overlap_are_counted(
@@ -276,7 +276,7 @@ def another_version(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda folder: shutil.rmtree(folder), "is no results folder: it has no manifests/"),
+        (lambda folder: shutil.rmtree(folder), "is not a results folder: it has no manifests/"),
         (
             lambda folder: change_manifest(folder, lambda found: found.update(schema_version=1)),
             "has manifest schema 1, this workflow reads 2",

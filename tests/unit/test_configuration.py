@@ -92,7 +92,7 @@ def test_every_mistake_is_named_at_once() -> None:
 
 def test_a_mistake_tells_what_the_key_is_for() -> None:
     (line,) = stopped({"protocol": {"processes": "x"}})
-    assert line.endswith("(fresh processes a cell)")
+    assert line.endswith("(processes per measurement)")
 
 
 def test_unknown_document() -> None:
@@ -135,7 +135,7 @@ def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: lis
             "claims.yaml",
             "against: {device: gpu}",
             "against: {phase: forward}",
-            "lead-over-eager-larger-on-cpu: at and against: all sides have to name the same keys",
+            "lead-over-eager-larger-on-cpu: at and against: all sides must name the same keys",
         ),
         (
             "claims.yaml",

@@ -61,7 +61,7 @@ def test_another_text() -> None:
     with pytest.raises(SystemExit) as stop:
         corpus().require_files()
     message = str(stop.value)
-    assert message.startswith("corpus.path: texts/ptb.valid.txt is not the wanted text: SHA-256 ")
+    assert message.startswith("corpus.path: texts/ptb.valid.txt is not the expected text: SHA-256 ")
     assert f"corpus.sha256.valid is {DIGESTS['valid'][:12]}..." in message and "\n" not in message
 
 

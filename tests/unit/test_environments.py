@@ -107,7 +107,7 @@ def test_conda_versions_of_python(
     ],
 )
 def test_no_environment_file(tmp_path: Path, text: str) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is no environment file: it needs"):
+    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not an environment file: it needs"):
         specification(tmp_path, text)
 
 
@@ -295,7 +295,7 @@ class TestHere:
 
     def test_no_lock_stops_with_a_line(self, lab: Path) -> None:
         write_lock(lab, HERE).write_text("torch\n")
-        with pytest.raises(SystemExit, match=r"^environments: \S+/lab\.txt is no lock: "):
+        with pytest.raises(SystemExit, match=r"^environments: \S+/lab\.txt is not a lock: "):
             here(lab.parent)
 
     def test_conda_builds_what_is_locked(self, lab: Path) -> None:
@@ -337,7 +337,7 @@ class TestHere:
     def test_what_cannot_be_told_stops_with_a_line(self, lab: Path) -> None:
         lab.write_text("dependencies: [numpy]\n")
         with pytest.raises(
-            SystemExit, match=r"^environments: envs/lab\.yaml is no environment file"
+            SystemExit, match=r"^environments: envs/lab\.yaml is not an environment file"
         ):
             here(lab.parent)
 

@@ -98,7 +98,7 @@ def test_names_tell_machines_apart(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_folder_without_numbers_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(SystemExit, match="is no results folder"):
+    with pytest.raises(SystemExit, match="is not a results folder"):
         export(tmp_path, monkeypatch, "pyperf", "nowhere")
     hand_made.project(tmp_path, lambda cell, process, record: hand_made.bad("failed", "no")(record))
     monkeypatch.chdir(tmp_path)

@@ -61,7 +61,7 @@ def test_a_folder_is_had_once_and_given_back() -> None:
     first = Run()
     assert first.first == "taken\n"
     second = Run()
-    assert second.first.startswith(f"{HERE}{first.process.pid}); wait for it, or end it.")
+    assert second.first.startswith(f"{HERE}{first.process.pid}); wait for it, or stop it.")
     assert second.end() == "" and second.process.returncode == 1
     assert first.end() == "" and lease.FILE.read_text() == ""
     third = Run()
@@ -150,7 +150,7 @@ def test_a_run_that_has_lost_its_folder_ends(gone: bool) -> None:
     else:
         lease.FILE.write_text(json.dumps({"token": "2" * 16}))
     said = run.end()
-    assert said == "results/run.lock is another run's now, or was deleted: this run ends.\n"
+    assert said == "results/run.lock belongs to another run now, or was deleted: this run stops.\n"
     assert run.process.returncode
 
 

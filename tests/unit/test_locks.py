@@ -53,7 +53,7 @@ def test_comments_do_not_count(tmp_path: Path) -> None:
 def test_what_is_no_lock(tmp_path: Path, line: str) -> None:
     path = Path(lock(tmp_path).path)
     path.write_text(f"{path.read_text()}{line}\n")
-    with pytest.raises(LockProblem, match=r"lab\.txt is no lock: .* make lock ENVIRONMENT=lab$"):
+    with pytest.raises(LockProblem, match=r"lab\.txt is not a lock: .* make lock ENVIRONMENT=lab$"):
         locks.read(path)
 
 

@@ -38,13 +38,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("asked", "said"),
     [
         ("{bach: 3}", "SHAPE: there is no size `bach`; did you mean `batch`?"),
-        ("{batch: 0}", "SHAPE: batch has to be a whole number from 1 on, and is 0"),
-        ("{batch: 2.5}", "and is 2.5"),
-        ("{batch: true}", "and is True"),
+        ("{batch: 0}", "SHAPE: batch must be a positive integer, not 0"),
+        ("{batch: 2.5}", "not 2.5"),
+        ("{batch: true}", "not True"),
         ("{batch: 9999999}", "SHAPE: batch"),
-        ("{hidden: many}", "and is 'many'"),
-        ("32", "SHAPE: `32` is no mapping"),
-        ("[batch, 32]", "is no mapping"),
+        ("{hidden: many}", "not 'many'"),
+        ("32", "SHAPE: `32` is not a mapping"),
+        ("[batch, 32]", "is not a mapping"),
         ("{batch: 32", "is not YAML"),
     ],
 )
@@ -184,7 +184,7 @@ def test_without_a_gpu_its_rows_say_so(folder: Path) -> None:
     cells = [cell for cell in matrix.cells_of("cell-mine") if cell.device == "gpu"]
     config = own_cell.config("mine", configuration.mapping("config/config.yaml"), ["pytorch"])
     why = {matrix.why_not(cell, "cell-mine", config | {"devices": ["cpu"]}) for cell in cells}
-    assert why == {("unsupported", "no GPU takes part in this run")}
+    assert why == {("unsupported", "no GPU is used in this run")}
 
 
 def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:

@@ -32,7 +32,7 @@ def test_what_a_configuration_asks_for_stays(
     assert kept.exists() and not other.exists()
     assert explained.exists() and not unexplained.exists()
     assert capsys.readouterr().out.startswith(
-        "2 results that nothing asks for, 0.0 MiB, such as results/"
+        "2 results that no configuration asks for, 0.0 MiB, such as results/"
     )
 
 

@@ -247,7 +247,7 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
     Path(path).unlink()
     assert listed() == ([], {path}, "")  # never made
     Path(serves).touch()
-    assert listed()[2] == f"{path} is missing; it is made anew.\n"
+    assert listed()[2] == f"{path} is missing; it is made again.\n"
     write_sealed(path, right)
     write_sealed(jobs[3].path, {"status": "ok", "samples": [1.0]})  # measured again
     assert listed() == ([], {path}, "")

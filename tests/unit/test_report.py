@@ -137,7 +137,7 @@ def test_rows_that_are_not_ok_have_a_reason_and_no_number(table: pd.DataFrame) -
     assert bad[numbers].isna().all(axis=None)
     gpu = table[table.device == "gpu"]
     assert set(gpu.status) == {"unsupported"}
-    assert set(gpu.reason) == {"no GPU takes part in this run"}
+    assert set(gpu.reason) == {"no GPU is used in this run"}
     assert gpu[numbers].isna().all(axis=None)
 
 
@@ -412,7 +412,7 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             record["kernel"] = KERNEL
             record["samples"] = [0.5, 0.5, 0.5, 0.5, 1.5]
         if cell.implementation == "tvm/unrolled" and cell.benchmark != "cell-512":
-            hand_made.bad("timeout", "not built after 600 s")(record)
+            hand_made.bad("timeout", "not built within 600 s")(record)
 
     hand_made.project(tmp_path, change, document="tvm-lstm")
     shown = ["cell-*", "layer-*", "stack-64x100x64-d2*"]
@@ -447,7 +447,7 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (stack,) = [row for row in rows(page) if row[0] == "[64, 64, 100, 20]" and row[1] == "54.755"]
     assert stack[2:] == ["54.651", "59.767", "54.276", "0.753"]
     end = page[page.index("## Rows without a number") :]
-    assert "--config documents='[tvm-lstm]'" in end and "not built after 600 s" in end
+    assert "--config documents='[tvm-lstm]'" in end and "not built within 600 s" in end
     fitted = {
         row[0]: row
         for title, _, body in tables_of(page)

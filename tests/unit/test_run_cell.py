@@ -26,7 +26,7 @@ def asked(**options: object) -> argparse.Namespace:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"config": ["corpus"]}, "SET: `corpus` is no KEY=VALUE"),
+        ({"config": ["corpus"]}, "SET: `corpus` is not KEY=VALUE"),
         ({"file": ""}, "CELL: name the file of your cell"),
         ({"shape": "{units: 3}"}, "SHAPE: there is no size `units`"),
         ({"phases": "backward"}, "PHASES: there is no phase `backward`"),
@@ -113,7 +113,7 @@ def benchmark(cell: str, **changes: int) -> dict:
 
 def test_a_cell_that_explodes_says_where(exploding: None) -> None:
     said = run_cell.leaves_float32(benchmark("own.boom"))
-    assert said == "state c of layer 1 leaves float32 at step 13 of 40"
+    assert said == "state c of layer 1 overflows float32 at step 13 of 40"
 
 
 def test_a_cell_that_does_not_says_nothing(exploding: None) -> None:
@@ -128,4 +128,4 @@ def test_a_gradient_that_explodes_says_so(exploding: None, monkeypatch: pytest.M
     monkeypatch.setattr(sys.modules["own.boom.reference"], "gradient", gradient)
     with np.errstate(all="ignore"):
         said = run_cell.leaves_float32(benchmark("own.boom", length=5))
-    assert said.startswith("the gradient of lstm.") and "leaves float32 over 5 steps" in said
+    assert said.startswith("the gradient of lstm.") and "overflows float32 over 5 steps" in said

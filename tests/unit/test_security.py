@@ -123,7 +123,7 @@ def test_a_pack_names_nothing_outside_its_folder(
         ):
             read(folder)
     (line,) = configuration.unreadable(str(folder))
-    assert "is no manifest: cells." in line
+    assert "is not a manifest: cells." in line
     monkeypatch.setattr("sys.argv", ["pack", str(folder)])
     with pytest.raises(SystemExit, match="is not a valid manifest"):
         pack_results.main()

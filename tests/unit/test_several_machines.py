@@ -161,7 +161,10 @@ def test_folders_that_are_refused_before_anything_runs(
             lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),
             "has schema 1, this workflow reads 2",
         ),
-        (lambda: shutil.rmtree(folder / "manifests"), "is no results folder: it has no manifests/"),
+        (
+            lambda: shutil.rmtree(folder / "manifests"),
+            "is not a results folder: it has no manifests/",
+        ),
     ):
         change()
         (line,) = configuration.unreadable(str(folder))
@@ -185,5 +188,5 @@ def test_a_pack_is_read_as_the_folder_it_was_made_of(
 
 def test_what_is_no_results_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["pack_results.py", str(tmp_path)])
-    with pytest.raises(SystemExit, match=r"is no results folder: it has no manifests"):
+    with pytest.raises(SystemExit, match=r"is not a results folder: it has no manifests"):
         pack_results.main()

@@ -90,7 +90,7 @@ def test_a_bump_that_was_interrupted_goes_on(
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "pytorch.yaml"
     texts, pin = {file: "  - torch==2.14.0\n"}, pins.Pin("torch", "2.14.0")
-    with pytest.raises(SystemExit, match=r"^torch stands at 2.14.0 already; say .* FROM=version"):
+    with pytest.raises(SystemExit, match=r"^torch is at 2.14.0 already; name .* FROM=version"):
         versions.sides(pin, "2.14.0", texts, None)
     note = versions.note_of("torch")
     note.parent.mkdir(parents=True)

@@ -118,7 +118,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
     count = timed(project)
     back = bump(project, "abacus==1.1", "--fail")
     assert back.status == 0
-    assert "nothing is measured" in back.printed
+    assert "nothing to measure" in back.printed
     assert timed(project) == count
     assert back.page.startswith("# abacus 1.2 to 1.1: faster in 2 cells")
 
@@ -160,8 +160,8 @@ def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said
     ("pin", "said"),
     [
         ("abacus==9.9", "No matching distribution found for abacus==9.9"),
-        ("abacus==2.0", "plain/paused does not import: OSError: libabacus.so.2: not found"),
-        ("beads==1", "No environment of today pins beads."),
+        ("abacus==2.0", "plain/paused cannot be imported: OSError: libabacus.so.2: not found"),
+        ("beads==1", "No current environment pins beads."),
         ("abacus", "abacus: second: plain/paused does not import"),  # the newest
         ("abacus=1", "is no pin"),
     ],

@@ -177,6 +177,6 @@ def test_a_cell_that_explodes_ends_it_before_anything_is_timed(tmp_path: Path) -
     exploding = CELL.replace("(1 - f) * tanh(g)", "1e30 * (1 + h) + tanh(g)")
     project.path("my_cell.py").write_text(exploding)
     said = run(project, ok=False).strip()
-    assert said.startswith("my_cell.py: state h of layer 1 leaves float32 at step 2 of 4"), said
+    assert said.startswith("my_cell.py: state h of layer 1 overflows float32 at step 2 of 4"), said
     assert "\n" not in said
     assert not project.path("results/records").exists()

@@ -53,7 +53,7 @@ def test_nothing_is_found_out_about_a_cluster_here(finished: Project) -> None:
 def test_environment_file_that_is_none(project: Project) -> None:
     project.path("envs/plain.yaml").write_text("dependencies: [numpy]\n")
     printed = project.snakemake("-n", ok=False)
-    assert "envs/plain.yaml is no environment file: it needs `dependencies:`" in printed
+    assert "envs/plain.yaml is not an environment file: it needs `dependencies:`" in printed
     assert "Traceback" not in printed
 
 
@@ -63,7 +63,7 @@ def test_no_corpus_and_no_stand_in(project: Project) -> None:
         mirror = f"http://127.0.0.1:{free.getsockname()[1]}/{{split}}"
     project.configure("tiny.yaml", corpus={"path": None, "mirrors": [mirror]})
     printed = project.snakemake(ok=False)
-    assert "corpus: no mirror gave PTB: " in printed
+    assert "corpus: no mirror has the Penn Treebank: " in printed
     assert "Connection refused" in printed
     assert "Three ways out:" in printed
     assert "Traceback" not in printed

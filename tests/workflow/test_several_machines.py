@@ -74,4 +74,4 @@ def test_a_folder_that_cannot_be_read_stops_the_run_at_once(with_folder: Project
     )
     assert "Traceback" not in printed
     printed = with_folder.snakemake("--config", "also_report=[nowhere]", ok=False)
-    assert "also_report: nowhere is no results folder: it has no manifests/*.json" in printed
+    assert "also_report: nowhere is not a results folder: it has no manifests/*.json" in printed

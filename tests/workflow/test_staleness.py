@@ -80,7 +80,7 @@ def test_protocols_keep_their_results(project: Project) -> None:
         assert project.measured() == both
         assert set(project.cells().query("device == 'cpu'")["batches"]) == {batches}
     printed = project.snakemake("--config", "corpus={path: /nonexistent}", ok=False)
-    said = "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder that holds "
+    said = "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder with "
     assert said in printed
     assert "Traceback" not in printed and "Building DAG" not in printed
     printed = project.snakemake()

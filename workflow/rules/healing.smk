@@ -29,7 +29,7 @@ def heal(outputs, inputs):
     if not made.is_whole(outputs, inputs):
         ANEW.update(outputs)
         if wrong := made.wrong(outputs):
-            say_once(f"{wrong}; it is made anew.")
+            say_once(f"{wrong}; it is made again.")
 
 
 def watched(asked):
