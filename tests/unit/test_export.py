@@ -103,7 +103,7 @@ def test_a_folder_without_numbers_is_one_line(
     hand_made.project(tmp_path, lambda cell, process, record: hand_made.bad("failed", "no")(record))
     monkeypatch.chdir(tmp_path)
     hand_made.write_manifest(tmp_path, "stacked-lm", hand_made.configuration("stacked-lm"))
-    with pytest.raises(SystemExit, match="no cell has a number, so there is nothing to export"):
+    with pytest.raises(SystemExit, match="no measurement has a number"):
         export(tmp_path, monkeypatch, "pyperf")
 
 

@@ -229,6 +229,6 @@ def test_nothing_reached_and_no_stand_in(
     message = str(stop.value)
     assert nobody.format(split="train") in message and bad.format(split="train") in message
     assert "404" in message
-    for way_out in ("Three ways out", "corpus='{path: ", "corpus: mirrors:", "{stand_in: true}"):
+    for way_out in ("Three ways out", "corpus='{path: ", "corpus.mirrors", "{stand_in: true}"):
         assert way_out in message
     assert not (tmp_path / "source.json").exists()
