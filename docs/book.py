@@ -31,13 +31,25 @@ CONTENTS = {
         *("how-to/compare-runs", "how-to/several-machines", "how-to/gpu", "how-to/slurm"),
         *("how-to/without-network", "how-to/container", "how-to/profile", "how-to/export"),
         *("how-to/own-text", "how-to/new-implementation", "how-to/new-document", "how-to/*"),
-        *("how-to/ci", "how-to/kernels", "how-to/cite", "how-to/troubleshooting"),
+        *(
+            "how-to/ci",
+            "how-to/recurrent-cells",
+            "how-to/kernels",
+            "how-to/cite",
+            "how-to/troubleshooting",
+        ),
         "how-to/contributing",
     ],
     "Reference": [
         *("reference/configuration", "reference/files-of-config", "reference/make"),
         *("reference/statuses", "reference/columns", "reference/records", "reference/folders"),
-        *("reference/cells", "reference/glossary", "reference/commands", "reference/*"),
+        *(
+            "reference/cells",
+            "reference/api",
+            "reference/glossary",
+            "reference/commands",
+            "reference/*",
+        ),
         *("reference/tests", "reference/faults", "reference/changelog"),
     ],
     "Explanation": [
@@ -62,6 +74,7 @@ def elsewhere() -> dict[str, str]:
     found = {
         "how-to/slurm.md": "profiles/slurm/README.md",
         "how-to/ci.md": "profiles/ci/README.md",
+        "how-to/recurrent-cells.md": "packages/recurrent_cells/README.md",
         "how-to/kernels.md": "scripts/kernels/README.md",
         "reference/cells.md": "packages/recurrent_cells/docs/language.md",
         "how-to/contributing.md": "CONTRIBUTING.md",

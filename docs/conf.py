@@ -1,12 +1,17 @@
 """Sphinx on what docs/book.py puts together: every link has to lead somewhere, nothing is fetched from elsewhere."""
 
 import re
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 project = html_title = "What does flexibility cost?"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packages/recurrent_cells/src"))
+autodoc_mock_imports = ["numpy", "torch"]  # not needed to read docstrings
+autodoc_typehints = "description"
+default_role = "code"  # docstrings are Markdown
 myst_heading_anchors = 4  # as GitHub has them
 html_theme = "furo"
 html_static_path = ["static"]
