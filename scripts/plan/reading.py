@@ -34,7 +34,7 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
 def parse_yaml(text: str):
     """What YAML says. Raises FileProblem."""
     try:
-        return yaml.load(text, Loader)
+        return yaml.load(text, Loader)  # noqa: S506 (a SafeLoader)
     except RecursionError:
         raise FileProblem("it is nested too deeply") from None
     except (

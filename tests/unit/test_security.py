@@ -1,6 +1,5 @@
 """What comes from elsewhere stays where it belongs: names in records and packs below their folder, text in pages text."""
 
-import ast
 import json
 import re
 from collections import Counter
@@ -17,55 +16,6 @@ from steps import fetch_corpus, pack_results
 from tests.conftest import ROOT
 
 from . import hand_made
-
-SOURCES = sorted(
-    file
-    for folder in ("scripts", "packages/recurrent_cells/src")
-    for file in (ROOT / folder).rglob("*.py")
-)
-FORBIDDEN = {
-    *("eval", "exec", "os.system", "os.popen", "pickle.load", "pickle.loads", "torch.load"),
-    *("marshal.loads", "shelve.open", "yaml.unsafe_load", "yaml.full_load", "tarfile.open"),
-    *("zipfile.ZipFile.extractall", "http.server.HTTPServer", "socketserver.TCPServer"),
-    *("socket.socket", "socket.create_server"),
-}
-
-# A cell of the user's own: no more than functions of the language's words, as test_cell_language has it.
-HELD = {
-    ("packages/recurrent_cells/src/recurrent_cells/cell_file.py", "exec"),
-    # Written, and read member by member: regular files, each held to where it may lie.
-    *(
-        ("scripts/steps/pack_results.py", "tarfile.open"),
-        ("scripts/reporting/packs.py", "tarfile.open"),
-    ),
-}
-
-
-def calls(file: Path) -> list[tuple[str, ast.Call]]:
-    """(name, call) of every call in a file."""
-    found = []
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Call):
-            found.append((ast.unparse(node.func), node))
-    return found
-
-
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_nothing_runs_what_it_reads(file: Path) -> None:
-    """No shell but Snakemake's, no pickle, no YAML with objects, nothing that listens."""
-    for name, call in calls(file):
-        options = {each.arg: ast.unparse(each.value) for each in call.keywords}
-        if (str(file.relative_to(ROOT)), name) in HELD:
-            continue
-        assert name not in FORBIDDEN and not name.endswith(".extractall"), ast.unparse(call)
-        assert options.get("shell", "False") == "False", ast.unparse(call)
-        assert options.get("allow_pickle", "False") == "False", ast.unparse(call)
-        if name == "yaml.load":
-            assert ast.unparse(call.args[1]) == "Loader", ast.unparse(call)
-
-
-# Composed of quoted words, or of digits.
-SAFE = {"params.also", "params.noted", "params.processes", "params.source", "params.stride"}
 
 
 @pytest.mark.parametrize(

@@ -318,7 +318,7 @@ class _Reader:
         space = {**self._known, "__builtins__": {}, "__name__": f"cell_file_{update.name}"}
         try:
             # What may run stands in the lists above; no names are there but those that were held against them.
-            exec(compile(ast.Module(body, []), str(self._path), "exec"), space)
+            exec(compile(ast.Module(body, []), str(self._path), "exec"), space)  # noqa: S102 (nothing but the language's words: see above)
         except CellError as error:
             raise _Told(update.decorator_list[0], str(error)) from None
         except Exception as error:
