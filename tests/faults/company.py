@@ -1,6 +1,5 @@
 """Other people: their runs, their commands, and their edits while a run is at work."""
 
-import json
 import os
 import re
 import shutil
@@ -13,7 +12,6 @@ from itertools import pairwise
 from commands import prune_results
 from measurement import turns
 from measurement.record import read_json
-from plan import lease
 from tests.workflow.conftest import SNAKEMAKE, span
 
 from .processes import GOES_ON
@@ -21,7 +19,6 @@ from .resources import need_root
 from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
 
 REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or stop it\.$"
-LOST = r"run\.lock belongs to another run now, or was deleted: this run stops\."
 STOPPED = r"^Stopped\."
 MAKE = "exec make --no-print-directory --old-file=.venv/ready {}"
 PLAIN = (f'exec "{SNAKEMAKE}" --cores 2 --configfile tiny.yaml --', "{targets}")
@@ -80,22 +77,6 @@ def contained(trial: Trial) -> None:
     trial.printed += said
 
 
-@fault(
-    "a second run where the first is in a container",
-    "make report while one under unshare --pid --mount-proc measures",
-    r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
-    ends=True,
-)
-def contains(trial: Trial) -> None:
-    need_root()
-    trial.command = REPORT
-    trial.wrap = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-    trial.start()
-    said = one_more(trial, trial.shell())
-    trial.wait()
-    trial.printed += said
-
-
 def two_at_once(trial: Trial, one: tuple[str, ...], other: tuple[str, ...]) -> None:
     """Start two runs in the same instant: one ends well, the other is refused in one line."""
     trial.command = other
@@ -122,16 +103,6 @@ def two_at_once(trial: Trial, one: tuple[str, ...], other: tuple[str, ...]) -> N
 )
 def at_once(trial: Trial) -> None:
     two_at_once(trial, REPORT, REPORT)
-
-
-@fault(
-    "two runs of snakemake alone begin at once",
-    "snakemake twice in the same instant, without make",
-    REFUSED,
-    times=2,
-)
-def plain_at_once(trial: Trial) -> None:
-    two_at_once(trial, PLAIN, PLAIN)
 
 
 @fault(
@@ -203,76 +174,6 @@ def pruned(trial: Trial) -> None:
     trial.end_all()
     command = with_make(trial, "prune YES=1 CONFIG=config/config.yaml")
     trial.printed += subprocess.check_output(["bash", "-c", command], cwd=trial.root, text=True)
-
-
-def leased(trial: Trial, seen_s: float) -> None:
-    """The lease of a run on another host, whose lock cannot be seen here, and which was alive some seconds ago."""
-    file = trial.root / lease.FILE
-    about = {"token": "0" * 16, "pid": 7, "container": "", "host": "node-7", "boot": "another"}
-    file.write_text(json.dumps(about))
-    then = time.time() - seen_s
-    os.utime(file, (then, then))
-    trial.undo.callback(file.unlink, missing_ok=True)
-
-
-@fault(
-    "a run on another host that shares the folder",
-    "its lease, with a heartbeat, and no lock to be seen",
-    r"^Another run is at work in this folder \(process 7 on node-7, seen \d+ s ago\); wait for it",
-    ends=False,
-)
-def shared(trial: Trial) -> None:
-    trial.command = REPORT
-    leased(trial, 0)
-    trial.run_through()
-
-
-@fault(
-    "a run on another host that has died",
-    "its lease, without a heartbeat for a minute",
-    GOES_ON,
-    ends=True,
-)
-def died(trial: Trial) -> None:
-    trial.command = REPORT
-    leased(trial, lease.STALE_S + 1)
-    trial.run_through()
-
-
-@fault(
-    "another host takes the folder",
-    "its lease in place of the run's while it measures",
-    LOST,
-    ends=False,
-)
-def taken(trial: Trial) -> None:
-    trial.set_protocol(timed_batches=300)
-    trial.timing_under_way(REPORT)
-    leased(trial, 0)
-    trial.wait()
-
-
-@fault("the lease is deleted", "rm results/run.lock while a run measures", LOST, ends=False)
-def lease_deleted(trial: Trial) -> None:
-    trial.set_protocol(timed_batches=300)
-    trial.timing_under_way(REPORT)
-    (trial.root / lease.FILE).unlink()
-    trial.wait()
-
-
-@fault(
-    "the lease cannot be written",
-    "results/run.lock is a folder",
-    r"cannot write results/run\.lock: Is a directory\. Nothing that was there before is lost",
-    ends=False,
-)
-def lease_refused(trial: Trial) -> None:
-    trial.command = REPORT
-    file = trial.root / lease.FILE
-    file.unlink(missing_ok=True)
-    file.mkdir()
-    trial.undo.callback(file.rmdir)
-    trial.run_through()
 
 
 @fault(

@@ -17,6 +17,9 @@ from tests.conftest import ROOT
 
 from . import hand_made
 
+# Composed of quoted words, or of digits.
+SAFE = {"params.also", "params.noted", "params.processes", "params.source", "params.stride"}
+
 
 @pytest.mark.parametrize(
     "file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=lambda f: f.stem
