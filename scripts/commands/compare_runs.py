@@ -18,7 +18,7 @@ import pandas as pd
 from measurement import quiet
 from plan.matrix import NOT_RUN
 from reporting import packs, page, results
-from stats import estimates
+from stats import changes, clean, samples
 from steps.judge_precision import measured
 
 SHIFTED = 1.2
@@ -34,7 +34,7 @@ class Run:
     parts: list[results.Part]
     cells: pd.DataFrame  # status and reason of a cell, by its name
     records: dict[str, list[dict]]  # by the cell's name; those that its number is made of
-    times: dict[str, estimates.Times]  # by the cell's name; what its processes took
+    times: dict[str, samples.Times]  # by the cell's name; what its processes took
 
     @property
     def machines(self) -> list[str]:
@@ -79,7 +79,7 @@ def load(folder: Path, name: str | None = None) -> Run:
             )
             found[row.cell.name] = {"status": status, "reason": reason}
             if status == "ok":
-                own[row.cell] = estimates.kept(row.records, best)
+                own[row.cell] = clean.kept(row.records, best)
         records |= {cell.name: group for cell, group in own.items()}
         times |= {cell.name: took for cell, took in measured(own).items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])
@@ -191,9 +191,9 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         name for name in both if a.records[name][0]["benchmark"] == b.records[name][0]["benchmark"]
     ]
     times = [{name: run.times[name] for name in alike} for run in (a, b)]
-    level = estimates.level(*times, [name for name in alike if unchanged(a, b, name)])
-    found = estimates.changes(*times, relevant, level)
-    within = estimates.overlapping(*times)
+    level = changes.level(*times, [name for name in alike if unchanged(a, b, name)])
+    found = changes.changes(*times, relevant, level)
+    within = changes.overlapping(*times)
     order = ["regression", "improvement", "undecided", "same"]
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from plan import matrix
-from stats import estimates
+from stats import estimates, samples
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -35,7 +35,7 @@ def table(path: Path = TABLE) -> Rows:
     medians = rows["process_medians_s"].str.findall(r"[\d.e+-]+")
     known = rows[["noise_freedom", "noise_sd"]].fillna(0).itertuples(index=False)
     rows["times"] = [
-        estimates.Times(map(float, times), estimates.Prior(*noise))
+        samples.Times(map(float, times), samples.Prior(*noise))
         for times, noise in zip(medians, known, strict=True)
     ]
     return rows

@@ -15,7 +15,7 @@ from measurement.record import RETRIED, read_json
 from plan.matrix import Cell
 from reporting import page
 from reporting.results import read_record
-from stats import estimates
+from stats import changes, clean, samples
 
 GREW = 10  # times that an error grows which is news, also below the tolerance
 ROUNDING = 1.2e-7  # of float32; an error below it is none
@@ -69,8 +69,8 @@ class Version:
         return found
 
     def timed(self, cell: Cell) -> Sequence[dict]:
-        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`estimates.kept`)."""
-        return estimates.kept(self.records[cell], self._best)
+        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`clean.kept`)."""
+        return clean.kept(self.records[cell], self._best)
 
     @cached_property
     def _best(self) -> dict:
@@ -144,8 +144,8 @@ Times = dict[str, list[float]]  # of each cell's processes
 
 
 def judged(before: Times, after: Times, relevant: float) -> pd.DataFrame:
-    """One quantity of all cells before and after, judged at once (estimates.changes)."""
-    found = estimates.changes(before, after, relevant)
+    """One quantity of all cells before and after, judged at once (changes.changes)."""
+    found = changes.changes(before, after, relevant)
     found["rank"] = found["verdict"].map(ORDER.index)
     return found.sort_values(["rank", "adjusted"], kind="stable")
 
@@ -216,10 +216,18 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     both = [cell for cell in cells if before.status(cell)[0] == after.status(cell)[0] == "ok"]
     changed, errors = statuses(before, after, cells), grown(before, after, both)
 
-    def batches(version: Version) -> Times:
-        return {cell.name: estimates.medians(version.timed(cell)) for cell in both}
-
-    table = judged(batches(before), batches(after), relevant)
+    # Beside each other, as the processes of both versions may have taken turns.
+    times = samples.with_prior(
+        {
+            (side.version, cell.name): samples.medians(side.timed(cell))
+            for side in (before, after)
+            for cell in both
+        }
+    )
+    old, new = (
+        {cell.name: times[side.version, cell.name] for cell in both} for side in (before, after)
+    )
+    table = judged(old, new, relevant)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]
     lost = [row["cell"] for row in changed if row["regression"]]

@@ -13,7 +13,7 @@ from plan.matrix import Cell
 from reporting import packs, profiles, relations, results, tradeoff, words
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
-from stats import estimates
+from stats import clean, estimates, rows, samples
 
 # Of a batch on a GPU, see implementations/contract.py.
 DEVICE_TIMES = ("launched_s", "span_s", "kernel_s", "kernels")
@@ -67,12 +67,12 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         found["framework_version"] = framework["framework_version"]
         found["optimizer_form"] = framework["settings"].get("optimizer")
         benchmark = good[0]["benchmark"]
-        off = estimates.disturbed(good, best)
-        counting = estimates.kept(good, best)
-        found |= estimates.cell(counting, benchmark["batch"])
+        off = clean.disturbed(good, best)
+        counting = clean.kept(good, best)
+        found |= rows.cell(counting, benchmark["batch"])
         found |= {"page_faults": page_faults(counting), "disturbed_processes": sum(off)}
-        found["quiet_share"] = estimates.quiet_share(good, best)
-        found["all_batches_median_s"] = float(np.median(estimates.medians(good)))
+        found["quiet_share"] = clean.quiet_share(good, best)
+        found["all_batches_median_s"] = float(np.median(samples.medians(good)))
         found |= device_times(good)
         if "vocabulary" in benchmark:
             found["words_per_s"] = found["sequences_per_s"] * benchmark["length"]
@@ -106,16 +106,24 @@ def _rows(document: str, parts: Iterable[results.Part]) -> Iterator[dict]:
 
 
 def with_noise(table: pd.DataFrame) -> pd.DataFrame:
-    """What the rows of one document have in common by machine and device (estimates.Prior) beside each, and the
+    """What the rows of one document have in common by machine and device (samples.Prior) beside each, and the
     intervals of its time that follow."""
-    found: dict[int, estimates.Times] = {}
+    found: dict[int, samples.Times] = {}
     for _, own in table[table["status"] == "ok"].groupby(["machine", "device"]):
-        found |= estimates.with_prior(own["process_medians_s"].to_dict())
+        found |= samples.with_prior(own["process_medians_s"].to_dict())
     table["process_medians_s"] = pd.Series(found, dtype=object).reindex(table.index)
+    looks = {label: [*map(str, times.looks)] for label, times in found.items() if times.looks}
+    table["looks"] = pd.Series(looks, dtype=object).reindex(table.index)
     told = {label: times.prior for label, times in found.items() if times.prior.freedom}
     sure = table.index[table["interval"] == "confidence"]
-    ends = {label: estimates.product([found[label]], [1])[1:] for label in sure}
-    table.update(_columns(ends, "wall_low_s", "wall_high_s"))
+    ends = {label: estimates.product([found[label]], [1]) for label in sure}
+    table.update(
+        _columns({label: own[1:] for label, own in ends.items()}, "wall_low_s", "wall_high_s")
+    )
+    # A row that took turns takes what it would in all of the rounds.
+    level = pd.Series({label: ends[label][0] for label in looks if label in ends}, dtype=float)
+    table.loc[level.index, "gflops"] *= table.loc[level.index, "wall_median_s"] / level
+    table.loc[level.index, "wall_median_s"] = level
     noise = ["noise_freedom", "noise_sd"]
     table[noise] = _columns(told, *noise).reindex(table.index)
     return table

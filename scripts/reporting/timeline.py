@@ -7,7 +7,7 @@ import pandas as pd
 
 from plan import matrix
 from reporting import marks
-from stats import estimates
+from stats import changes
 
 CEILING = "ceiling"
 OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "level", "name")
@@ -61,7 +61,7 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
 
 
 def releases(found: list[dict]) -> pd.DataFrame:
-    """Every line from each year to the next, judged at once (estimates.changes): its columns, and of the line `name`,
+    """Every line from each year to the next, judged at once (changes.changes): its columns, and of the line `name`,
     `machine`, `benchmark`, `phase`, `device`, `implementation`, `level`, and `from` and `to`, environments, with their `versions`
     and `points`, both."""
     before, after, about = {}, {}, []
@@ -74,5 +74,5 @@ def releases(found: list[dict]) -> pd.DataFrame:
             name = str(len(about))
             before[name], after[name] = old["times"], new["times"]
             about.append(row)
-    judged = estimates.changes(before, after, RELEVANT)
+    judged = changes.changes(before, after, RELEVANT)
     return pd.concat([pd.DataFrame(about), judged.drop(columns="cell")], axis=1)

@@ -308,21 +308,3 @@ def undecided(
             left = [case for case in cases if case.verdict == OPEN and case.found.statistical]
             if left:
                 yield claim, left, sum(case.found is not None for case in cases)
-
-
-def likely(
-    claims: Iterable[Mapping], numbers: Numbers
-) -> Iterator[tuple[Mapping, list[set[tuple[str, ...]]]]]:
-    """The claims that STOPPING decides and that are *likely* for too few clean processes alone, with the ways to make each
-    more than that: cells (keys without the quantity) that lack them, all of which need more."""
-    for claim in claims:
-        cases = _cases(claim, numbers)
-        _judge(cases, claim, STOPPING)
-        verdict = _verdict([case.verdict for case in cases])
-        lacking = [
-            {key[:-1] for key in case.found.keys if numbers[key].noisy}
-            for case in _lacking(verdict, cases)
-        ]
-        if lacking and verdict not in (OPEN, MISSING):
-            # One case of those that decide it is enough for a claim not to hold.
-            yield claim, lacking if verdict == FAILS else [set().union(*lacking)]

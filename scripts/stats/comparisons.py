@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stats import estimates
-from stats.estimates import CONFIDENCE, Times
+from stats.estimates import CONFIDENCE
 from stats.quantities import KEYS, RATES, Key, Numbers
+from stats.samples import Times
 
 LEAST_SIZES = 3  # fewer show no line
 
@@ -60,10 +61,7 @@ class Comparison:
 
     def _processes(self, alternatives: Alternatives, inverse: bool) -> list[list[Times]]:
         power = -1 if inverse else 1
-        return [
-            [self.numbers[key].processes.changed(lambda number: number**power) for key in one]
-            for one in alternatives
-        ]
+        return [[self.numbers[key].processes.to(power) for key in one] for one in alternatives]
 
     def interval(
         self, confidence: float = CONFIDENCE, processes: int = 0

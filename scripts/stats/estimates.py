@@ -19,198 +19,22 @@ import bisect
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-from scipy import optimize, special, stats
+from scipy import special
 
-from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
-from reporting import marks
+from stats.samples import CONFIDENCE, Noise, in_rounds, took_turns
 
-CONFIDENCE = 0.95
 EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that matters
 MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
-NOISE_CELLS = 10  # fewer do not tell how noisy a run is
-FREEDOMS = np.logspace(-1, 3, 41)  # degrees of freedom that are tried for what cells have in common
-# Of the degrees of freedom of what cells have in common their lower confidence bound counts, by what it loses in log
-# likelihood against the likeliest: half of chi-squared's 90 % quantile, as all of the 5 % is on one side.
-LIKELY = float(stats.chi2.ppf(2 * CONFIDENCE - 1, 1)) / 2
 # Of more cells in a product, the luck in one's variance is made up for by the others'.
 MOST_MODERATED = 2
-# How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
-# with few degrees of freedom for each cell, tried until as few equal ones were named as `changes` says.
-MOST_CELLS, A_CELLS_FREEDOM = 0.8, 0.2
 # Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
 ONCE = 2.0
-LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
-SPREAD_LIMIT = 0.10  # interquartile range over median
-LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
-FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, above one
-# Of machine.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
-SLOWDOWNS = {
-    *("hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"),
-}
-UNEVEN_LIMIT = 1.5  # slowest process over fastest; on virtual machines one can take twice as long
-DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
-DRIFT_SAMPLES = 10  # fewer samples show no drift
-WARM_UP_LIMIT = 0.05  # median of the first samples over that of the others, from one
-WARM_UP_SHARE = 0.2  # of the samples are the first ones
-WARM_UP_SAMPLES = 15  # fewer cannot tell the first ones from the others
-WARM_UP_SIGNIFICANCE = 0.01
-
-
-def medians(records: Sequence[dict]) -> list[float]:
-    """What a cell's processes took: the median of each one's samples (s), which a disturbed batch does not move. It
-    differs less between processes than their averages do: by 30 %, in the cells named above."""
-    return [float(np.median(record["samples"])) for record in records]
-
-
-def calm(record: Mapping, best: dict) -> list[bool]:
-    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`)."""
-    cores = record["machine"]["cores"]
-    return [not quiet.reasons(stretch, best, cores) for stretch in quiet.stretches(record)]
-
-
-def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
-    """Which processes have no quiet batch."""
-    return [not any(calm(record, best)) for record in records]
-
-
-def quiet_share(records: Sequence[Mapping], best: dict) -> float:
-    """The share of some processes' batches that is in quiet stretches."""
-    batches = [stretch["batches"] for record in records for stretch in quiet.stretches(record)]
-    which = [one for record in records for one in calm(record, best)]
-    return sum(itertools.compress(batches, which)) / sum(batches)
-
-
-def counted(record: dict, best: dict) -> dict:
-    """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
-    if record["status"] != "ok":
-        return record
-    which = calm(record, best)
-    if all(which) or not any(which):
-        return record
-    stretches = quiet.stretches(record)
-    of_batch = np.repeat(which, [one["batches"] for one in stretches])
-    lists = {
-        name: list(itertools.compress(record[name], of_batch)) for name in ("samples", "faults")
-    }
-    chosen = list(itertools.compress(stretches, which))
-    meanwhile = quiet.together([stretch["interference"] for stretch in chosen])
-    return record | lists | {"stretches": chosen, "interference": meanwhile}
-
-
-def unclean(off: Sequence[bool]) -> bool:
-    """Whether a cell with processes enough for an interval has too few that were not disturbed."""
-    return len(off) - sum(off) < LEAST_PROCESSES <= len(off)
-
-
-def counting(off: Sequence[bool]) -> list[bool]:
-    """Which of a cell's processes its number is made of: those with quiet batches (measurement/quiet.py), if
-    they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
-    and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
-    long would make every cell faster than it is."""
-    clean = [not each for each in off]
-    return clean if sum(clean) >= LEAST_PROCESSES else [True] * len(clean)
-
-
-def kept(records: Sequence[dict], best: dict) -> list[dict]:
-    """The `ok` records of a cell that its number is made of, each with the batches that count."""
-    which = counting(disturbed(records, best))
-    return [counted(record, best) for record in itertools.compress(records, which)]
-
-
-class Prior(NamedTuple):
-    """What the variances of cells' log times have in common: they scatter about the square of `deviation` as if that were
-    known with so many degrees of freedom; none: nothing is known."""
-
-    freedom: float = 0.0
-    deviation: float = 0.0
-
-
-class Times(tuple[float, ...]):
-    """What a cell's processes took (s), with what all cells of its document and machine tell of their noise."""
-
-    prior: Prior
-
-    def __new__(cls, times: Iterable[float] = (), prior: Prior | None = None) -> "Times":
-        found = super().__new__(cls, times)
-        found.prior = getattr(times, "prior", Prior()) if prior is None else prior
-        return found
-
-    def changed(self, change: Callable[[float], float]) -> "Times":
-        """Another quantity of the same processes, a power of their times or a multiple: its logarithms are as noisy."""
-        return Times(map(change, self), self.prior)
-
-
-class Noise(NamedTuple):
-    """The logarithms of what a cell's processes took, in short."""
-
-    count: int
-    mean: float
-    variance: float  # their own; NaN of one process
-    prior: Prior
-
-    @classmethod
-    def of(cls, times: Sequence[float]) -> "Noise":
-        logarithms = [math.log(time) for time in times]  # of three numbers, without NumPy's start
-        count, mean = len(times), math.fsum(logarithms) / len(times)
-        squares = math.fsum((each - mean) ** 2 for each in logarithms)
-        variance = squares / (count - 1) if count > 1 else math.nan
-        return cls(count, mean, variance, Times(times).prior)
-
-    def moderated(self) -> float:
-        """The variance, drawn towards what cells have in common."""
-        own, (prior, deviation) = self.count - 1, self.prior
-        return (prior * deviation**2 + own * self.variance) / (prior + own)
-
-
-def _likelihoods(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(log likelihood, likeliest variance) of a prior with each of FREEDOMS, by variances of cells that are known with
-    `degrees` of freedom each: they scatter about a common one, and the less they do the more each learns from all (Smyth
-    2004, doi:10.2202/1544-6115.1027)."""
-    freedoms = FREEDOMS[:, None]
-    squares = degrees * (variances := np.maximum(variances, LEAST_VARIANCE))
-    low, high = (np.full_like(FREEDOMS, np.log(end)) for end in (variances.min(), variances.max()))
-    for _ in range(30):
-        middle = (low + high) / 2
-        shares = squares / (freedoms * np.exp(middle)[:, None] + squares)
-        rising = ((freedoms + degrees) * shares - degrees).sum(axis=1) > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    common = np.exp(middle)
-    # F's density: stats.f.logpdf takes ten times as long.
-    odds = squares / (freedoms * common[:, None])
-    found = degrees / 2 * np.log(odds) - (freedoms + degrees) / 2 * np.log1p(odds)
-    return (found - special.betaln(degrees / 2, freedoms / 2)).sum(axis=1), common
-
-
-def prior(cells: Iterable[Sequence[float]]) -> Prior:
-    """What the cells of one document on one machine and device have in common, from what each one's processes took; of
-    fewer than NOISE_CELLS with two processes: nothing.
-
-    The variance is the likeliest, its degrees of freedom are their lower 95 % confidence bound by the profile
-    likelihood: where cells are few the likeliest run to infinity, and 7 % of equal cells would be told apart.
-    """
-    known = [noise for noise in map(Noise.of, cells) if noise.count > 1]
-    if len(known) < NOISE_CELLS:
-        return Prior()
-    variances, counts = (
-        np.array([getattr(n, key) for n in known]) for key in ("variance", "count")
-    )
-    likelihoods, common = _likelihoods(variances, counts - 1)
-    best = likelihoods.argmax()
-    least = (likelihoods >= likelihoods[best] - LIKELY).argmax()
-    # As cells.csv has them, whatever the last digits are on another processor.
-    return Prior(float(f"{FREEDOMS[least]:.3g}"), float(f"{common[best] ** 0.5:.4g}"))
-
-
-def with_prior(cells: Mapping[Hashable, Sequence[float]]) -> dict[Hashable, Times]:
-    """Cells of one document on one machine and device, each with what they have in common."""
-    common = prior(cells.values())
-    return {name: Times(times, common) for name, times in cells.items()}
+Alternatives = Sequence[Sequence[Sequence[float]]]  # of cells whose times are multiplied
 
 
 def _quantile(confidence: float, freedom: float) -> float:
@@ -236,8 +60,17 @@ def product(
     has fewest, as Hsu's for two variances. Else it is Welch's interval, with Satterthwaite's degrees of freedom: those of
     moderated variances would tell apart 7 to 9 % of equal cells, and Hsu's widen intervals of six cells and more.
 
-    processes: the interval to expect if each cell had this many at least, further ones as noisy as these.
+    Of cells that took turns with each other it is that of stats/rounds.py, point and interval.
+
+    processes: the interval to expect if each cell had this many at least (or looks), further ones as noisy as these.
     """
+    if took_turns(cells):
+        middle, variance, freedom = in_rounds(cells, powers)
+        more = max(1.0, processes / min(map(len, cells)))
+        margin = 0.0
+        if variance:
+            margin = _quantile(confidence, (freedom + 1) * more - 1) * (variance / more) ** 0.5
+        return math.exp(middle), math.exp(middle - margin), math.exp(middle + margin)
     pairs = list(zip(cells, powers, strict=True))
     point = math.prod(statistics.median(times) ** power for times, power in pairs)
     if min(map(len, cells)) < LEAST_PROCESSES:
@@ -271,20 +104,6 @@ def along(
     middle = float(np.dot(powers, np.log(times)))
     margin = _quantile(confidence, freedom) * scatter * math.hypot(*powers)
     return math.exp(middle), math.exp(middle - margin), math.exp(middle + margin)
-
-
-def interval(processes: Sequence[Sequence[float]]) -> tuple[float, float, str]:
-    """(low, high, kind) around what a cell takes, the median over processes of their median samples, in seconds.
-
-    kind `confidence`: the 95 % interval of `product`; `quartiles`: with fewer than three processes, where the middle
-    half of all samples lies, and that median, which says nothing of other runs.
-    """
-    times = [float(np.median(samples)) for samples in processes]
-    point, low, high = product([times], [1])
-    if np.isnan(low):
-        low, high = np.quantile(np.concatenate(processes), [0.25, 0.75])
-        return min(float(low), point), max(float(high), point), "quartiles"
-    return low, high, "confidence"
 
 
 def width(times: Sequence[float], processes: int) -> float:
@@ -361,10 +180,7 @@ def over(row: Mapping, best: Mapping, name: str) -> dict[str, float]:
     """The time of a cell's row of a table over that of another: `name`, with `_low`, `_high` and `_mark`."""
     found = ratio([row["process_medians_s"]], [best["process_medians_s"]])
     ends = {f"{name}_low": found.low, f"{name}_high": found.high}
-    return {name: found.ratio, **ends, f"{name}_mark": marks.beside(row, best)}
-
-
-Alternatives = Sequence[Sequence[Sequence[float]]]  # of cells whose times are multiplied
+    return {name: found.ratio, **ends, f"{name}_mark": row.get("mark") or best.get("mark") or ""}
 
 
 def ratio_of_fastest(
@@ -399,297 +215,3 @@ def ratio_of_fastest(
     high = min(max(end(one, other, len(of), 2) for other in to) for one in of)
     low = max(min(end(one, other, len(to), 1) for one in of) for other in to)
     return over / under, low, high
-
-
-def spread(samples: Sequence[float]) -> float:
-    """Interquartile range over median."""
-    lower, median, upper = np.percentile(samples, [25, 50, 75])
-    return float((upper - lower) / median)
-
-
-def drift(samples: Sequence[float]) -> float:
-    """Relative change from first to last sample, by the Theil-Sen slope; 0 for a few samples."""
-    if len(samples) < DRIFT_SAMPLES:
-        return 0.0
-    slope = stats.theilslopes(samples).slope
-    return float(slope * (len(samples) - 1) / np.median(samples))
-
-
-def warming_up(samples: Sequence[float]) -> bool:
-    """Whether a process's first samples differ from its others by more than the limit and more than by chance
-    (Mann-Whitney); never for a few samples."""
-    if len(samples) < WARM_UP_SAMPLES:
-        return False
-    first, others = np.split(np.asarray(samples), [int(len(samples) * WARM_UP_SHARE)])
-    return (
-        abs(np.median(first) / np.median(others) - 1) > WARM_UP_LIMIT
-        and stats.mannwhitneyu(first, others).pvalue < WARM_UP_SIGNIFICANCE
-    )
-
-
-def frequency_changed(records: Sequence[dict]) -> bool:
-    """Whether the CPU, or the GPU that took part, was slowed down for heat or ran at different clocks, in or between a
-    cell's processes. Unknown is no."""
-    readings = [record["frequency"] for record in records if "frequency" in record]
-    clocks = [[at["mhz"] for reading in readings for at in reading.values()]]
-    throttled = any(
-        (reading["after"]["throttled"] or 0) > (reading["before"]["throttled"] or 0)
-        for reading in readings
-    )
-    gpus = [record["gpu"] for record in records if "gpu" in record]
-    states = [gpu[when] for gpu in gpus for when in ("before", "after") if gpu[when]]
-    clocks += ([state[clock] for state in states] for clock in ("sm_mhz", "memory_mhz"))
-    throttled |= any(SLOWDOWNS & {*(state["held_back_by"] or ())} for state in states)
-    known = [[mhz for mhz in of_one if mhz] for of_one in clocks]
-    return throttled or any(
-        max(of_one) / min(of_one) - 1 > FREQUENCY_LIMIT for of_one in known if of_one
-    )
-
-
-def flags(records: Sequence[dict]) -> list[str]:
-    """What makes a cell's number doubtful, in words."""
-    found = {"frequency"} if frequency_changed(records) else set()
-    times = medians(records)
-    if len(times) >= LEAST_PROCESSES and max(times) > UNEVEN_LIMIT * min(times):
-        found.add("uneven")
-    for record in records:
-        samples, cores = record["samples"], record["machine"]["cores"]
-        if spread(samples) > SPREAD_LIMIT:
-            found.add("spread")
-        if abs(drift(samples)) > DRIFT_LIMIT:
-            found.add("drift")
-        elif warming_up(samples):
-            found.add("warm-up")
-        taken = quiet.interference(record["interference"], cores)
-        if (taken or 0) > quiet.INTERFERENCE_LIMIT:
-            found.add("interference")
-        if record["interference"].get("suspensions"):
-            found.add("suspended")
-        if record["load"]["before"][0] > LOAD_LIMIT * cores:
-            found.add("load")
-    return sorted(found)
-
-
-def utilisation(record: dict) -> float | None:
-    """Share of the timed batches' time in which the device was busy: a GPU's as it says itself when they end, of its
-    last second or less; of the CPU threads given to a process, its CPU time. None where unknown."""
-    if record["identity"]["device"] == "gpu":
-        percent = (record.get("gpu", {}).get("after") or {}).get("utilisation_percent")
-        return None if percent is None else percent / 100
-    reading = record["interference"]
-    return reading["own_cpu_s"] / (reading["wall_s"] * record["threads"])
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    """Of those that are known; None if none is."""
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else None
-
-
-def cell(records: Sequence[dict], batch: int) -> dict:
-    """The numbers of one cell from the `ok` records of its processes.
-
-    wall_median_s is the statistic that cells are compared by and that reports show, with the interval wall_low_s to
-    wall_high_s (`interval`) in which it lies: over processes, the median of the medians of their samples
-    (process_medians_s). wall_s is the document's metric, to stand beside its numbers: the average time of one batch, over
-    processes the median; elapsed_s = batches x wall_s and sequences_per_s = batch / wall_s are the document's too.
-    wall_std_s (None of a single one), wall_min_s and wall_max_s are those of all samples together. The others are medians over processes;
-    wall_p99_s is what 99 % of a process's batches took at most.
-    """
-    processes = [record["samples"] for record in records]
-    together = np.concatenate(processes)
-    wall = float(np.median([np.mean(samples) for samples in processes]))
-    low, high, kind = interval(processes)
-    batches = min(map(len, processes))
-    compiling = [record for record in records if not record.get("found_compiled")] or records
-    setups = (record["setup"] for record in compiling)
-    starts = [setup["build_s"] + setup["first_step_s"] for setup in setups]
-    _, start_low, start_high = product([starts], [1])
-
-    # A process that was forked shares its libraries' pages with another one, and does not count those it has not touched.
-    unforked = [record for record in records if not record.get("forked")] or records
-    of = {"build_s": compiling, "first_step_s": compiling, "process_peak_bytes": unforked}
-
-    def middle(*path: str) -> float | None:
-        values = []
-        for record in of.get(path[-1], records):
-            for key in path:
-                record = record[key]
-            values.append(record)
-        return _median(values)
-
-    return {
-        "batches": batches,
-        "wall_s": wall,
-        "wall_low_s": low,
-        "wall_high_s": high,
-        "interval": kind,
-        "wall_median_s": float(np.median(medians(records))),
-        "process_medians_s": medians(records),
-        "wall_std_s": float(np.std(together)) if len(together) > 1 else None,
-        "wall_min_s": float(np.min(together)),
-        "wall_max_s": float(np.max(together)),
-        "wall_p99_s": float(np.median([np.percentile(samples, 99) for samples in processes])),
-        "elapsed_s": wall * batches,
-        "sequences_per_s": batch / wall,
-        "import_s": middle("setup", "import_s"),
-        "build_s": middle("setup", "build_s"),
-        "first_step_s": middle("setup", "first_step_s"),
-        "start_low_s": start_low,
-        "start_high_s": start_high,
-        "peak_memory_bytes": middle("memory", "process_peak_bytes"),
-        "device_peak_bytes": middle("memory", "device_peak_bytes"),
-        "utilisation": _median(map(utilisation, records)),
-        "flags": " ".join(flags(records)),
-    }
-
-
-def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(standard error, degrees of freedom) of each cell's log ratio, from the number of processes and the variance of
-    their log times, both (cells, 2 runs); NaN where a run has one process only."""
-    known = (counts > 1).all(axis=1)
-    own, variances = counts[known] - 1, np.maximum(variances[known], LEAST_VARIANCE)
-    level, prior, common = 1.0, 0.0, 0.0
-    if enough := known.sum() >= NOISE_CELLS:
-        ratios = variances[:, 1] / variances[:, 0] / stats.f.median(own[:, 1], own[:, 0])
-        level = np.median(ratios)
-    degrees = own.sum(axis=1)
-    pooled = (own * variances / [1, level]).sum(axis=1) / degrees
-    if enough:
-        likelihoods, variances = _likelihoods(pooled, degrees)
-        prior, common = FREEDOMS[best := likelihoods.argmax()], variances[best]
-    moderated = (prior * common + degrees * pooled) / (prior + degrees)
-    error, freedom = np.full((2, len(counts)), np.nan)
-    error[known] = np.sqrt(moderated * ([1, level] / counts[known]).sum(axis=1))
-    freedom[known] = prior + degrees
-    return error, freedom
-
-
-class Level(NamedTuple):
-    """How many times as long everything takes in another run, and how cells scatter around that (the standard deviation of
-    logarithms) beyond what their processes tell: what another day does. By how many cells."""
-
-    ratio: float
-    spread: float
-    cells: int
-
-
-def _compared(
-    before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(processes of both runs, log ratio of after to before, its standard error, degrees of freedom) of each cell."""
-    pairs = [(np.log(old), np.log(after[cell])) for cell, old in before.items()]
-    counts = np.array([[len(run) for run in pair] for pair in pairs]).reshape(-1, 2)
-    variances = [
-        [np.var(run, ddof=1) if len(run) > 1 else np.nan for run in pair] for pair in pairs
-    ]
-    change = np.array([np.mean(new) - np.mean(old) for old, new in pairs])
-    return counts, change, *_errors(counts, np.reshape(variances, (-1, 2)))
-
-
-def level(
-    before: Mapping[str, Sequence[float]],
-    after: Mapping[str, Sequence[float]],
-    controls: Sequence[str],
-) -> Level | None:
-    """The level of a run over another one's, by cells of both in which nothing was changed; None where those are too few to
-    tell. By quantiles, as some of them may differ after all: a kernel that was searched again is another kernel."""
-    _, change, error, degrees = _compared(before, after)
-    known = np.isin(list(before), list(controls)) & ~np.isnan(error)
-    if known.sum() < NOISE_CELLS:
-        return None
-    change, error = change[known], error[known]
-    most_of = stats.t.ppf((1 + MOST_CELLS) / 2, degrees[known])
-
-    def middle(spread: float) -> float:
-        """The weighted median, by what is known of each cell."""
-        order = np.argsort(change)
-        weights = np.cumsum(1.0 / (error[order] ** 2 + spread))
-        return change[order][np.searchsorted(weights, weights[-1] / 2)]
-
-    def scatter(spread: float) -> float:
-        """Above 0 where more cells lie far from their middle than such a spread has it."""
-        off = np.abs(change - middle(spread)) / np.sqrt(error**2 + spread)
-        return float(np.quantile(off / most_of, MOST_CELLS) - 1.0)
-
-    most = 10 * np.ptp(change) ** 2
-    # It falls with the spread, but for the steps of a quantile.
-    spread = optimize.brentq(scatter, 0.0, most) if scatter(0.0) > 0 > scatter(most) else 0.0
-    return Level(float(np.exp(middle(spread))), float(np.sqrt(spread)), int(known.sum()))
-
-
-def overlapping(
-    before: Mapping[Hashable, Times], after: Mapping[Hashable, Times]
-) -> dict[Hashable, bool]:
-    """{cell: whether its 95 % intervals in two runs, each of that run's processes alone, have a time in common}, of those that
-    have an interval in both. Of the same cells; intervals are those that pages show."""
-    one, other = (
-        {name: product([times], [1])[1:] for name, times in run.items()} for run in (before, after)
-    )
-    return {
-        name: max(one[name][0], other[name][0]) <= min(one[name][1], other[name][1])
-        for name in one
-        if not np.isnan([*one[name], *other[name]]).any()
-    }
-
-
-def changes(
-    before: Mapping[str, Sequence[float]],
-    after: Mapping[str, Sequence[float]],
-    relevant: float,
-    level: Level | None = None,
-) -> pd.DataFrame:
-    """What became of the cells that two runs measured: the way to compare many cells at once, each with itself.
-
-    before, after: {cell: what its processes took (s)}, of the same cells. level: of the second run over the first, which
-    ratios are over, and whose scatter is part of their intervals. A row a cell: `cell`, `before_s` and
-    `after_s` (medians over processes), `processes` (of the run with fewer), `ratio` of after to before, `low` and
-    `high` (its 95 % interval), `adjusted` (p value) and `verdict`: `regression` or `improvement`, where the ratio
-    differs from one significantly and by more than `relevant` (0.05: 5 %); `same`, where the interval lies within
-    that; else `undecided`, as where a run has one process only.
-
-    A cell's few processes tell little of their noise. All cells tell more: variances are drawn towards what they have in
-    common, as likely as it is, once those of the second run are brought to the level of the first, as its machine may be
-    a noisier one.
-
-    p values are adjusted as Benjamini and Hochberg do: of the cells named, 5 % are expected to be false alarms, and
-    where nothing differs, 5 % of comparisons name any cell, however many cells they have. Simulated as above with
-    100 cells, none of which differs: 0 to 5 % of comparisons name a regression, with 2, 3, 5, 10 and 3 against 10 processes
-    and with as many as `processes_needed` says, in runs of equal noise and with one twice as noisy. With a level, where
-    cells scatter by 2, 5 or 10 % from day to day (20 and 77 cells, three processes, also four times as noisy): 1 to 17 % of
-    comparisons name one, of cells 0.1 to 0.4 %.
-    """
-    counts, change, error, degrees = _compared(before, after)
-    if level:
-        change = change - np.log(level.ratio)
-        own, days = error**2, level.spread**2
-        error = np.sqrt(own + days)
-        # Of a sum of two variances (Satterthwaite).
-        degrees = error**4 / (own**2 / degrees + days**2 / (A_CELLS_FREEDOM * level.cells))
-    margin = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
-    p = 2 * stats.t.sf(np.abs(change) / error, degrees)
-    adjusted = np.full(len(p), np.nan)
-    adjusted[~np.isnan(p)] = stats.false_discovery_control(p[~np.isnan(p)])
-    low, high = np.exp(change - margin), np.exp(change + margin)
-    significant, limit = adjusted <= 1 - CONFIDENCE, np.log1p(relevant)
-    return pd.DataFrame(
-        {
-            "cell": list(before),
-            "before_s": [float(np.median(times)) for times in before.values()],
-            "after_s": [float(np.median(after[cell])) for cell in before],
-            "processes": counts.min(axis=1),
-            "ratio": np.exp(change),
-            "low": low,
-            "high": high,
-            "adjusted": adjusted,
-            "verdict": np.select(
-                [
-                    significant & (change > limit),
-                    significant & (change < -limit),
-                    (low >= np.exp(-limit)) & (high <= np.exp(limit)),
-                ],
-                ["regression", "improvement", "same"],
-                "undecided",
-            ),
-        }
-    )

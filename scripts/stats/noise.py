@@ -12,7 +12,7 @@ from scipy import stats
 
 from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
-from stats import estimates
+from stats import clean, estimates
 
 Cells = Collection[Sequence[dict]]  # the `ok` records of each cell's processes
 BATCHES = {
@@ -132,7 +132,7 @@ def disturbance(cells: Cells) -> dict[str, float] | None:
     best = quiet.of_run(record for records in cells for record in records)
     count, calm, ratios = 0, 0, []
     for record in (record for records in cells for record in records):
-        which = estimates.calm(record, best)
+        which = clean.calm(record, best)
         count, calm = count + len(which), calm + sum(which)
         ends = np.cumsum([stretch["batches"] for stretch in quiet.stretches(record)])
         parts = np.split(np.log(record["samples"]), ends[:-1])

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import pandas as pd
 
 from reporting import marks
-from stats.estimates import ONCE, Times
+from stats.estimates import ONCE
+from stats.samples import Times
 
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
 RATES = {"words_per_s"}  # more is faster
@@ -56,7 +57,7 @@ def of_document(numbers: pd.DataFrame) -> Numbers:
 def of_times(times: Sequence[float], words: float | None = None, noisy: bool = False) -> Number:
     """What a cell's processes took in seconds, as the median of them; of `words` a batch, as words per second."""
     made = Times(times)
-    made = made.changed(lambda time: words / time) if words else made
+    made = made.to(-1, words) if words else made
     value = statistics.median(times)
     value = words / value if words else value
     return Number(value, value, value, f"{value:.4g}", processes=made, noisy=noisy)

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from scipy import special, stats
+from scipy import special
 
 from plan.matrix import LEAST_PROCESSES
 from stats import claims, estimates
@@ -25,8 +25,6 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
-# Chance that all cells of a verdict get enough clean processes, with which no more are run for it.
-MOST_LIKELY = 0.8
 A_VERDICT = (
     100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
 )
@@ -121,56 +119,6 @@ def of_fastest(pairs: Iterable[Sequence[Key]], numbers: Numbers, most: int) -> I
             name = f"{' '.join(pair[0])} or {pair[1][1]}"
             both = dict.fromkeys((key[:-1] for key in pair), most)
             yield Statement(name, both, min(chance, 1.0), A_VERDICT)
-
-
-def cleaned(
-    off: Sequence[bool], most: int, good: float, wanted: float = MOST_LIKELY
-) -> tuple[int, float]:
-    """(processes, the chance that enough of them are clean) of a cell of which these are disturbed, if the share `good` of
-    further ones is clean: as many as give a chance of `wanted`. On a machine that is disturbed all the time none is likely
-    to help."""
-    lacking = LEAST_PROCESSES - (len(off) - sum(off))
-    chance = 0.0
-    for further in range(lacking, most - len(off) + 1):
-        chance = float(stats.binom.sf(lacking - 1, further, good))
-        if chance >= wanted:
-            return len(off) + further, chance
-    return max(most, len(off)), chance
-
-
-def of_disturbed(
-    off: Mapping[Hashable, Sequence[bool]], most: int, good: float
-) -> Iterator[Statement]:
-    """Cells whose number rests on disturbed processes, as too few are clean."""
-    for key, own in off.items():
-        if estimates.unclean(own):
-            count, chance = cleaned(own, most, good)
-            yield Statement(f"{key} disturbed", {key: count}, chance)
-
-
-def of_likely(
-    document_claims: Iterable[Mapping],
-    pairs: Iterable[Sequence[Key]],
-    numbers: Numbers,
-    off: Mapping[Key, Sequence[bool]],
-    most: int,
-    good: float,
-) -> Iterator[Statement]:
-    """Verdicts that are decided but for too few clean processes: on claims, and on which of two rows to use. Which processes are
-    disturbed says nothing of how long they took, so further ones favour no verdict."""
-
-    def of(name: str, keys: Collection[Key]) -> Statement:
-        wanted = MOST_LIKELY ** (1 / len(keys))  # of one, so that it is MOST_LIKELY of all
-        found = {key: cleaned(off[key], most, good, wanted) for key in keys}
-        chance = math.prod(each for _, each in found.values())
-        counts = {key: count for key, (count, _) in found.items()}
-        return Statement(f"{name} likely", counts, chance, A_VERDICT)
-
-    for claim, ways in claims.likely(document_claims, numbers):
-        yield from (of(claim["name"], way) for way in ways)
-    for pair in pairs:
-        if noisy := [key[:-1] for key in pair if numbers[key].noisy]:
-            yield of(" ".join(pair[0]), noisy)
 
 
 def of_wide(

@@ -1,5 +1,5 @@
 """How many processes each cell gets after the first ones: as many as there may be where something is undecided that these are
-likely to decide; where too few are clean, as many as are likely to make up for that; where an interval is wider than the
+likely to decide; where an interval is wider than the
 protocol asks for, as many as that needs. What a second does most for comes first, as long as the protocol's seconds last."""
 
 import argparse
@@ -12,9 +12,9 @@ from measurement import quiet
 from measurement.record import damage, plainly, read_json, write_json
 from plan import matrix
 from plan.matrix import NOW, Cell
-from stats import estimates, undecided
-from stats.estimates import Times
+from stats import clean, samples, undecided
 from stats.quantities import Numbers, of_times
+from stats.samples import Times
 from stats.undecided import Statement
 
 RESULTS = Path("results")
@@ -28,10 +28,10 @@ def measured(cells: Records) -> Measured:
     devices: dict[str, dict[Cell, list[float]]] = defaultdict(dict)
     for cell, records in cells.items():
         if records and all(record["status"] == "ok" for record in records):
-            devices[cell.device][cell] = estimates.medians(records)
+            devices[cell.device][cell] = samples.medians(records)
     found: dict[Cell, Times] = {}
     for own in devices.values():
-        found |= estimates.with_prior(own)
+        found |= samples.with_prior(own)
     return found
 
 
@@ -39,17 +39,15 @@ def _key(cell: Cell) -> undecided.Key:
     return cell.benchmark, cell.implementation, cell.phase, cell.device
 
 
-def numbers(times: Measured, cells: Records, off: Mapping[Cell, Sequence[bool]]) -> Numbers:
-    """What claims are decided on, of cells of one document and generation: their times, and words per second; off: which
-    processes were disturbed."""
+def numbers(times: Measured, cells: Records) -> Numbers:
+    """What claims are decided on, of cells of one document and generation: their times, and words per second."""
     found = {}
     for cell, own in times.items():
-        noisy = estimates.unclean(off[cell])
-        found[*_key(cell), "wall_s"] = of_times(own, noisy=noisy)
+        found[*_key(cell), "wall_s"] = of_times(own)
         benchmark = cells[cell][0]["benchmark"]
         if "vocabulary" in benchmark:
             words = benchmark["batch"] * benchmark["length"]
-            found[*_key(cell), "words_per_s"] = of_times(own, words, noisy)
+            found[*_key(cell), "words_per_s"] = of_times(own, words)
     return found
 
 
@@ -59,34 +57,27 @@ def statements(
     document_claims: Collection[Mapping],
     rows: Collection[str],
     most: int,
-    best: dict,
 ) -> list[Statement]:
-    """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use; best:
-    of the machine (`quiet.of_run`)."""
+    """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use."""
     generations: dict[str, dict[Cell, Times]] = defaultdict(dict)
     for cell, own in times.items():
         generations[matrix.generation(cell.environment)][cell] = own
-    off = {cell: estimates.disturbed(cells[cell], best) for cell in times}
-    judged = [each for own in off.values() for each in own]
-    good = 1 - sum(judged) / len(judged) if judged else 0.0
-    found = [*undecided.of_disturbed(off, most, good)]
+    found = []
     for generation, own in generations.items():
-        known = numbers(own, cells, off)
+        known = numbers(own, cells)
         named = {_key(cell): cell for cell in own}
-        disturbed = {key: off[cell] for key, cell in named.items()}
         # Nobody chooses among the rows of an old framework, or of a protocol that is there to be compared with its baseline.
         usable = {
             key: number
             for key, number in known.items()
             if generation == NOW and "baseline" not in cells[named[key[:-1]]][0]["benchmark"]
         }
-        pairs = [*undecided.two_fastest(usable, rows)]
+        pairs = undecided.two_fastest(usable, rows)
         # Nor does a finding speak of any time but now.
         told = [each for each in document_claims if generation == NOW or "finding" not in each]
         for each in (
             *undecided.of_claims(told, known, most),
             *undecided.of_fastest(pairs, known, most),
-            *undecided.of_likely(told, pairs, known, disturbed, most, good),
         ):
             those = {named[key]: count for key, count in each.processes.items()}
             worth = each.worth * (1 if generation == NOW else THEN)
@@ -103,8 +94,7 @@ def of_document(
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
     cells = {
-        cell: [estimates.counted(record, best) for record in records]
-        for cell, records in cells.items()
+        cell: [clean.counted(record, best) for record in records] for cell, records in cells.items()
     }
     times = measured(cells)
     there = {cell: len(records) for cell, records in cells.items()}
@@ -112,7 +102,7 @@ def of_document(
         cell: statistics.median(record["seconds"] for record in records)
         for cell, records in cells.items()
     }
-    known = statements(times, cells, list(document_claims), rows, most, best)
+    known = statements(times, cells, list(document_claims), rows, most)
     if target is not None:
         beside = {cell: (cell.benchmark, cell.phase, cell.device) for cell in times}
         known += undecided.of_wide(times, beside, target, most)

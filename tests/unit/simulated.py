@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from stats import claims, estimates, undecided
+from stats import claims, estimates, samples, undecided
 from stats.claims import FAILS, HOLDS, SAME
 from stats.quantities import Numbers, of_times
 
@@ -55,7 +55,7 @@ class Run:
             )
 
     def numbers(self) -> Numbers:
-        cells = estimates.with_prior(self.times)
+        cells = samples.with_prior(self.times)
         return {(*cell, "wall_s"): of_times(times) for cell, times in cells.items()}
 
 
@@ -148,7 +148,7 @@ def equals(
         times = np.exp(deviations * random.standard_normal((rows, processes)))
         times *= 1 + (random.random(times.shape) < odd)
         found = dict(enumerate(times.tolist()))
-        cells = estimates.with_prior(found) if moderated else found
+        cells = samples.with_prior(found) if moderated else found
         for one in range(0, rows, 2):
             _, low, high = estimates.product([cells[one], cells[one + 1]], [1, -1])
             apart += not low <= 1 <= high
@@ -156,64 +156,8 @@ def equals(
     return apart / len(widths), *(float(np.quantile(widths, share)) for share in (0.5, 0.9))
 
 
-def yardstick(
-    seed: int, count: int, seen: float, odd: float = 0.1, alarms: float = 0.02
-) -> dict[str, float]:
-    """Ratios of two cells of three processes, one 1.2 times the other, of whose processes the share `odd` takes twice as
-    long. A yardstick sees the share `seen` of those, and flags `alarms` of the others; a further process is run for each
-    that is flagged (flagged or not itself).
-
-    The median and the 90 % quantile of the intervals' widths (high over low, from one), how many miss the truth, and how
-    many tell the two cells apart.
-    """
-    random = np.random.default_rng(seed)
-    widths, missed, apart = [], 0, 0
-    good = 1 - odd * seen - (1 - odd) * alarms
-
-    def process(middle: float, noise: float) -> tuple[float, bool]:
-        slow = random.random() < odd
-        off = random.random() < (seen if slow else alarms)
-        return (1 + slow) * middle * float(np.exp(noise * random.standard_normal())), off
-
-    def cell(middle: float) -> list[float]:
-        noise = random.choice(NOISE)
-        found = [process(middle, noise) for _ in range(3)]
-        if seen:
-            off = {(): [off for _, off in found]}
-            for each in undecided.of_disturbed(off, MOST, good):
-                found += [process(middle, noise) for _ in range(each.processes[()] - 3)]
-            kept = estimates.counting([off for _, off in found])
-        else:
-            kept = [True] * 3
-        return [time for (time, _), counts in zip(found, kept, strict=True) if counts]
-
-    for _ in range(count):
-        found = estimates.ratio([cell(BOUND)], [cell(1.0)])
-        widths.append(found.high / found.low - 1)
-        missed += not found.low <= BOUND <= found.high
-        apart += found.verdict == "slower"
-    return {
-        "median width": float(np.median(widths)),
-        "90 % quantile": float(np.quantile(widths, 0.9)),
-        "misses": missed / count,
-        "told apart": apart / count,
-    }
-
-
 def main() -> None:
     count = 4000
-    cases_of_yardstick = {
-        "no odd processes": (0.0, 0.0),
-        "one in ten, no yardstick": (0.0, 0.1),
-        "one in ten, half of them seen": (0.5, 0.1),
-        "one in ten, nine of ten seen": (0.9, 0.1),
-        "one in ten, all seen": (1.0, 0.1),
-    }
-    print("| | median width | 90 % quantile | misses 1.2 | told apart |")
-    for name, (seen, odd) in cases_of_yardstick.items():
-        shares = (f"{100 * share:.1f} %" for share in yardstick(7, count, seen, odd).values())
-        print(f"| {name} |", " | ".join(shares), "|", flush=True)
-    print()
     cases_of_equals = [(12, 3, 0.0), (30, 3, 0.0), (76, 3, 0.0), (30, 5, 0.0), (30, 3, 0.1)]
     columns = {
         f"{rows} rows, {n} processes, {odd:.0%} odd": (rows, n, odd)

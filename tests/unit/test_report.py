@@ -13,7 +13,7 @@ from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
 from plan.matrix import Cell
 from reporting import results, sections, summary, tabulate
-from stats import estimates
+from stats import estimates, samples
 from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -105,8 +105,8 @@ def test_intervals_can_be_computed_again(tmp_path: Path, monkeypatch: pytest.Mon
     measured = table[table["status"] == "ok"]
     assert measured["noise_sd"].notna().all() and set(measured["machine"]) == {*machines}
     for row in measured.to_dict("records"):
-        prior = estimates.Prior(row["noise_freedom"], row["noise_sd"])
-        times = estimates.Times(row["process_medians_s"], prior)
+        prior = samples.Prior(row["noise_freedom"], row["noise_sd"])
+        times = samples.Times(row["process_medians_s"], prior)
         _, low, high = estimates.product([times], [1])
         assert (row["wall_low_s"], row["wall_high_s"]) == (low, high)
     tables, _ = sections.read(table, read_json(str(own / "about.json")))

@@ -1,7 +1,6 @@
 """Further processes go where they are likely to decide something, what a second decides most of first."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -69,63 +68,6 @@ def test_the_two_fastest_of_usable_rows() -> None:
     assert {cell[1] for cell in found.processes} == {"x/a", "x/b"} and found.chance > 0.5
     apart = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002])
     assert not [*undecided.of_fastest(undecided.two_fastest(apart, ["x/a", "x/b"]), apart, 10)]
-
-
-def test_as_many_further_ones_as_are_likely_to_leave_enough_clean_ones() -> None:
-    off = [False, True, False]
-    assert undecided.cleaned(off, 10, good=0.9) == (4, pytest.approx(0.9))
-    assert undecided.cleaned(off, 10, good=0.5) == (6, pytest.approx(1 - 0.5**3))
-    assert undecided.cleaned([True] * 3, 5, good=0.9) == (5, 0.0)  # two never make three
-    assert undecided.cleaned(off, 3, good=0.9) == (3, 0.0)
-
-
-def test_a_cell_with_too_few_clean_processes() -> None:
-    off = {
-        "one": [False, True, False],
-        "none": [False] * 3,
-        "two of five": [True] * 2 + [False] * 3,
-    }
-    (found,) = undecided.of_disturbed(off, 10, good=0.9)
-    assert found == Statement("one disturbed", {"one": 4}, pytest.approx(0.9), 1.0)
-
-
-def test_a_verdict_that_is_decided_but_for_clean_processes() -> None:
-    """Where it holds, all its cells need them; where it does not, those of one case that says so."""
-    holds = measured(a_b=[2.0, 2.01, 2.02], b_b=[1.0] * 3, a_c=[2.0, 2.01, 2.02], b_c=[1.0] * 3)
-    fails = {key: number for key, number in holds.items() if key[1] == "x/b"}
-    fails |= measured(a_b=[0.5, 0.51, 0.52], a_c=[0.5, 0.51, 0.52])
-    off = {key[:-1]: [True, False, False] for key in holds if key[1] == "x/b"}
-    off |= {key[:-1]: [False] * 3 for key in holds if key[1] == "x/a"}
-    for numbers, expected in ((holds, [{"b", "c"}]), (fails, [{"b"}, {"c"}])):
-        noisy = {key: replace(number, noisy=key[1] == "x/b") for key, number in numbers.items()}
-        found = [*undecided.of_likely([CLAIM], [], noisy, off, 10, good=0.9)]
-        assert [{cell[0] for cell in each.processes} for each in found] == expected
-        assert {cell[1] for each in found for cell in each.processes} == {"x/b"}
-        assert {count for each in found for count in each.processes.values()} == {4}
-        assert {each.name for each in found} == {"c likely"}
-        assert not [*undecided.of_likely([CLAIM], [], numbers, off, 10, good=0.9)]
-
-
-def test_a_verdict_of_many_cells_asks_for_more_of_each() -> None:
-    """So that all of them are as likely to get their clean one as a single cell is."""
-    shapes = [*"bcdefghi"]
-    times = {f"a_{each}": [2.0, 2.01, 2.02] for each in shapes}
-    numbers = measured(**times, **{f"b_{each}": [1.0] * 3 for each in shapes})
-    noisy = {key: replace(number, noisy=key[1] == "x/b") for key, number in numbers.items()}
-    off = {key[:-1]: [True, False, False] for key in numbers}
-    claim = CLAIM | {"for": CLAIM["for"] | {"benchmark": shapes}}
-    (found,) = undecided.of_likely([claim], [], noisy, off, 10, good=0.8)
-    assert {*found.processes.values()} == {6}  # 4 is enough of one
-    assert found.chance == pytest.approx((1 - 0.2**3) ** 8)
-
-
-def test_which_row_to_use_rests_on_clean_processes() -> None:
-    numbers = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002], c_b=[3.0] * 3)
-    off = {key[:-1]: [True] * 3 for key in numbers}
-    noisy = {key: replace(number, noisy=key[1] != "x/b") for key, number in numbers.items()}
-    pairs = undecided.two_fastest(noisy, ["x/a", "x/b", "x/c"])
-    (found,) = undecided.of_likely([], pairs, noisy, off, 10, good=1.0)
-    assert found.processes == {("b", "x/a", "training", "cpu"): 6} and found.chance == 1
 
 
 def test_most_chance_a_second_first_within_the_time() -> None:

@@ -27,7 +27,8 @@ import pandas as pd
 
 from plan import matrix
 from reporting import lines, marks, published, words
-from stats.estimates import Prior, Times
+from stats.rounds import Look
+from stats.samples import Prior, Times, with_prior
 
 FOLDER = Path(__file__).parent
 OK = "ok"
@@ -135,13 +136,18 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
 
 
 def _with_noise(cells: pd.DataFrame) -> pd.DataFrame:
-    """The times of each row with what it has beside them of the others' noise."""
+    """The times of each row with what it has beside them of the others' noise, or of the rounds that they took turns in."""
     columns = ["process_medians_s", "noise_freedom", "noise_sd"]
     found = {
         label: Times(times, None if pd.isna(freedom) else Prior(freedom, deviation))
         for label, times, freedom, deviation in cells[columns].itertuples(name=None)
         if times is not None
     }
+    if "looks" in cells:
+        looked = cells[cells["looks"].notna()]
+        for _, own in looked.groupby(["machine", "device"]):
+            looks = {label: [*map(Look.read, each)] for label, each in own["looks"].items()}
+            found |= with_prior({label: Times(found[label], looks=looks[label]) for label in looks})
     return cells.assign(process_medians_s=pd.Series(found, dtype=object).reindex(cells.index))
 
 

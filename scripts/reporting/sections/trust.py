@@ -11,7 +11,7 @@ from reporting import words
 from reporting.sections import OK, Tables, in_half_precision, took_part
 from reporting.sections import claims as claims_section
 from reporting.style import OTHER, look
-from stats import estimates
+from stats import samples
 from stats.claims import (
     FAILS,
     HOLDS,
@@ -80,7 +80,7 @@ def _styles(tables: Tables, about: Mapping) -> dict[str, dict[str, int]]:
 
 
 def _spread(times: Sequence[float]) -> float:
-    return estimates.Noise.of(times).variance ** 0.5
+    return samples.Noise.of(times).variance ** 0.5
 
 
 def _sums(counts: Mapping[str, int]) -> dict[str, int]:

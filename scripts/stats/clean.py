@@ -1,0 +1,60 @@
+"""Which batches and processes a row's number is made of: those that ran while the machine was itself, as its records tell
+(measurement/quiet.py). Records of looks have no readings around each, and all of them count."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from measurement import quiet
+from plan.matrix import LEAST_PROCESSES
+
+
+def calm(record: Mapping, best: dict) -> list[bool]:
+    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`)."""
+    cores = record["machine"]["cores"]
+    return [not quiet.reasons(stretch, best, cores) for stretch in quiet.stretches(record)]
+
+
+def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
+    """Which processes have no quiet batch."""
+    return [not any(calm(record, best)) for record in records]
+
+
+def quiet_share(records: Sequence[Mapping], best: dict) -> float:
+    """The share of some processes' batches that is in quiet stretches."""
+    batches = [stretch["batches"] for record in records for stretch in quiet.stretches(record)]
+    which = [one for record in records for one in calm(record, best)]
+    return sum(itertools.compress(batches, which)) / sum(batches)
+
+
+def counted(record: dict, best: dict) -> dict:
+    """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
+    if record["status"] != "ok":
+        return record
+    which = calm(record, best)
+    if all(which) or not any(which):
+        return record
+    stretches = quiet.stretches(record)
+    of_batch = np.repeat(which, [one["batches"] for one in stretches])
+    lists = {
+        name: list(itertools.compress(record[name], of_batch)) for name in ("samples", "faults")
+    }
+    chosen = list(itertools.compress(stretches, which))
+    meanwhile = quiet.together([stretch["interference"] for stretch in chosen])
+    return record | lists | {"stretches": chosen, "interference": meanwhile}
+
+
+def counting(off: Sequence[bool]) -> list[bool]:
+    """Which of a cell's processes its number is made of: those with quiet batches (measurement/quiet.py), if
+    they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
+    and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
+    long would make every cell faster than it is."""
+    clean = [not each for each in off]
+    return clean if sum(clean) >= LEAST_PROCESSES else [True] * len(clean)
+
+
+def kept(records: Sequence[dict], best: dict) -> list[dict]:
+    """The `ok` records of a cell that its number is made of, each with the batches that count."""
+    which = counting(disturbed(records, best))
+    return [counted(record, best) for record in itertools.compress(records, which)]

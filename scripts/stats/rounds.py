@@ -1,0 +1,214 @@
+"""Ratios of rows whose processes took turns: what is compared is compared within rounds.
+
+A look is the median batch of one turn. Its logarithm is taken to be the row's, plus the round's, plus noise:
+
+    y[i, k] = row[i] + round[k] + noise[i, k]
+
+A round is short, so a machine that is slow for a minute is slow for all of its rows, and the difference of two rows within it
+does not know. With all rows in all rounds the least-squares estimate of a ratio is the mean of the differences within rounds, and
+its interval Student's over rounds. Where rows are in different blocks, the rows that both blocks share join them: least squares for
+incomplete blocks (Yates 1940, doi:10.1111/j.1469-1809.1940.tb02247.x). The variance is that of what each round adds to the estimate
+(cluster-robust, Liang and Zeger 1986, doi:10.1093/biomet/73.1.13), so that rows may be unequally noisy.
+
+What is left of successive rounds may resemble each other: the variance is larger by (1 + r) / (1 - r), where r is the lag-1
+correlation of what is left, of all rows together, as one row's few rounds do not tell it. It is unbiased to first order (Kendall
+1954, doi:10.1093/biomet/41.3-4.403) and never below 0. If the processes of a row differ by more than their looks explain, the
+variance between processes, of all rows together, is part of every interval.
+
+`python -m tests.unit.simulated_looks` has the coverage on recorded looks.
+"""
+
+import functools
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+LEAST_ROUNDS = 3  # fewer have no interval, as fewer processes have none
+MOST_CORRELATED = 0.9
+
+
+class Look(NamedTuple):
+    """When a process looked: rows of one block and round are compared with each other."""
+
+    block: str
+    round: int
+    process: int
+
+    @classmethod
+    def read(cls, text: str) -> "Look":
+        block, number, process = text.rsplit(" ", 2)
+        return cls(block, int(number), int(process))
+
+    def __str__(self) -> str:
+        return f"{self.block} {self.round} {self.process}"
+
+
+class Estimate(NamedTuple):
+    """Of a logarithm, the variance of it, and the degrees of freedom that this is known with (NaN: rounds are too few)."""
+
+    middle: float
+    variance: float
+    freedom: float
+
+
+class _Joined:
+    """Rows that rounds join to each other, directly or by others. Arrays are (rounds, rows)."""
+
+    def __init__(self, rows: Mapping[Hashable, Sequence[tuple[Look, float]]]) -> None:
+        self.place = {row: at for at, row in enumerate(rows)}
+        rounds = sorted({look[:2] for own in rows.values() for look, _ in own})
+        number = {key: at for at, key in enumerate(rounds)}
+        shape = len(rounds), len(rows)
+        self.counts, sums = np.zeros(shape), np.zeros(shape)
+        for row, own in rows.items():
+            for look, value in own:
+                self.counts[number[look[:2]], self.place[row]] += 1
+                sums[number[look[:2]], self.place[row]] += value
+        self.size = self.counts.sum(axis=1)
+        means = sums.sum(axis=1) / self.size
+        # Normal equations of the rows, once the rounds are taken out.
+        within = np.diag(self.counts.sum(axis=0))
+        within -= (self.counts / self.size[:, None]).T @ self.counts
+        self.inverse = np.linalg.pinv(within, hermitian=True)
+        off = sums - self.counts * means[:, None]
+        self.rows = self.inverse @ off.sum(axis=0)
+        fitted = self.counts @ self.rows / self.size
+        self.level = means - fitted  # of each round
+        self.left = off - self.counts * (self.rows - fitted[:, None])
+        self.share = (self.counts / self.size[:, None]).mean(axis=0)
+        at = [(row, look) for row, own in rows.items() for look, _ in own]
+        residuals = [
+            value - self.rows[self.place[row]] - self.level[number[look[:2]]]
+            for row, own in rows.items()
+            for look, value in own
+        ]
+        self.series: dict[tuple, dict[int, float]] = defaultdict(dict)
+        for (row, look), residual in zip(at, residuals, strict=True):
+            self.series[row, look.process, look.block][look.round] = residual
+        levels: dict[tuple, dict[int, float]] = defaultdict(dict)
+        for (block, turn), value in zip(rounds, self.level - self.level.mean(), strict=True):
+            levels[(block,)][turn] = value
+        self.correlation = _correlation(self.series)
+        self.level_correlation = _correlation(levels)
+
+    def estimate(self, powers: np.ndarray) -> Estimate:
+        """Of a sum of `powers` (one a row) times the rows' logarithms."""
+        total = powers.sum()
+        absolute = abs(total) > 1e-9
+        total = total if absolute else 0.0
+        slopes = self.inverse @ (powers - total * self.share)
+        rounds = len(self.size)
+        added = self.left @ slopes + total * (self.level - self.level.mean()) / rounds
+        weights = slopes - (self.counts @ slopes / self.size)[:, None]
+        weights = weights + total / (rounds * self.size)[:, None]
+        parts = (self.counts * weights**2).sum(axis=1)
+        middle = powers @ self.rows + total * (self.level.mean() - self.share @ self.rows)
+        if not parts.any():  # a row over itself
+            return Estimate(float(middle), 0.0, math.inf)
+        effective = parts.sum() ** 2 / (parts**2).sum()  # rounds, those that say little in part
+        if effective < LEAST_ROUNDS - 1e-6:
+            return Estimate(float(middle), math.nan, math.nan)
+        correlation = max(self.correlation, self.level_correlation if absolute else 0.0)
+        larger = (1 + correlation) / (1 - correlation)
+        variance = (added**2).sum() * effective / (effective - 1) * larger
+        return Estimate(float(middle), float(variance), float(effective - 1))
+
+
+def _correlation(series: Mapping[tuple, Mapping[int, float]]) -> float:
+    """Of successive rounds, of all series together, without what the mean that was taken from each hides."""
+    products, squares, pairs, lengths = 0.0, 0.0, 0, []
+    for own in series.values():
+        if len(own) < LEAST_ROUNDS:
+            continue
+        lengths.append(len(own))
+        middle = math.fsum(own.values()) / len(own)
+        squares += sum((value - middle) ** 2 for value in own.values())
+        following = [(own[k] - middle) * (own[k + 1] - middle) for k in own if k + 1 in own]
+        products, pairs = products + sum(following), pairs + len(following)
+    if not squares or not pairs:
+        return 0.0
+    found = (products / pairs) / (squares / sum(lengths))
+    found += (1 + 3 * found) * len(lengths) / sum(lengths)
+    return min(max(found, 0.0), MOST_CORRELATED)
+
+
+class Rounds:
+    """The looks of all rows of one machine and device: {row: [(look, s)]}."""
+
+    def __init__(self, rows: Mapping[Hashable, Sequence[tuple[Look, float]]]) -> None:
+        self._looks = {
+            row: [(look, math.log(time)) for look, time in own] for row, own in rows.items()
+        }
+        blocks: dict[tuple, list[Hashable]] = defaultdict(list)
+        for row, own in rows.items():
+            for key in dict.fromkeys(look[:2] for look, _ in own):
+                blocks[key].append(row)
+        group = {row: row for row in rows}
+
+        def root(row: Hashable) -> Hashable:
+            while group[row] != row:
+                row = group[row]
+            return row
+
+        for together in blocks.values():
+            for row in together[1:]:
+                group[root(row)] = root(together[0])
+        members: dict[Hashable, list[Hashable]] = defaultdict(list)
+        for row in rows:
+            members[root(row)].append(row)
+        self._group = {row: key for key, own in members.items() for row in own}
+        self._members = members
+        self._joined: dict[Hashable, _Joined] = {}
+
+    def _of(self, key: Hashable) -> _Joined:
+        if key not in self._joined:
+            self._joined[key] = _Joined({row: self._looks[row] for row in self._members[key]})
+        return self._joined[key]
+
+    @functools.cached_property
+    def between_processes(self) -> tuple[float, int]:
+        """(variance of processes of one row beyond what their looks explain, by how many pairs), at least 0."""
+        parts = []
+        for key in self._members:
+            own: dict[Hashable, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+            joined = self._of(key)
+            for (row, process, _), series in joined.series.items():
+                own[row][process] += series.values()
+            larger = (1 + joined.correlation) / (1 - joined.correlation)
+            for processes in own.values():
+                known = [each for each in processes.values() if len(each) >= LEAST_ROUNDS]
+                for one, other in itertools.pairwise(known):
+                    error = sum(np.var(each, ddof=1) / len(each) for each in (one, other))
+                    parts.append(((np.mean(one) - np.mean(other)) ** 2 - error * larger) / 2)
+        return (max(0.0, float(np.mean(parts))), len(parts)) if parts else (0.0, 0)
+
+    def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
+        """The logarithm of a product of powers of what rows take."""
+        groups: dict[Hashable, dict[Hashable, float]] = defaultdict(dict)
+        for row, power in powers.items():
+            groups[self._group[row]][row] = power
+        found = []
+        for key, own in groups.items():
+            joined = self._of(key)
+            vector = np.zeros(len(joined.place))
+            for row, power in own.items():
+                vector[joined.place[row]] = power
+            found.append(joined.estimate(vector))
+        variance, pairs = self.between_processes
+        if variance:
+            processes = {row: len({look.process for look, _ in self._looks[row]}) for row in powers}
+            added = sum(power**2 * variance / processes[row] for row, power in powers.items())
+            found.append(Estimate(0.0, added, pairs))
+        return together(found)
+
+
+def together(parts: Sequence[Estimate]) -> Estimate:
+    """The sum of independent estimates; degrees of freedom by Satterthwaite (1946, doi:10.2307/3002019)."""
+    middle = math.fsum(part.middle for part in parts)
+    variance = math.fsum(part.variance for part in parts)
+    squares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
+    return Estimate(middle, variance, variance**2 / squares if squares else math.inf)

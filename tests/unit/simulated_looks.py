@@ -1,0 +1,155 @@
+"""How often intervals within rounds contain the truth, on looks that were recorded: `PYTHONPATH=scripts python -m
+tests.unit.simulated_looks` prints the table; test_rounds.py holds a part of it.
+
+Recorded looks (looks.csv) lose their rows' means, so that all that is left is noise as the machine had it, and get planted ones.
+A run is made of blocks of successive rounds, drawn anew, so that what successive rounds have in common stays.
+"""
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from stats import claims, estimates
+from stats.claims import FAILS, HOLDS, SAME
+from stats.quantities import of_times
+from stats.rounds import Look
+from stats.samples import Times, with_prior
+
+LOOKS = Path(__file__).with_name("looks.csv")
+BLOCK = 5  # successive rounds that are drawn together
+PLANTED = (1.0, 1.03, 1.05, 1.1)
+SHARED = 2  # rows that both blocks have
+Array = np.ndarray
+
+
+def _read() -> dict[str, dict[tuple[str, str], dict[int, float]]]:
+    """{where and what: {(row, process): {round: s}}}"""
+    found: dict[str, dict] = defaultdict(lambda: defaultdict(dict))
+    with LOOKS.open(newline="") as stream:
+        for each in csv.DictReader(stream):
+            own = found[each["recorded"]][each["row"], each["process"]]
+            own[int(each["round"])] = float(each["seconds"])
+    return found
+
+
+def recorded() -> dict[str, Array]:
+    """{where and what: log times without the rows' means, (rounds, processes)}"""
+    found = {}
+    for name, processes in _read().items():
+        table = np.log([[*own.values()] for own in processes.values()]).T
+        found[name] = table - table.mean(axis=0)
+    return found
+
+
+def twins() -> Iterator[tuple[float, float]]:
+    """Intervals of the ratio of a row's two processes, as if they were two rows."""
+    for processes in _read().values():
+        cells = with_prior(
+            {
+                key: Times(own.values(), looks=[Look("b", k, 1) for k in own])
+                for key, own in processes.items()
+            }
+        )
+        for row, process in cells:
+            if process == "1":
+                yield estimates.product([cells[row, "1"], cells[row, "2"]], [1, -1])[1:]
+
+
+def _drawn(random: np.random.Generator, noise: Array, rounds: int) -> Array:
+    """So many rounds of the noise, in blocks of time; who is which row is drawn, too."""
+    starts = random.integers(0, len(noise), -(-rounds // BLOCK))
+    at = np.concatenate([(start + np.arange(BLOCK)) % len(noise) for start in starts])[:rounds]
+    return noise[at][:, random.permutation(noise.shape[1])]
+
+
+def run(random: np.random.Generator, noise: Array, rounds: int, planted: float) -> dict[str, Times]:
+    """Rows that all take 1 s, but for `a`, which takes `planted`, in one block."""
+    drawn = _drawn(random, noise, rounds)
+    names = "abcdefghijkl"[: drawn.shape[1]]
+    return with_prior(
+        {
+            name: Times(
+                (planted if name == "a" else 1.0) * np.exp(drawn[:, at]),
+                looks=[Look("one", k, 1) for k in range(rounds)],
+            )
+            for at, name in enumerate(names)
+        }
+    )
+
+
+def joined(
+    random: np.random.Generator, noise: Array, rounds: int, planted: float
+) -> dict[str, Times]:
+    """The same in two blocks, at other times: `a` in the first one, `b` in the second, SHARED rows in both."""
+    looks: dict[str, list[tuple[Look, float]]] = defaultdict(list)
+    for block, own in (("one", "a"), ("two", "b")):
+        drawn = _drawn(random, noise, rounds) + random.normal(0, 0.2)
+        for at, name in enumerate([own, *"cd"[:SHARED]]):
+            factor = planted if name == "a" else 1.0
+            looks[name] += [
+                (Look(block, k, 1), factor * math.exp(drawn[k, at])) for k in range(rounds)
+            ]
+    return with_prior(
+        {
+            name: Times([time for _, time in own], looks=[look for look, _ in own])
+            for name, own in looks.items()
+        }
+    )
+
+
+def of_ratios(
+    seed: int, noise: Array, rounds: int, planted: float, count: int, how=run
+) -> dict[str, float]:
+    """Of so many runs the share of intervals that contain the ratio that was planted, of verdicts that say the opposite of it
+    (that equal rows differ), of those that find it, and the half width of the typical interval."""
+    random, inside, wrong, right, halves = np.random.default_rng(seed), 0, 0, 0, []
+    for _ in range(count):
+        cells = how(random, noise, rounds, planted)
+        found = estimates.ratio([cells["a"]], [cells["b"]])
+        inside += found.low <= planted <= found.high
+        wrong += found.verdict in (("faster",) if planted > 1 else ("faster", "slower"))
+        right += found.verdict == ("slower" if planted > 1 else "same")
+        halves.append(math.log(found.high / found.low) / 2)
+    shares = {"inside": inside / count, "wrong": wrong / count, "right": right / count}
+    return shares | {"half": float(np.median(halves))}
+
+
+def of_claims(seed: int, noise: Array, rounds: int, planted: float, count: int) -> float:
+    """Of claims whose one case lies on its bound, the share that is decided, which is wrong whatever the verdict is."""
+    random, wrong = np.random.default_rng(seed), 0
+    claim = {
+        **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": planted},
+        "for": {"benchmark": "x", "phase": "forward", "device": "cpu"},
+        "ratios": {"r": {"of": {"implementation": "a"}, "to": {"implementation": "b"}}},
+    }
+    for _ in range(count):
+        numbers = {
+            ("x", name, "forward", "cpu", "wall_s"): of_times(times)
+            for name, times in run(random, noise, rounds, planted).items()
+        }
+        wrong += claims.decide(claim, numbers)["verdict"] in (HOLDS, FAILS, SAME)
+    return wrong / count
+
+
+def main() -> None:
+    count = 4000
+    print("| looks of | rounds | planted | inside | wrong | right | half width | claims on it |")
+    print("|:--|--:|--:|--:|--:|--:|--:|--:|")
+    for name, noise in recorded().items():
+        for rounds in (6, 12, 24):
+            for planted in PLANTED:
+                found = of_ratios(1, noise, rounds, planted, count)
+                claimed = of_claims(2, noise, rounds, planted, count // 4)
+                shares = (f"{100 * share:.1f} %" for share in (*found.values(), claimed))
+                print(f"| {name} | {rounds} | {planted} |", " | ".join(shares), "|", flush=True)
+            found = of_ratios(3, noise, rounds, 1.0, count, joined)
+            shares = (f"{100 * share:.1f} %" for share in found.values())
+            print(f"| {name}, two blocks | {rounds} | 1 |", " | ".join(shares), "| |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

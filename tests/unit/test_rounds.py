@@ -1,0 +1,177 @@
+"""Ratios within rounds: against differences by hand, on incomplete blocks, and how often intervals contain the truth."""
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from reporting import sections, tabulate
+from stats import estimates
+from stats.rounds import Look, Rounds
+from stats.samples import Times, medians, with_prior
+from tests.unit import simulated_looks
+
+RANDOM = np.random.default_rng(60)
+
+
+def taken(rows: Mapping[str, Mapping[tuple[str, int, int], float]]) -> dict[str, Times]:
+    """Rows of looks, {(block, round, process): s}, beside each other."""
+    return with_prior(
+        {name: Times(own.values(), looks=[Look(*key) for key in own]) for name, own in rows.items()}
+    )
+
+
+def noisy(rows: str, rounds: int, noise: float, block: str = "b") -> dict[str, dict]:
+    """Rows a, b, ... of 1, 2, ... s, in rounds that a machine takes very different times for."""
+    level = RANDOM.normal(0, 0.5, rounds)
+    return {
+        name: {
+            (block, k, 1): (number + 1) * math.exp(level[k] + noise * RANDOM.normal())
+            for k in range(rounds)
+        }
+        for number, name in enumerate(rows)
+    }
+
+
+def test_where_all_rows_are_in_all_rounds_it_is_students_interval_of_their_differences() -> None:
+    rows = noisy("abc", 12, 0.1)
+    cells = taken(rows)
+    found = estimates.product([cells["a"], cells["b"]], [1, -1])
+    differences = np.log([*rows["a"].values()]) - np.log([*rows["b"].values()])
+    middle, error = differences.mean(), stats.sem(differences)
+    (joined,) = cells["a"].place.rounds._joined.values()
+    # Wider only by what successive rounds have in common.
+    larger = (1 + joined.correlation) / (1 - joined.correlation)
+    half = stats.t.ppf(0.975, 11) * error * larger**0.5
+    expected = [middle, middle - half, middle + half]
+    assert np.log(found) == pytest.approx(expected)
+
+
+def test_a_slow_minute_of_the_machine_does_not_show_in_a_ratio() -> None:
+    cells = taken(noisy("ab", 12, 0.01))
+    _, low, high = estimates.product([cells["b"], cells["a"]], [1, -1])
+    assert low < 2 < high and high / low < 1.04
+    _, low, high = estimates.product([cells["a"]], [1])
+    assert high / low > 1.5  # its time is another question
+
+
+def test_blocks_are_joined_by_the_rows_that_they_share() -> None:
+    first, second = noisy("abc", 10, 0.01), noisy("abcd", 10, 0.01, "later")
+    # `a` and `b` in the first block, `d` in the second, which was three times as slow; `c` in both.
+    rows = {
+        "a": first["a"],
+        "b": first["b"],
+        "c": first["c"] | {key: 3 * time for key, time in second["c"].items()},
+        "d": {key: 3 * time for key, time in second["d"].items()},
+    }
+    cells = taken(rows)
+    point, low, high = estimates.product([cells["d"], cells["a"]], [1, -1])
+    assert low < 4 < high and high / low < 1.06
+    by_hand = np.mean(np.log([*first["c"].values()]) - np.log([*first["a"].values()]))
+    by_hand += np.mean(np.log([*second["d"].values()]) - np.log([*second["c"].values()]))
+    assert point == pytest.approx(math.exp(by_hand))
+
+
+def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
+    rows = noisy("abc", 8, 0.1)
+    del rows["a"]["b", 0, 1], rows["b"]["b", 3, 1]
+    cells = taken(rows)
+    times = {name: estimates.product([each], [1])[0] for name, each in cells.items()}
+    ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
+    assert times["a"] / times["b"] == pytest.approx(ratio)
+
+
+def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:
+    cells = taken(noisy("abc", 9, 0.05))
+    a, b, c = cells.values()
+    time, low, high = estimates.product([a, c, b], [1, 1, -2])
+    rate = estimates.product([a.to(-1, 5.0), c.to(-1), b.to(-2)], [1, 1, -1])
+    assert rate == pytest.approx((5 / time, 5 / high, 5 / low))
+    assert estimates.product([a, a], [1, -1]) == pytest.approx((1, 1, 1))
+
+
+def test_too_few_rounds_have_no_interval() -> None:
+    cells = taken(noisy("ab", 2, 0.1))
+    assert np.isnan(estimates.product([cells["a"], cells["b"]], [1, -1])[1:]).all()
+
+
+def test_what_belongs_to_a_process_is_in_the_interval() -> None:
+    """Here processes of one row differ by 20 %, and their looks by 1 %."""
+    level = dict(enumerate(RANDOM.normal(0, 0.5, 20)))
+    rows = {
+        f"row {number}": {
+            ("b", k, process): math.exp(level[k] + luck[process] + 0.01 * RANDOM.normal())
+            for k in level
+            for process in (1, 2)
+        }
+        for number in range(20)
+        for luck in [dict(enumerate(RANDOM.normal(0, 0.2, 3)))]
+    }
+    cells = [*taken(rows).values()]
+    variance, pairs = cells[0].place.rounds.between_processes
+    assert pairs == 20 and 0.1 < variance**0.5 < 0.3
+    pairs_of_rows = zip(cells[::2], cells[1::2], strict=True)
+    found = [estimates.product(pair, [1, -1])[1:] for pair in pairs_of_rows]
+    assert sum(low < 1 < high for low, high in found) >= 8
+
+
+def test_looks_of_records() -> None:
+    records = [
+        {
+            "identity": {"process": process},
+            "looks": [{"block": "x y", "round": 4, "batches": [3.0, 1.0, 2.0 * process]}],
+        }
+        for process in (1, 2)
+    ]
+    found = medians(records)
+    assert found == (2.0, 3.0)
+    assert [Look.read(str(look)) for look in found.looks] == [Look("x y", 4, 1), Look("x y", 4, 2)]
+    assert Rounds({}).between_processes == (0.0, 0)
+
+
+@pytest.mark.parametrize("how", [simulated_looks.run, simulated_looks.joined])
+@pytest.mark.parametrize("place", simulated_looks.recorded())
+def test_intervals_contain_the_truth_on_recorded_looks(place: str, how: Callable) -> None:
+    """The share's own standard error is 1 %."""
+    noise = simulated_looks.recorded()[place]
+    found = simulated_looks.of_ratios(1, noise, 12, 1.05, 400, how)
+    assert found["inside"] == pytest.approx(0.95, abs=0.03)
+    assert found["wrong"] < 0.02
+
+
+def test_two_processes_of_a_row_are_equal() -> None:
+    apart = [not low <= 1 <= high for low, high in simulated_looks.twins()]
+    assert len(apart) >= 8 and sum(apart) <= 1
+
+
+def test_a_table_keeps_what_rounds_tell(tmp_path: Path) -> None:
+    rows = noisy("abc", 6, 0.1)
+    del rows["b"]["b", 2, 1]
+    columns = {"status": "ok", "machine": "m", "device": "cpu", "interval": "confidence"}
+    times = [Times(own.values(), looks=[Look(*key) for key in own]) for own in rows.values()]
+    table = pd.DataFrame(
+        [
+            columns
+            | {"process_medians_s": each, "wall_median_s": float(np.median(each)), "gflops": 8.0}
+            | {"wall_low_s": 0.0, "wall_high_s": 0.0}
+            for each in times
+        ]
+    )
+    table = tabulate.with_noise(table)
+    kept = tmp_path / "cells.parquet"
+    pq.write_table(tabulate.documented(table), kept)
+    read = sections._with_noise(pd.read_parquet(kept))
+    found, expected = (
+        estimates.product(each["process_medians_s"].iloc[:2].to_list(), [1, -1])
+        for each in (read, table)
+    )
+    assert found == pytest.approx(expected)
+    walls = table["wall_median_s"]
+    assert walls[0] / walls[1] == pytest.approx(expected[0])
+    expected = [8 * float(np.median(each)) for each in times]
+    assert list(table["gflops"] * walls) == pytest.approx(expected)
