@@ -1,5 +1,4 @@
-"""How noisy the machine of a results folder was, by its records: within processes and between them, what other estimators
-than the median would have given, and what the readings beside the batches explain (docs/notebook/noise.md)."""
+"""How noisy the machine of a results folder was, by its records (docs/notebook/noise.md)."""
 
 import argparse
 import sys
@@ -21,36 +20,22 @@ def main() -> None:
     measured = (row.records for row in rows if row.records)
     cells = [own for own in measured if all(record["status"] == "ok" for record in own)]
     several = [own for own in cells if len(own) > 1]
-    if not several:
-        sys.exit(f"{folder} has no cell of two processes; run without `preliminary`.")
-    print(
-        f"{len(cells)} cells, {sum(map(len, cells))} processes. Standard deviations of log times:\n"
-    )
-    print("| | typical cell | root mean square |\n|:--|--:|--:|")
-    spreads = {
-        "a batch around its process's others": noise.within(cells),
-        "a process around its cell's others": noise.between(several),
-    }
-    spreads |= {
-        f"two processes: their {batches} batch, the {processes} of both": found
-        for (batches, processes), found in noise.agreement(several).items()
-    }
-    for name, found in spreads.items():
-        print(f"| {name} |", " | ".join(map(percent, found)), "|")
-    print("\n| between processes, explained by | share of the variance |\n|:--|--:|")
-    for name, share in noise.explained(several).items():
-        print(f"| {name} | {percent(share)} |")
-    if found := noise.disturbance(cells):
+    if not cells:
+        sys.exit(f"{folder} has no measurement with a result.")
+    print(f"{len(cells)} measurements, {sum(map(len, cells))} processes.\n")
+    print("| standard deviation of log times | typical | root mean square |\n|:--|--:|--:|")
+    print("| batches of a process |", " | ".join(map(percent, noise.within(cells))), "|")
+    if several:
+        print("| processes |", " | ".join(map(percent, noise.between(several))), "|")
+    if found := noise.turns(cells):
+        print("\n| looks | standard deviation within rounds | correlation of successive rounds |")
+        print("|--:|--:|--:|")
+        for group in found.groups:
+            deviation, correlation = percent(group["deviation"]), group["correlation"]
+            print(f"| {group['looks']} | {deviation} | {correlation:.2f} |")
         print(
-            f"\n{found['stretches']} stretches of batches, {percent(found['quiet'])} of them quiet. In {found['processes']} "
-            f"processes with both, those that were not took {found['ratio']:.3f} times as long (geometric mean; more than "
-            f"1.05 times in {percent(found['slower'])})."
-        )
-    if found := noise.forked(several):
-        print(
-            f"\n{found['processes']} processes were forked from one that had imported their framework; they took "
-            f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}] times as long as others of the same "
-            f"{found['cells']} cells."
+            f"\nTwo processes of a measurement differ by {percent(found.processes)} beyond the noise of their looks "
+            f"({found.pairs} pairs)."
         )
 
 

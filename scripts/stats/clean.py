@@ -11,7 +11,9 @@ from plan.matrix import LEAST_PROCESSES
 
 
 def calm(record: Mapping, best: dict) -> list[bool]:
-    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`)."""
+    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`); all looks are."""
+    if "looks" in record:
+        return [True] * len(quiet.stretches(record))
     cores = record["machine"]["cores"]
     return [not quiet.reasons(stretch, best, cores) for stretch in quiet.stretches(record)]
 

@@ -16,7 +16,6 @@ with five; typical intervals of ratios are 8 to 27 % narrower with three (tests/
 """
 
 import bisect
-import itertools
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -198,20 +197,22 @@ def ratio_of_fastest(
     """
 
     def taken(one: Sequence) -> float:
-        return math.prod(map(statistics.median, one))
+        return product(one, [1] * len(one))[0]
+
+    def compare(one: Sequence, other: Sequence, share: int) -> tuple[float, float, float]:
+        powers = (*[1] * len(one), *[-1] * len(other))
+        return product((*one, *other), powers, 1 - (1 - confidence) / share, processes)
 
     fastest = [min(side, key=taken) for side in (of, to)]
-    over, under = map(taken, fastest)
-    if min(map(len, itertools.chain(*fastest))) < LEAST_PROCESSES:
-        return over / under, math.nan, math.nan
+    point, low, _ = compare(*fastest, 1)
+    if math.isnan(low):
+        return point, math.nan, math.nan
 
     def end(one: Sequence, other: Sequence, share: int, which: int) -> float:
-        if min(map(len, (*one, *other))) < LEAST_PROCESSES:
-            return taken(one) / taken(other) * ONCE ** (1 if which == 2 else -1)
-        powers = (*[1] * len(one), *[-1] * len(other))
-        tail = (1 - confidence) / share
-        return product((*one, *other), powers, 1 - tail, processes)[which]
+        found = compare(one, other, share)
+        once = found[0] * ONCE ** (1 if which == 2 else -1)
+        return once if math.isnan(found[which]) else found[which]
 
     high = min(max(end(one, other, len(of), 2) for other in to) for one in of)
     low = max(min(end(one, other, len(to), 1) for one in of) for other in to)
-    return over / under, low, high
+    return point, low, high

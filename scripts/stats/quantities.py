@@ -1,14 +1,13 @@
 """Numbers that claims are decided on: measured ones, which their processes speak for, and published ones, which lie
 within the rounding of what is printed."""
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from reporting import marks
-from stats.estimates import ONCE
+from stats.estimates import ONCE, product
 from stats.samples import Times
 
 KEYS = ("benchmark", "implementation", "phase", "device", "quantity")
@@ -58,8 +57,7 @@ def of_times(times: Sequence[float], words: float | None = None, noisy: bool = F
     """What a cell's processes took in seconds, as the median of them; of `words` a batch, as words per second."""
     made = Times(times)
     made = made.to(-1, words) if words else made
-    value = statistics.median(times)
-    value = words / value if words else value
+    value = product([made], [1])[0]
     return Number(value, value, value, f"{value:.4g}", processes=made, noisy=noisy)
 
 

@@ -186,6 +186,20 @@ class Rounds:
                     parts.append(((np.mean(one) - np.mean(other)) ** 2 - error * larger) / 2)
         return (max(0.0, float(np.mean(parts))), len(parts)) if parts else (0.0, 0)
 
+    @functools.cached_property
+    def noise(self) -> list[dict]:
+        """[{"looks": how many, "deviation": standard deviation of one around its row and round, "correlation": of successive
+        rounds}], of each group of rows that rounds join."""
+        found = []
+        for joined in map(self._of, self._members):
+            left = [value for series in joined.series.values() for value in series.values()]
+            free = len(left) - len(joined.size) - len(joined.place) + 1
+            if free > 0:
+                deviation = math.hypot(*left) / free**0.5
+                about = {"deviation": deviation, "correlation": joined.correlation}
+                found.append({"looks": len(left), **about})
+        return found
+
     def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
         """The logarithm of a product of powers of what rows take."""
         groups: dict[Hashable, dict[Hashable, float]] = defaultdict(dict)

@@ -113,7 +113,8 @@ def test_what_belongs_to_a_process_is_in_the_interval() -> None:
         for luck in [dict(enumerate(RANDOM.normal(0, 0.2, 3)))]
     }
     cells = [*taken(rows).values()]
-    variance, pairs = cells[0].place.rounds.between_processes
+    rounds = cells[0].place.rounds
+    variance, pairs = rounds.between_processes
     assert pairs == 20 and 0.1 < variance**0.5 < 0.3
     pairs_of_rows = zip(cells[::2], cells[1::2], strict=True)
     found = [estimates.product(pair, [1, -1])[1:] for pair in pairs_of_rows]
