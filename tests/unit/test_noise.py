@@ -50,5 +50,5 @@ def test_command_refuses_a_folder_without_results(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.argv", ["noise", str(tmp_path)])
-    with pytest.raises(SystemExit, match="no results folder"):
+    with pytest.raises(SystemExit, match="results folder"):
         command.main()
