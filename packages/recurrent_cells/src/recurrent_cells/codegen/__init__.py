@@ -1,0 +1,12 @@
+"""Kernels of recurrent layers as generated C: forward, backward and gradients of weights of any cell.
+
+`source`: the C of a cell; `library`: compiled once for a machine; `kernel`: called with addresses. The C itself is
+`vector.h` (vectors and functions), the cell's own part, `products.h` (register blocks), `layer.c` (what lies where, threads,
+packing), `norms.c`, `forward.c`, `backward.c`.
+"""
+
+from .kernel import Kernel, Shape, Sizes, Strided
+from .library import CompilerError
+from .source import c_source
+
+__all__ = ["CompilerError", "Kernel", "Shape", "Sizes", "Strided", "c_source"]

@@ -1,0 +1,293 @@
+
+/* ---- backward ---- */
+
+#if !NORMS
+/* The gradients of one block of units, for all rows of a step; sums over rows in registers. */
+static void gradients_of_units(const Call *c, const Layout *l, long part, long s, long u, float *const *d_output, float *total) {
+  const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
+  for (int w = 0; w < WIDE; w++) {
+    const long at = u * UNIT + w * LANES, left = c->hidden - at;
+    vec sums[GRADIENTS];
+    UNROLL for (int g = 0; g < GRADIENTS; g++) sums[g] = (vec){0};
+    for (long j = 0; j < n; j++) {
+      const float *kept = KEPT_AT(l, m, n, u, j);
+      float *to = l->d_sums + (u * l->total + m + j) * BLOCK + w * LANES;
+      if (left <= 0) {
+        for (int g = 0; g < SUMS; g++) store(to + g * UNIT, (vec){0});
+        continue;
+      }
+      vec in[KEPT + STATES + VECTORS], new[SUMS + STATES + VECTORS];
+      UNROLL for (int k = 0; k < KEPT; k++) in[k] = load(kept + k * UNIT + w * LANES);
+      float *d_state[STATES];
+      UNROLL for (int q = 0; q < STATES; q++) d_state[q] = l->d_states[q] + (first + j) * l->width_of[q] + at;
+      if (PROJECTED) in[KEPT] = load(l->d_made + (first + j) * l->width + at);
+      else in[KEPT] = load(d_state[0]);
+      if (!PROJECTED && d_output[j]) in[KEPT] += load_up_to(d_output[j] + at, left);
+      UNROLL for (int q = 1; q < STATES; q++) in[KEPT + q] = load(d_state[q]);
+      UNROLL for (int v = 0; v < VECTORS; v++) in[KEPT + STATES + v] = load(l->vectors + v * l->width + at);
+      gradient(in, new);
+      if (left < LANES)
+        for (int g = 0; g < SUMS + STATES; g++) new[g] = first_of(new[g], left);
+      UNROLL for (int g = 0; g < SUMS; g++) store(to + g * UNIT, new[g]);
+      UNROLL for (int q = PROJECTED; q < STATES; q++) store(d_state[q], new[SUMS + q]);
+      UNROLL for (int g = 0; g < SUMS; g++) sums[g] += new[g];
+      UNROLL for (int v = 0; v < VECTORS; v++) sums[SUMS + v] += new[SUMS + STATES + v];
+    }
+    UNROLL for (int g = 0; g < GRADIENTS; g++) add_to(total + u * GRADIENTS * UNIT + g * UNIT + w * LANES, sums[g]);
+  }
+}
+#endif
+
+static void backward_part(const Call *c, const Layout *l, long part, long begin, long end, int me, Team *team) {
+  const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part];
+  const long from = begin * UNIT, columns = (end - begin) * UNIT, table = (l->by_units ? me * B : 0) + first;
+  float **out = l->y_at + table, **d_output = (float **)(l->h_at + table);
+  const int last = me == team->threads - 1;
+  const long panel = l->by_units ? me * l->panels_y / team->threads : 0;
+  const long last_panel = l->by_units ? (me + 1) * l->panels_y / team->threads : l->panels_y;
+  const long panel_h = l->by_units ? me * l->panels_h / team->threads : 0;
+  const long last_panel_h = l->by_units ? (me + 1) * l->panels_h / team->threads : l->panels_h;
+  float *total = l->d_total + me * GRADIENTS * l->width;
+  int initial = 0;
+  for (int q = 0; q < STATES; q++) initial |= c->d_initial[q] != 0;
+  for (long s = T - 1, before = 0; s >= 0; s--) {
+    const long n = l->active[part * (T + 1) + s], m = l->base[part * (T + 1) + s];
+    for (long j = before; j < n; j++) /* rows whose last step this is */
+      for (int q = 0; q < STATES; q++) {
+        /* Outputs have columns of their own, where they are projected. */
+        const long wide = l->width_of[q], at = PROJECTED && !q ? panel * PANEL : from;
+        const long own = PROJECTED && !q ? (last_panel - panel) * PANEL : last ? wide - from : columns, real = q ? H : P;
+        float *to = l->d_states[q] + (first + j) * wide + at;
+        memset(to, 0, sizeof(float) * own);
+        if (c->d_final[q] && real > at) copy(to, c->d_final[q] + l->order[first + j] * real + at, least(own, real - at));
+      }
+    before = n;
+    if (!n) continue;
+    for (long j = 0; j < n; j++) {
+      const long row = l->order[first + j];
+      d_output[j] = c->d_y ? (float *)c->d_y + time_of(c, row, s) * c->d_y_step + row * c->d_y_row : 0;
+    }
+    if (PROJECTED) {
+      for (long j = 0; j < n; j++)
+        for (long p = panel; p < last_panel; p++)
+          for (long k = 0; k < PANEL; k += LANES) {
+            vec d = load(l->d_states[0] + (first + j) * l->width_of[0] + p * PANEL + k);
+            if (d_output[j]) d += load_up_to(d_output[j] + p * PANEL + k, P - p * PANEL - k);
+            store(l->d_output + (p * l->total + m + j) * PANEL + k, first_of(d, P - p * PANEL - k));
+          }
+      for (long j = 0; j < n; j++) out[j] = l->d_made + (first + j) * l->width;
+      if (l->by_units) wait_for_all(team);
+      products(n, l->d_output + m * PANEL, PANEL, l->total * PANEL, l->panels_y, PANEL, l->projection, out, l->width, panel_h,
+               last_panel_h, 0);
+      if (l->by_units) wait_for_all(team);
+    }
+#if NORMS
+    for (long j = 0; j < n; j++)
+      gradients_of_row(c, l, part, s, j, d_output[j], total, l->arguments + me * NORMS * l->width);
+#else
+    for (long u = begin; u < end; u++) gradients_of_units(c, l, part, s, u, d_output, total);
+#endif
+    if (l->by_units) wait_for_all(team);
+    if (H_SUMS && (s || initial)) {
+      for (long j = 0; j < n; j++) out[j] = l->d_states[0] + (first + j) * l->width_of[0];
+      products(n, l->d_sums + m * BLOCK + FIRST_H * UNIT, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, P,
+               panel, last_panel, !PROJECTED);
+      if (l->by_units) wait_for_all(team);
+    } else if (PROJECTED) {
+      for (long j = 0; j < n; j++)
+        memset(l->d_states[0] + (first + j) * l->width_of[0] + panel * PANEL, 0, sizeof(float) * (last_panel - panel) * PANEL);
+    }
+    for (long j = 0; j < n; j++)
+      if (begins(c, l->order[first + j], s))
+        for (int q = 0; q < STATES; q++) {
+          const long at = PROJECTED && !q ? panel * PANEL : from;
+          const long own = PROJECTED && !q ? (last_panel - panel) * PANEL : columns;
+          memset(l->d_states[q] + (first + j) * l->width_of[q] + at, 0, sizeof(float) * own);
+        }
+  }
+}
+
+/* Gradients of initial states. A row without a step hands those of its final states on. */
+static void gradients_of_initial(const Call *c, const Layout *l, long begin, long end) {
+  for (int q = 0; q < STATES; q++)
+    for (long j = begin; c->d_initial[q] && j < end; j++) {
+      const long row = l->order[j], n = q ? c->hidden : c->outputs;
+      float *to = c->d_initial[q] + row * n;
+      if (length_of(c, row)) copy(to, l->d_states[q] + j * l->width_of[q], n);
+      else if (c->d_final[q]) memmove(to, c->d_final[q] + row * n, sizeof(float) * n);
+      else memset(to, 0, sizeof(float) * n);
+    }
+}
+
+/* Elements m one after another. */
+typedef struct {
+  long part, step, j, m;
+} Cursor;
+static void next(const Call *c, const Layout *l, Cursor *at) {
+  at->m++;
+  at->j++;
+  while (at->m < l->total && at->j >= l->active[at->part * (c->steps + 1) + at->step]) {
+    at->j = 0;
+    if (++at->step >= c->steps) at->step = 0, at->part++;
+  }
+}
+static Cursor cursor(const Call *c, const Layout *l, long m) {
+  Cursor at = {0, 0, -1, -1};
+  while (at.part + 1 < l->parts && l->base[(at.part + 1) * (c->steps + 1)] <= m) at.part++;
+  while (at.step + 1 < c->steps && l->base[at.part * (c->steps + 1) + at.step + 1] <= m) at.step++;
+  at.m = m;
+  at.j = m - l->base[at.part * (c->steps + 1) + at.step];
+  return at;
+}
+static long row_of(const Layout *l, const Cursor *at) { return l->order[l->first[at->part] + at->j]; }
+
+/* d_x = d_sums W^T, of elements from `begin` to `end`; as many at a time as the second-level cache holds d_sums of. */
+static void gradients_of_x(const Call *c, const Layout *l, long begin, long end) {
+  if (begin >= end) return;
+  enum { MOST = 192 };
+  const long fit = (SECOND_LEVEL / 4) / (long)(l->units * BLOCK * sizeof(float)), some = least(MOST, most(1, fit / ROWS) * ROWS);
+  Cursor at = cursor(c, l, begin);
+  float *out[MOST];
+  for (long m = begin; m < end; m += some) {
+    const long n = least(some, end - m);
+    for (long r = 0; r < n; r++, next(c, l, &at)) {
+      const long row = row_of(l, &at);
+      out[r] = c->d_x + time_of(c, row, at.step) * c->d_x_step + row * c->d_x_row;
+    }
+    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, c->inputs, 0,
+             l->panels_x, 0);
+  }
+}
+
+/* Columns `begin` to `end` of tiles of n rows of factors, [tile][CHUNK][ROWS]. */
+static void pack_factors(float *to, const float *const *from, long rows, long begin, long end, long n) {
+  for (long m = 0; m < rows; m++)
+    for (long t = begin; t < end; t++)
+      for (long k = 0; k < ROWS; k++) to[((t - begin) * CHUNK + m) * ROWS + k] = t * ROWS + k < n ? from[m][t * ROWS + k] : 0.0f;
+}
+
+/* Adds to one tile of a gradient [n][columns]: `rows` rows from `to` on; values of a vector beyond `left` are none. */
+INLINE void add_tile(const int R, vec s[ROWS][PASS], int v, float *to, long columns, long left, int add) {
+  UNROLL for (int r = 0; r < R; r++) {
+    float *p = to + r * columns;
+    if (add) s[r][v] += load_up_to(p, left);
+    store_up_to(p, s[r][v], left);
+  }
+}
+INLINE void gradient_tile(const int R, const Call *c, const float *factors, const float *d, long n, const int from, const int end,
+                          const int *column, float *to, long columns, long u, int add) {
+  vec s[ROWS][PASS];
+  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < (end - from) * WIDE; v++) s[r][v] = (vec){0};
+  outer(R, 0, (end - from) * WIDE, s, factors, d + from * UNIT, BLOCK, n);
+  UNROLL for (int v = 0; v < (end - from) * WIDE; v++) {
+    const long at = u * UNIT + v % WIDE * LANES;
+    add_tile(R, s, v, to + column[from + v / WIDE] * c->hidden + at, columns, c->hidden - at, add);
+  }
+}
+/* All tiles of x's (or h's) factors for one block of units. */
+static void gradient_tiles(const Call *c, const float *factors, const float *d, long n, int of_h, float *to, long u, long begin,
+                           long end, int add) {
+  const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? H_SUMS : X_SUMS) * c->hidden;
+#define GRADIENT_PASS(FROM, TO) { \
+    enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
+    for (long t = begin; t < end; t++) { \
+      const float *own = factors + (t - begin) * CHUNK * ROWS; \
+      float *at = to + t * ROWS * columns; \
+      const long left = least(ROWS, rows - t * ROWS); \
+      if (!of_h && FROM < X_TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
+      if (of_h && H_FROM < TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, H_FROM, TO, H_COLUMN, at, columns, u, add)) \
+    } \
+  }
+  EACH_PASS(GRADIENT_PASS)
+}
+INLINE void projection_tile(const int R, const float *factors, const float *d, long n, float *to, long columns, long left, int add) {
+  vec s[ROWS][PASS];
+  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) s[r][v] = (vec){0};
+  outer(R, 0, PASS, s, factors, d, PANEL, n);
+  UNROLL for (int v = 0; v < PASS; v++) add_tile(R, s, v, to + v * LANES, columns, left - v * LANES, add);
+}
+/* Gradients of the matrices; a thread has rows of each. Rests of a division go to the first thread here, to the last there. */
+static void gradients_of_matrices(const Call *c, const Layout *l, int me, int threads) {
+  const long K = c->inputs, P = c->outputs, H = c->hidden;
+  const int other = threads - 1 - me;
+  const long x_begin = tiles(K) * me / threads, x_end = tiles(K) * (me + 1) / threads;
+  const long h_end = tiles(P) - tiles(P) * other / threads, h_begin = tiles(P) - tiles(P) * (other + 1) / threads;
+  const long p_begin = tiles(H) * me / threads, p_end = tiles(H) * (me + 1) / threads;
+  float *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * ROWS * CHUNK;
+  float *of_h = of_x + (x_end - x_begin) * ROWS * CHUNK, *of_made = of_h + (h_end - h_begin) * ROWS * CHUNK;
+  Cursor at = cursor(c, l, 0);
+  for (long m = 0; m < l->total; m += CHUNK) {
+    const long n = least(CHUNK, l->total - m);
+    const float *x[CHUNK], *h[CHUNK], *made[CHUNK];
+    for (long r = 0; r < n; r++, next(c, l, &at)) {
+      const long row = row_of(l, &at);
+      x[r] = input_at(c, row, at.step);
+      h[r] = output_before(c, l, row, at.step);
+      if (PROJECTED) made[r] = l->made_kept + (m + r) * l->width;
+    }
+    if (c->d_weights[0]) pack_factors(of_x, x, n, x_begin, x_end, K);
+    if (c->d_weights[1]) pack_factors(of_h, h, n, h_begin, h_end, P);
+    for (long u = 0; u < l->units; u++) {
+      const float *d = l->d_sums + (u * l->total + m) * BLOCK;
+      if (c->d_weights[0] && X_SUMS) gradient_tiles(c, of_x, d, n, 0, c->d_weights[0], u, x_begin, x_end, m > 0);
+      if (c->d_weights[1] && H_SUMS) gradient_tiles(c, of_h, d, n, 1, c->d_weights[1], u, h_begin, h_end, m > 0);
+    }
+    if (PROJECTED && c->d_weights[WEIGHTS - 1]) {
+      pack_factors(of_made, made, n, p_begin, p_end, H);
+      for (long p = 0; p < l->panels_y; p++)
+        for (long t = p_begin; t < p_end; t++) {
+          const float *own = of_made + (t - p_begin) * CHUNK * ROWS, *d = l->d_output + (p * l->total + m) * PANEL;
+          float *to = c->d_weights[WEIGHTS - 1] + t * ROWS * P + p * PANEL;
+          BY_ROWS(least(ROWS, H - t * ROWS), projection_tile(R, own, d, n, to, P, P - p * PANEL, m > 0))
+        }
+    }
+  }
+}
+/* Those of the bias and of vectors, summed over threads. */
+static void gradients_of_vectors(const Call *c, const Layout *l, int threads) {
+  for (int g = 0; g < GRADIENTS; g++) {
+    float *to = g < SUMS ? c->d_weights[2] : c->d_weights[3 + g - SUMS];
+    if (!to) continue;
+    if (g < SUMS) to += BIAS_PLACE[g] * c->hidden;
+    for (long j = 0; j < c->hidden; j++) {
+      const float *from = l->d_total + j / UNIT * GRADIENTS * UNIT + g * UNIT + j % UNIT;
+      float sum = 0;
+      for (int t = 0; t < threads; t++) sum += from[t * GRADIENTS * l->width];
+      to[j] = sum;
+    }
+  }
+}
+
+static void backward_team(const Call *c, Layout *l, int me, Team *team) {
+  memset(l->d_total + me * GRADIENTS * l->width, 0, sizeof(float) * GRADIENTS * l->width);
+  if (l->by_units) backward_part(c, l, 0, me * l->units / team->threads, (me + 1) * l->units / team->threads, me, team);
+  else
+    for (long part = me; part < l->parts; part += team->threads) backward_part(c, l, part, 0, l->units, me, team);
+  if (team->threads > 1) wait_for_all(team);
+  gradients_of_initial(c, l, c->batch * me / team->threads, c->batch * (me + 1) / team->threads);
+  if (c->d_x) {
+    gradients_of_x(c, l, l->total * me / team->threads, l->total * (me + 1) / team->threads);
+    for (long row = c->batch * me / team->threads; row < c->batch * (me + 1) / team->threads; row++)
+      for (long t = length_of(c, row); t < c->steps; t++) memset(c->d_x + t * c->d_x_step + row * c->d_x_row, 0, sizeof(float) * c->inputs);
+  }
+  gradients_of_matrices(c, l, me, team->threads);
+  if (me == 0) gradients_of_vectors(c, l, team->threads);
+}
+void backward(const Call *c) {
+  Layout l = {0};
+  lay_out(&l, c);
+  const int64_t *parts = aligned(c->tape);
+  l.by_units = l.by_units && *parts == 1;
+  l.parts = *parts;
+  lay_out_packed(&l, c, 1, aligned(c->packed));
+  lay_out_backward(&l, c, aligned(c->scratch));
+  make_plan(&l, c);
+  lay_out_tape(&l, c, l.total, (void *)parts);
+  for (int q = 0; q < STATES; q++) l.width_of[q] = q ? l.width : most(l.width, l.panels_y * PANEL);
+  const long sizes[] = {c->inputs * X_SUMS, c->outputs * H_SUMS, c->outputs};
+  for (int w = 0; w < 3 && !l.total; w++) {
+    float *to = w < 2 ? c->d_weights[w] : PROJECTED ? c->d_weights[WEIGHTS - 1] : 0;
+    if (to) memset(to, 0, sizeof(float) * sizes[w] * c->hidden);
+  }
+  run_team(backward_team, c, &l);
+}

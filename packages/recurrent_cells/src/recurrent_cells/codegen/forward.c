@@ -1,0 +1,190 @@
+
+/* ---- forward ---- */
+
+/* The sums of R rows for one block of units: begin + x W + h U, whose parts of x or h are left out where these are 0. */
+INLINE void sums_of(const int R, const float *const *x, long K, const float *const *h, long P, const float *w,
+                    const float *begin, long begin_row, float *out, long out_row) {
+#define SUM_PASS(FROM, TO) { \
+    enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H), N = (TO - FROM) * WIDE }; \
+    vec s[ROWS][PASS]; \
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < N; v++) \
+      s[r][v] = load(begin + r * begin_row + FROM * UNIT + v * LANES); \
+    if (FROM < X_TO) { \
+      if (x) multiply(R, 0, (X_TO - FROM) * WIDE, s, x, K, w); \
+      w += K * (X_TO - FROM) * UNIT; \
+    } \
+    if (H_FROM < TO) { \
+      if (h) multiply(R, (H_FROM - FROM) * WIDE, N, s, h, P, w); \
+      w += P * (TO - H_FROM) * UNIT; \
+    } \
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < N; v++) \
+      store(out + r * out_row + FROM * UNIT + v * LANES, s[r][v]); \
+  }
+  EACH_PASS(SUM_PASS)
+}
+static void sums_of_rows(long rows, const float *const *x, long K, const float *const *h, long P, const float *w,
+                         const float *begin, long begin_row, float *out, long out_row) {
+  BY_ROWS(rows, sums_of(R, x, K, h, P, w, begin, begin_row, out, out_row))
+}
+
+/* The parts of x of all steps, for few rows: steps are rows like others. */
+static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end) {
+  const long block = X_SUMS * c->inputs * UNIT + H_SUMS * c->outputs * UNIT;
+  const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
+  const float *x[48];
+  for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
+    long count = 0;
+    while (count < 48 && s < c->steps && active[s]) {
+      x[count++] = input_at(c, l->order[l->first[part] + j], s);
+      if (++j == active[s]) j = 0, s++;
+    }
+    for (long u = begin; u < end; u++)
+      for (long r = 0; r < count;) {
+        const long some = share(count - r);
+        sums_of_rows(some, x + r, c->inputs, 0, c->outputs, l->weights + u * block, l->bias + u * BLOCK, 0,
+                     l->x_sums + (u * l->total + m + r) * BLOCK, BLOCK);
+        r += some;
+      }
+    m += count;
+  }
+}
+
+#if !NORMS
+/* One row's update of a block of units. */
+INLINE void update_units(const int keep, long H, long u, const float *sums, const float *vectors, long width,
+                         const float *before, float *memory, long memory_state, float *out, float *kept) {
+  UNROLL for (int w = 0; w < WIDE; w++) {
+    const long at = u * UNIT + w * LANES, left = H - at;
+    if (left <= 0) break;
+    vec in[INPUTS], new[STATES + KEPT];
+    UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT + w * LANES);
+    in[SUMS] = READS_OUTPUT ? load_up_to(before + at, left) : (vec){0};
+    UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - 1) * memory_state + at);
+    UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);
+    if (keep) update_and_keep(in, new);
+    else update(in, new);
+    if (PROJECTED) store(out + at, new[0]);
+    else store_up_to(out + at, new[0], left);
+    UNROLL for (int q = 1; q < STATES; q++) store(memory + (q - 1) * memory_state + at, new[q]);
+    if (keep) UNROLL for (int k = 0; k < KEPT; k++) store(kept + k * UNIT + w * LANES, new[STATES + k]);
+  }
+}
+#endif
+
+static void step_of_rows(const int keep, const Call *c, const Layout *l, long part, long s, long begin, long end,
+                         const float **x, const float **h, float **out, int me) {
+  const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
+  const long block = X_SUMS * c->inputs * UNIT + H_SUMS * c->outputs * UNIT;
+  const long memory_state = c->batch * l->width;
+  float own[ROWS * BLOCK] __attribute__((aligned(64)));
+  for (long u = begin; u < end; u++)
+    for (long j = 0; j < n;) {
+      const long some = share(n - j);
+      const float *start = l->ahead ? l->x_sums + (u * l->total + m + j) * BLOCK : l->bias + u * BLOCK;
+      float *to = NORMS ? l->waiting + ((first + j) * l->units + u) * BLOCK : own;
+      sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, H_SUMS ? h + j : 0, c->outputs, l->weights + u * block, start,
+                   l->ahead ? BLOCK : 0, to, NORMS ? l->units * BLOCK : BLOCK);
+#if !NORMS
+      for (long r = 0; r < some; r++)
+        update_units(keep, c->hidden, u, own + r * BLOCK, l->vectors, l->width, h[j + r],
+                     l->memory + (first + j + r) * l->width, memory_state, out[j + r],
+                     keep ? KEPT_AT(l, m, n, u, j + r) : 0);
+#endif
+      j += some;
+    }
+#if NORMS
+  for (long j = 0; j < n; j++)
+    update_row(keep, c->hidden, l->units, l->waiting + (first + j) * l->units * BLOCK, l->vectors, h[j],
+               l->memory + (first + j) * l->width, memory_state, out[j], keep ? KEPT_AT(l, m, n, 0, j) : 0,
+               n * KEPT * UNIT, l->arguments + me * NORMS * l->width, keep ? l->inverses + (m + j) * NORMS : 0);
+#else
+  (void)me;
+#endif
+}
+#if !NORMS
+static void step_only(const Call *c, const Layout *l, long part, long s, long begin, long end, const float **x,
+                      const float **h, float **out, int me) {
+  step_of_rows(0, c, l, part, s, begin, end, x, h, out, me);
+}
+static void step_and_keep(const Call *c, const Layout *l, long part, long s, long begin, long end, const float **x,
+                          const float **h, float **out, int me) {
+  step_of_rows(1, c, l, part, s, begin, end, x, h, out, me);
+}
+#else
+#define step_only(...) step_of_rows(0, __VA_ARGS__)
+#define step_and_keep(...) step_of_rows(1, __VA_ARGS__)
+#endif
+
+static void copy(float *to, const float *from, long n) { memcpy(to, from, sizeof(float) * n); }
+
+/* All steps of a part, of hidden units from `begin` to `end`. */
+static void forward_part(const Call *c, const Layout *l, long part, long begin, long end, int me, Team *team) {
+  const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part], rows = l->first[part + 1] - first;
+  const long from = begin * UNIT, columns = (end - begin) * UNIT, table = (l->by_units ? me * B : 0) + first;
+  const float **x = l->x_at + table, **h = l->h_at + table;
+  float **out = l->y_at + table;
+  const long panels = l->by_units ? l->panels_y : 0, panel = me * panels / team->threads;
+  const long last_panel = l->by_units ? (me + 1) * panels / team->threads : l->panels_y;
+  for (int q = 1; q < STATES; q++)
+    for (long j = first; j < first + rows; j++) {
+      float *to = l->memory + ((q - 1) * B + j) * l->width + from;
+      copy(to, l->start[q] + from, columns);
+      if (c->initial[q]) copy(to, c->initial[q] + l->order[j] * H + from, least(columns, H - from));
+    }
+  if (l->ahead) sum_inputs(c, l, part, begin, end);
+  for (long s = 0; s < T; s++) {
+    const long n = l->active[part * (T + 1) + s], m = l->base[part * (T + 1) + s];
+    if (!n) break;
+    for (long j = 0; j < n; j++) {
+      const long row = l->order[first + j];
+      x[j] = input_at(c, row, s);
+      h[j] = output_before(c, l, row, s);
+      out[j] = PROJECTED ? (c->tape ? l->made_kept + (m + j) * l->width : l->made + (first + j) * l->width)
+                         : c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
+      if (begins(c, row, s))
+        for (int q = 1; q < STATES; q++)
+          copy(l->memory + ((q - 1) * B + first + j) * l->width + from, l->start[q] + from, columns);
+    }
+    if (c->tape) step_and_keep(c, l, part, s, begin, end, x, h, out, me);
+    else step_only(c, l, part, s, begin, end, x, h, out, me);
+    if (l->by_units) wait_for_all(team);
+    if (PROJECTED) {
+      const float *made = out[0];
+      for (long j = 0; j < n; j++) {
+        const long row = l->order[first + j];
+        out[j] = c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
+      }
+      products(n, made, l->width, 0, 1, H, l->projection, out, P, panel, last_panel, 0);
+      if (l->by_units) wait_for_all(team);
+    }
+  }
+  for (long j = first; j < first + rows; j++) {
+    const long row = l->order[j], length = length_of(c, row);
+    for (int q = 1; q < STATES; q++)
+      if (c->final[q]) copy(c->final[q] + row * H + from, l->memory + ((q - 1) * B + j) * l->width + from, least(columns, H - from));
+    if (begin == 0) {
+      if (c->final[0]) memmove(c->final[0] + row * P, last_output(c, l, row), sizeof(float) * P);
+      for (long t = length; t < T; t++) memset(c->y + t * c->y_step + row * c->y_row, 0, sizeof(float) * P);
+    }
+  }
+}
+static void forward_team(const Call *c, Layout *l, int me, Team *team) {
+  if (l->by_units) {
+    forward_part(c, l, 0, me * l->units / team->threads, (me + 1) * l->units / team->threads, me, team);
+    return;
+  }
+  for (long part = me; part < l->parts; part += team->threads) forward_part(c, l, part, 0, l->units, me, team);
+}
+void forward(const Call *c) {
+  Layout l = {0};
+  lay_out(&l, c);
+  lay_out_packed(&l, c, 0, aligned(c->packed));
+  lay_out_forward(&l, c, aligned(c->scratch));
+  make_plan(&l, c);
+  if (c->tape) {
+    int64_t *parts = aligned(c->tape);
+    *parts = l.parts;
+    lay_out_tape(&l, c, l.total, parts);
+  }
+  run_team(forward_team, c, &l);
+}

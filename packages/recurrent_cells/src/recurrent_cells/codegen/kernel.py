@@ -1,0 +1,240 @@
+"""A cell's kernel: C functions on addresses, for any batch, length and size. The caller owns all memory."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..cells.language import Cell
+from .library import library, openmp
+from .source import c_source
+
+
+class Shape(NamedTuple):
+    """T steps of B rows, K inputs, H hidden units, and P outputs: H, unless the cell's output is projected."""
+
+    steps: int
+    batch: int
+    inputs: int
+    hidden: int
+    outputs: int
+
+
+class Strided(NamedTuple):
+    """An array [T, B, n] of float32: the address of its first value, and how many floats a step and a row are apart."""
+
+    address: int
+    step: int
+    row: int
+
+
+class Sizes(NamedTuple):
+    """Floats that the arrays want, for any lengths of sequences."""
+
+    packed: int
+    packed_backward: int
+    tape: int
+    scratch: int
+    scratch_backward: int
+
+
+NOWHERE = Strided(0, 0, 0)
+
+_INTEGERS = ("steps", "batch", "inputs", "hidden", "outputs", "threads", "reverse")
+_STRIDED = ("x", "y", "d_y", "d_x")
+_ADDRESSES = ("packed", "tape", "scratch", "lengths", "resets")
+
+_kernels: dict[str, Kernel] = {}
+_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """The threads of OpenMP are not in a forked child, where its library would wait for them."""
+    global _lock
+    _lock = threading.Lock()
+    for kernel in _kernels.values():
+        kernel._library.use_openmp(None, None, None)  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Kernel:
+    """The compiled functions of a cell. `Kernel.of` gives the same one for the same cell.
+
+    Addresses are those of contiguous float32 arrays; 0 is an array that is not given, or not wanted.
+    """
+
+    def __init__(self, cell: Cell, source: str) -> None:
+        self.cell = cell
+        self._weights = 3 + len(cell.vectors) + cell.projected
+        self._library = library(source, cell.name)
+        self._call = self._call_type()
+        self._process = os.getpid()
+        self._threads_found = False
+
+    @classmethod
+    def of(cls, cell: Cell) -> Kernel:
+        """The kernel of a cell, compiled where no process of this machine has done so.
+
+        Raises
+        ------
+        CompilerError
+            No C compiler was found, or it failed.
+        """
+        source = c_source(cell)
+        found = _kernels.get(source)
+        if found is None:
+            with _lock:
+                found = _kernels.get(source)
+                if found is None:
+                    found = _kernels[source] = cls(cell, source)
+        return found
+
+    def _call_type(self) -> type[ctypes.Structure]:
+        """`Call` of layer.c."""
+        fields: list[tuple[str, Any]] = [(name, ctypes.c_int64) for name in _INTEGERS]
+        for name in _STRIDED:
+            fields.append((name, ctypes.c_void_p))
+            fields += [(f"{name}_{along}", ctypes.c_int64) for along in ("step", "row")]
+        fields += [(name, ctypes.c_void_p) for name in _ADDRESSES]
+        states = ctypes.c_void_p * len(self.cell.states)
+        fields += [(name, states) for name in ("initial", "final", "d_final", "d_initial")]
+        weights = ctypes.c_void_p * self._weights
+        fields += [("weights", weights), ("d_weights", weights)]
+        return type("Call", (ctypes.Structure,), {"_fields_": fields})
+
+    def _made(
+        self,
+        shape: Shape,
+        threads: int = 1,
+        arrays: dict[str, Strided | None] | None = None,
+        lists: dict[str, Sequence[int] | None] | None = None,
+        **addresses: int,
+    ) -> Any:
+        call = self._call(*shape, threads)
+        for name, value in addresses.items():
+            setattr(call, name, value)
+        for name, one in (arrays or {}).items():
+            address, step, row = one or NOWHERE
+            setattr(call, name, address)
+            setattr(call, f"{name}_step", step)
+            setattr(call, f"{name}_row", row)
+        for name, several in (lists or {}).items():
+            if several is not None:
+                getattr(call, name)[:] = several
+        return ctypes.byref(call)
+
+    def _find_threads(self, threads: int) -> None:
+        if threads > 1 and not self._threads_found and os.getpid() == self._process:
+            found = openmp()
+            if found:
+                self._library.use_openmp(*map(ctypes.c_void_p, found))
+            self._threads_found = True
+
+    def sizes(self, shape: Shape, threads: int = 1) -> Sizes:
+        """Floats of each array. `packed` and `packed_backward` depend on K, H and P alone."""
+        found = (ctypes.c_int64 * len(Sizes._fields))()
+        self._library.sizes(self._made(shape, threads), found)
+        return Sizes(*found)
+
+    def pack(
+        self, shape: Shape, weights: Sequence[int], packed: int, backward: bool = False
+    ) -> None:
+        """Put the weights in the order in which `forward` (or `backward`) reads them.
+
+        weights: of one layer, as `Cell` lists them.
+        """
+        call = self._made(shape, lists={"weights": weights}, packed=packed)
+        self._library.pack(call, int(backward))
+
+    def forward(
+        self,
+        shape: Shape,
+        *,
+        x: Strided,
+        y: Strided,
+        packed: int,
+        scratch: int,
+        initial: Sequence[int] | None = None,
+        final: Sequence[int] | None = None,
+        lengths: int = 0,
+        resets: int = 0,
+        reverse: bool = False,
+        tape: int = 0,
+        threads: int = 1,
+    ) -> None:
+        """Compute y [T, B, P] and the final states of x [T, B, K].
+
+        Parameters
+        ----------
+        initial, final : addresses, one a state, the output first
+            [B, P] of the output, [B, H] of others. An initial state of 0 is what the cell starts with.
+        lengths : address
+            int64 [B], each from 0 to T. y is zero from a row's length on, and its final states are those of its last step.
+        resets : address
+            One byte each, [T, B]: step t of the row begins a new sequence. The states before it are what the cell starts with.
+        reverse : bool
+            Time runs backwards, from each row's own end; a sequence still begins where `resets` says, in the order of time.
+        tape : address
+            Where what `backward` reads is kept.
+        threads : int
+            How many at most. More than one run on the OpenMP library that the process has loaded, else as threads of their own.
+        """
+        self._find_threads(threads)
+        call = self._made(
+            shape,
+            threads,
+            {"x": x, "y": y},
+            {"initial": initial, "final": final},
+            packed=packed,
+            scratch=scratch,
+            lengths=lengths,
+            resets=resets,
+            reverse=int(reverse),
+            tape=tape,
+        )
+        self._library.forward(call)
+
+    def backward(
+        self,
+        shape: Shape,
+        *,
+        x: Strided,
+        y: Strided,
+        packed: int,
+        tape: int,
+        scratch: int,
+        d_y: Strided | None = None,
+        d_final: Sequence[int] | None = None,
+        d_x: Strided | None = None,
+        d_initial: Sequence[int] | None = None,
+        d_weights: Sequence[int] | None = None,
+        initial: Sequence[int] | None = None,
+        lengths: int = 0,
+        resets: int = 0,
+        reverse: bool = False,
+        threads: int = 1,
+    ) -> None:
+        """Compute gradients from those of y and of the final states; they are written, not added.
+
+        x, y, initial, lengths, resets, reverse, tape and threads are those of `forward`; packed is what `pack` made with
+        backward=True. Gradients of padding are zero.
+        """
+        self._find_threads(threads)
+        call = self._made(
+            shape,
+            threads,
+            {"x": x, "y": y, "d_y": d_y, "d_x": d_x},
+            {"initial": initial, "d_final": d_final, "d_initial": d_initial, "d_weights": d_weights},
+            packed=packed,
+            scratch=scratch,
+            lengths=lengths,
+            resets=resets,
+            reverse=int(reverse),
+            tape=tape,
+        )
+        self._library.backward(call)

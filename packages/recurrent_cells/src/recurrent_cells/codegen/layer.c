@@ -1,0 +1,345 @@
+/* A recurrent layer, one direction: forward, backward, gradients of weights. Every size is an argument.
+
+   Rows are divided into parts. A thread runs all steps of its part, without waiting for another one; where there are few rows,
+   threads share the rows of one part, each has hidden units of its own, and they wait for each other at every step.
+   Positions are rows in the order of parts, within a part the longest sequences first, so that a step's rows are the
+   first ones. Element m of what is kept for backward is one row at one step. */
+
+#include <pthread.h>
+#include <sched.h>
+
+#define UNIT (WIDE * LANES)     /* hidden units of a block */
+#define BLOCK (SUMS * UNIT)     /* their sums */
+#define PANEL (PASS * LANES)    /* columns of a plain product's panel */
+#define FIRST_H (SUMS - H_SUMS) /* the first sum with a part of h */
+#define WEIGHTS (3 + VECTORS + PROJECTED)
+#define INPUTS (SUMS + STATES + VECTORS)
+#define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
+#define CHUNK 256                  /* elements m of which gradients of weights are summed at a time */
+
+typedef struct {
+  int64_t steps, batch, inputs, hidden, outputs, threads, reverse;
+  const float *x;
+  int64_t x_step, x_row;
+  float *y;
+  int64_t y_step, y_row;
+  const float *d_y;
+  int64_t d_y_step, d_y_row;
+  float *d_x;
+  int64_t d_x_step, d_x_row;
+  float *packed, *tape, *scratch;
+  const int64_t *lengths;
+  const uint8_t *resets;
+  const float *initial[STATES];
+  float *final[STATES];
+  const float *d_final[STATES];
+  float *d_initial[STATES];
+  const float *weights[WEIGHTS];
+  float *d_weights[WEIGHTS];
+} Call;
+
+static long up(long a, long b) { return (a + b - 1) / b; }
+static long least(long a, long b) { return a < b ? a : b; }
+static long most(long a, long b) { return a > b ? a : b; }
+
+/* Where everything lies. Laid out from address 0 for its size. */
+typedef struct {
+  long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
+  /* packed */
+  float *weights, *bias, *vectors, *projection, *back_x, *back_h;
+  /* the plan */
+  long parts, by_units, total, ahead;
+  int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
+  /* forward */
+  float *start[STATES], *memory, *made, *waiting, *arguments, *x_sums;
+  const float **x_at, **h_at;
+  float **y_at;
+  /* tape */
+  float *kept, *made_kept, *inverses;
+  /* backward */
+  long width_of[STATES]; /* of d_states */
+  float *d_states[STATES], *d_sums, *d_made, *d_output, *d_total, *factors;
+} Layout;
+
+typedef struct {
+  char *at;
+} Arena;
+static void *take(Arena *a, long count, long size) {
+  char *p = a->at = (char *)(((uintptr_t)a->at + 63) & ~(uintptr_t)63);
+  a->at += count * size;
+  return p;
+}
+#define FLOATS(count) take(&a, count, sizeof(float))
+#define SIZE_OF(a) ((int64_t)((uintptr_t)(a).at / sizeof(float)) + 16) /* and 64 bytes to begin at a line */
+
+static void lay_out(Layout *l, const Call *c) {
+  l->units = up(c->hidden, UNIT);
+  l->width = l->units * UNIT;
+  l->panels_x = up(c->inputs, PANEL);
+  l->panels_y = up(c->outputs, PANEL);
+  l->panels_h = up(c->hidden, PANEL);
+  l->by_units = !NORMS && c->threads > 1 && c->batch < ROWS * c->threads && l->units > 1;
+  l->parts = l->by_units ? 1 : most(1, least(c->threads, c->batch));
+}
+static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
+  Arena a = {memory};
+  if (backward) {
+    l->back_h = FLOATS(l->panels_y * l->units * H_SUMS * UNIT * PANEL);
+    l->back_x = FLOATS(l->panels_x * l->units * X_SUMS * UNIT * PANEL);
+  } else {
+    l->weights = FLOATS(l->units * (X_SUMS * c->inputs + H_SUMS * c->outputs) * UNIT);
+    l->bias = FLOATS(l->units * BLOCK);
+  }
+  l->vectors = FLOATS(VECTORS * l->width);
+  if (PROJECTED) l->projection = FLOATS(backward ? l->panels_h * l->panels_y * PANEL * PANEL : l->panels_y * c->hidden * PANEL);
+  return SIZE_OF(a);
+}
+static int64_t lay_out_tape(Layout *l, const Call *c, long total, void *memory) {
+  Arena a = {memory};
+  take(&a, 1, 64); /* how many parts there were */
+  l->kept = FLOATS(total * KEPT * l->width);
+  l->made_kept = FLOATS(PROJECTED * total * l->width);
+  l->inverses = FLOATS(total * NORMS);
+  (void)c;
+  return SIZE_OF(a);
+}
+static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
+  l->order = take(a, c->batch, 8);
+  l->first = take(a, l->parts + 1, 8);
+  l->active = take(a, l->parts * (c->steps + 1), 8);
+  l->base = take(a, l->parts * (c->steps + 1), 8);
+  const long tables = l->by_units ? c->threads : 1;
+  l->x_at = take(a, tables * c->batch, 8);
+  l->h_at = take(a, tables * c->batch, 8);
+  l->y_at = take(a, tables * c->batch, 8);
+  for (int q = 0; q < STATES; q++) l->start[q] = take(a, most(l->width, c->outputs), 4);
+}
+static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
+  Arena a = {memory};
+  lay_out_plan(l, c, &a);
+  l->memory = FLOATS((STATES - 1) * c->batch * l->width);
+  l->made = FLOATS(PROJECTED * c->batch * l->width);
+  l->waiting = FLOATS((NORMS > 0) * c->batch * l->units * BLOCK);
+  l->arguments = FLOATS(c->threads * NORMS * l->width);
+  l->ahead = X_SUMS && c->steps > 1 && c->batch < ROWS * l->parts;
+  l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
+  return SIZE_OF(a);
+}
+static long tiles(long n) { return up(n, ROWS); }
+static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
+  Arena a = {memory};
+  const long most_total = c->steps * c->batch;
+  lay_out_plan(l, c, &a);
+  for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
+  l->d_sums = FLOATS(most_total * l->units * BLOCK);
+  l->d_made = FLOATS(PROJECTED * c->batch * l->width);
+  l->d_output = FLOATS(PROJECTED * most_total * l->panels_y * PANEL);
+  l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
+  l->arguments = FLOATS(c->threads * NORMS * l->width);
+  l->factors = FLOATS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * ROWS * CHUNK);
+  return SIZE_OF(a);
+}
+
+void sizes(const Call *c, int64_t *found) {
+  Layout l = {0};
+  lay_out(&l, c);
+  found[0] = lay_out_packed(&l, c, 0, 0);
+  found[1] = lay_out_packed(&l, c, 1, 0);
+  found[2] = lay_out_tape(&l, c, c->steps * c->batch, 0);
+  found[3] = lay_out_forward(&l, c, 0);
+  found[4] = lay_out_backward(&l, c, 0);
+}
+
+static long length_of(const Call *c, long row) { return c->lengths ? c->lengths[row] : c->steps; }
+
+/* Rows in parts, the longest first; of rows with lengths of their own, every part has long and short ones. */
+static void make_plan(Layout *l, const Call *c) {
+  const long T = c->steps, B = c->batch, parts = l->parts;
+  for (long p = 0; p <= parts; p++) l->first[p] = p * (B / parts) + most(0, p - (parts - B % parts));
+  if (!c->lengths) {
+    for (long i = 0; i < B; i++) l->order[i] = i;
+  } else {
+    int64_t *count = l->active; /* free until it is filled below */
+    memset(count, 0, sizeof(int64_t) * (T + 1));
+    for (long row = 0; row < B; row++) count[c->lengths[row]]++;
+    for (long n = T, before = 0; n >= 0; n--) {
+      const long own = count[n];
+      count[n] = before;
+      before += own;
+    }
+    for (long row = 0; row < B; row++) {
+      const long sorted = count[c->lengths[row]]++;
+      /* Dealt to the parts by turns; a part that has one row more than others is among the last. */
+      l->order[l->first[parts - 1 - sorted % parts] + sorted / parts] = row;
+    }
+  }
+  long m = 0;
+  for (long p = 0; p < parts; p++) {
+    long n = l->first[p + 1] - l->first[p];
+    for (long s = 0; s <= T; s++) {
+      while (n > 0 && length_of(c, l->order[l->first[p] + n - 1]) <= s) n--;
+      l->active[p * (T + 1) + s] = n;
+      l->base[p * (T + 1) + s] = m;
+      m += n;
+    }
+  }
+  l->total = m;
+  for (int q = 0; q < STATES; q++)
+    for (long k = 0; k < most(l->width, c->outputs); k++) l->start[q][k] = START[q];
+}
+
+static long time_of(const Call *c, long row, long s) { return c->reverse ? length_of(c, row) - 1 - s : s; }
+/* Whether the states before step s are those that a sequence begins with. */
+static int begins(const Call *c, long row, long s) {
+  if (!c->resets) return 0;
+  const long t = time_of(c, row, s) + c->reverse;
+  return t < length_of(c, row) && c->resets[t * c->batch + row];
+}
+static const float *output_before(const Call *c, const Layout *l, long row, long s) {
+  if (begins(c, row, s)) return l->start[0];
+  if (s == 0) return c->initial[0] ? c->initial[0] + row * c->outputs : l->start[0];
+  return c->y + time_of(c, row, s - 1) * c->y_step + row * c->y_row;
+}
+static const float *last_output(const Call *c, const Layout *l, long row) {
+  const long n = length_of(c, row);
+  return n ? c->y + time_of(c, row, n - 1) * c->y_step + row * c->y_row : output_before(c, l, row, 0);
+}
+static const float *input_at(const Call *c, long row, long s) { return c->x + time_of(c, row, s) * c->x_step + row * c->x_row; }
+
+/* ---- threads ---- */
+
+typedef struct {
+  int threads, arrived, turn;
+} Team;
+static void wait_for_all(Team *team) {
+  const int turn = __atomic_load_n(&team->turn, __ATOMIC_ACQUIRE);
+  if (__atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL) == team->threads) {
+    __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&team->turn, turn + 1, __ATOMIC_RELEASE);
+    return;
+  }
+  for (long spins = 0; __atomic_load_n(&team->turn, __ATOMIC_ACQUIRE) == turn; spins++) {
+    if (spins > 10000) sched_yield();
+#if defined(__x86_64__)
+    else __builtin_ia32_pause();
+#endif
+  }
+}
+
+typedef struct Job {
+  void (*run)(const Call *, Layout *, int, Team *);
+  const Call *call;
+  Layout *layout;
+  Team team;
+} Job;
+typedef struct {
+  Job *job;
+  int me;
+} Member;
+static void *run_member(void *given) {
+  Job *job = ((Member *)given)->job;
+  while (!__atomic_load_n(&job->team.threads, __ATOMIC_ACQUIRE)) sched_yield();
+  job->run(job->call, job->layout, ((Member *)given)->me, &job->team);
+  return 0;
+}
+static void (*openmp_parallel)(void (*)(void *), void *, unsigned, unsigned);
+static int (*openmp_number)(void), (*openmp_threads)(void);
+/* The functions of the OpenMP library that the process has loaded; zeros: threads of our own. */
+void use_openmp(void *parallel, void *number, void *threads) {
+  openmp_parallel = (void (*)(void (*)(void *), void *, unsigned, unsigned))parallel;
+  openmp_number = (int (*)(void))number;
+  openmp_threads = (int (*)(void))threads;
+}
+static void run_openmp(void *given) {
+  Member member = {given, openmp_number()};
+  if (member.me == 0) __atomic_store_n(&member.job->team.threads, openmp_threads(), __ATOMIC_RELEASE);
+  run_member(&member);
+}
+/* On as many threads as there are, at most c->threads. */
+static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Call *c, Layout *l) {
+  Job job = {run, c, l, {0, 0, 0}};
+  if (c->threads > 1 && openmp_parallel) {
+    openmp_parallel(run_openmp, &job, c->threads, 0);
+    return;
+  }
+  Member members[c->threads];
+  pthread_t threads[c->threads];
+  int count = 1;
+  for (; count < c->threads; count++) {
+    members[count] = (Member){&job, count};
+    if (pthread_create(&threads[count], 0, run_member, &members[count])) break;
+  }
+  members[0] = (Member){&job, 0};
+  __atomic_store_n(&job.team.threads, count, __ATOMIC_RELEASE);
+  run_member(&members[0]);
+  for (int me = 1; me < count; me++) pthread_join(threads[me], 0);
+}
+
+/* ---- packing ---- */
+
+/* Rows of a matrix [.., n] turned to panels of `wide` columns, [panel][rows][wide], zeros beyond n. */
+static void pack_panels(const float *from, long row, long rows, long n, long wide, float *to) {
+  for (long first = 0; first < n; first += wide)
+    for (long r = 0; r < rows; r++, to += wide)
+      for (long k = 0; k < wide; k++) to[k] = first + k < n ? from[r * row + first + k] : 0.0f;
+}
+
+#define LOW(a, b) ((a) < (b) ? (a) : (b))
+#define HIGH(a, b) ((a) > (b) ? (a) : (b))
+
+static void pack_forward(const Call *c, Layout *l) {
+  const long H = c->hidden;
+  float *to = l->weights;
+  for (long u = 0; u < l->units; u++) {
+#define PACK_PASS(FROM, TO) \
+  for (int h = 0; h < 2; h++) { \
+    const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
+    const long rows = from >= end ? 0 : h ? c->outputs : c->inputs, gates = h ? H_SUMS : X_SUMS; \
+    for (long k = 0; k < rows; k++) \
+      for (int s = from; s < end; s++) { \
+        const float *own = c->weights[h] + k * gates * H + (h ? H_COLUMN : X_COLUMN)[s] * H; \
+        for (long j = u * UNIT; j < (u + 1) * UNIT; j++) *to++ = j < H ? own[j] * SCALE[s] : 0.0f; \
+      } \
+  }
+    EACH_PASS(PACK_PASS)
+    for (int s = 0; s < SUMS; s++)
+      for (long j = u * UNIT; j < (u + 1) * UNIT; j++)
+        l->bias[u * BLOCK + s * UNIT + j - u * UNIT] = j < H ? c->weights[2][BIAS_PLACE[s] * H + j] * SCALE[s] : 0.0f;
+  }
+  if (PROJECTED) pack_panels(c->weights[WEIGHTS - 1], c->outputs, H, c->outputs, PANEL, l->projection);
+}
+/* The transposed matrix of gates [rows, gates * H]: [panel of rows][block of units][sums][UNIT][PANEL]. */
+static void pack_transposed(const Call *c, const Layout *l, const float *from, long rows, long gates, const int *column,
+                            int first, int end, float *to) {
+  for (long p = 0; p < rows; p += PANEL)
+    for (long u = 0; u < l->units; u++)
+      for (int s = first; s < end; s++, to += UNIT * PANEL)
+        for (long k = 0; k < PANEL; k++)
+          for (long j = 0; j < UNIT; j++)
+            to[j * PANEL + k] = p + k < rows && u * UNIT + j < c->hidden
+                                    ? from[(p + k) * gates * c->hidden + column[s] * c->hidden + u * UNIT + j] : 0.0f;
+}
+static void pack_backward(const Call *c, Layout *l) {
+  pack_transposed(c, l, c->weights[0], c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
+  pack_transposed(c, l, c->weights[1], c->outputs, H_SUMS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+  if (PROJECTED) {
+    float *to = l->projection;
+    const float *from = c->weights[WEIGHTS - 1];
+    for (long p = 0; p < l->panels_h; p++)
+      for (long k = 0; k < l->panels_y * PANEL; k++)
+        for (long j = p * PANEL; j < (p + 1) * PANEL; j++) *to++ = j < c->hidden && k < c->outputs ? from[j * c->outputs + k] : 0.0f;
+  }
+}
+static void *aligned(float *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
+void pack(const Call *c, int backward) {
+  Layout l = {0};
+  lay_out(&l, c);
+  lay_out_packed(&l, c, backward, aligned(c->packed));
+  if (backward) pack_backward(c, &l);
+  else pack_forward(c, &l);
+  for (int v = 0; v < VECTORS; v++)
+    for (long j = 0; j < l.width; j++) l.vectors[v * l.width + j] = j < c->hidden ? c->weights[3 + v][j] : 0.0f;
+}
+
+/* Where backward finds what is kept of position j (of n at this step) in block u. */
+#define KEPT_AT(l, m, n, u, j) ((l)->kept + (m) * KEPT * (l)->width + ((u) * (n) + (j)) * KEPT * UNIT)

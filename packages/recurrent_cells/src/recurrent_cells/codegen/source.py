@@ -1,0 +1,198 @@
+"""The C of a cell: its facts as macros and its update as functions of vectors, before the parts that all cells share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..cells.derivative import backward, gradient_name
+from ..cells.language import Cell, Expression, in_order, is_constant, named
+from ..cells.phases import Phase, backward_phases, forward_phases
+from ..cells.simplify import lowered, scales
+
+SHARED = ("products.h", "layer.c", "norms.c", "forward.c", "backward.c")
+"""The files that follow a cell's own part, in order; `vector.h` comes before it."""
+
+OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+
+FUNCTIONS = {
+    "exp2": "exp2_limited",
+    "exponential2": "exp2_of",
+    "log": "log_of",
+    "sqrt": "sqrt_of",
+    "sin": "sin_of",
+    "cos": "cos_of",
+    "softplus": "softplus",
+    "absolute": "absolute",
+    "sign": "sign_of",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "at_least": "at_least",
+    "where": "where",
+}
+"""What operations are called in vector.h."""
+
+
+def c_source(cell: Cell) -> str:
+    """One C file that computes layers of the cell; it wants nothing but a C compiler with vector extensions."""
+    here = Path(__file__).parent
+    parts = [(here / "vector.h").read_text(), cell_source(cell)]
+    return "\n".join([*parts, *((here / name).read_text() for name in SHARED)])
+
+
+def cell_source(cell: Cell) -> str:
+    """The part that is the cell's own."""
+    rules, norms = backward(cell), cell.norms
+    kept = {**cell.outputs, **rules.kept}
+    inputs = _places([one.name for one in cell.sums], cell.states, cell.vectors)
+    means = [f"{name}_{n}" for n in range(len(norms)) for name in ("inverse", "offset")]
+    arguments = [f"argument_{n}" for n in range(len(norms))]
+    ahead = _places(inputs, means, arguments)
+    flows = [gradient_name(name) for name in cell.states]
+    of_backward = _places(rules.kept, flows, cell.vectors, rules.inverses)
+    means = [f"{name}_{n}" for n in range(len(norms)) for name in ("first", "second")]
+    of_backward = _places(of_backward, means, arguments)
+    results = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
+    first, second = forward_phases(cell, cell.outputs), backward_phases(cell, rules)
+    whole = forward_phases(cell, kept)[-1].wanted
+    lines = [*_facts(cell, len(rules.kept))]
+    if norms:
+        lines += _phases("forward", cell, first, ahead, [one.name for one in cell.sums])
+        lines += _phases("backward", None, second, of_backward, list(rules.kept))
+    lines += _function("update", _lowered(cell, first[-1].wanted, False), ahead, list(cell.states))
+    lines += _function("update_and_keep", _lowered(cell, whole, True), ahead, list(kept))
+    lines += _function("gradient", second[-1].wanted, of_backward, results)
+    return "\n".join(lines) + "\n"
+
+
+def _places(*names: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
+    """Where each value stands in what a function is given."""
+    return {name: place for place, name in enumerate(name for own in names for name in own)}
+
+
+def _facts(cell: Cell, kept: int) -> list[str]:
+    names = [one.name for one in cell.sums]
+    gates = [name.partition(".")[0] for name in names]
+    first_h = len(names) - cell.h_sums
+    bias = [cell.declared_sums.index(name) for name in names]
+    x = [cell.x_gates.index(gate) if n < cell.x_sums else 0 for n, gate in enumerate(gates)]
+    h = [cell.h_gates.index(gate) if n >= first_h else 0 for n, gate in enumerate(gates)]
+    scale = scales(cell)
+    output = named(cell.states[0])
+    macros = {
+        "SUMS": len(names),
+        "X_SUMS": cell.x_sums,
+        "H_SUMS": cell.h_sums,
+        "STATES": len(cell.states),
+        "VECTORS": len(cell.vectors),
+        "KEPT": kept,
+        "NORMS": len(cell.norms),
+        "PROJECTED": int(cell.projected),
+        "READS_OUTPUT": int(output in in_order(cell.outputs.values())),
+    }
+    lines = [
+        f"/* {cell.name}: states {', '.join(cell.states)}; sums in order: {', '.join(names)}",
+        "   vectors: " + (", ".join(cell.vectors) or "none") + " */",
+        *(f"#define {name} {value}" for name, value in macros.items()),
+        *_passes(len(names)),
+        "/* Of each sum: its gate's column in x's matrix and in h's, its place in the bias, what its weights are scaled by */",
+        f"static const int X_COLUMN[] = {{{_list(x)}}}, H_COLUMN[] = {{{_list(h)}}}, BIAS_PLACE[] = {{{_list(bias)}}};",
+        f"static const float SCALE[] = {{{_list(_number(scale[name]) for name in names)}}};",
+        f"static const float START[] = {{{_list(_number(cell.start(name)) for name in cell.states)}}};",
+        "",
+    ]
+    return lines
+
+
+def _list(values: object) -> str:
+    return ", ".join(map(str, values))  # type: ignore[call-overload]
+
+
+def _number(value: float) -> str:
+    """A float literal of C that reads as the same float32."""
+    return f"{value:.9g}f" if any(c in f"{value:.9g}" for c in ".en") else f"{value:.9g}.0f"
+
+
+def _passes(sums: int) -> list[str]:
+    """EACH_PASS(DO): DO(from, to) for each group of sums whose blocks fit in the registers."""
+    lines = []
+    for word, most in (("#if REGISTERS == 32", 4), ("#else", 2)):
+        count = -(-sums // most)
+        edges = [sums * n // count for n in range(count + 1)]
+        calls = " ".join(f"DO({a}, {b})" for a, b in zip(edges, edges[1:], strict=False))
+        lines += [word, f"#define EACH_PASS(DO) {calls}"]
+        lines.append(f"#define WIDE {max(1, most // sums)} /* vectors of hidden units in a block */")
+    return [*lines, "#endif"]
+
+
+def _lowered(cell: Cell, wanted: Mapping[str, Expression], single: bool) -> dict[str, Expression]:
+    """In the operations of vector.h."""
+    found: dict[str, Expression] = {}
+    for stage in lowered(cell, dict(wanted), single):
+        found |= stage.results
+    return found
+
+
+def _phases(
+    kind: str, cell: Cell | None, phases: Sequence[Phase], inputs: Mapping[str, int], names: list[str]
+) -> list[str]:
+    """`<kind>_phase`, which computes what norms are of, and of each norm its phase and its source: a sum or -1, or what it is
+    multiplied by."""
+    norms: dict[int, str] = {}
+    lines = [f"INLINE void {kind}_phase(int phase, const vec *in, float *argument, long stride) {{"]
+    for place, phase in enumerate(phases[:-1]):
+        for one in phase.moments:
+            other = one.source if kind == "forward" else one.other
+            norms[one.number] = f"{{{place}, {names.index(other) if other in names else -1}}}"
+        if phase.wanted:
+            wanted = _lowered(cell, phase.wanted, False) if cell else phase.wanted
+            body, found = _body(wanted, inputs)
+            lines += [f"  if (phase == {place}) {{", *(f"  {line}" for line in body)]
+            for name, value in found.items():
+                number = name.rpartition("_")[2]
+                lines.append(f"    store(argument + {number} * stride, {value});")
+            lines.append("  }")
+    ordered = _list(norms[number] for number in range(len(norms)))
+    upper = kind.upper()
+    head = [
+        f"#define {upper}_PHASES {len(phases)}",
+        f"static const int {upper}_NORMS[][2] = {{{ordered}}};",
+    ]
+    return [*head, *lines, "}", ""]
+
+
+def _function(
+    name: str, wanted: Mapping[str, Expression], inputs: Mapping[str, int], results: Sequence[str]
+) -> list[str]:
+    """A function of vectors; in: in the order of `inputs`, out: of `results`."""
+    body, found = _body(wanted, inputs)
+    lines = [f"INLINE void {name}(const vec *in, vec *out) {{", *body]
+    lines += [f"  out[{place}] = {found[one]};" for place, one in enumerate(results)]
+    return [*lines, "}", ""]
+
+
+def _body(
+    wanted: Mapping[str, Expression], inputs: Mapping[str, int]
+) -> tuple[list[str], dict[str, str]]:
+    """Statements, and what each wanted value is called then."""
+    lines: list[str] = []
+    called: dict[Expression, str] = {}
+    for one in in_order(wanted.values()):
+        if one.operation == "constant":
+            called[one] = f"all({_number(one.value)})"
+            continue
+        called[one] = f"v{len(lines)}"
+        lines.append(f"  const vec {called[one]} = {_value(one, called, inputs)};")
+    return lines, {name: called[one] for name, one in wanted.items()}
+
+
+def _value(one: Expression, called: Mapping[Expression, str], inputs: Mapping[str, int]) -> str:
+    if one.operation == "input":
+        return f"in[{inputs[one.value]}] /* {one.value} */"
+    if one.operation in OPERATORS:
+        # A number beside a vector needs no vector of its own.
+        given = [
+            _number(each.value) if is_constant(each) else called[each] for each in one.arguments
+        ]
+        return f"{given[0]} {OPERATORS[one.operation]} {given[1]}"
+    return f"{FUNCTIONS[one.operation]}({', '.join(called[each] for each in one.arguments)})"

@@ -1,0 +1,166 @@
+/* Vectors of floats in GCC's and clang's vector extensions, and the functions that cells are written with. */
+#include <stdint.h>
+#include <stddef.h>
+#include <string.h>
+#include <math.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define LANES 16
+#define REGISTERS 32
+#elif defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define LANES 8
+#define REGISTERS 16
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#define LANES 4
+#define REGISTERS 32
+#else
+#define LANES 4
+#define REGISTERS 16
+#endif
+
+#ifndef SECOND_LEVEL
+#define SECOND_LEVEL 1048576 /* bytes of a core's second-level cache; whoever compiles may know better */
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
+typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t bits __attribute__((vector_size(4 * LANES), may_alias));
+
+INLINE vec all(float x) { return (vec){0} + x; }
+INLINE vec load(const float *p) { return *(const loose *)p; }
+INLINE void store(float *p, vec v) { *(loose *)p = v; }
+
+/* The first n values of a vector, zeros beyond. */
+static vec load_first(const float *p, long n) {
+  vec v = {0};
+  memcpy(&v, p, sizeof(float) * n);
+  return v;
+}
+static void store_first(float *p, vec v, long n) { memcpy(p, &v, sizeof(float) * n); }
+INLINE vec load_up_to(const float *p, long n) { return n >= LANES ? load(p) : n > 0 ? load_first(p, n) : (vec){0}; }
+INLINE void store_up_to(float *p, vec v, long n) {
+  if (n >= LANES) store(p, v);
+  else if (n > 0) store_first(p, v, n);
+}
+/* A vector whose values from the n-th on are zeros, whatever they were. */
+INLINE vec first_of(vec v, long n) {
+  static const int32_t mask[2 * LANES] = {[0 ... LANES - 1] = -1};
+  if (n >= LANES) return v;
+  bits m;
+  memcpy(&m, mask + (n > 0 ? LANES - n : LANES), sizeof m);
+  return (vec)((bits)v & m);
+}
+INLINE float total_of(vec v) {
+  float sum = 0;
+  for (int i = 0; i < LANES; i++) sum += v[i];
+  return sum;
+}
+INLINE void add_to(float *p, vec v) { store(p, load(p) + v); }
+
+INLINE vec choose(bits where, vec a, vec b) { return (vec)((where & (bits)a) | (~where & (bits)b)); }
+
+#if LANES == 16
+#define minimum(a, b) ((vec)_mm512_min_ps((__m512)(b), (__m512)(a)))
+#define maximum(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
+#define sqrt_of(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
+#elif LANES == 8
+#define minimum(a, b) ((vec)_mm256_min_ps((__m256)(b), (__m256)(a)))
+#define maximum(a, b) ((vec)_mm256_max_ps((__m256)(b), (__m256)(a)))
+#define sqrt_of(a) ((vec)_mm256_sqrt_ps((__m256)(a)))
+#elif defined(__ARM_NEON)
+#define minimum(a, b) ((vec)vminq_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define maximum(a, b) ((vec)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define sqrt_of(a) ((vec)vsqrtq_f32((float32x4_t)(a)))
+#else
+INLINE vec minimum(vec a, vec b) { return choose(b < a, b, a); }
+INLINE vec maximum(vec a, vec b) { return choose(b > a, b, a); }
+INLINE vec sqrt_of(vec a) {
+  for (int i = 0; i < LANES; i++) a[i] = sqrtf(a[i]);
+  return a;
+}
+#endif
+
+/* The next whole number: adding 1.5 * 2^23 leaves no place for a fraction. For |x| up to 2^22. */
+#define WHOLE 12582912.0f
+INLINE vec nearest(vec x) { return (x + WHOLE) - WHOLE; }
+INLINE vec floor_of(vec x) {
+  vec n = nearest(x);
+  return n - choose(n > x, all(1.0f), (vec){0});
+}
+
+/* 2^x, x at most `limit`: a polynomial of degree 5 for the rest of the nearest whole number, relative error 1e-7. */
+INLINE vec power_of_two(vec x, float limit) {
+  x = minimum(x, all(limit));
+#if LANES == 16
+  vec n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#else
+  x = maximum(x, all(-126.0f));
+  vec shifted = x + WHOLE, n = shifted - WHOLE;
+#endif
+  vec r = x - n;
+  vec p = all(0.00132669706f);
+  p = p * r + 0.00967545994f;
+  p = p * r + 0.0555074252f;
+  p = p * r + 0.240221217f;
+  p = p * r + 0.693146944f;
+  p = p * r + 1.00000012f;
+#if LANES == 16
+  return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+  return (vec)((bits)p + ((bits)shifted << 23)); /* n, in the lowest bits, added to the exponent */
+#endif
+}
+/* In a denominator: the product of three stays finite, and sigmoid and tanh have reached their limits long before. */
+INLINE vec exp2_limited(vec x) { return power_of_two(x, 40.0f); }
+INLINE vec exp2_of(vec x) { return power_of_two(x, 127.999f); }
+
+/* log((1 + s) / (1 - s)) by its series; n terms, at most 8. */
+INLINE vec log_of_ratio(vec s, int n) {
+  vec square = s * s, sum = all(2.0f / (2 * n - 1));
+#pragma GCC unroll 8
+  for (int i = n - 2; i >= 0; i--) sum = sum * square + 2.0f / (2 * i + 1);
+  return s * sum;
+}
+/* Of zero -inf, below it NaN. The fraction lies between sqrt(1/2) and sqrt(2), so that s is at most 0.172. */
+INLINE vec log_of(vec x) {
+  bits exponent = ((bits)x - 0x3f3504f3) >> 23;
+  vec m = (vec)((bits)x - (exponent << 23)), e;
+  e = __builtin_convertvector(exponent, vec);
+  vec found = e * 0.693359375f + (e * -2.12194440e-4f + log_of_ratio((m - 1.0f) / (m + 1.0f), 5));
+  return choose(x > 0.0f, found, choose(x == 0.0f, all(-INFINITY), all(NAN)));
+}
+INLINE vec absolute(vec x) { return (vec)((bits)x & 0x7fffffff); }
+INLINE vec sign_of(vec x) { return choose(x > 0.0f, all(1.0f), choose(x < 0.0f, all(-1.0f), x)); }
+INLINE vec at_least(vec a, vec b) { return choose(a >= b, all(1.0f), (vec){0}); }
+INLINE vec where(vec condition, vec a, vec b) { return choose(condition > 0.5f, a, b); }
+INLINE vec softplus(vec x) {
+  vec u = exp2_limited(absolute(x) * -1.44269504f);
+  return maximum(x, (vec){0}) + log_of_ratio(u / (u + 2.0f), 8);
+}
+/* sign * sin(x - turns * pi), negated where `whole` is odd; pi in three parts whose products are exact up to |x| = 8192. */
+INLINE vec half_turn(vec x, vec turns, vec whole, float sign) {
+  vec r = x - turns * 3.140625f;
+  r = r - turns * 9.67502593994140625e-4f;
+  r = r - turns * 1.509957990978376432e-7f;
+  vec square = r * r, sum = all(1.0f / 6227020800.0f);
+  sum = sum * square - 1.0f / 39916800.0f;
+  sum = sum * square + 1.0f / 362880.0f;
+  sum = sum * square - 1.0f / 5040.0f;
+  sum = sum * square + 1.0f / 120.0f;
+  sum = sum * square - 1.0f / 6.0f;
+  vec odd = whole - floor_of(whole * 0.5f) * 2.0f;
+  return (r + r * square * sum) * (sign - odd * (2.0f * sign));
+}
+INLINE vec sin_of(vec x) {
+  vec n = nearest(x * 0.318309886f);
+  return half_turn(x, n, n, 1.0f);
+}
+INLINE vec cos_of(vec x) { /* at r + (n + 1/2) pi it is -sin(r) or sin(r) */
+  vec n = floor_of(x * 0.318309886f);
+  return half_turn(x, n + 0.5f, n, -1.0f);
+}

@@ -1,0 +1,222 @@
+"""A generated kernel on NumPy's arrays, and the same in float64 by the reference, row by row and sequence by sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from recurrent_cells.cells import reference
+from recurrent_cells.cells.language import Cell
+from recurrent_cells.codegen import Kernel, Shape, Strided
+
+Arrays = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a layer is asked for. lengths: of each row, `None` for T; resets: [T, B]."""
+
+    cell: Cell
+    shape: Shape
+    lengths: np.ndarray | None = None
+    resets: np.ndarray | None = None
+    reverse: bool = False
+    initial: bool = True
+    threads: int = 1
+    batch_first: bool = False
+
+
+def drawn(case: Case, seed: int = 0) -> Arrays:
+    """Random weights, inputs and gradients."""
+    shape, random = case.shape, np.random.default_rng(seed)
+    steps, batch, inputs, hidden, outputs = shape
+
+    def uniform(*sizes: int) -> np.ndarray:
+        return random.uniform(-1, 1, sizes).astype(np.float32)
+
+    layer = reference.random_layer(case.cell, inputs, hidden, random, outputs)
+    vectors = slice(3, 3 + len(case.cell.vectors))
+    layer[vectors] = [
+        (around + value).astype(np.float32)
+        for around, value in zip(case.cell.around, layer[vectors], strict=True)
+    ]
+    states = [
+        (case.cell.start(name) + 0.5 * uniform(batch, hidden if place else outputs)).astype(np.float32)
+        for place, name in enumerate(case.cell.states)
+    ]
+    return {
+        "weights": layer,
+        "x": uniform(steps, batch, inputs),
+        "initial": states,
+        "d_y": uniform(steps, batch, outputs),
+        "d_final": [uniform(*state.shape) for state in states],
+    }
+
+
+def _address(array: np.ndarray | None) -> int:
+    return 0 if array is None else array.ctypes.data
+
+
+def _memory(size: int) -> np.ndarray:
+    """What has not been written is no number, so that whatever reads it shows."""
+    return np.full(size, np.nan, np.float32)
+
+
+class _Layout:
+    """Arrays [T, B, n] in memory as [T, B, n + 3] or, batch first, [B, T, n + 3]."""
+
+    def __init__(self, batch_first: bool) -> None:
+        self._order = (1, 0, 2) if batch_first else (0, 1, 2)
+
+    def put(self, values: np.ndarray) -> np.ndarray:
+        """A copy that lies so."""
+        wide = np.full((*values.shape[:2], values.shape[2] + 3), np.nan, np.float32)
+        wide = np.ascontiguousarray(wide.transpose(self._order)).transpose(self._order)
+        wide[:, :, : values.shape[2]] = values
+        return wide[:, :, : values.shape[2]]
+
+    @staticmethod
+    def strided(array: np.ndarray) -> Strided:
+        """As a kernel takes it."""
+        step, row, _ = (stride // 4 for stride in array.strides)
+        return Strided(array.ctypes.data, step, row)
+
+
+def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
+    """By the kernel."""
+    kernel, shape, threads = Kernel.of(case.cell), case.shape, case.threads
+    steps, batch, inputs, _, outputs = shape
+    layout, sizes = _Layout(case.batch_first), kernel.sizes(shape, threads)
+    weights = given["weights"]
+    x = layout.put(_unread(case, given["x"]))
+    y = layout.put(np.full((steps, batch, outputs), np.nan, np.float32))
+    final = [np.full_like(state, np.nan) for state in given["initial"]]
+    packed, tape, scratch = map(_memory, (sizes.packed, sizes.tape, sizes.scratch))
+    kernel.pack(shape, list(map(_address, weights)), _address(packed))
+    lengths = None if case.lengths is None else case.lengths.astype(np.int64)
+    resets = None if case.resets is None else np.ascontiguousarray(case.resets, np.uint8)
+    common: Arrays = {
+        "initial": list(map(_address, given["initial"])) if case.initial else None,
+        "lengths": _address(lengths),
+        "resets": _address(resets),
+        "reverse": case.reverse,
+        "threads": threads,
+    }
+    kernel.forward(
+        shape,
+        x=layout.strided(x),
+        y=layout.strided(y),
+        packed=_address(packed),
+        scratch=_address(scratch),
+        final=list(map(_address, final)),
+        tape=_address(tape) if training else 0,
+        **common,
+    )
+    found: Arrays = {"y": y, "final": final}
+    if not training:
+        return found
+    packed, scratch = _memory(sizes.packed_backward), _memory(sizes.scratch_backward)
+    kernel.pack(shape, list(map(_address, weights)), _address(packed), backward=True)
+    d_x = layout.put(np.full((steps, batch, inputs), np.nan, np.float32))
+    d_y = layout.put(_unread(case, given["d_y"]))
+    d_initial = [np.full_like(state, np.nan) for state in given["initial"]]
+    d_weights = [np.full_like(one, np.nan) for one in weights]
+    kernel.backward(
+        shape,
+        x=layout.strided(x),
+        y=layout.strided(y),
+        packed=_address(packed),
+        tape=_address(tape),
+        scratch=_address(scratch),
+        d_y=layout.strided(d_y),
+        d_final=list(map(_address, given["d_final"])),
+        d_x=layout.strided(d_x),
+        d_initial=list(map(_address, d_initial)),
+        d_weights=list(map(_address, d_weights)),
+        **common,
+    )
+    return found | {"d_x": d_x, "d_initial": d_initial, "d_weights": d_weights}
+
+
+def _unread(case: Case, values: np.ndarray) -> np.ndarray:
+    """With padding that must not be read."""
+    values = values.copy()
+    for row, length in enumerate(case.lengths if case.lengths is not None else []):
+        values[length:, row] = np.nan
+    return values
+
+
+def expected(case: Case, given: Arrays) -> Arrays:
+    """In float64."""
+    cell, (steps, batch, inputs, hidden, outputs) = case.cell, case.shape
+    weights = [one.astype(np.float64) for one in given["weights"]]
+    found: Arrays = {
+        "y": np.zeros((steps, batch, outputs)),
+        "final": [np.zeros(state.shape) for state in given["initial"]],
+        "d_x": np.zeros((steps, batch, inputs)),
+        "d_initial": [np.zeros(state.shape) for state in given["initial"]],
+        "d_weights": [np.zeros_like(one) for one in weights],
+    }
+    sizes = {name: hidden if place else outputs for place, name in enumerate(cell.states)}
+    start = reference.initial_states(cell, 1, 1, sizes)
+    for row in range(batch):
+        length = steps if case.lengths is None else int(case.lengths[row])
+        times = np.arange(length)
+        cuts = [] if case.resets is None else [t for t in range(length) if case.resets[t, row]]
+        # The first piece, also one without a step, begins with the initial states.
+        pieces = np.split(times, cuts)
+        if case.reverse:
+            pieces = [piece[::-1] for piece in np.split(times, [t for t in cuts if t])[::-1]]
+        _row(case, given, weights, found, row, pieces, start)
+    return found
+
+
+def _row(
+    case: Case,
+    given: Arrays,
+    weights: list[np.ndarray],
+    found: Arrays,
+    row: int,
+    pieces: list[np.ndarray],
+    start: Arrays,
+) -> None:
+    names = case.cell.states
+    own = {n: one[None, row : row + 1] * 1.0 for n, one in zip(names, given["initial"], strict=True)}
+    pieces = [piece for place, piece in enumerate(pieces) if len(piece) or place in (0, len(pieces) - 1)]
+    last = {n: one[None, row : row + 1] * 1.0 for n, one in zip(names, given["d_final"], strict=True)}
+    for place, piece in enumerate(pieces):
+        begin = own if place == 0 and case.initial else start
+        end = last if place == len(pieces) - 1 else {name: np.zeros_like(last[name]) for name in names}
+        x = given["x"][piece, row][:, None].astype(np.float64)
+        y, final, tape = reference.forward(case.cell, x, [weights], begin)
+        if not len(piece):
+            final = begin
+            d_x, d_begin, d_weights = x, end, [[np.zeros_like(one) for one in weights]]
+        else:
+            d_y = given["d_y"][piece, row][:, None].astype(np.float64)
+            d_x, d_begin, d_weights = reference.gradients(case.cell, [weights], tape, d_y, end)
+            found["y"][piece, row] = y[:, 0]
+            found["d_x"][piece, row] = d_x[:, 0]
+        for number, name in enumerate(names):
+            if place == len(pieces) - 1:
+                found["final"][number][row] = final[name][0, 0]
+            if place == 0:
+                found["d_initial"][number][row] = d_begin[name][0, 0]
+        for total, one in zip(found["d_weights"], d_weights[0], strict=True):
+            total += one
+
+
+def errors(found: Arrays, right: Arrays) -> dict[str, float]:
+    """Largest difference of each array over the largest value of what is right, at least 1e-3."""
+    told = {}
+    for name, one in found.items():
+        several = one if isinstance(one, list) else [one]
+        exact = right[name] if isinstance(one, list) else [right[name]]
+        for place, (values, truth) in enumerate(zip(several, exact, strict=True)):
+            if truth.size:
+                largest = max(float(np.abs(truth).max()), 1e-3)
+                worst = float(np.abs(values - truth).max()) / largest
+                told[f"{name}_{place}"] = np.inf if np.isnan(worst) else worst
+    return told
