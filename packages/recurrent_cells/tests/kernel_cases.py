@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,9 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
         for around, value in zip(case.cell.around, layer[vectors], strict=True)
     ]
     states = [
-        (case.cell.start(name) + 0.5 * uniform(batch, hidden if place else outputs)).astype(np.float32)
+        (case.cell.start(name) + 0.5 * uniform(batch, hidden if place else outputs)).astype(
+            np.float32
+        )
         for place, name in enumerate(case.cell.states)
     ]
     return {
@@ -148,19 +151,20 @@ def _unread(case: Case, values: np.ndarray) -> np.ndarray:
     return values
 
 
-def expected(case: Case, given: Arrays) -> Arrays:
-    """In float64."""
+def expected(case: Case, given: Arrays, kind: type[np.floating[Any]] = np.float64) -> Arrays:
+    """By the reference in floating-point numbers of a kind."""
     cell, (steps, batch, inputs, hidden, outputs) = case.cell, case.shape
-    weights = [one.astype(np.float64) for one in given["weights"]]
+    weights = [one.astype(kind) for one in given["weights"]]
     found: Arrays = {
-        "y": np.zeros((steps, batch, outputs)),
-        "final": [np.zeros(state.shape) for state in given["initial"]],
-        "d_x": np.zeros((steps, batch, inputs)),
-        "d_initial": [np.zeros(state.shape) for state in given["initial"]],
+        "y": np.zeros((steps, batch, outputs), kind),
+        "final": [np.zeros(state.shape, kind) for state in given["initial"]],
+        "d_x": np.zeros((steps, batch, inputs), kind),
+        "d_initial": [np.zeros(state.shape, kind) for state in given["initial"]],
         "d_weights": [np.zeros_like(one) for one in weights],
     }
     sizes = {name: hidden if place else outputs for place, name in enumerate(cell.states)}
     start = reference.initial_states(cell, 1, 1, sizes)
+    start = {name: one.astype(kind) for name, one in start.items()}
     for row in range(batch):
         length = steps if case.lengths is None else int(case.lengths[row])
         times = np.arange(length)
@@ -183,19 +187,26 @@ def _row(
     start: Arrays,
 ) -> None:
     names = case.cell.states
-    own = {n: one[None, row : row + 1] * 1.0 for n, one in zip(names, given["initial"], strict=True)}
-    pieces = [piece for place, piece in enumerate(pieces) if len(piece) or place in (0, len(pieces) - 1)]
-    last = {n: one[None, row : row + 1] * 1.0 for n, one in zip(names, given["d_final"], strict=True)}
+    kind = weights[0].dtype
+    own = _of_row(names, given["initial"], row, kind)
+    pieces = [
+        piece for place, piece in enumerate(pieces) if len(piece) or place in (0, len(pieces) - 1)
+    ]
+    last = _of_row(names, given["d_final"], row, kind)
     for place, piece in enumerate(pieces):
         begin = own if place == 0 and case.initial else start
-        end = last if place == len(pieces) - 1 else {name: np.zeros_like(last[name]) for name in names}
-        x = given["x"][piece, row][:, None].astype(np.float64)
+        end = (
+            last
+            if place == len(pieces) - 1
+            else {name: np.zeros_like(last[name]) for name in names}
+        )
+        x = given["x"][piece, row][:, None].astype(kind)
         y, final, tape = reference.forward(case.cell, x, [weights], begin)
         if not len(piece):
             final = begin
             d_x, d_begin, d_weights = x, end, [[np.zeros_like(one) for one in weights]]
         else:
-            d_y = given["d_y"][piece, row][:, None].astype(np.float64)
+            d_y = given["d_y"][piece, row][:, None].astype(kind)
             d_x, d_begin, d_weights = reference.gradients(case.cell, [weights], tape, d_y, end)
             found["y"][piece, row] = y[:, 0]
             found["d_x"][piece, row] = d_x[:, 0]
@@ -206,6 +217,14 @@ def _row(
                 found["d_initial"][number][row] = d_begin[name][0, 0]
         for total, one in zip(found["d_weights"], d_weights[0], strict=True):
             total += one
+
+
+def _of_row(
+    names: Sequence[str], states: list[np.ndarray], row: int, kind: np.dtype[Any]
+) -> dict[str, np.ndarray]:
+    return {
+        name: one[None, row : row + 1].astype(kind) for name, one in zip(names, states, strict=True)
+    }
 
 
 def errors(found: Arrays, right: Arrays) -> dict[str, float]:

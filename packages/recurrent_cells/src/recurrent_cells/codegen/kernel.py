@@ -56,7 +56,7 @@ def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
     for kernel in _kernels.values():
-        kernel._library.use_openmp(None, None, None)  # noqa: SLF001
+        kernel._library.use_openmp(None, None, None)
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -229,7 +229,12 @@ class Kernel:
             shape,
             threads,
             {"x": x, "y": y, "d_y": d_y, "d_x": d_x},
-            {"initial": initial, "d_final": d_final, "d_initial": d_initial, "d_weights": d_weights},
+            {
+                "initial": initial,
+                "d_final": d_final,
+                "d_initial": d_initial,
+                "d_weights": d_weights,
+            },
             packed=packed,
             scratch=scratch,
             lengths=lengths,

@@ -54,7 +54,12 @@ def library(source: str, name: str) -> ctypes.CDLL:
     """The source, compiled and loaded."""
     flags = [*native_flags(), f"-DSECOND_LEVEL={second_level()}"]
     command = [*compiler(), *FLAGS, *flags]
-    identity = [source, *command[1:], _version(tuple(command[: -len(FLAGS) - len(flags)])), _machine()]
+    identity = [
+        source,
+        *command[1:],
+        _version(tuple(command[: -len(FLAGS) - len(flags)])),
+        _machine(),
+    ]
     digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:20]
     refused = ""
     for folder in _folders():
@@ -85,7 +90,10 @@ def _compile(command: list[str], source: str, path: Path) -> None:
         text = Path(folder, "kernel.c")
         text.write_text(source)
         ran = subprocess.run(
-            [*command, str(text), "-o", str(made), "-lm"], capture_output=True, text=True, check=False
+            [*command, str(text), "-o", str(made), "-lm"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if ran.returncode:
             errors = [line for line in ran.stderr.splitlines() if "error" in line]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -119,9 +120,11 @@ def _passes(sums: int) -> list[str]:
     for word, most in (("#if REGISTERS == 32", 4), ("#else", 2)):
         count = -(-sums // most)
         edges = [sums * n // count for n in range(count + 1)]
-        calls = " ".join(f"DO({a}, {b})" for a, b in zip(edges, edges[1:], strict=False))
+        calls = " ".join(f"DO({a}, {b})" for a, b in itertools.pairwise(edges))
         lines += [word, f"#define EACH_PASS(DO) {calls}"]
-        lines.append(f"#define WIDE {max(1, most // sums)} /* vectors of hidden units in a block */")
+        lines.append(
+            f"#define WIDE {max(1, most // sums)} /* vectors of hidden units in a block */"
+        )
     return [*lines, "#endif"]
 
 
@@ -134,7 +137,11 @@ def _lowered(cell: Cell, wanted: Mapping[str, Expression], single: bool) -> dict
 
 
 def _phases(
-    kind: str, cell: Cell | None, phases: Sequence[Phase], inputs: Mapping[str, int], names: list[str]
+    kind: str,
+    cell: Cell | None,
+    phases: Sequence[Phase],
+    inputs: Mapping[str, int],
+    names: list[str],
 ) -> list[str]:
     """`<kind>_phase`, which computes what norms are of, and of each norm its phase and its source: a sum or -1, or what it is
     multiplied by."""
