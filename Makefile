@@ -40,8 +40,8 @@ cell: .venv/ready
 measure: .venv/ready
 	$(RUN) run_workflow --parent $$PPID --measure $(if $(LIMIT),--limit $(LIMIT)) $(OPTIONS)
 
-## Download what `make measure` needs on a machine without network: make wheels FOR=3.12, its Python version
 FOR ?= $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+## Download what `make measure` needs on a machine without network: make wheels FOR=3.12, its Python version
 wheels:
 	$(PYTHON) -m pip wheel --quiet --wheel-dir wheels pip $(SNAKEMAKE)
 	ls wheels | grep -v -e none-any -e abi3 | sed 's/\([^-]*\)-\([^-]*\)-.*/\1==\2/' | sort -u \
