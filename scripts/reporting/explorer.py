@@ -1,0 +1,200 @@
+"""The explorer: every number of a report on one page, chosen by click. Its sources are in report/explorer; here its data are
+made. Ratios and their intervals are estimates.ratio's, for every pair of implementations that are measured on the same
+benchmark, phase, device and machine: the page looks them up and computes no statistics."""
+
+import base64
+import json
+import math
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from plan import matrix
+from reporting import estimates, timeline, tradeoff, words
+from reporting.sections import OK, Tables, took_part
+from reporting.style import look
+
+SOURCES = Path("report/explorer")
+LIMIT = "upper bound"  # the level of what is no LSTM: products, the multiply-add peak
+LIMIT_MEANS = "no LSTM: the matrix products alone, or the machine's peak"
+PLACE = ["benchmark", "phase", "device", "machine"]
+AXES = {
+    "batch": "batch size",
+    "length": "steps",
+    "hidden": "units",
+    "layers": "layers",
+    "threads": "threads",
+}
+LEAST_POINTS = 3  # fewer are no line
+MARGIN = 1e-4  # steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent
+NONE = 0xFFFF  # no interval: fewer than three processes
+
+# Columns of a row: numbers of cells.csv with so many significant digits; processes' medians in thousandths of the row's.
+NUMBERS = {
+    **{"wall_median_s": 6, "wall_low_s": 4, "wall_high_s": 4, "wall_p99_s": 3},
+    **{"start_s": 3, "import_s": 2, "peak_memory_bytes": 3, "device_peak_bytes": 3, "error": 2},
+    **{"gflops": 3, "published_wall_s": 7, "processes": 6, "batches": 6},
+}
+COLUMNS = ["implementation", "environment", "version", "interval", *NUMBERS, "process_medians"]
+
+
+def _digits(value: object, digits: int) -> float | int | None:
+    if value is None or pd.isna(value) or not math.isfinite(value):
+        return None
+    found = float(f"{value:.{digits}g}")
+    return int(found) if found.is_integer() else found
+
+
+class Names(list):
+    """Values that are written once and referred to by place."""
+
+    def at(self, value: object) -> int:
+        if value not in self:
+            self.append(value)
+        return self.index(value)
+
+
+def _row(row: Mapping, names: Names, environments: Names) -> list:
+    gradient, output = row["gradient_error"], row["output_error"]
+    found = {**row, "start_s": tradeoff.start(row)}
+    found["error"] = output if pd.isna(gradient) else gradient
+    return [
+        names.at(row["implementation"]),
+        environments.at(row["environment"]),
+        row["framework_version"],
+        int(row["interval"] == "confidence"),
+        *(_digits(found[name], digits) for name, digits in NUMBERS.items()),
+        [round(1000 * each / row["wall_median_s"]) for each in row["process_medians_s"]],
+    ]
+
+
+def margins(times: Sequence[estimates.Times]) -> str:
+    """The intervals of the ratios of all pairs, i of `times` over j, i < j: how far their low and high ends are from the ratio of the
+    medians, as logarithms in steps of MARGIN, 16 bits each, in base64."""
+    found = []
+    for place, one in enumerate(times):
+        for other in times[place + 1 :]:
+            ratio = estimates.ratio([one], [other])
+            for end in (ratio.low, ratio.high):
+                known = not math.isnan(end)
+                off = abs(math.log(end / ratio.ratio)) / MARGIN if known else NONE
+                found.append(min(round(off), NONE - 1) if known else NONE)
+    return base64.b64encode(struct.pack(f"<{len(found)}H", *found)).decode()
+
+
+def groups(tables: Tables, about: Mapping, names: Names, environments: Names) -> Iterator[dict]:
+    """What is compared with each other: {"benchmark", "phase", "device", "machine", "rows": of COLUMNS, "margins",
+    "missing": [implementation, environment, status, reason]}"""
+    cells = tables.cells
+    asked = cells[(cells["status"] == OK) | took_part(cells, about)]
+    for place, own in asked[asked["status"] != matrix.NOT_RUN].groupby(PLACE, sort=False):
+        measured = own[own["status"] == OK].sort_values("wall_median_s")
+        if measured.empty:
+            continue
+        missing = own[own["status"] != OK]
+        yield {
+            **dict(zip(PLACE, place, strict=True)),
+            "rows": [_row(row, names, environments) for row in measured.to_dict("records")],
+            "margins": margins([*measured["process_medians_s"]]),
+            "missing": [
+                [names.at(row.implementation), environments.at(row.environment)]
+                + [row.status, row.reason]
+                for row in missing.itertuples()
+            ],
+        }
+
+
+def shape_words(shape: Mapping) -> str:
+    """A benchmark in a line: what its numbers are of."""
+    parts = [f"batch {shape['batch']}", f"{shape['length']} steps", f"{shape['hidden']} units"]
+    layers = shape.get("layers", 1)
+    parts += [f"{layers} layers"] if layers > 1 else []
+    parts += ["both directions"] if shape.get("bidirectional") else []
+    parts += [words.cell(shape["cell"])] if "cell" in shape else []
+    parts += [shape["data_type"]] if "data_type" in shape else []
+    parts += [f"{shape['threads']} threads"] if "threads" in shape else []
+    return ", ".join(parts)
+
+
+def series(shapes: Mapping[str, Mapping]) -> Iterator[dict]:
+    """Benchmarks that differ in one number only: {"axis", "label", "benchmarks": {name: number}}. An input as wide as the
+    state grows with it."""
+    for axis, label in AXES.items():
+        found: dict[str, dict] = {}
+        for name, shape in shapes.items():
+            if axis in shape:
+                tied = shape.get("features") == shape["hidden"]
+                others = {k: v for k, v in shape.items() if k not in (axis, "baseline")}
+                others |= {"features": "as wide"} if tied else {}
+                found.setdefault(json.dumps(others, sort_keys=True), {})[name] = shape[axis]
+        for names in found.values():
+            if len(set(names.values())) >= LEAST_POINTS:
+                yield {"axis": axis, "label": label, "benchmarks": names}
+
+
+def _implementation(entry: Mapping) -> dict:
+    name = entry["implementation"]
+    get = entry.get("get", {})
+    return {
+        "id": name,
+        "framework": look(name).name,
+        "level": entry.get("flexibility", LIMIT),
+        "does": entry["does"],
+        "source": f"scripts/implementations/{name.replace('-', '_')}.py",
+        "install": get.get("install", ""),
+        "use": get.get("use", ""),
+    }
+
+
+def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
+    """All that the explorer shows, of documents' tables."""
+    names, environments = Names(), Names()
+    found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
+    found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
+    facts: dict[str, Mapping | None] = {}
+    years = [0]
+    for tables, about in parts:
+        own = list(groups(tables, about, names, environments))
+        found["groups"] += own
+        shown = {group["benchmark"] for group in own}
+        shapes = {k: v for k, v in about["document"]["benchmarks"].items() if k in shown}
+        for name, shape in shapes.items():
+            found["benchmarks"][name] = {"document": about["name"], "shape": shape_words(shape)}
+        found["series"] += series(shapes)
+        if own:
+            found["documents"].append({"name": about["name"], "title": about["document"]["title"]})
+        years.append(timeline.today(about))
+        for machine in about["machines"]:
+            facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
+    entries = {entry["implementation"]: entry for entry in matrix.implementations()}
+    called = words.names(entries.values())
+    return found | {
+        "implementations": [
+            _implementation(entries[name]) | {"name": called[name]} for name in names
+        ],
+        "environments": [
+            {
+                "name": name,
+                "year": timeline.year_of(name, max(years)),
+                "current": matrix.generation(name) == matrix.NOW,
+            }
+            for name in environments
+        ],
+        "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
+        "machines": words.machines(facts.items()),
+        "in_full": words.machines(facts.items(), in_full=True),
+    }
+
+
+def page_part(found: Mapping) -> str:
+    """The explorer as a part of an HTML page, with its style, its script and its data."""
+    text = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    page, style, script = (
+        (SOURCES / name).read_text() for name in ("explorer.html", "explorer.css", "explorer.js")
+    )
+    return (
+        f"<style>\n{style}</style>\n{page}"
+        f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>\n'
+    )
