@@ -104,10 +104,9 @@ example: report
 ## Render the published example again from its records, and update the README's numbers
 example-pages: build/pages/example/index.html
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
-	sed -i 's/(cells.html)/(cells.csv)/' report/example/*.md
 	$(RUN) fill_readme
 
-RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 workflow/schemas/*)
+RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 report/*/*.* workflow/schemas/*)
 build/pages/example/index.html: report/example/records.tar.xz $(RENDER) .venv/ready
 	$(RUN) render_pack $< $(wildcard $(<D)/records-*.tar.xz) --output $(@D)
 

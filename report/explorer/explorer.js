@@ -89,9 +89,11 @@ function baselineOf(row) {
 // The address: what differs from the start. A view opens again from it.
 function read() {
   const named = new URLSearchParams(location.hash.slice(1));
-  if (location.hash && !Object.keys(START).some(key => named.has(key))) return; // another anchor of the page
+  const known = Object.keys(START).some(key => named.has(key));
+  if (location.hash && !known) return false; // another anchor of the page
   state = { ...START };
   for (const key of Object.keys(START)) if (named.has(key)) state[key] = named.get(key);
+  return known;
 }
 function write() {
   const differing = Object.entries(state).filter(([key, value]) => value !== START[key]);
@@ -146,14 +148,14 @@ function headline() {
   const ends = [operators[0], operators.at(-1)].map(row => ratio(row, best)), text = found => [bold(times(found.ratio)), bracket(found)];
   const said = [place, "LSTMs written from basic operators take ", ...text(ends[0]), ...(operators.length > 1 ? [" to ", ...text(ends[1])] : []), ` the time of the fastest implementation (${best.name}, ${time(best.wall_median_s)} a batch).`];
   const own = [...new Set(operators.map(row => row.framework))].flatMap(name => {
-    const one = operators.find(row => row.framework === name), other = versions.find(row => row.framework === name && row.level === FUSED);
+    const one = operators.find(row => row.framework === name), other = versions.find(row => row.framework === name && row.level === FUSED && row.install);
     return one && other ? [`${name} ${times(ratio(one, other).ratio)}${bracket(ratio(one, other))}`] : [];
   });
   return own.length ? [...said, ` Over their own framework's fused kernel: ${own.join(", ")}.`] : said;
 }
 
 function button(row) {
-  const found = make("button", { type: "button", "aria-pressed": String(row.key === state.baseline), title: "Compare with it and show details" }, row.name, " ", make("small", {}, row.version));
+  const found = make("button", { type: "button", "aria-pressed": String(row.key === state.baseline), "data-row": row.key, title: `${row.version}: compare with it and show details` }, row.name, " ", make("small", {}, row.version.split(/[-+]/)[0]));
   found.addEventListener("click", () => change({ baseline: row.key === state.baseline ? "" : row.key }));
   return found;
 }
@@ -171,7 +173,8 @@ function drawBars() {
   for (const level of LEVELS) {
     const own = found.filter(([row]) => row.level === level);
     if (own.length) table.append(make("tbody", {}, make("tr", { class: "level" }, make("th", { scope: "rowgroup", colspan: 4 }, level[0].toUpperCase() + level.slice(1), " ", make("small", {}, DATA.levels[level]))),
-      ...own.map(([row, each]) => make("tr", {}, make("th", { scope: "row" }, button(row)), make("td", { class: "n" }, `${time(row.wall_median_s)} ${percent(row)}`), make("td", { class: "n" }, times(each.ratio) + (each.low === each.high ? "" : bracket(each))), make("td", { class: "bar" }, bar(row, each, most))))));
+      ...own.flatMap(([row, each]) => [make("tr", {}, make("th", { scope: "row" }, button(row)), make("td", { class: "n" }, `${time(row.wall_median_s)} ${percent(row)}`), make("td", { class: "n" }, times(each.ratio) + (each.low === each.high ? "" : bracket(each))), make("td", { class: "bar" }, bar(row, each, most))),
+        ...(row.key === state.baseline ? [make("tr", { class: "level" }, make("td", { colspan: 4 }, detail(row)))] : [])])));
   }
   return table;
 }
@@ -191,23 +194,23 @@ function drawLines() {
   for (const tick of ticks.filter(each => Math.log(each) >= y0 - 0.01 && Math.log(each) <= y1 + 0.01)) svg.append(make("path", { d: `M${L} ${Y(tick)}H${W - R}`, stroke: "var(--line)" }), make("text", { x: L - 6, y: Y(tick) + 4, "text-anchor": "end" }, over ? digits(tick, 2) + "×" : time(tick).replace(/\.0+ /, " ")));
   for (const x of xs) svg.append(make("text", { x: X(x), y: H - B + 18, "text-anchor": "middle" }, state.view === "year" ? String(x) : x.toLocaleString("en")));
   svg.append(make("text", { x: (W + L - R) / 2, y: H - 6, "text-anchor": "middle" }, DATA.axes[state.view] ?? "year"));
-  const legend = make("ol");
+  const legend = make("ol"), ends = lines.map(name => { const { row, y } = drawn.filter(each => lineOf(each.row) === name).sort((a, b) => b.row.x - a.row.x)[0]; return { name, x: X(row.x), y: Y(y.ratio) }; }).sort((a, b) => a.y - b.y);
+  ends.forEach((end, at) => { for (const other of ends.slice(0, at)) if (other.x === end.x && end.y < other.y + 12) end.y = other.y + 12; });
   lines.forEach((name, number) => {
     const own = drawn.filter(each => lineOf(each.row) === name).sort((a, b) => a.row.x - b.row.x), { row } = own.at(-1), color = `var(--l${LEVELS.indexOf(row.level)})`;
     svg.append(make("path", { d: own.map(({ row, y }, at) => `${at ? "L" : "M"}${X(row.x)} ${Y(y.ratio)}`).join(""), fill: "none", style: `stroke: ${color}`, "stroke-width": row.key === state.baseline ? 4 : 2 }));
     for (const { row, y } of own) svg.append(make("g", {}, make("title", {}, `${row.name} ${row.version}, ${row.x}: ${over ? times(y.ratio) + bracket(y) : time(y.ratio)}`), y.low != null ? make("path", { d: `M${X(row.x)} ${Y(y.low)}V${Y(y.high)}`, style: `stroke: ${color}` }) : null, make("circle", { cx: X(row.x), cy: Y(y.ratio), r: 3.5, style: `fill: ${color}` })));
-    svg.append(make("text", { x: X(row.x) + 8, y: Y(own.at(-1).y.ratio) + 4 }, String(number + 1)));
+    const end = ends.find(each => each.name === name);
+    svg.append(make("text", { x: end.x + 8, y: end.y + 4 }, String(number + 1)));
     legend.append(make("li", {}, make("span", { class: "key", style: `background: ${color}` }), button(row)));
   });
-  return make("div", { id: "lines" }, svg, legend);
+  const chosen = rows.find(row => row.key === state.baseline && row.group.benchmark === state.benchmark);
+  return make("div", { id: "lines" }, svg, legend, chosen ? detail(chosen) : null);
 }
 
-function detail() {
-  const row = rows.find(each => each.key === state.baseline), panel = $("detail");
-  panel.hidden = !row;
-  if (!row) return panel.replaceChildren();
+function detail(row) {
   const found = ratio(row, rows.filter(each => each.group === row.group && each.level !== LIMIT)[0] ?? row), parts = (...children) => make("span", {}, ...children);
-  const benchmark = row.group.benchmark, document = DATA.benchmarks[benchmark].document, chosen = `${row.id} in ${row.environment} for ${row.group.phase} on ${benchmark}`;
+  const benchmark = row.group.benchmark, named = DATA.benchmarks[benchmark].document, chosen = `${row.id} in ${row.environment} for ${row.group.phase} on ${benchmark}`;
   const facts = [
     ["What it is", row.does], ["What can be changed", `${row.level}: ${DATA.levels[row.level]}`],
     ["Source", make("code", {}, row.source)], ["Versions", `${row.version} (environment ${row.environment})`],
@@ -220,9 +223,9 @@ function detail() {
     row.gflops ? ["Rate", `${digits(row.gflops, 3)} GFLOP/s`] : null,
     row.published_wall_s ? ["Published", `${time(row.published_wall_s)} a batch`] : null,
     row.use ? ["How to get it", parts(row.install ? make("code", {}, row.install) : null, row.install ? "; " : "", row.use)] : null,
-    ["Measure it on your machine", make("pre", {}, `snakemake --cores all --config documents='[${document}]' \\\n  overrides='{${document}: {benchmarks: [${benchmark}], implementations: ["${chosen}"]}}'`)],
+    ["Measure it on your machine", make("pre", {}, `snakemake --cores all --config documents='[${named}]' \\\n  overrides='{${named}: {benchmarks: [${benchmark}], implementations: ["${chosen}"]}}'`)],
   ].filter(Boolean);
-  panel.replaceChildren(make("h3", {}, row.name), make("dl", {}, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])));
+  return make("section", { id: "detail", "aria-label": "Details of " + row.name }, make("h3", {}, row.name), make("dl", {}, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])));
 }
 
 const NUMBER = (key, label) => [key, label, row => row[key]];
@@ -258,14 +261,16 @@ function missing() {
   return found.length ? make("p", {}, "Not timed: " + found.map(each => `${each.called}${each.current ? "" : ` (${each.year})`}: ${each.status}${each.reason ? `, ${each.reason}` : ""}`).join("; ") + ".") : "";
 }
 function draw() {
+  const focused = document.activeElement?.dataset?.row;
   rows = points();
   drawPick();
   $("headline").replaceChildren(...headline());
   $("view").replaceChildren(!rows.length ? make("p", {}, "Nothing was measured here.") : state.view === "bars" ? drawBars() : drawLines());
-  detail(); drawTable();
+  drawTable();
   $("missing").replaceChildren(missing());
+  if (focused) $("view").querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
 }
 $("csv").addEventListener("click", download);
-addEventListener("popstate", () => { read(); settle(); draw(); });
-addEventListener("hashchange", () => { read(); settle(); draw(); });
-if (DATA.groups.length) { read(); settle(); draw(); } else $("explorer").replaceChildren(make("p", {}, "Nothing has been measured yet."));
+function restore() { const named = read(); settle(); draw(); if (named) $("explorer").scrollIntoView(); }
+addEventListener("hashchange", restore);
+if (DATA.groups.length) restore(); else $("explorer").replaceChildren(make("p", {}, "Nothing has been measured yet."));

@@ -81,10 +81,12 @@ def render(folder: Path, others: list[Path], output: Path) -> None:
                 each.result()
         step(
             *("join_tables", "--cells", *(made / f"{name}-cells.parquet" for name in found)),
-            *("--csv", report / "cells.csv", "--html", report / "cells.html"),
+            *("--csv", report / "cells.csv"),
         )
         step(
             *("render_first_page", "--folder", report),
+            *("--cells", *(made / f"{name}-cells.parquet" for name in found)),
+            *("--abouts", *(made / f"{name}-about.json" for name in found)),
             *("--summaries", *(made / f"{name}-summary.json" for name in found)),
         )
         shutil.rmtree(output, ignore_errors=True)

@@ -170,7 +170,7 @@ def _options(section: str) -> set[str] | None:
     if not path.exists() or section == "__init__":
         return None
     own = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
-    taken = {"section", "title", "under"}
+    taken = {"section", "title"}
     for function in own:
         if function.name in ("analyse", "draw"):
             taken |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
@@ -178,14 +178,13 @@ def _options(section: str) -> set[str] | None:
 
 
 def _section_problems(document: dict) -> Iterator[str]:
-    for place in ("sections", "first_page"):
-        for number, entry in enumerate(document.get(place, [])):
-            options = _options(entry["section"])
-            if options is None:
-                yield f"{place}.{number}: there is no scripts/reporting/sections/{entry['section']}.py"
-            elif unknown := sorted(entry.keys() - options):
-                taken = ", ".join(sorted(options))
-                yield f"{place}.{number}: {entry['section']} has no option `{unknown[0]}`; it has: {taken}"
+    for number, entry in enumerate(document["sections"]):
+        options = _options(entry["section"])
+        if options is None:
+            yield f"sections.{number}: there is no scripts/reporting/sections/{entry['section']}.py"
+        elif unknown := sorted(entry.keys() - options):
+            taken = ", ".join(sorted(options))
+            yield f"sections.{number}: {entry['section']} has no option `{unknown[0]}`; it has: {taken}"
 
 
 def document_problems(document: dict) -> list[str]:

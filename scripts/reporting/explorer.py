@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 
 from plan import matrix
-from reporting import estimates, timeline, tradeoff, words
+from reporting import timeline, tradeoff, words
 from reporting.sections import OK, Tables, took_part
 from reporting.style import look
+from stats import estimates
 
 SOURCES = Path("report/explorer")
 LIMIT = "upper bound"  # the level of what is no LSTM: products, the multiply-add peak
@@ -28,7 +29,9 @@ AXES = {
     "threads": "threads",
 }
 LEAST_POINTS = 3  # fewer are no line
-MARGIN = 1e-4  # steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent
+MARGIN = (
+    1e-4  # steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent
+)
 NONE = 0xFFFF  # no interval: fewer than three processes
 
 # Columns of a row: numbers of cells.csv with so many significant digits; processes' medians in thousandths of the row's.
@@ -99,8 +102,12 @@ def groups(tables: Tables, about: Mapping, names: Names, environments: Names) ->
             "rows": [_row(row, names, environments) for row in measured.to_dict("records")],
             "margins": margins([*measured["process_medians_s"]]),
             "missing": [
-                [names.at(row.implementation), environments.at(row.environment)]
-                + [row.status, row.reason]
+                [
+                    names.at(row.implementation),
+                    environments.at(row.environment),
+                    row.status,
+                    row.reason,
+                ]
                 for row in missing.itertuples()
             ],
         }

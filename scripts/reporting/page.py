@@ -14,7 +14,6 @@ from reporting.sections import FOLDER, NARROW, slug
 
 REPORT = Path("report")
 Site = Sequence[Mapping[str, str]]
-HTML_ONLY = ("cells",)  # pages that are to be searched
 SENTENCE = 70  # letters of a table's cell from which on it is one to be read
 LINE = 120  # letters of a typical line of a table from which on it is too
 FIGURE = r"figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg"
@@ -166,9 +165,7 @@ def listed(text: str, site: Site, name: str) -> str:
     if not site:
         return text
     links = (
-        f"**{each['label']}**"
-        if each["name"] == name
-        else f"[{each['label']}]({each['name']}.{'html' if each['name'] in HTML_ONLY else 'md'})"
+        f"**{each['label']}**" if each["name"] == name else f"[{each['label']}]({each['name']}.md)"
         for each in site
     )
     title, _, rest = text.partition("\n")

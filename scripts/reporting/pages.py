@@ -20,7 +20,7 @@ def settings() -> dict:
 
 def gathered() -> list[str]:
     """The pages with the same sections of every document, beside the first one."""
-    return [page for page in settings()["each"] if page != "first_page"]
+    return list(settings()["each"])
 
 
 def site(documents: Iterable[str]) -> list[dict[str, str]]:
@@ -30,17 +30,15 @@ def site(documents: Iterable[str]) -> list[dict[str, str]]:
     return [{"name": name, "label": label} for name, label in (first, *own.items(), *others)]
 
 
-def added(document: Mapping) -> dict[str, list[dict]]:
-    """{page: sections} that a document adds to the pages that are about all."""
-    found = {page: list(entries) for page, entries in settings()["each"].items()}
-    found["first_page"] = [*document.get("first_page", []), *found.get("first_page", [])]
-    return found
+def added() -> dict[str, list[dict]]:
+    """{page: sections} that each document adds to the pages that are about all."""
+    return {page: list(entries) for page, entries in settings()["each"].items()}
 
 
 def sections_of(document: Mapping) -> tuple[list[str], list[str]]:
     """The sections of a document's own page, and of what it adds to others."""
     own = {entry["section"] for entry in document["sections"]}
-    others = {entry["section"] for entries in added(document).values() for entry in entries}
+    others = {entry["section"] for entries in added().values() for entry in entries}
     return sorted(own), sorted(others)
 
 
@@ -63,7 +61,8 @@ def templates_of(document: str) -> list[str]:
 def templates_of_first_page(documents: Iterable[str]) -> list[str]:
     """Those of the pages that are about all documents."""
     added = {name for each in documents for name in sections_of(matrix.document(each))[1]}
-    return _templates(sorted(added | {"machines"}))
+    own = [str(path) for path in sorted(Path("report/explorer").iterdir())]
+    return [*_templates(sorted(added | {"machines"})), *own, "report/index.md.j2"]
 
 
 def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from plan import own
-from plan.matrix import LEAST_PROCESSES
 from reporting import marks, words
 from reporting.sections import Tables, plain
 
@@ -104,45 +103,6 @@ def noise(summaries: Sequence[Mapping]) -> dict[str, Counter]:
     for each in (counts for one in summaries for counts in one["noise"]):
         found[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
     return found
-
-
-def noise_words(summaries: Sequence[Mapping]) -> str:
-    """Which machines were noisy, so that rows lack clean processes; empty where none was."""
-    names, total = machine_names(summaries), noise(summaries)
-    which = {called: total[machine] for machine, called in names.items() if total[machine]["noisy"]}
-    if not which:
-        return ""
-    if len(names) == 1:
-        (sums,) = which.values()
-        return (
-            f"The machine was noisy: {sums['disturbed']} of {sums['processes']} processes have no quiet batch, so that {sums['noisy']} "
-            f"of {sums['rows']} rows have fewer than {LEAST_PROCESSES} clean ones ({marks.NOISY})."
-        )
-    called = "All of them" if len(which) == len(names) else words.listed(which)
-    shares = sorted(100 * each["disturbed"] / each["processes"] for each in which.values())
-    ends = " to ".join(dict.fromkeys(f"{share:.0f}" for share in (shares[0], shares[-1])))
-    return (
-        f"{called} {'were' if len(which) > 1 else 'was'} noisy: {ends} % of {'their' if len(which) > 1 else 'its'} processes have no "
-        f"quiet batch ({marks.NOISY}; [by machine](machines.md))."
-    )
-
-
-def of_all(summaries: Sequence[Mapping]) -> str:
-    """What the first page is about, and on how noisy a machine it was measured."""
-    machines = [machine for each in summaries for machine in each["machines"]]
-    days = sorted({day for machine in machines for day in machine["days"]})
-    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
-    origins = [each["origin"] for each in summaries if each["origin"]]
-    count = len(origins)
-    models = f", for the models of {count} published benchmark document{'s' * (count > 1)}"
-    states = [" and ".join(each["numbers"]) for each in origins if len(each["numbers"]) > 1]
-    models += f" ({'; '.join(states)} are states of one)" if states else ""
-    named = list(machine_names(summaries, in_full=True).values())
-    on = named[0] if len(named) == 1 else f"{len(named)} [machines](machines.md)"
-    return (
-        "An LSTM written of single operators can be changed freely; a library's fused kernel cannot, and is fast. What lies "
-        f"between was timed here, on {on}{when}{models * bool(count)}. {noise_words(summaries)}"
-    ).strip()
 
 
 def machine_names(summaries: Sequence[Mapping], in_full: bool = False) -> dict[str, str]:

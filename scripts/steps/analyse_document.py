@@ -26,7 +26,7 @@ def main() -> None:
     own = list(sections.analysed(about["document"]["sections"], tables, about, save))
     added = {
         page: list(sections.analysed(entries, tables, about, save))
-        for page, entries in pages.added(about["document"]).items()
+        for page, entries in pages.added().items()
     }
     with whole(arguments.sections) as stream:
         stream.write(results.dump({**summary.head(tables, about), "parts": own}))

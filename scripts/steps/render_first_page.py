@@ -1,18 +1,20 @@
-"""The pages that are about all documents, from their summaries: the first page, machines, and what each adds to others."""
+"""The pages that are about all documents: the first page with the explorer, machines, and what each document adds to others."""
 
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from measurement.record import plainly, read_json
-from reporting import page, pages, sections, summary
+from reporting import explorer, front, front_page, page, pages, sections, summary, talks
 
 BACK = "Of all documents."
 
 
 def merged(parts: Sequence[Mapping]) -> Iterator[dict]:
-    """Parts of several documents under one heading; those of a section that can `merge` become one, at its place."""
+    """Parts of several documents on one page; those of a section that can `merge` become one, at its place."""
     groups: dict[object, list[Mapping]] = {}
     for number, part in enumerate(parts):
         merges = hasattr(sections.load(part["section"]), "merge")
@@ -33,55 +35,59 @@ def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
     ]
 
 
-def first_page(summaries: Sequence[Mapping]) -> list[dict]:
-    """The parts of the first page, the first under each heading with it."""
-    parts, found = placed(summaries, "first_page"), []
-    for heading in pages.settings()["first_page"]:
-        own = list(merged([part for part in parts if part["under"] == heading["name"]]))
-        for number, part in enumerate(own):
-            found.append(part | {"title": "" if number else heading["heading"]})
-    return found
-
-
-def of_own_cells(found: Sequence[Mapping]) -> list[str]:
-    """Lines that lead to the pages of cells of somebody's own."""
-    return [
-        f"A cell of your own: [{each['document']}]({each['document']}.md). {each['said']}".strip()
-        for each in found
+def first_page(arguments: argparse.Namespace, summaries: Sequence[Mapping]) -> None:
+    """index.md and index.html, and the figures for talks."""
+    parts = [
+        sections.read(pd.read_parquet(cells), read_json(about))
+        for cells, about in zip(arguments.cells, arguments.abouts, strict=True)
     ]
+    machine = next(each["machine"] for one in summaries for each in one["machines"])
+    settings = pages.settings()["first_page"]
+    measured = front.Measured(parts, machine, settings)
+    called = summary.machine_names(summaries, in_full=True)[machine]
+    figures = talks.write(measured, called, arguments.folder / front_page.FIGURES)
+    front_page.write(
+        arguments.folder,
+        front.front(measured, summaries),
+        figures,
+        explorer.data(parts),
+        pages.site(each["name"] for each in summaries),
+        front_page.of_own_cells(arguments.own),
+    )
+
+
+def other_pages(folder: Path, summaries: Sequence[Mapping]) -> None:
+    """Those of sections."""
+    names = summary.machine_names(summaries)
+    about = {"machine_names": names, "documents": summaries, "introduction": [BACK]}
+    about["preliminary"] = any(each["preliminary"] for each in summaries)
+    stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries}, names)
+    machines = sections.load("machines").of_summaries(summaries)
+    found = {
+        "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
+        **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
+    }
+    site = pages.site(each["name"] for each in summaries)
+    for name, parts in found.items():
+        of_text = name != "contradictions"  # which is about published numbers alone
+        about["stand_in"] = stand_in if of_text else ""
+        text = page.markdown(pages.settings()["titles"][name], about, parts)
+        page.write(folder / f"{name}.md", text, site)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--summaries", required=True, nargs="+", help="summary.json of documents")
+    parser.add_argument("--cells", required=True, nargs="+", help="cells.parquet of documents")
+    parser.add_argument("--abouts", required=True, nargs="+", help="about.json of the same")
+    parser.add_argument("--summaries", required=True, nargs="+", help="summary.json of the same")
     parser.add_argument(
         "--own", type=json.loads, default=[], help="pages of one's own cells, as JSON"
     )
     parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
     arguments = parser.parse_args()
     summaries = [read_json(path) for path in arguments.summaries]
-    about = {
-        "machine_names": summary.machine_names(summaries),
-        "preliminary": any(each["preliminary"] for each in summaries),
-        "documents": summaries,
-    }
-    machines = sections.load("machines").of_summaries(summaries)
-    found = {
-        "index": first_page(summaries),
-        "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
-        **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
-    }
-    site = pages.site(each["name"] for each in summaries)
-    machines_of = {each["name"]: each["machines"] for each in summaries}
-    stand_in = summary.on_stand_in(machines_of, about["machine_names"])
-    for name, parts in found.items():
-        about["stand_in"] = (
-            "" if name == "contradictions" else stand_in
-        )  # of published numbers alone
-        own = of_own_cells(arguments.own)
-        about["introduction"] = [summary.of_all(summaries), *own] if name == "index" else [BACK]
-        text = page.markdown(pages.settings()["titles"][name], about, parts)
-        page.write(arguments.folder / f"{name}.md", text, site)
+    first_page(arguments, summaries)
+    other_pages(arguments.folder, summaries)
 
 
 if __name__ == "__main__":

@@ -288,10 +288,12 @@ def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _run(render_page, monkeypatch, "--sections", own / "sections.json", "--output", page)
     summaries = [own / "summary.json" for own in owns]
     report = results_folder / "report"
-    _run(render_first_page, monkeypatch, "--summaries", *summaries, "--folder", report)
     tables = [own / "cells.parquet" for own in owns]
-    outputs = ["--csv", results_folder / "cells.csv", "--html", report / "cells.html"]
-    _run(join_tables, monkeypatch, "--cells", *tables, *outputs)
+    read = ["--cells", *tables, "--abouts", *(own / "about.json" for own in owns)]
+    made = ["--summaries", *summaries, "--folder", report]
+    _run(render_first_page, monkeypatch, *read, *made)
+    csv = results_folder / "cells.csv"
+    _run(join_tables, monkeypatch, "--cells", *tables, "--csv", csv)
 
 
 def table(folder: Path, document: str = "stacked-lm") -> pd.DataFrame:
@@ -302,10 +304,3 @@ def part(folder: Path, document: str, section: str) -> dict:
     """The data of one section of a document's page."""
     found = read_json(str(folder / "results" / "documents" / document / "sections.json"))
     return next(each["data"] for each in found["parts"] if each["section"] == section)
-
-
-def first_page(folder: Path, section: str, document: str = "stacked-lm") -> dict:
-    """The data of what a document adds to the first page."""
-    found = read_json(str(folder / "results" / "documents" / document / "summary.json"))
-    parts = found["pages"]["first_page"]
-    return next(each["data"] for each in parts if each["section"] == section)

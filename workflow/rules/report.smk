@@ -112,7 +112,6 @@ rule render_page:
 rule join_tables:
     input:
         sources.files("scripts/steps/join_tables.py"),
-        "report/cells.html.j2",
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         environment=lambda w: tool("report", "record"),
     output:
@@ -121,12 +120,6 @@ rule join_tables:
             caption="../../report/captions/csv.rst",
             category="Data",
             labels={"shows": "all cells as CSV"},
-        ),
-        html=report(
-            "results/report/cells.html",
-            caption="../../report/captions/cells.rst",
-            category="Data",
-            labels={"shows": "all cells, to search and sort"},
         ),
     log:
         "results/logs/join_tables.txt",
@@ -137,7 +130,7 @@ rule join_tables:
         noted=noted,
     shell:
         "{params.noted} join_tables --cells {input.cells}"
-        " --csv {output.csv} --html {output.html} 2>&1 | tee {log}"
+        " --csv {output.csv} 2>&1 | tee {log}"
 
 
 rule first_page:
@@ -148,12 +141,11 @@ rule first_page:
         ),
         pages.templates_of_first_page(DOCUMENTS),
         "config/pages.yaml",
+        cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
+        abouts=expand(rules.tabulate.output.about, document=DOCUMENTS),
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
         figures=ancient(expand(FIGURES, document=DOCUMENTS)),
-        linked=[
-            *expand(rules.render_page.output.html, document=DOCUMENTS),
-            rules.join_tables.output.html,
-        ],
+        linked=expand(rules.render_page.output.html, document=DOCUMENTS),
         environment=lambda w: tool("report", "record"),
     output:
         expand("results/report/{page}.md", page=PAGES),
@@ -166,6 +158,13 @@ rule first_page:
             )
             for page in PAGES
         ),
+        figures=report(
+            directory("results/report/figures/talks"),
+            patterns=["{figure}.svg"],
+            caption="../../report/captions/talks.rst",
+            category="Overview",
+            labels={"shows": "figure for talks: {figure}"},
+        ),
     log:
         "results/logs/first_page.txt",
     localrule: True
@@ -175,7 +174,8 @@ rule first_page:
         noted=noted,
         own=lambda w: json.dumps(pages.of_own_cells()),
     shell:
-        "{params.noted} render_first_page --summaries {input.summaries}"
+        "{params.noted} render_first_page --cells {input.cells}"
+        " --abouts {input.abouts} --summaries {input.summaries}"
         " --own {params.own:q} --folder results/report 2>&1 | tee {log}"
 
 

@@ -202,15 +202,12 @@ def analysed(
     """Every section of a list that has something to say: {"section", "title", "data", "figure": {"file", "text"}}.
     `save` writes a figure below a file's name; the one for narrow screens has NARROW behind it."""
     for entry in entries:
-        options = {
-            key: value for key, value in entry.items() if key not in ("section", "title", "under")
-        }
+        options = {key: value for key, value in entry.items() if key not in ("section", "title")}
         module = load(entry["section"])
         if (data := module.analyse(tables, about, **options)) is None:
             continue
         title = entry.get("title", getattr(module, "TITLE", ""))
-        found = {"section": entry["section"], "title": title, "under": entry.get("under", "")}
-        found |= {"data": plain(data), "figure": None}
+        found = {"section": entry["section"], "title": title, "data": plain(data), "figure": None}
         drawn = module.draw(data, tables, about, True, **options) if hasattr(module, "draw") else 0
         if drawn:
             figure, text = drawn

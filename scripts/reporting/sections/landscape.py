@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from plan.matrix import NOW
+from reporting.flexibility import OPERATORS as FLEXIBLE
 from reporting.sections import Tables
 from reporting.sections import rows as rows_of
-from reporting.sections.answer import FLEXIBLE
 from reporting.style import STYLE, hover, logarithmic, marked, width
 from stats import estimates
 

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from plan.matrix import NOW
+from reporting.flexibility import OPERATORS as FLEXIBLE
 from reporting.layout import interval
 from reporting.sections import Tables
-from reporting.sections.answer import FLEXIBLE
 from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
 from reporting.style import STYLE, hover, logarithmic, marked, numbered, span, three_digits, width
 from reporting.words import CELLS

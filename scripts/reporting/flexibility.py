@@ -1,0 +1,95 @@
+"""The cost of flexibility, defined once: what an LSTM written from basic operators takes, over the fused kernel of the same
+framework (nn.LSTM, cuDNN) and over the fastest implementation of all."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from plan import matrix
+from plan.matrix import NOW
+from reporting.sections import OK
+from reporting.style import look
+from stats import estimates
+
+OPERATORS = ("operators", "operators in a loop")
+WRITTEN = (*OPERATORS, "compiled")  # ways to a cell of one's own in a framework
+GENERATED, FUSED = "generated kernel", "fused kernel"
+
+
+@dataclass(frozen=True)
+class Over:
+    """What one row of a table takes over another: the ratio of medians with its 95 % interval (NaN: too few processes)."""
+
+    name: str
+    to: str
+    ratio: float
+    low: float
+    high: float
+    verdict: str  # as in estimates.Ratio
+    baseline: str  # what the other is called in the explorer's addresses
+
+    @classmethod
+    def of(cls, one: Mapping, other: Mapping) -> "Over":
+        found = estimates.ratio([one["process_medians_s"]], [other["process_medians_s"]])
+        baseline = f"{other['implementation']}@{other['environment']}"
+        if one["implementation"] == other["implementation"]:
+            return cls(one["name"], other["name"], 1.0, 1.0, 1.0, "same", baseline)
+        return cls(one["name"], other["name"], *found, baseline)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one machine, benchmark, device and phase. `least` and `most`: the fastest and the slowest row of operators over the
+    fastest of all; `within`: by framework, its fastest row of operators over its fastest fused kernel."""
+
+    fastest: Mapping
+    least: Over
+    most: Over
+    within: dict[str, Over]
+
+
+def lstms(cells: pd.DataFrame, **equal: object) -> pd.DataFrame:
+    """The measured rows of today's versions that are an LSTM, or another cell, of those whose columns are equal to these; the
+    fastest first, with `framework` and `install`, the command that installs it (empty: there is no package)."""
+    found = cells[
+        (cells["status"] == OK) & (cells["generation"] == NOW) & cells["flexibility"].notna()
+    ]
+    for column, value in equal.items():
+        found = found[found[column] == value]
+    found = found.sort_values("wall_median_s", kind="stable")
+    install = {
+        each["implementation"]: each.get("get", {}).get("install", "")
+        for each in matrix.implementations()
+    }
+    return found.assign(
+        framework=[look(name).name for name in found["implementation"]],
+        install=[install.get(name, "") for name in found["implementation"]],
+    )
+
+
+def first(rows: pd.DataFrame, levels: Iterable[str]) -> Mapping | None:
+    """The fastest of some levels."""
+    own = rows[rows["flexibility"].isin([*levels])]
+    return None if own.empty else own.iloc[0].to_dict()
+
+
+def within(rows: pd.DataFrame, levels: Iterable[str]) -> dict[str, Over]:
+    """{framework: its fastest row of some levels over its fastest fused kernel} of the frameworks that have both. A kernel
+    that is no part of the framework is not its own."""
+    found = {}
+    for framework, own in rows.groupby("framework", sort=True):
+        one, other = first(own, levels), first(own[own["install"] != ""], [FUSED])
+        if one and other:
+            found[framework] = Over.of(one, other)
+    return found
+
+
+def cost(rows: pd.DataFrame) -> Cost | None:
+    """`rows`: lstms of one machine, benchmark, device and phase. None without operators, or with nothing to compare."""
+    operators = rows[rows["flexibility"].isin(OPERATORS)]
+    if operators.empty or len(rows) < 2:
+        return None
+    fastest = rows.iloc[0].to_dict()
+    least, most = (Over.of(operators.iloc[place].to_dict(), fastest) for place in (0, -1))
+    return Cost(fastest, least, most, within(rows, OPERATORS))

@@ -1,0 +1,56 @@
+"""The first page in Markdown, with a static figure, and in HTML, with the explorer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from reporting import explorer, page, pages
+from reporting.front import Front
+from reporting.talks import Figure
+
+NAME, FIGURES = "index", "figures/talks"
+VIEW = (
+    r'\[([^\]]*)\]\(#[^) ]* "[^"]*"\)'  # a link to a view of the explorer, which Markdown has not
+)
+
+
+def of_own_cells(found: Sequence[Mapping]) -> list[str]:
+    """Lines that lead to the pages of cells of somebody's own."""
+    return [
+        f"A cell of your own: [{each['document']}]({each['document']}.md). {each['said']}".strip()
+        for each in found
+    ]
+
+
+def _inline(text: str) -> str:
+    """Markdown within a line as HTML; links lead to HTML pages."""
+    found = MarkdownIt("commonmark", {"html": False}).renderInline(text)
+    return re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', found)
+
+
+def write(
+    folder: Path,
+    front: Front,
+    figures: Sequence[Figure],
+    data: Mapping,
+    site: page.Site,
+    own: Sequence[str],
+) -> None:
+    """index.md and index.html. `figures`: those in FIGURES, the first of them the page's; `data`: the explorer's."""
+    templates = page.environment(page.REPORT)
+    templates.filters["md"] = _inline
+    title = pages.settings()["titles"][NAME]
+    shown = next(iter(figures), None)
+    figure = f"![{shown.text}]({FIGURES}/{shown.name}.svg)" if shown else ""
+    context = {"title": title, "front": front, "own": own}
+    text = templates.get_template("index.md.j2").render(context | {"figure": figure})
+    text = re.sub(r"\n{3,}", "\n\n", re.sub(VIEW, r"\1", text))
+    (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", site, NAME))
+    body = templates.get_template("explorer/front.html.j2").render(
+        context | {"explorer": explorer.page_part(data)}
+    )
+    shell = templates.get_template("page.html.j2")
+    html = shell.render(title=title, contents=[], body=body, site=site, name=NAME)
+    (folder / f"{NAME}.html").write_text(html)
