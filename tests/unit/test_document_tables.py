@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from reporting import words
-from reporting.sections import Tables, answer, times, workers
+from reporting.sections import Tables, times, workers
 
 MACHINES = [{"machine": "m", "protocol": {"processes": 3}}]
 ABOUT = {
@@ -53,30 +53,6 @@ def test_published_scaling_is_over_the_same_row_undivided() -> None:
     found = workers.analyse(Tables(cells, pd.DataFrame(), published), ABOUT)
     assert found["published"] == {"words_per_s": 25e3, "speedup": 1.7}
     assert found["rows"][0]["undivided"] == "BasicLSTMCell"
-
-
-def test_machines_disagree_about_the_best_row_as_far_as_it_is_decided() -> None:
-    def cell(machine: str, name: str, over: float, low: float) -> dict:
-        place = {"machine": machine, "device": "cpu", "phase": "forward"}
-        known = {"name": name, "implementation": name, "best": over == 1}
-        return place | known | {"over": over, "low": low, "high": over + 0.1}
-
-    cells = [cell("m", "kernel", 1, 1), cell("m", "library", 1.3, 1.2)]
-    cells += [cell("n", "library", 1, 1), cell("n", "kernel", 1.1, 0.9)]
-    cells += [cell("o", "other", 1, 1), cell("o", "kernel", 2, 1.9), cell("o", "library", 2, 1.9)]
-    names = {"m": "one", "n": "another", "o": "a third"}
-    assert answer._disagree(pd.DataFrame(cells), names)[0] == (
-        "forward, CPU: the best row is kernel on one, library on another (undecided), other on a third"
-    )
-
-
-def test_a_best_row_says_whether_it_is_established() -> None:
-    def said(*others: tuple[float, float | None]) -> str:
-        return answer._sure(pd.DataFrame(others, columns=["over", "low"], dtype=float))
-
-    assert [said(), said((1.3, 1.2), (1.6, None))] == ["", ""]
-    assert said((1.3, 1.2), (1.4, 0.9)) == ", undecided"
-    assert said((1.3, None), (1.6, 1.5)) == ", one look"
 
 
 def test_a_machine_says_how_many_rows_came_to_less() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reporting import page, sections, style
-from reporting.sections import Tables, answer, bars, rates, training_runs, wall_times
+from reporting import sections, style
+from reporting.sections import Tables, bars, rates, training_runs, wall_times
 
 ABOUT = {"machine_names": {"m": "A machine"}, "document": {"benchmarks": {"lm": {"batch": 8}}}}
 
@@ -101,86 +101,6 @@ def test_generations_stand_apart() -> None:
     assert {"Eager, here", "Eager, here-2019", "Cell"} < set(height)
 
 
-def test_answer_is_the_time_over_the_best_row() -> None:
-    svg, text = drawn(answer, tables(), benchmark="lm")
-    titles = re.findall(r"<title>([^<]*)</title>", svg)
-    assert any(t.startswith("Cell, forward: 555 ms a batch, 5.00 times the best [") for t in titles)
-    assert text.endswith("The slowest of 3 rows is Cell, forward: 5.00 times the best.")
-    assert heights(svg)["Eager"] < heights(svg)["Cell"] < heights(svg)["Kernel"]  # by flexibility
-
-
-def test_a_framework_is_held_against_each_kind_of_its_own_kernels() -> None:
-    """What a framework lacks is said: never measured here, or none at all."""
-
-    def renamed(row: str, framework: str, **changes: object) -> pd.DataFrame:
-        cells = tables().cells
-        return cells[cells["name"] == row].assign(implementation=f"{framework}/{row}", **changes)
-
-    parts = [
-        renamed("Eager", "pytorch"),
-        renamed("Kernel", "pytorch"),
-        renamed("Eager", "tensorflow"),
-        renamed("Cell", "tensorflow"),
-        renamed("Kernel", "tensorflow", status="not-run"),
-        renamed("Kernel", "tensorflow", status="not-run", family="cuDNN", name="A GPU's"),
-    ]
-    cells = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
-    data = sections.plain(answer.analyse(cells, ABOUT, benchmark="lm"))
-    torch, tensorflow = data["own"]
-    whole, cell = torch["levels"]
-    assert (whole["level"], cell["level"]) == ("fused kernel", "cell kernel")
-    assert whole["phases"][0]["over"] == pytest.approx(0.111 / 0.444)
-    assert (cell["phases"], cell["lacking"]) == ([], [])
-    whole, cell = tensorflow["levels"]
-    assert (whole["phases"], whole["lacking"]) == ([], ["Kernel"])
-    assert [each["over"] for each in cell["phases"]] == pytest.approx([0.2, 0.333 / 0.777])
-    figure = {"text": "a figure", "file": "answer.svg"}
-    about = {**ABOUT, "introduction": [], "preliminary": False, "stand_in": ""}
-    part = {"section": "answer", "title": "", "data": data, "figure": figure}
-    shown = page.markdown("Title", about, [part])
-    assert shown.index("typically takes") < shown.index("![a figure]") < shown.index("Marks: ")
-    (line,) = (each for each in shown.splitlines() if each.startswith("| TensorFlow |"))
-    _, _, whole, training, cell, *_ = line.split("|")
-    assert whole.strip() == training.strip() == "*not measured*: Kernel"
-    assert cell.strip() == "0.20 [0.16, 0.25]≈: Eager over Cell"
-    (line,) = (each for each in shown.splitlines() if each.startswith("| PyTorch |"))
-    assert line.count("it has none here") == 3
-
-
-def test_each_machine_has_its_own_typical_row_and_its_own_marks() -> None:
-    """What operators cost differs by as much between machines as between rows: none stands for the others."""
-    names = {"m": "Zen 5", "n": "Zen 4", "o": "Xeon"}
-    parts = []
-    for machine, times in {"m": 1, "n": 8, "o": 12}.items():
-        cells = tables(machine=machine).cells
-        cells = cells[cells["status"] == "ok"]
-        slower = np.where(cells["name"] == "Eager", times, 1)
-        processes = [
-            [slow * each for each in every]
-            for slow, every in zip(slower, cells["process_medians_s"], strict=True)
-        ]
-        walls = slower * cells["wall_median_s"]
-        parts.append(cells.assign(wall_median_s=walls, process_medians_s=processes))
-    found = Tables(pd.concat(parts, ignore_index=True), pd.DataFrame(), pd.DataFrame())
-    about = {**ABOUT, "machine_names": names}
-    data = sections.plain(answer.analyse(found, about, benchmark="lm"))
-    assert [line["machine"] for line in data["flexible"]] == [*names]
-    forward = [line["phases"][0] for line in data["flexible"]]
-    expected = [1, 8 * 0.111 / 0.444, 12 * 0.111 / 0.444]
-    assert [each["typical"]["over"] for each in forward] == pytest.approx(expected)
-    figure, text = answer.draw(data, found, about, True, benchmark="lm")
-    plt.close(figure)
-    assert "; filled, hollow and half-filled markers: Zen 5, Zen 4 and Xeon. " in text
-    assert len({str(style.fill(number, "red")) for number in range(len(style.FILLS))}) == 4
-    told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
-    parts = [{"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}]
-    shown = page.markdown("Title", told, parts)
-    for name, typical in (("Zen 5", ""), ("Zen 4", " [1.59, 2.51]≈"), ("Xeon", " [2.39, 3.77]≈")):
-        (line,) = (each for each in shown.splitlines() if each.startswith(f"| {name}, rows of "))
-        over = f"{expected[[*names.values()].index(name)]:.2f}"
-        assert f" | **{over}**{typical} | {over}{typical} | " in line
-
-
 def test_bars_and_rates_name_the_extremes() -> None:
     svg, text = drawn(bars, tables(), device="cpu", benchmark="lm")
     assert (
@@ -256,45 +176,12 @@ def test_places_have_no_more_digits_than_two_layouts_share() -> None:
     )
 
 
-def test_a_machines_gpu_has_a_line_of_its_own() -> None:
-    """With the framework whose rows of operators they all are, and what is slowest there."""
-    parts = [tables(machine="m").cells, tables(machine="n").cells.assign(device="gpu")]
-    one = parts[1][parts[1]["name"] != "Cell"].assign(implementation="pytorch/row")
-    found = Tables(pd.concat([parts[0], one], ignore_index=True), pd.DataFrame(), pd.DataFrame())
-    about = {**ABOUT, "machine_names": {"m": "Zen 5", "n": "H200"}}
-    data = sections.plain(answer.analyse(found, about, benchmark="lm"))
-    told = {**about, "introduction": [], "preliminary": False, "stand_in": ""}
-    part = {"section": "answer", "title": "", "data": data, "figure": {"text": "", "file": ""}}
-    shown = page.markdown("Title", told, [part])
-    (line,) = (
-        each for each in shown.splitlines() if each.startswith("| H200, GPU, rows of PyTorch |")
-    )
-    assert line.split("|")[2].strip() == "**1.00**"
-    assert any(each.startswith("| Zen 5, CPU, rows of ") for each in shown.splitlines())
-
-
-def test_one_machine_has_a_sentence_for_each_device() -> None:
-    """With the framework, where all rows of operators there are its; the worst row, where it is not the typical one."""
-    gpu = tables().cells.assign(device="gpu")
-    gpu = gpu[gpu["name"] != "Cell"].assign(implementation="pytorch/row")
-    cells = pd.concat([tables().cells, gpu], ignore_index=True)
-    data = answer.analyse(Tables(cells, pd.DataFrame(), pd.DataFrame()), ABOUT, benchmark="lm")
-    told = {**ABOUT, "introduction": [], "preliminary": False, "stand_in": ""}
-    figure = {"text": "", "file": ""}
-    part = {"section": "answer", "title": "", "data": sections.plain(data), "figure": figure}
-    shown = page.markdown("Title", told, [part])
-    (line,) = (each for each in shown.splitlines() if each.startswith("**On a GPU"))
-    assert line.startswith("**On a GPU, a PyTorch LSTM of single operators typically takes 1.00 ")
-    assert ("at worst" in line) == data["flexible"][1]["worse"]
-
-
-@pytest.mark.parametrize("module", [answer, wall_times])
-def test_a_narrow_figure_has_its_panels_below_each_other(module: object) -> None:
+def test_a_narrow_figure_has_its_panels_below_each_other() -> None:
     """And nothing is left out: the same rows, each with its interval."""
-    options = {"benchmark": "lm"} | ({"device": "cpu"} if module is wall_times else {})
-    data = sections.plain(module.analyse(tables(), ABOUT, **options))
+    options = {"benchmark": "lm", "device": "cpu"}
+    data = sections.plain(wall_times.analyse(tables(), ABOUT, **options))
     (wide, _), (narrow, _) = (
-        module.draw(data, tables(), ABOUT, w, **options) for w in (True, False)
+        wall_times.draw(data, tables(), ABOUT, w, **options) for w in (True, False)
     )
     assert narrow.get_figwidth() == style.NARROW < wide.get_figwidth()
     places = [axis.get_subplotspec().get_topmost_subplotspec() for axis in narrow.axes]

@@ -111,20 +111,20 @@ def test_a_mark_stands_beside_the_number_it_is_of() -> None:
     assert second == "| A \\| B | – | 2.00 | 500.000 | 0.90 [0.80, 1.10]° undecided |"
 
 
-SITE = [{"name": name, "label": f"{name} & co"} for name in ("index", "a", "cells")]
+SITE = [{"name": name, "label": f"{name} & co"} for name in ("index", "a", "machines")]
 
 
 def test_each_page_lists_all_and_says_where_one_is(tmp_path: Path) -> None:
     page.write(tmp_path / "a.md", "# A\n\ntext\n\n## B\n\nmore\n", SITE)
     lines = (tmp_path / "a.md").read_text().splitlines()
-    assert lines[2] == "[index & co](index.md) · **a & co** · [cells & co](cells.html)"
+    assert lines[2] == "[index & co](index.md) · **a & co** · [machines & co](machines.md)"
     found = (tmp_path / "a.html").read_text()
     links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', found)
     assert links == [
         ("index.html", ""),
         ("a.html", ' aria-current="page"'),
         ("#b", ""),
-        ("cells.html", ""),
+        ("machines.html", ""),
     ]
     assert "·" not in found  # the list stands at the side
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reporting import layout, marks, summary
+from reporting import layout, marks
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,6 @@ def test_two_rows_are_marked_by_the_worse() -> None:
 def document(disturbed: int, noisy: int) -> dict:
     noise = {"machine": "m", "processes": 10, "disturbed": disturbed, "rows": 3, "noisy": noisy}
     return {"noise": [noise], "machines": [{"machine": "m", "facts": None}]}
-
-
-def test_a_noisy_machine_is_said_to_be_one() -> None:
-    assert summary.noise_words([document(0, 0), document(2, 0)]) == ""
-    said = summary.noise_words([document(4, 1), document(5, 2)])
-    assert "9 of 20 processes" in said and "3 of 6 rows" in said
 
 
 def test_a_wide_interval_is_marked() -> None:

@@ -14,9 +14,8 @@ import yaml
 from measurement.cells import BUILT_IN
 from measurement.record import read_json
 from plan import matrix, own, own_cell
-from reporting import own_cell_lines, page, pages, sections
+from reporting import front_page, own_cell_lines, page, pages, sections
 from reporting.sections.cell_rows import LIBRARY
-from steps import render_first_page
 from tests.unit import hand_made
 
 SHAPE = {"batch": 32, "length": 32, "features": 128, "hidden": 256, "layers": 1}
@@ -164,7 +163,7 @@ def test_no_dead_link(text: str, folder: Path) -> None:
 def test_the_first_page_leads_there(folder: Path) -> None:
     (found,) = pages.of_own_cells(folder / "results/report")
     assert found["document"] == "cell-mine" and found["said"].startswith("`mine` takes 1.20")
-    (line,) = render_first_page.of_own_cells([found])
+    (line,) = front_page.of_own_cells([found])
     assert line.startswith("A cell of your own: [cell-mine](cell-mine.md). `mine` takes 1.20")
     assert pages.of_own_cells(folder / "nothing") == []
 

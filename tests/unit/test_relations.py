@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from reporting import relations
-from reporting.sections import Tables, then_and_now, then_in_short
+from reporting.sections import Tables, then_and_now
 
 
 def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
@@ -62,8 +62,6 @@ def test_an_optimizer_of_another_form_is_said(then: str | None, now: str | None,
     about = {"name": "d", "names": {"pytorch/fused": "nn.LSTM"}}
     (row,) = then_and_now.analyse(tables, about)["rows"]
     assert row["optimizer"] == said
-    (short,) = then_in_short.analyse(tables, about)["rows"]
-    assert short["optimizer"] == said
 
 
 def test_departures_have_an_interval() -> None:

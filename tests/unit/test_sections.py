@@ -22,7 +22,7 @@ TABLES = ("times", "shapes", "landscape", "cell_rows")  # that have a row a cell
 def entries(document: str) -> list[dict]:
     """The sections of a document, of its own page and of others."""
     about = matrix.document(document)
-    return [*about["sections"], *(each for own in pages.added(about).values() for each in own)]
+    return [*about["sections"], *(each for own in pages.added().values() for each in own)]
 
 
 ALL = [(name, entry) for name in DOCUMENTS for entry in entries(name)]

@@ -76,12 +76,11 @@ def test_claims_are_decided_on_each_machine(folders: dict[str, Path]) -> None:
 
 def test_pages_show_both(folders: dict[str, Path]) -> None:
     report = folders["both"] / "results" / "report"
-    page, first = (report / "stacked-lm.md").read_text(), (report / "index.md").read_text()
+    page = (report / "stacked-lm.md").read_text()
     names = ["Abacus 9000, AVX, 2 cores", "Abacus 9000, AVX, 8 cores"]
-    for text in (page, first):
-        assert all(name in text for name in names)
+    assert all(name in page for name in names)
+    assert names[0] in (report / "index.md").read_text()
     assert "| Machine |" in page and "no such thing" in page
-    assert "Where the machines disagree:" in first
     assert all(f"## {name}" in (report / "machines.md").read_text() for name in names)
     assert "| Machine |" not in str(hand_made.part(folders["here"], "stacked-lm", "times"))
 

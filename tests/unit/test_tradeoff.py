@@ -6,7 +6,6 @@ import pytest
 from measurement import shapes
 from plan import matrix
 from reporting import tradeoff
-from reporting.sections import pays_off
 
 SHAPES = matrix.benchmarks(["tvm-lstm"])
 
@@ -134,10 +133,3 @@ def test_ceiling_of_each_phase() -> None:
     found = tradeoff.ceilings(table)["ceiling_sequences_per_s"]
     assert found.tolist()[:3] == [900, 900, 300]
     assert pd.isna(found[3])
-
-
-@pytest.mark.parametrize(
-    ("mark", "said"), [("", "never, it is slower"), ("°", "likely never, it is slower")]
-)
-def test_never_needs_clean_processes(mark: str, said: str) -> None:
-    assert pays_off.words([{"verdict": "never", "gain_mark": mark}]) == said

@@ -1,0 +1,215 @@
+"""The first page and the explorer, on hand-made records of two machines, the explorer in a browser where there is one."""
+
+import csv
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from plan.matrix import Cell
+from reporting import explorer, front, pages, sections, talks
+from stats import estimates
+
+from . import hand_made
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OTHER = "other-8c-def456"
+DOCUMENTS = ("stacked-lm", "tvm-lstm")
+
+
+def noisy(cell: Cell, process: int, record: dict) -> None:
+    """Processes differ by some per cent; one row has too few for an interval, another none that ended well."""
+    record["samples"] = [s * (1 + 0.02 * (process - 2)) for s in record["samples"]]
+    if cell.implementation == "pytorch/cell":
+        hand_made.bad("incorrect", "an <b>error</b>")(record)
+
+
+def faster(cell: Cell, process: int, record: dict) -> None:
+    noisy(cell, process, record)
+    if "samples" in record:
+        record["samples"] = [s / (1 + len(cell.implementation) % 3) for s in record["samples"]]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of two documents on two machines."""
+    folder, other = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
+    with pytest.MonkeyPatch.context() as patch:
+        for document in DOCUMENTS:
+            hand_made.project(other, faster, 3, document=document, machine=OTHER)
+            config = hand_made.configuration(document, 3)
+            hand_made.write_manifest(other, document, config, OTHER)
+            hand_made.project(folder, noisy, 3, document=document)
+            also = (other / "results",)
+            hand_made.analyse(folder, patch, 3, document=document, also_report=also)
+        hand_made.render(folder, patch)
+    return folder / "results/report"
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path) -> dict:
+    html = (folder / "index.html").read_text()
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', html)[1]
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(folder: Path) -> pd.DataFrame:
+    table = pd.concat(hand_made.table(folder.parents[1], name) for name in DOCUMENTS)
+    return table[table["status"] == "ok"]
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Iterator[Page]:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if not path:
+        pytest.skip(f"no browser on PATH: {', '.join(BROWSERS)}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page, errors = browser.new_page(), []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((folder / "index.html").as_uri())
+        yield page
+        browser.close()
+    assert errors == []
+
+
+def view(page: Page, folder: Path, **state: str) -> None:
+    page.goto("about:blank")
+    page.goto(f"{(folder / 'index.html').as_uri()}#{urlencode(state)}")
+
+
+def shown(page: Page) -> list[dict[str, str]]:
+    """The rows of the CSV that the page offers."""
+    with page.expect_download() as download:
+        page.locator("#csv").click()
+    return list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
+
+
+def test_every_number_is_there(data: dict, measured: pd.DataFrame) -> None:
+    rows = [row for group in data["groups"] for row in group["rows"]]
+    assert len(rows) == len(measured) > 100
+    place = data["columns"].index("wall_median_s")
+    assert sorted(row[place] for row in rows) == pytest.approx(
+        sorted(measured["wall_median_s"]), 1e-5
+    )
+
+
+def test_ratios_are_those_of_the_table(page: Page, folder: Path, measured: pd.DataFrame) -> None:
+    """To nn.LSTM, as cells.csv has them; to any other implementation, as all pages have them."""
+    name = "layer-128x128x128"
+    of_one = measured[(measured["benchmark"] == name) & (measured["machine"] == OTHER)]
+    of_one = of_one[(of_one["device"] == "cpu") & (of_one["phase"] == "forward")]
+    own = of_one.set_index("environment", append=False).reset_index()
+    for baseline in ("pytorch/fused@pytorch", "onnxruntime/lstm@onnx"):
+        view(page, folder, benchmark=name, machine=OTHER, phase="forward", baseline=baseline)
+        implementation, environment = baseline.split("@")
+        chosen = (own["implementation"] == implementation) & (own["environment"] == environment)
+        (to,) = own[chosen]["process_medians_s"]
+        medians = dict(zip(own["wall_median_s"].map("{:.6g}".format), own.index, strict=True))
+        rows = shown(page)
+        assert len(rows) > 3
+        for row in rows:
+            cell = own.loc[medians[f"{float(row['wall_median_s']):.6g}"]]
+            assert float(row["ratio"]) == pytest.approx(
+                cell["wall_median_s"] / own[chosen]["wall_median_s"].item(), rel=1e-4
+            )
+            if implementation == "pytorch/fused":
+                assert float(row["ratio"]) == pytest.approx(cell["ratio_to_torch"], rel=1e-4)
+                ends = cell["ratio_to_torch_low"], cell["ratio_to_torch_high"]
+            else:
+                prior = estimates.Prior(cell["noise_freedom"], cell["noise_sd"])
+                times = (estimates.Times(each, prior) for each in (cell["process_medians_s"], to))
+                _, *ends, _ = estimates.ratio(*([each] for each in times))
+            if cell["implementation"] != implementation:
+                found = float(row["ratio_low"]), float(row["ratio_high"])
+                assert found == pytest.approx(tuple(ends), rel=2e-4)
+
+
+def test_every_selector_changes_what_is_shown(page: Page, folder: Path) -> None:
+    view(page, folder)
+    bars = page.locator(".bars tbody tr:not(.level)")
+    count = bars.count()
+    page.locator("#benchmark").select_option("stack-64x100x64-d4")
+    expect(page.locator("#table tbody tr").first).to_contain_text("stack-64x100x64-d4")
+    page.get_by_label("over layers", exact=True).check()
+    expect(page.locator("#lines svg")).to_be_visible()
+    page.go_back()
+    page.go_back()
+    expect(bars).to_have_count(count)
+    page.get_by_role("radio", name="all since").check()
+    assert bars.count() > count
+    page.get_by_label("PyTorch", exact=True).uncheck()
+    expect(page.locator(".bars").get_by_text("nn.LSTM")).to_have_count(0)
+    page.locator("#machine").select_option(OTHER)
+    page.get_by_label("products and peak").check()
+    expect(page.locator(".bars")).to_contain_text("Upper bound")
+    page.get_by_role("radio", name="forward").check()
+    assert {"phase=forward", f"machine={OTHER}", "limits=1"} <= set(
+        page.url.partition("#")[2].split("&")
+    )
+
+
+def test_an_address_restores_its_view(page: Page, folder: Path) -> None:
+    view(page, folder, benchmark="stacked-lm", phase="forward", baseline="pytorch/fused@pytorch")
+    page.locator("#table th[data-key=ratio] button").click()
+    page.locator("#table th[data-key=ratio] button").click()
+    address, text = page.url, page.locator("#explorer").inner_text()
+    ratios = [float(row["ratio"]) for row in shown(page)]
+    assert ratios == sorted(ratios, reverse=True)
+    page.goto("about:blank")
+    page.goto(address)
+    assert page.locator("#explorer").inner_text() == text
+    detail = page.locator("#detail")
+    expect(detail).to_contain_text("scripts/implementations/pytorch/fused.py")
+    expect(detail).to_contain_text("pip install torch")
+    expect(page.locator("#missing")).to_contain_text("an <b>error</b>")
+
+
+def test_the_keyboard_is_enough(page: Page, folder: Path) -> None:
+    view(page, folder)
+    button = page.locator(".bars button").nth(3)
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".bars button:focus")).to_have_attribute("aria-pressed", "true")
+    page.locator("#phase-training").focus()
+    page.keyboard.press("ArrowLeft")
+    assert "phase=forward" in page.url and page.locator("#phase-forward:focus").count() == 1
+
+
+def test_it_fits_a_telephone_and_opens_within_another_page(page: Page, folder: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    view(page, folder, baseline="pytorch/fused@pytorch")
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.evaluate(
+        "html => { const frame = document.createElement('iframe'); frame.src = 'data:text/html;base64,' + html; document.body.replaceChildren(frame); }",
+        explorer.base64.b64encode((folder / "index.html").read_bytes()).decode(),
+    )
+    frame = page.frame_locator("iframe")
+    frame.locator(".bars button").first.click()
+    expect(frame.locator("#detail")).to_be_visible()
+
+
+def test_the_first_page_says_what_was_measured(folder: Path) -> None:
+    text = (folder / "index.md").read_text()
+    assert len(text.split()) < 700
+    assert all(f"({name}.md)" in text for name in DOCUMENTS)
+    (figure,) = re.findall(r"\]\((figures/\S+\.svg)\)", text)
+    assert (folder / figure).is_file()
+    assert not re.search(r"nan|None|\]\(#", text)
+
+
+def test_of_nothing_measured_nothing_is_said(measured: pd.DataFrame) -> None:
+    empty = measured.head(0).assign(flexibility="", generation="", name="")
+    parts = [(sections.Tables(empty, empty, empty), {"machines": []})]
+    found = front.Measured(parts, "m", pages.settings()["first_page"])
+    assert list(talks.figures(found)) == [] and front.front(found, []).cards == []
