@@ -103,6 +103,10 @@ def cell(measured: Measured) -> Figure | None:
     return Figure("custom-cell", message, f"time over {fused['name']}", bars[:MOST])
 
 
+def _end(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
 def _median(row: Mapping) -> float:
     return row["wall_median_s"]
 
@@ -147,7 +151,7 @@ def compiling(measured: Measured) -> Figure | None:
             and matrix.generation(row["environment"]) == matrix.NOW
         ):
             said = f"{row['ratio']:.2f}x after {seconds(row['start_s'])} s"
-            ends = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
+            ends = (_end(row[end]) for end in ("low", "high"))
             bars.append(Bar(about["name"], row["ratio"], *ends, about["flexibility"], said))
     if len(bars) < 2:
         return None
@@ -181,9 +185,17 @@ def then(measured: Measured) -> Figure | None:
         year = matrix.generation(row["environment_then"])
         said = f"{row['ratio']:.1f}x since {year} ({old})"
         bars.append(
-            Bar(about["name"], row["ratio"], row["low"], row["high"], about["flexibility"], said)
+            Bar(
+                about["name"],
+                row["ratio"],
+                _end(row["low"]),
+                _end(row["high"]),
+                about["flexibility"],
+                said,
+            )
         )
-    message = f"Today's versions train {two(bars[-1].value)} to {two(bars[0].value)} times as fast as the oldest"
+    ends = " to ".join(dict.fromkeys((two(bars[-1].value), two(bars[0].value))))
+    message = f"Today's versions train {ends} times as fast as the oldest"
     return Figure("then-and-now", message, f"times as fast ({benchmark})", bars)
 
 

@@ -76,22 +76,16 @@ def test_document_with_table_and_figure(page: Page) -> None:
     assert figure.evaluate("image => image.naturalWidth") > 300
 
 
-def test_all_cells_can_be_searched_and_sorted(page: Page, finished: Project) -> None:
-    view(page, "Data", "all cells, to search and sort").click()
+def test_the_explorer_works_within_the_report(page: Page, finished: Project) -> None:
+    page.get_by_role("link", name="Open the first page").click()
     frame = page.frame_locator("iframe")
-    rows = frame.locator("tbody tr:visible")
-    expect(rows).to_have_count(len(finished.cells()))
-    frame.get_by_role("searchbox").fill("plain/loop ok")
-    expect(rows).to_have_count(2)
-    expect(frame.locator("output")).to_have_text(f"2 of {len(finished.cells())} rows")
-    frame.get_by_role("searchbox").fill("cpu ok")
-    column = frame.locator("thead th").all_text_contents().index("wall_s")
-    head = frame.locator("thead button").nth(column)
-    expected = finished.cells()["wall_s"].dropna()
-    for ascending in (True, False):
-        head.click()
-        shown = rows.locator(f"td:nth-child({column + 1})").all_text_contents()
-        assert shown == [f"{s:.4g}" for s in sorted(expected, reverse=not ascending)]
+    rows = frame.locator("#table tbody tr")
+    measured = finished.cells().query("status == 'ok'")
+    expect(rows).to_have_count(len(measured.query("phase == 'training'")))
+    frame.get_by_role("radio", name="forward").check()
+    expect(rows).to_have_count(len(measured.query("phase == 'forward'")))
+    frame.locator(".bars button").last.click()
+    expect(frame.locator("#detail")).to_contain_text("scripts/implementations/plain/")
 
 
 def test_raw_samples_travel_with_the_report(page: Page, finished: Project) -> None:
