@@ -25,8 +25,11 @@ def of_own_cells(found: Sequence[Mapping]) -> list[str]:
 
 
 def _inline(text: str) -> str:
-    """Markdown within a line as HTML; links lead to HTML pages."""
-    found = MarkdownIt("commonmark", {"html": False}).renderInline(text)
+    """Markdown within a line as HTML; links lead to views of the explorer and to HTML pages, all else that looks like a link or
+    a picture is text, as names may come from anywhere."""
+    markdown = MarkdownIt("commonmark", {"html": False}).disable("image")
+    markdown.validateLink = lambda url: bool(re.fullmatch(r"#.*|[a-z0-9-]+\.md", url))
+    found = markdown.renderInline(text)
     return re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', found)
 
 
