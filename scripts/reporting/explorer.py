@@ -16,6 +16,7 @@ from reporting import timeline, tradeoff, words
 from reporting.sections import OK, Tables, took_part
 from reporting.style import look
 from stats import estimates
+from stats.samples import Times
 
 SOURCES = Path("report/explorer")
 LIMIT = "upper bound"  # the level of what is no LSTM: products, the multiply-add peak
@@ -73,7 +74,7 @@ def _row(row: Mapping, names: Names, environments: Names) -> list:
     ]
 
 
-def margins(times: Sequence[estimates.Times]) -> str:
+def margins(times: Sequence[Times]) -> str:
     """The intervals of the ratios of all pairs, i of `times` over j, i < j: how far their low and high ends are from the ratio of the
     medians, as logarithms in steps of MARGIN, 16 bits each, in base64."""
     found = []

@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from plan.matrix import Cell
 from reporting import explorer, front, pages, sections, talks
 from stats import estimates
+from stats.samples import Prior, Times
 
 from . import hand_made
 
@@ -126,8 +127,8 @@ def test_ratios_are_those_of_the_table(page: Page, folder: Path, measured: pd.Da
                 assert float(row["ratio"]) == pytest.approx(cell["ratio_to_torch"], rel=1e-4)
                 ends = cell["ratio_to_torch_low"], cell["ratio_to_torch_high"]
             else:
-                prior = estimates.Prior(cell["noise_freedom"], cell["noise_sd"])
-                times = (estimates.Times(each, prior) for each in (cell["process_medians_s"], to))
+                prior = Prior(cell["noise_freedom"], cell["noise_sd"])
+                times = (Times(each, prior) for each in (cell["process_medians_s"], to))
                 _, *ends, _ = estimates.ratio(*([each] for each in times))
             if cell["implementation"] != implementation:
                 found = float(row["ratio_low"]), float(row["ratio_high"])
