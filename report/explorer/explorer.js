@@ -32,12 +32,13 @@ const percent = row => row.sure ? `± ${digits(100 * (Math.sqrt(row.wall_high_s 
 // A group's rows as objects, and the ratio of any two of them with its interval.
 function unpack(group) {
   if (group.unpacked) return group.unpacked;
-  const raw = Uint8Array.from(atob(group.margins), letter => letter.charCodeAt(0));
-  group.ends = new DataView(raw.buffer);
+  const view = text => new DataView(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
+  group.ends = view(group.ratios.ends);
+  group.off = group.ratios.off && view(group.ratios.off);
   group.unpacked = group.rows.map((values, place) => {
     const row = Object.fromEntries(DATA.columns.map((name, column) => [name, values[column]]));
     const implementation = DATA.implementations[row.implementation], environment = DATA.environments[row.environment];
-    return { ...row, ...implementation, environment: environment.name, year: environment.year, current: environment.current, sure: row.interval === 1, key: `${implementation.id}@${environment.name}`, place, group };
+    return { ...row, ...implementation, version: DATA.versions[row.version], environment: environment.name, year: environment.year, current: environment.current, sure: row.interval === 1, key: `${implementation.id}@${environment.name}`, place, group };
   });
   return group.unpacked;
 }
@@ -45,7 +46,8 @@ function ratio(of, to) {
   const found = { ratio: of.wall_median_s / to.wall_median_s, low: null, high: null };
   if (of.place === to.place) return { ...found, low: 1, high: 1 };
   const [i, j] = [of.place, to.place].sort((a, b) => a - b), count = of.group.rows.length;
-  const at = 4 * (i * count - i * (i + 1) / 2 + j - i - 1), ends = [0, 2].map(by => of.group.ends.getUint16(at + by, true));
+  const at = i * count - i * (i + 1) / 2 + j - i - 1, ends = [0, 2].map(by => of.group.ends.getUint16(4 * at + by, true));
+  if (of.group.off) found.ratio *= Math.exp((of.place < to.place ? 1 : -1) * DATA.step * of.group.off.getInt16(2 * at, true));
   if (ends[0] === DATA.none) return found;
   const [down, up] = (of.place < to.place ? ends : ends.reverse()).map(end => end * DATA.step);
   return { ...found, low: found.ratio * Math.exp(-down), high: found.ratio * Math.exp(up) };

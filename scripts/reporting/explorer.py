@@ -5,9 +5,11 @@ benchmark, phase, device and machine: the page looks them up and computes no sta
 import base64
 import json
 import math
+import statistics
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -33,6 +35,7 @@ LEAST_POINTS = 3  # fewer are no line
 MARGIN = (
     1e-4  # steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent
 )
+LARGEST = 0x7FFF
 NONE = 0xFFFF  # no interval: fewer than three processes
 
 # Columns of a row: numbers of cells.csv with so many significant digits; processes' medians in thousandths of the row's.
@@ -60,36 +63,51 @@ class Names(list):
         return self.index(value)
 
 
-def _row(row: Mapping, names: Names, environments: Names) -> list:
+class Lists(NamedTuple):
+    """What rows refer to."""
+
+    names: Names
+    environments: Names
+    versions: Names
+
+
+def _row(row: Mapping, lists: Lists) -> list:
     gradient, output = row["gradient_error"], row["output_error"]
     found = {**row, "start_s": tradeoff.start(row)}
     found["error"] = output if pd.isna(gradient) else gradient
     return [
-        names.at(row["implementation"]),
-        environments.at(row["environment"]),
-        row["framework_version"],
+        lists.names.at(row["implementation"]),
+        lists.environments.at(row["environment"]),
+        lists.versions.at(row["framework_version"]),
         int(row["interval"] == "confidence"),
         *(_digits(found[name], digits) for name, digits in NUMBERS.items()),
         [round(1000 * each / row["wall_median_s"]) for each in row["process_medians_s"]],
     ]
 
 
-def margins(times: Sequence[Times]) -> str:
-    """The intervals of the ratios of all pairs, i of `times` over j, i < j: how far their low and high ends are from the ratio of the
-    medians, as logarithms in steps of MARGIN, 16 bits each, in base64."""
-    found = []
+def ratios(times: Sequence[Times]) -> dict:
+    """The ratios of all pairs, i of `times` over j, i < j, as logarithms in steps of MARGIN, 16 bits each, in base64: "ends", how
+    far the low and the high end are from the ratio; "off", how far that is from the ratio of the medians, where it is not the
+    same for all, as of rows that took turns."""
+    ends, off = [], []
+    medians = [*map(statistics.median, times)]
     for place, one in enumerate(times):
-        for other in times[place + 1 :]:
+        for at, other in enumerate(times[place + 1 :], place + 1):
             ratio = estimates.ratio([one], [other])
+            steps = round(math.log(ratio.ratio * medians[at] / medians[place]) / MARGIN)
+            off.append(max(-LARGEST, min(steps, LARGEST)))
             for end in (ratio.low, ratio.high):
                 known = not math.isnan(end)
-                off = abs(math.log(end / ratio.ratio)) / MARGIN if known else NONE
-                found.append(min(round(off), NONE - 1) if known else NONE)
-    return base64.b64encode(struct.pack(f"<{len(found)}H", *found)).decode()
+                margin = round(abs(math.log(end / ratio.ratio)) / MARGIN) if known else NONE
+                ends.append(min(margin, NONE - 1) if known else NONE)
+    found = {"ends": base64.b64encode(struct.pack(f"<{len(ends)}H", *ends)).decode()}
+    if any(off):
+        found["off"] = base64.b64encode(struct.pack(f"<{len(off)}h", *off)).decode()
+    return found
 
 
-def groups(tables: Tables, about: Mapping, names: Names, environments: Names) -> Iterator[dict]:
-    """What is compared with each other: {"benchmark", "phase", "device", "machine", "rows": of COLUMNS, "margins",
+def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
+    """What is compared with each other: {"benchmark", "phase", "device", "machine", "rows": of COLUMNS, "ratios",
     "missing": [implementation, environment, status, reason]}"""
     cells = tables.cells
     asked = cells[(cells["status"] == OK) | took_part(cells, about)]
@@ -100,12 +118,12 @@ def groups(tables: Tables, about: Mapping, names: Names, environments: Names) ->
         missing = own[own["status"] != OK]
         yield {
             **dict(zip(PLACE, place, strict=True)),
-            "rows": [_row(row, names, environments) for row in measured.to_dict("records")],
-            "margins": margins([*measured["process_medians_s"]]),
+            "rows": [_row(row, lists) for row in measured.to_dict("records")],
+            "ratios": ratios([*measured["process_medians_s"]]),
             "missing": [
                 [
-                    names.at(row.implementation),
-                    environments.at(row.environment),
+                    lists.names.at(row.implementation),
+                    lists.environments.at(row.environment),
                     row.status,
                     row.reason,
                 ]
@@ -158,13 +176,13 @@ def _implementation(entry: Mapping) -> dict:
 
 def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     """All that the explorer shows, of documents' tables."""
-    names, environments = Names(), Names()
+    lists = Lists(Names(), Names(), Names())
     found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
     found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
     facts: dict[str, Mapping | None] = {}
     years = [0]
     for tables, about in parts:
-        own = list(groups(tables, about, names, environments))
+        own = list(groups(tables, about, lists))
         found["groups"] += own
         shown = {group["benchmark"] for group in own}
         shapes = {k: v for k, v in about["document"]["benchmarks"].items() if k in shown}
@@ -180,7 +198,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     called = words.names(entries.values())
     return found | {
         "implementations": [
-            _implementation(entries[name]) | {"name": called[name]} for name in names
+            _implementation(entries[name]) | {"name": called[name]} for name in lists.names
         ],
         "environments": [
             {
@@ -188,8 +206,9 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
                 "year": timeline.year_of(name, max(years)),
                 "current": matrix.generation(name) == matrix.NOW,
             }
-            for name in environments
+            for name in lists.environments
         ],
+        "versions": lists.versions,
         "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
         "machines": words.machines(facts.items()),
         "in_full": words.machines(facts.items(), in_full=True),
