@@ -65,6 +65,11 @@ def test_every_key_says_what_it_means(schema: str) -> None:
     assert {name for name, _ in found} - said <= of_records
 
 
+def test_every_target_of_make_is_described() -> None:
+    targets = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.M)[1].split()
+    assert {name for _, name in book.TARGET.findall(MAKEFILE)} == set(targets)
+
+
 def test_defaults_are_those_of_the_configuration() -> None:
     text = book.configuration()
     (row,) = (line for line in text.splitlines() if line.startswith("| `protocol.timed_batches` |"))
