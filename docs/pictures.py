@@ -1,11 +1,11 @@
-"""The README's two pictures, of a run that was made:
+"""The README's two pictures, of a real run:
 
 make report 2>&1 | tee run.log
-.venv/bin/python docs/pictures.py terminal run.log docs/static/run.svg
+.venv/bin/python docs/pictures.py terminal run.log docs/static/run.svg ['make report']
 .venv/bin/python docs/pictures.py page results/report/index.html docs/static/first-page.png [dark]
 
-`terminal`: lines of the run's output, as they were printed; of a stretch of like ones the first and the last few, and
-how many more there were. `page`: the top of a rendered page in the Chromium or Chrome that is on PATH.
+`terminal`: the run's output as printed, with long stretches of similar lines shortened. `page`: the top of a rendered page
+in the Chromium or Chrome on PATH.
 """
 
 import io
@@ -41,19 +41,19 @@ def lines(log: str) -> Iterator[str]:
         yield from stretch[-SHOWN:]
 
 
-def terminal(log: Path, picture: Path) -> None:
+def terminal(log: Path, picture: Path, command: str = "make report") -> None:
     from rich._export_format import CONSOLE_SVG_FORMAT
     from rich.console import Console
     from rich.text import Text
 
     console = Console(record=True, width=110, file=io.StringIO(), force_terminal=True)
-    console.print(Text("$ make report", style="bold"))
+    console.print(Text(f"$ {command}", style="bold"))
     for line in lines(log.read_text()):
         style = STYLES.get(line.split()[0], "dim" if line.startswith("    ...") else "")
         console.print(Text(line, style=style), overflow="ellipsis", no_wrap=True)
     # Without the fonts that it would fetch.
     shape = re.sub(r"@font-face \{\{.*?\}\}\n", "", CONSOLE_SVG_FORMAT, flags=re.S)
-    picture.write_text(console.export_svg(title="make report", code_format=shape))
+    picture.write_text(console.export_svg(title=command, code_format=shape))
 
 
 def page(html: Path, picture: Path, scheme: str = "light") -> None:
