@@ -74,9 +74,17 @@ _NOT_IN_A_STEP = (
 
 
 def load(path: str | Path) -> Cell:
-    """The cell of a file: its one function with `@cell(...)`. Raises CellError, `file:line: what`.
+    """Read a cell from a file, without importing it.
 
-    A file holds imports of the language's words, numbers by name, and functions; see docs/language.md.
+    Parameters
+    ----------
+    path:
+        A file with imports of the language, named numbers and functions, one of them decorated with `cell` (docs/language.md).
+
+    Raises
+    ------
+    CellError
+        If it is not a valid cell: `file:line: message`.
     """
     path = Path(path)
     tree = _parsed(path)

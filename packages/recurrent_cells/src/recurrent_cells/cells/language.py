@@ -27,7 +27,7 @@ MOST_DEEP = 200
 
 
 class CellError(ValueError):
-    """What is no cell, told in one line: `file:line: what` where a file is known."""
+    """An invalid cell. The message is one line, `file:line: message` if the file is known."""
 
 
 class Expression:
@@ -359,17 +359,32 @@ class Sum:
 
 @dataclass(frozen=True)
 class Cell:
-    """A recurrent cell. Its first state is the output, which the next step's sums read.
+    """A recurrent cell, as made by `cell`.
 
-    Weights are w_input [K, x_gates * H], w_recurrent [H, h_gates * H], gates as declared, and bias [sums * H], in the
-    order of `declared_sums`; and each vector has [H].
+    The first state is the output. The weights of a layer are w_input [K, x_gates * H], w_recurrent [H, h_gates * H], bias
+    [sums * H] in the order of `declared_sums`, one [H] per vector, and w_projection [H, P] if the cell is projected
+    (w_recurrent is then [P, h_gates * H]).
 
-    x_only, h_only: gates that read only x, or only h, and have no columns in the other matrix. apart: gates whose sums of x
-    and of h come as a pair, each with a bias.
-    starts: what each state begins with where nothing else is given; around: what each vector is drawn around.
-    constants: numbers that the update has by name, as (name, value).
-    projected: what the update gives for the output goes through one more matrix, w_projection [H, P], the last of the
-    weights. The output then has P values, and w_recurrent is [P, h_gates * H].
+    Parameters
+    ----------
+    name:
+        Name of the function.
+    gates, states, vectors:
+        Names, in the order declared.
+    update:
+        Function from gates, states and vectors to the new states.
+    apart:
+        Gates whose sums of x and of h stay separate, each with a bias.
+    x_only, h_only:
+        Gates that read only x, or only h; they have no columns in the other matrix.
+    projected:
+        Whether the output is multiplied by w_projection.
+    starts:
+        Default initial value of each state.
+    around:
+        Mean of the initial values of each vector.
+    constants:
+        Named numbers of the function, as (name, value).
     """
 
     name: str
@@ -387,12 +402,12 @@ class Cell:
 
     @cached_property
     def x_gates(self) -> tuple[str, ...]:
-        """The gates that read x, in the order of w_input's columns."""
+        """Gates that read x, in the order of w_input's columns."""
         return tuple(gate for gate in self.gates if gate not in self.h_only)
 
     @cached_property
     def h_gates(self) -> tuple[str, ...]:
-        """The gates that read h, in the order of w_recurrent's columns."""
+        """Gates that read h, in the order of w_recurrent's columns."""
         return tuple(gate for gate in self.gates if gate not in self.x_only)
 
     @cached_property
@@ -409,7 +424,7 @@ class Cell:
 
     @cached_property
     def declared_sums(self) -> tuple[str, ...]:
-        """The names of the sums in the order of the bias: those that read x, gate by gate, then those of h alone."""
+        """Names of the sums in the order of the bias, first the gates that read x, then the sums of h alone."""
         first = [f"{g}.x" if g in self.apart else g for g in self.x_gates]
         alone = [g for g in self.gates if g in self.apart | self.h_only]
         return (*first, *(f"{g}.h" if g in self.apart else g for g in alone))
@@ -429,7 +444,13 @@ class Cell:
         return self.starts[self.states.index(state)] if self.starts else 0.0
 
     def with_constants(self, **values: float) -> Cell:
-        """The same cell with other numbers for some of its constants."""
+        """Return the same cell with other values of its constants.
+
+        Raises
+        ------
+        CellError
+            If the cell has no such constant.
+        """
         known = dict(self.constants)
         for name, value in values.items():
             if name not in known:
@@ -517,11 +538,29 @@ def cell(
     x_only: str = "",
     h_only: str = "",
 ) -> Callable[[Callable[..., Any]], Cell]:
-    """Make a cell of a function of its gates, states and vectors (those it names) to its new states.
+    """Decorate a function from gates, states and vectors to new states; it becomes a `Cell`.
 
-    All names are separated by spaces. A gate in `apart` comes as a pair, `.x` and `.h`; one in `x_only` or `h_only` reads only
-    that. A state or vector may be followed by a number, `n=1`: what it begins with, what it is drawn around. Parameters
-    of the function with a default are constants. `projected`: see Cell. Errors are CellError.
+    Names are separated by spaces. Parameters of the function that have a default are constants.
+
+    Parameters
+    ----------
+    gates:
+        Weighted sums of x and h, for example `"i f g o"`.
+    states:
+        Values carried from step to step, the output first; `"h n=1"` sets an initial value.
+    apart:
+        Gates whose sums of x and of h stay separate: `n.x` and `n.h`.
+    vectors:
+        Weights with one value per unit; `"a=1"` sets the mean of their initial values.
+    projected:
+        Whether the output is multiplied by another matrix, to fewer values.
+    x_only, h_only:
+        Gates that read only x, or only h.
+
+    Raises
+    ------
+    CellError
+        If the declaration or the function is invalid.
     """
 
     def made(update: Callable[..., Any]) -> Cell:

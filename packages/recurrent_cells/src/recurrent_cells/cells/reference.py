@@ -84,7 +84,22 @@ def _sums(cell: Cell, x: Values, h: Values, layer: Sequence[Values]) -> dict[str
 def forward(
     cell: Cell, x: Values, layers: Sequence[Sequence[Values]], initial: Mapping[str, Values]
 ) -> tuple[Values, dict[str, Values], list[Any]]:
-    """y [T, B, H], the final states {name: [depth, B, H]}, and what `gradients` needs, of x [T, B, K]."""
+    """Evaluate layers of a cell in NumPy, in the precision of their weights.
+
+    Parameters
+    ----------
+    x:
+        Input [T, B, K].
+    layers:
+        Weights of each layer, in the order of `Cell`.
+    initial:
+        Initial states by name, [depth, B, H] each.
+
+    Returns
+    -------
+    tuple
+        The output y [T, B, H], the final states by name [depth, B, H], and the tape for `gradients`.
+    """
     tape, final = [], []
     for number, layer in enumerate(layers):
         states = {name: initial[name][number] for name in cell.states}
@@ -111,7 +126,20 @@ def gradients(
     d_y: Values,
     d_final: Mapping[str, Values],
 ) -> tuple[Values, dict[str, Values], list[list[Values]]]:
-    """Gradients of x, of the initial states and of every layer, by back-propagation through time."""
+    """Backpropagate through time.
+
+    Parameters
+    ----------
+    layers, tape:
+        As given to and returned by `forward`.
+    d_y, d_final:
+        Gradients of the output [T, B, H] and of the final states by name [depth, B, H].
+
+    Returns
+    -------
+    tuple
+        Gradients of x, of the initial states by name, and of the weights of each layer.
+    """
     rules: Backward = backward(cell)
     found, initial = [], []
     for number, layer in reversed(list(enumerate(layers))):

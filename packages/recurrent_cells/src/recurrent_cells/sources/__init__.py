@@ -17,11 +17,25 @@ FRAMEWORKS = tuple(_WRITERS)
 
 
 def generate(cell: Cell, framework: str, origin: str) -> str:
-    """The module's text. origin: the file that the cell was written in, for the docstring.
+    """Generate a cell's step as the source of a Python module that imports only its framework.
 
-    pytorch, jax, tensorflow: one step of operators. numpy: `step(sums, vectors, states)
-    -> (new states, tape)` and `gradient(tape, *d_states) -> (d_sums, d_vectors, d_states)`, sums in the order of
-    `cell.declared_sums`, and `CELL`, the cell's facts as a dictionary. Each module imports its framework only.
+    Parameters
+    ----------
+    cell:
+        The cell, not projected.
+    framework:
+        `"pytorch"`, `"tensorflow"` or `"jax"`: one step of basic operators. `"numpy"`: `step(sums, vectors, states)`, which
+        returns the new states and a tape, `gradient(tape, *d_states)`, which returns the gradients of sums, vectors and states,
+        and `CELL`, a dictionary that describes the cell.
+    origin:
+        Name of the cell's file, for the docstring.
+
+    Raises
+    ------
+    ValueError
+        If the framework is unknown.
+    CellError
+        If the cell is projected.
     """
     if framework not in _WRITERS:
         raise ValueError(f"no sources of {framework!r}; there are {', '.join(FRAMEWORKS)}")
