@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.run_workflow import begin, make
-from measurement import caches, machine, supervisor, turns
+from measurement import caches, machine, supervisor
 from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
 from plan.jobs import TimeJob
@@ -102,8 +102,8 @@ def profiled(job: TimeJob, seconds: float) -> dict:
     if refused:
         raise OSError(f"{refused['status']}: {refused['reason']}")
     order.pop("compiled", None)
-    # No more either: fifty batches of ten seconds tell no more.
-    order["protocol"] |= {"least_s": seconds, "most_s": seconds, "patience_s": 0}
+    order["protocol"] |= {"rounds": 1, "most_rounds": 1, "look_s": seconds}
+    del order["turns"], order["looks"]
     environment = next(each for each in job.needs if each.kind == "environment")
     python = environments.python(environment.order)
     with tempfile.TemporaryDirectory() as folder:
@@ -140,8 +140,7 @@ def main() -> None:
     console, failed = Console(highlight=False, soft_wrap=True), False
     for job in jobs:
         try:
-            with turns.turn(True, console.print, asked.parent):
-                profile = profiled(job, asked.seconds)
+            profile = profiled(job, asked.seconds)
         except OSError as problem:
             console.print(f"{job.cell.name}: no profile: {problem}", markup=False)
             failed = True

@@ -14,8 +14,8 @@ from measurement import machine
 from measurement.record import read_json
 from plan import configuration, copies, lease, own
 from plan.jobs import (
-    AHEAD,
     COMPILED,
+    LOOKS,
     RESULTS,
     BuildJob,
     CheckJob,
@@ -28,7 +28,7 @@ from plan.planner import Plan
 from reporting import profiles
 
 FOLDERS = [
-    *(AHEAD, profiles.FOLDER),
+    *(LOOKS, profiles.FOLDER),
     *(kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)),
 ]
 
@@ -59,7 +59,7 @@ def asked_for(configs: Iterable[dict]) -> set[Path]:
         for job in with_needs(jobs).values():
             found.add(Path(job.path))
             if isinstance(job, TimeJob):
-                found |= {Path(job.ahead), Path(job.compiled), Path(profiles.beside(job.path))}
+                found |= {Path(job.looks), Path(job.compiled), Path(profiles.beside(job.path))}
     return found
 
 
@@ -79,6 +79,7 @@ def superfluous(kept: set[Path]) -> list[Path]:
     """Files, and folders of kernels, that are not kept."""
     patterns = (
         "*.json",
+        "*.jsonl",
         "*.damaged",
         "*.tmp",
     )  # the last two: set aside, and left by what was killed

@@ -153,6 +153,11 @@ def boot():
     return _read("/proc/sys/kernel/random/boot_id") or _sysctl("kern.bootsessionuuid")
 
 
+def node():
+    """A name for this machine since it was started, of which a network's folder may have several."""
+    return "%s-%s" % (platform.node() or "machine", (boot() or "")[:8])
+
+
 def facts():
     """Everything a reader needs to judge a number. `machine` is a short identity made of hardware
     facts, never of a host name."""
@@ -269,6 +274,11 @@ def alive(pid):
     except PermissionError:
         pass
     return True
+
+
+def stopped(pid):
+    """Whether a process was stopped (SIGSTOP) and did not go on yet; False where the system does not tell."""
+    return _process_fields(pid)[0] in ("T", "t")
 
 
 def descendants(pid):

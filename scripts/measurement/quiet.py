@@ -25,6 +25,12 @@ INTERFERENCE_S = 0.03
 def stretches(record):
     """[{"batches": how many, "before", "after": readings, "interference": Meter's}] of a timed process; one stretch where
     its record is of the time before there were several."""
+    if "looks" in record:
+        parts = {"before": None, "after": None}
+        return [
+            dict(parts, batches=len(look["batches"]), interference=look["interference"])
+            for look in record["looks"]
+        ]
     if "stretches" in record:
         return record["stretches"]
     read = record.get("yardstick") or {"before": None, "after": None}
@@ -34,6 +40,8 @@ def stretches(record):
 
 def readings(record):
     """All readings of a record, [] of one that has none."""
+    if "looks" in record:
+        return [record["yardstick"][when] for when in ("before", "after")]
     found = [each[when] for each in stretches(record) for when in ("before", "after")]
     # Where one stretch follows the other at once, they share a reading.
     return [one for at, one in enumerate(found) if one and not (at and one == found[at - 1])]

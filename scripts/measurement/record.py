@@ -17,13 +17,16 @@ RETRIED = ("incorrect", "failed", "timeout", "out-of-memory")
 # Exit status of a worker that has failed on a GPU: one wrong access there spoils all that the process does after it, so
 # another one does the rest.
 SPOILT = 75
+# A file in a worker's folder, as long as it waits for the machine's clock.
+WAITING = "waiting"
 
 CUT_SHORT = {"status": "failed", "reason": "the line that says what failed was cut short"}
 
 
 @contextlib.contextmanager
-def whole(path, mode="w"):
-    """A stream to write `path` with, in one step: a reader sees the old file, the new one, or none."""
+def whole(path, mode="w", sync=True):
+    """A stream to write `path` with, in one step: a reader sees the old file, the new one, or none; sync: on the disk when this
+    returns."""
     folder = os.path.dirname(path)
     temporary = "%s.%d.tmp" % (path, os.getpid())
     try:
@@ -32,7 +35,8 @@ def whole(path, mode="w"):
         with open(temporary, mode) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            if sync:
+                os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as error:
         if os.path.exists(temporary):
@@ -129,8 +133,8 @@ def read_json(path):
         raise SystemExit("%s is damaged (%s); delete it and run again." % (path, error))
 
 
-def append_line(path, content):
-    """Append one JSON line: the history of failed attempts, which no later run overwrites."""
+def append_line(path, content, sync=False):
+    """Append one JSON line, which no later run overwrites; sync: onto the disk."""
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "ab+") as stream:
@@ -139,8 +143,28 @@ def append_line(path, content):
             cut_short = stream.read(1) not in (b"", b"\n")
             line = "\n" * cut_short + json.dumps(content, sort_keys=True) + "\n"
             stream.write(line.encode())
+            stream.flush()
+            if sync:
+                os.fsync(stream.fileno())
     except OSError as error:
         raise SystemExit(refused("cannot write %s: %s" % (path, error.strerror)))
+
+
+def append_sealed(path, content):
+    """Append one JSON line with a seal, onto the disk: what a kill leaves whole counts, whatever follows it."""
+    text = json.dumps(content, sort_keys=True)
+    append_line(path, {"seal": _seal(path, text.encode()), "text": text}, sync=True)
+
+
+def read_sealed_lines(path):
+    """What append_sealed wrote, without lines that are damaged or cut short."""
+    lines = read_lines(path) if os.path.exists(path) else []
+    whole_lines = [line for line in lines if isinstance(line, dict) and "text" in line]
+    return [
+        json.loads(line["text"])
+        for line in whole_lines
+        if line.get("seal") == _seal(path, line["text"].encode())
+    ]
 
 
 def read_lines(path):

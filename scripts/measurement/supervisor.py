@@ -1,6 +1,7 @@
 """Runs a worker in a fresh process, outlives whatever happens to it, and writes the record."""
 
 import argparse
+import contextlib
 import datetime
 import functools
 import hashlib
@@ -16,7 +17,7 @@ from measurement import caches, departures, instructions, loaded, machine, memor
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
-    damage,
+    WAITING,
     note_attempt,
     read_json,
     read_result,
@@ -28,7 +29,6 @@ from measurement.record import (
 SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # The variable by which a run tells all that it starts where its copy of the scripts lies, and what it is a copy of.
 RUN = "WORKFLOW_RUN"
-CLOCKS = ("time", "train")  # kinds of jobs; checks compute beside each other
 READ = ("environment", "corpus", "kernel", "check")  # the records that a job can read
 # Snakemake exports these with its own idea of threads (the rule's `threads`, which may exceed the real
 # cores); the protocol decides.
@@ -106,9 +106,9 @@ def _end(log, most=4096):
 
 
 def _wait(process, take, timeout_s, parent):
-    """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks; `take()` takes the results that it has
-    left meanwhile, and says whether there were any. Returns its exit status, or None if it is out of time, by a clock that
-    nobody sets."""
+    """Wait until a worker ends, or is longer than `timeout_s` at one of its tasks, or turns; `take()` takes the results that it has
+    left meanwhile, and says whether there were any, or whether it waits for its turn. Returns its exit status, or None if it is out
+    of time, by a clock that nobody sets."""
     since = time.monotonic()
     while True:
         try:
@@ -144,7 +144,7 @@ def run_worker(jobs, log, leave, parent=None):
                     break
                 taken.append(number)
                 leave(number, read_json(results[number]))
-            return len(taken) > before
+            return len(taken) > before or os.path.exists(os.path.join(folder, WAITING))
 
         process = subprocess.Popen(
             [sys.executable, "-m", "measurement.worker", job_path, folder],
@@ -291,18 +291,14 @@ def _told(record):
 
 
 def _leave(record, job):
-    """Write a record, keep a failed attempt, and say on the terminal what became of it. Of what was done ahead of its turn
-    nothing is left but a number: all else waits for its turn."""
-    if job["path"] == job.get("ahead"):
-        if record["status"] == "ok":
-            write_sealed(job["path"], record)
-        return
+    """Write a record, keep a failed attempt, and say on the terminal what became of it. What it was made of goes."""
     note_attempt(job["failures"], record)
     write_sealed(job["path"], record)
     _say(job, _told(record))
-    checkpoint = job.get("checkpoint")
-    if checkpoint and record["status"] == "ok" and os.path.exists(checkpoint["path"]):
-        os.unlink(checkpoint["path"])
+    if record["status"] == "ok":
+        for path in (job.get("checkpoint", {}).get("path"), job.get("looks")):
+            if path and os.path.exists(path):
+                os.unlink(path)
 
 
 def _stopped(number, frame):
@@ -310,54 +306,23 @@ def _stopped(number, frame):
     raise SystemExit("stopped by signal %s" % signal.Signals(number).name)
 
 
-def _was_ahead(arguments):
-    """Whether a timing has been done, by a process that was forked from another cell's; its record takes its place."""
-    job, path = arguments.job, arguments.job["ahead"]
-    if not os.path.exists(path):
-        return False
-    if damage(path) or _changed(job):
-        os.unlink(path)
-        return False
-    with whole(arguments.log) as log:
-        log.write("timed by a process that was forked from that of another cell\n")
-    os.utime(path)  # newer than what the plan made it wait for
-    os.replace(path, arguments.output)
-    _say(job, _told(read_result(arguments.output)))
-    return True
-
-
 def supervise(arguments):
-    """Carry out what the command line says, when it is its turn on this machine."""
+    """Carry out what the command line says, when it is its turn on this machine; a timing takes turns by itself."""
     kind = arguments.job["kind"]
-    if kind == "time" and _was_ahead(arguments):
-        return
-    say = functools.partial(
-        _say, arguments.job["checks"][0] if kind == "checking" else arguments.job
+    checks = arguments.job.get("checks")
+    jobs = checks or [dict(arguments.job, path=arguments.output)]
+    say = functools.partial(_say, jobs[0])
+    own = (
+        contextlib.ExitStack() if kind == "time" else turns.turn(not checks, say, arguments.parent)
     )
-    jobs = _jobs(arguments)
-    with turns.turn(kind in CLOCKS, say, arguments.parent):
+    with own:
         scarce = carry_out(arguments, jobs)
     # Two checks beside each other need more than either: 10 to 13 GB each, of a vocabulary of 35,000 in TensorFlow of 2018.
     if scarce:
         with turns.turn(True, say, arguments.parent):
             carry_out(arguments, scarce, alone=True)
-    if kind == "checking":
+    if checks:
         write_sealed(arguments.output, {"checks": [check["path"] for check in jobs]})
-
-
-def _jobs(arguments):
-    """What is to be done, in order, each with the `path` of its record: beside the timing whose turn it is, those that may be
-    done ahead of theirs. The one that is not forked, if it is among them, comes last."""
-    job = arguments.job
-    if job["kind"] == "checking":
-        return job["checks"]
-    missing = [
-        dict(each, path=each["ahead"])
-        for each in job.pop("company", ())
-        if not os.path.exists(each["path"]) and not os.path.exists(each["ahead"])
-    ]
-    found = missing + [dict(job, path=arguments.output)]
-    return sorted(found, key=lambda each: each.get("unforked", False))
 
 
 def carry_out(arguments, jobs, alone=False):
@@ -390,7 +355,6 @@ def carry_out(arguments, jobs, alone=False):
             leave(*ready)
         else:
             pending.append(ready[:2])
-    again = []
 
     def take(number, found):
         job, read = pending[number]
@@ -398,20 +362,9 @@ def carry_out(arguments, jobs, alone=False):
             _say(job, _told(found) + "; once more alone on this machine")
             scarce.append(job["path"])
             return
-        forked = job["kind"] == "time" and number < len(pending) - 1
-        if found["status"] == "ok" or not forked:
-            # Of what is ahead that is looked at when it is its turn, and not beside another clock.
-            changed = None if job["path"] == job.get("ahead") else _changed(job)
-            leave(job, read, changed or found)
-            return
-        if found["reason"]:
-            _say(job, _told(found) + "; once more in a process of its own, as this one was forked")
-        if job["path"] == arguments.output:
-            again.append((job, read))
+        leave(job, read, _changed(job) or found)
 
     while pending:
         came = run_worker([job for job, _ in pending], arguments.log, take, arguments.parent)
         pending = pending[came:]
-        if not pending:
-            pending, again = again, []
     return [job for job in jobs if job["path"] in scarce]

@@ -1,5 +1,6 @@
 """The clock: samples of one built implementation. It computes nothing from them."""
 
+import datetime
 import itertools
 import os
 import signal
@@ -10,7 +11,8 @@ import numpy as np
 
 from measurement import departures, machine, memory, quiet
 from measurement.ranges import unmarked
-from measurement.yardstick import Yardstick
+from measurement.rounds import AGAIN_S, WARM_UP_S
+from measurement.yardstick import Yardstick, settle
 
 # A batch that faults in more pages still takes memory from the system: 256 MB are 62,500, and a twelfth of the time of
 # PyTorch's forward pass. Its rows do so in some of their first six batches or so, after quiet ones too, until the blocks
@@ -19,19 +21,8 @@ FEW_FAULTS = 1000
 FURTHER_WARMUP = 6  # batches, at most; some old allocators never end
 SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
 
-# After a pause (the yardstick is one, and has threads of its own) a framework's threads may share a core until the system
-# moves one: TVM's batches then took twice as long for 5 to 50 ms, in nearly every process; those of others, whose caches
-# the yardstick has emptied too, 1.2 to 1.5 times as long.
-AGAIN_S = 0.1
-
-# A stretch between two readings is long enough that they cost little of the time, and short enough that the machine seldom
-# changes within it: what slows one lasts for half a second to half a minute.
-STRETCH_S = 2
-STRETCH_BATCHES = 3
-
 # An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
 GPU_WARM_S = 0.5
-
 # What a GPU's row has of the host: the thread that launches, and PyTorch's second one for the backward pass. A yardstick on all
 # of 16 virtual cores stops whenever one of them does: beside an H200 49 processes read 3,100 to 740,000 hand-overs a second, and
 # 29 of them timed again, up to 20 times, to find a quiet stretch, though others took more than 5 % in 10 of 152 only.
@@ -130,20 +121,20 @@ def some(runner, workload, count=3):
         sample(runner, runner.laid_out(*batch), workload.departure)
 
 
-def _limit(count, least, least_s, most_s):
-    """Whether some batches and their seconds are enough: `count` of them that took `least_s`; or `least` of them, once
-    `most_s` have passed (None: no limit)."""
+def _limit(count, least_s, most_s=None):
+    """Whether some batches and their seconds are enough: `count` of them that took `least_s`; or one, once `most_s` have passed
+    (None: no limit)."""
 
     def enough(number, seconds):
         late = most_s is not None and seconds > most_s
-        return late and number >= least or number >= count and seconds >= least_s
+        return late or number >= count and seconds >= least_s
 
     return enough
 
 
-def _samples(runner, stream, departure, enough, report, ranges=unmarked, settling=0):
+def _samples(runner, stream, departure, enough, report, ranges=unmarked):
     """Seconds of each batch, and how many page faults there were in each, until they are enough by their number and the
-    seconds that have passed; no further than one of the first `settling` that takes memory."""
+    seconds that have passed."""
     seconds, faults, helpers, start = [], [], runner.helpers(), time.perf_counter()
     for batch in stream:
         before = memory.faults(helpers)
@@ -151,13 +142,8 @@ def _samples(runner, stream, departure, enough, report, ranges=unmarked, settlin
             seconds.append(sample(runner, batch, departure))
         faults.append(memory.faults(helpers) - before)
         report("batch %d, %.4f s" % (len(seconds), seconds[-1]))
-        if _unsettled(faults, settling) or enough(len(seconds), time.perf_counter() - start):
+        if enough(len(seconds), time.perf_counter() - start):
             return seconds, faults
-
-
-def _unsettled(faults, settling):
-    """Whether the last of some batches takes memory, and is one of the first `settling`."""
-    return len(faults) <= settling and faults[-1] >= FEW_FAULTS
 
 
 def _at_work(gpu, given, report):
@@ -165,99 +151,95 @@ def _at_work(gpu, given, report):
     until nvidia-smi has answered, which can take a second."""
     found = []
     asking = threading.Thread(target=lambda: found.append(machine.gpu_state(gpu)))
-    seconds, _ = _samples(*given, _limit(1, 1, GPU_WARM_S, None), report=report)
+    seconds, _ = _samples(*given, _limit(1, GPU_WARM_S), report=report)
     asking.start()
     while asking.is_alive():
-        seconds += _samples(*given, _limit(1, 1, 0, None), report=report)[0]
+        seconds += _samples(*given, _limit(1, 0), report=report)[0]
     return found[0], seconds
 
 
-def time_batches(runner, workload, protocol, progress, gpu=None, ranges=unmarked):
-    """Time warm-up and timed batches as the protocol says; those up to one that takes memory are further warm-up; `gpu`: the
-    one that takes part, as nvidia-smi names it; `ranges`: what names them in a profiler's timeline.
+class Clock(object):
+    """Times the batches of a runner, a look at a time. Made when the machine is this process's."""
 
-    Batches are timed in stretches between readings of the yardstick. Where the machine was slow, or others took much of
-    it, there are more, until those of quiet stretches are as many as the protocol asks for, or `patience_s` have gone
-    into waiting and into stretches that were not. All are kept.
-
-    Returns {"warmup": [s, ...], "samples": [s, ...], "faults": [page faults, ...], "stretches": [{"batches": how many of
-    them, "before", "after": what known work took, "interference": Meter's reading}, ...], "interference": over all of
-    them, "frequency": the CPU's before and after them, "changes": of the framework's threads and denormals meanwhile, in
-    words, "gpu": the GPU's state at work before and after them, and where the seconds of a batch go there (`batch`),
-    where one takes part}. The first warm-up batch carries tracing, compiling and tuning: it is `first_step_s`.
-    """
-    least_s, most_s = protocol["least_s"], protocol["most_s"]
-    given = (runner, batches(workload, runner.reset), workload.departure)
-    threads = min(workload.threads, GPU_HOST_THREADS) if gpu else workload.threads
-    yardstick, patience = Yardstick(threads), protocol["patience_s"]
-    warmup, gpu_before = [], None
-
-    def late():
-        """But for the first step, which may compile for long."""
-        return most_s is not None and sum(warmup[1:]) > most_s
-
-    with ranges("warm-up"):
-        if protocol["warmup_batches"] > 1:
-            warmup, _ = _samples(*given, _limit(1, 1, 0, None), report=progress)
-            left, left_s = protocol["warmup_batches"] - 2, least_s - sum(warmup)
-            if left > 0 or left_s > 0:
-                warmup += _samples(*given, _limit(left, 1, left_s, most_s), report=progress)[0]
-        reading, waited = yardstick.wait(patience)
-        patience -= waited
-        if gpu:  # which was idle meanwhile
-            gpu_before, more = _at_work(gpu, given, progress)
-            warmup += more
-        again = None if late() else _limit(1, 1, AGAIN_S, None)
-        if again:
-            warmup += _samples(*given, again, report=progress)[0]
-    before, state_before = machine.frequency(), state(runner)
-    enough = _limit(protocol["timed_batches"], protocol["least_batches"], least_s, most_s)
-    settling = 0 if workload.departure == departures.DEFAULT_MALLOC else FURTHER_WARMUP
-    samples, faults, stretches, calm = [], [], [], []
-
-    def whole(number, seconds):
-        """Whether a stretch has batches enough."""
-        long = number >= STRETCH_BATCHES and seconds >= STRETCH_S
-        return long or enough(len(calm) + number, sum(calm) + seconds)
-
-    while True:
-        settling = 0 if late() else settling
-        meter = Meter(runner.helpers())
-        with ranges("timed"):
-            new, taken = _samples(*given, whole, progress, ranges, settling)
-        if _unsettled(taken, settling):
-            warmup += new
-            settling -= len(new)
-            continue
-        settling, meanwhile, after = 0, meter.read(), yardstick.read()
-        stretch = {"before": reading, "after": after, "interference": meanwhile}
-        stretches.append(dict(stretch, batches=len(new)))
-        samples += new
-        faults += taken
-        undisturbed = yardstick.quiet(stretch)
-        if undisturbed:
-            calm += new
-        else:
-            patience -= meanwhile["wall_s"]
-        if enough(len(calm), sum(calm)) or patience <= 0 and enough(len(samples), sum(samples)):
-            break
-        reading, waited = (after, 0.0) if undisturbed else yardstick.wait(patience)
-        patience -= waited
+    def __init__(self, runner, workload, protocol, progress, gpu=None, ranges=unmarked):
+        """Run the first step and batches to warm up. gpu: which one takes part; ranges: makes a range that a profiler sees."""
+        self._runner, self._protocol, self._report = runner, protocol, progress
+        self._gpu, self._ranges = gpu, ranges
+        self._given = (runner, batches(workload, runner.reset), workload.departure)
+        threads = min(workload.threads, GPU_HOST_THREADS) if gpu else workload.threads
+        self._yardstick = Yardstick(threads)
+        with ranges("warm-up"):
+            self.warmup = self._warm_up(workload.departure)
+        reading = self._yardstick.read()
+        self._found = {
+            "warmup": self.warmup,
+            "yardstick": {"before": reading},
+            "frequency": {"before": machine.frequency()},
+        }
         if gpu:
-            again = _limit(1, 1, GPU_WARM_S, None)
-        if again:
-            warmup += _samples(*given, again, report=progress)[0]
-    found = {
-        "warmup": warmup,
-        "samples": samples,
-        "faults": faults,
-        "stretches": stretches,
-        "interference": quiet.together([each["interference"] for each in stretches]),
-        "changes": changes(state_before, state(runner)),
-        "frequency": {"before": before, "after": machine.frequency()},
+            state_at_work, more = _at_work(gpu, self._given, progress)
+            self.warmup += more
+            self._found["gpu"] = {"before": state_at_work}
+        self._state = state(runner)
+
+    def _warm_up(self, departure):
+        """The first step, the protocol's further batches, and up to FURTHER_WARMUP more as long as one takes memory from the
+        system; none of these begins when WARM_UP_S have passed since the first step."""
+        seconds, faults = self._run(1)
+        further = self._protocol["warmup_batches"] - 1
+        settling = 0 if departure == departures.DEFAULT_MALLOC else FURTHER_WARMUP
+        start = time.perf_counter()
+        while further > 0 or settling > 0 and faults[-1] >= FEW_FAULTS:
+            if self._protocol["most_s"] and time.perf_counter() - start > WARM_UP_S:
+                break
+            new, faults = self._run(1)
+            seconds += new
+            further, settling = further - 1, settling - (further <= 0)
+        return seconds
+
+    def _run(self, count, least_s=0):
+        return _samples(*self._given, _limit(count, least_s), report=self._report)
+
+    def look(self):
+        """{"start": UTC, "batches": [s, ...], "faults": [page faults, ...], "warmup": [s, ...] of batches before it,
+        "interference": Meter's} of as many batches as take `look_s`, one at least."""
+        warmup, _ = self._run(1, GPU_WARM_S if self._gpu else AGAIN_S)
+        meter = Meter(self._runner.helpers())
+        enough, start = _limit(1, self._protocol["look_s"]), datetime.datetime.utcnow()
+        with self._ranges("timed"):
+            seconds, faults = _samples(*self._given, enough, self._report, self._ranges)
+        interference = meter.read()
+        settle()  # threads that wait for work keep a core busy for up to 0.2 s, beside the next row's batches
+        return {
+            "start": start.isoformat() + "Z",
+            "batches": seconds,
+            "faults": faults,
+            "warmup": warmup,
+            "interference": interference,
+        }
+
+    def finish(self):
+        """After the last look: {"warmup": seconds of each batch of setting up, the first of which carries tracing, compiling and
+        tuning; "yardstick", "frequency": readings before the first look and after the last; "changes": of the framework's
+        settings meanwhile, in words; "gpu": where one takes part, its state at work before and after, and where the seconds of a
+        batch go there (`batch`)}."""
+        found = self._found
+        found["changes"] = changes(self._state, state(self._runner))
+        found["yardstick"]["after"] = self._yardstick.read()
+        found["frequency"]["after"] = machine.frequency()
+        if self._gpu:
+            found["gpu"]["after"] = _at_work(self._gpu, self._given, self._report)[0]
+            runner, stream, departure = self._given
+            batch = fed(runner, next(stream), departure)
+            found["gpu"]["batch"] = runner.device_times(*batch)
+        return found
+
+
+def together(looks):
+    """What a record has of all looks: {"looks", "samples", "faults", "interference"}"""
+    return {
+        "looks": looks,
+        "samples": [second for look in looks for second in look["batches"]],
+        "faults": [count for look in looks for count in look["faults"]],
+        "interference": quiet.together([look["interference"] for look in looks]),
     }
-    if gpu:
-        found["gpu"] = {"before": gpu_before, "after": _at_work(gpu, given, progress)[0]}
-        batch = fed(runner, next(given[1]), workload.departure)
-        found["gpu"]["batch"] = runner.device_times(*batch)
-    return found

@@ -16,9 +16,10 @@ import time
 
 from measurement import machine
 
-# Of the environment: another file than FILE, for clocks that are to wait for some others only; empty: they wait for none.
+# Of the environment: another file than FILE, for clocks that are to wait for some others only; empty: for those of this folder.
 VARIABLE = "CLOCK_LOCK"
 FILE = "/tmp/flexibility-clock.lock"
+OWN = "results/clock.lock"
 ENDED = "the workflow has ended; what it had started ends too"
 LOOK_S = 1  # a look a second whether the turn is still wanted
 MOST_S = 12 * 3600.0  # longer than any cell's time limit here
@@ -84,8 +85,7 @@ def turn(alone, say, parent=None, most_s=MOST_S):
 
     say: takes a line, where it has to wait; parent: the process that asked for it. From the main thread only.
     """
-    path = os.environ.get(VARIABLE, FILE)
-    descriptor = _opened(path) if path else None
+    descriptor = _opened(os.environ.get(VARIABLE, FILE) or OWN)
     if descriptor is None:
         yield
         return
@@ -95,7 +95,9 @@ def turn(alone, say, parent=None, most_s=MOST_S):
             fcntl.flock(descriptor, how | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                say("waits for %s, which is measuring on this machine" % _holder(descriptor))
+                holder = _holder(descriptor)
+                if not holder.endswith(" in " + os.getcwd()):
+                    say("waits for %s, which is measuring on this machine" % holder)
                 _await(descriptor, how, parent, most_s)
             # Else the place knows no such locks.
         yield

@@ -1,4 +1,4 @@
-"""A fresh process that times or trains one cell, or makes checks of one implementation, inside its environment.
+"""A process inside its environment that times one cell by turns, trains one, or makes checks of one implementation.
 
     python -m measurement.worker JOBS FOLDER
 
@@ -6,16 +6,16 @@ JOBS names a JSON file, a list of jobs (see supervisor.py); FOLDER gets a JSON f
 so on: a status, a reason, and what was found. Everything that can be said about the framework's own misbehaviour is caught here; a process
 that dies is caught by the supervisor.
 
-Several timings are of one implementation. Each has a process of its own, that has run nothing but it; all but the last are
-forked from this one, when it has imported the framework and before it computes anything: starting one takes longer than
-most timings.
+A process that times imports, builds and warms up, and then takes turns with others that do the same (rounds.py). Whatever it does
+it does with the machine's clock, which it gives up between two turns; while it waits for it, FOLDER has a file `waiting`. Each look
+is kept in a file as it comes: a process that is started again goes on from there.
 """
 
+import contextlib
 import datetime
 import gc
 import importlib
 import os
-import signal
 import sys
 import time
 import traceback
@@ -30,11 +30,20 @@ from measurement import (
     memory,
     precision,
     ranges,
+    rounds,
     timing,
     training,
+    turns,
     verifying,
 )
-from measurement.record import SPOILT, read_json, write_json
+from measurement.record import (
+    SPOILT,
+    WAITING,
+    append_sealed,
+    read_json,
+    read_sealed_lines,
+    write_json,
+)
 from measurement.workload import Workload
 
 OUT_OF_MEMORY_SIGNS = (
@@ -51,17 +60,13 @@ def module_of(implementation):
 
 
 STARTED = time.monotonic()
-PROCESS = os.getpid()  # also in those that are forked from it
-IMPORTED = {}  # {implementation: (its module, seconds)}, by this process or the one that it was forked from
 
 
 def imported(implementation):
     """(an implementation's module, the seconds that importing it took)"""
-    if implementation not in IMPORTED:
-        start = time.perf_counter()
-        module = module_of(implementation)
-        IMPORTED[implementation] = module, time.perf_counter() - start
-    return IMPORTED[implementation]
+    start = time.perf_counter()
+    module = module_of(implementation)
+    return module, time.perf_counter() - start
 
 
 def ran_as_asked(runner, workload):
@@ -79,77 +84,168 @@ def ran_as_asked(runner, workload):
     return told
 
 
-def run(job, progress):
-    """Check, time or train the job's cell. Returns the fields of its record."""
-    identity, settings = job["identity"], job["check" if job["kind"] == "check" else "protocol"]
-    cores = machine.usable_cores()
-    if job["benchmark"].get("threads", 1) > cores:
-        raise Unsupported(
-            "it takes %d threads, and this machine has %d cores" % (job["threads"], cores)
+class Prepared(object):
+    """What a job's cell needs before it is built."""
+
+    def __init__(self, job, progress):
+        self.identity = job["identity"]
+        cores = machine.usable_cores()
+        if job["benchmark"].get("threads", 1) > cores:
+            raise Unsupported(
+                "it takes %d threads, and this machine has %d cores" % (job["threads"], cores)
+            )
+        lacking = instructions.missing(job["benchmark"].get("isa"))
+        if lacking:
+            raise Unsupported(lacking)
+        self.module, import_s = imported(self.identity["implementation"])
+        loaded.require(job["held_to"])
+        progress("checking" if job["kind"] == "check" else "building")
+        self.settings = job["check" if job["kind"] == "check" else "protocol"]
+        self.workload = Workload(
+            job["benchmark"],
+            job["corpus"],
+            job["seed"],
+            batch=self.settings.get("batch"),
+            threads=job["threads"],
+            kernel=job.get("kernel"),
         )
-    lacking = instructions.missing(job["benchmark"].get("isa"))
-    if lacking:
-        raise Unsupported(lacking)
-    module, import_s = imported(identity["implementation"])
-    loaded.require(job["held_to"])
-    progress("checking" if job["kind"] == "check" else "building")
-    workload = Workload(
-        job["benchmark"],
-        job["corpus"],
-        job["seed"],
-        batch=settings.get("batch"),
-        threads=job["threads"],
-        kernel=job.get("kernel"),
+        self.weights = self.workload.weights()
+        self.setup = {"import_s": import_s}
+        if self.workload.data_type not in getattr(self.module, "DATA_TYPES", (precision.FLOAT32,)):
+            raise Unsupported("it computes in float32 only")
+
+    def build(self, workload, weights=None):
+        given = self.weights if weights is None else weights
+        return self.module.build(workload, given, self.identity["device"], self.identity["phase"])
+
+    def told(self, found, runner):
+        """The fields of a record from what was found."""
+        found.setdefault("memory", memory.peaks(runner))
+        return dict(found, setup=self.setup, framework=runner.describe())
+
+
+def checked(job, progress):
+    """Check the job's cell."""
+    cell = Prepared(job, progress)
+    limits = cell.settings["tolerance"], cell.settings["steps"]
+    runner, found = checking.check_implementation(
+        cell.build, cell.workload, cell.weights, cell.identity["phase"], *limits
     )
-    weights = workload.weights()
-    drawn = time.perf_counter()
-    setup = {"import_s": import_s}
-    if workload.data_type not in getattr(module, "DATA_TYPES", (precision.FLOAT32,)):
-        raise Unsupported("it computes in float32 only")
+    found.update(ran_as_asked(runner, cell.workload))
+    return cell.told(found, runner)
 
-    def build(workload, weights=weights):
-        return module.build(workload, weights, identity["device"], identity["phase"])
 
-    if job["kind"] == "check":
-        limits = settings["tolerance"], settings["steps"]
-        runner, found = checking.check_implementation(
-            build, workload, weights, identity["phase"], *limits
-        )
-        found.update(ran_as_asked(runner, workload))
-    elif job["kind"] == "train":
-        checkpoint = training.Checkpoint(**job["checkpoint"])
-        # Without dropout: frameworks draw different masks, and what they train could not be compared.
-        runner, found = training.train(
-            build, workload.changed(dropout=0.0), weights, settings, checkpoint, progress
-        )
-        found.update(status="ok", reason="")
-    else:
-        gpu, marked = None, ranges.unmarked
-        compiled = job.get("compiled")
-        found_compiled = bool(compiled) and caches.share(compiled)
+def trained(job, progress):
+    """Train the job's cell."""
+    cell, checkpoint = Prepared(job, progress), training.Checkpoint(**job["checkpoint"])
+    # Without dropout: frameworks draw different masks, and what they train could not be compared.
+    workload = cell.workload.changed(dropout=0.0)
+    runner, found = training.train(
+        cell.build, workload, cell.weights, cell.settings, checkpoint, progress
+    )
+    return cell.told(dict(found, status="ok", reason=""), runner)
+
+
+class Living(object):
+    """A process that times a cell by turns."""
+
+    def __init__(self, job, progress, folder):
+        self._job, self._progress = job, progress
+        self._waiting = os.path.join(folder, WAITING)
+        self._looks = read_sealed_lines(job["looks"]) if "looks" in job else []
+        self._life = 1 + max([look["life"] for look in self._looks] or [0])
+        self._table, self._held_s = rounds.Alone(), 0.0
+
+    @contextlib.contextmanager
+    def _clock(self):
+        """The machine's clock; until it is this process's it waits."""
+        open(self._waiting, "w").close()
+        with turns.turn(True, self._progress):
+            os.unlink(self._waiting)
+            since = time.monotonic()
+            try:
+                yield
+            finally:
+                self._held_s += time.monotonic() - since
+
+    def run(self):
+        """Set up, take turns, verify; -> the fields of the record."""
+        job, identity = self._job, self._job["identity"]
+        if "turns" in job:
+            compared = "{benchmark} {phase} {device}".format(**identity)
+            self._table = rounds.Table(job["turns"], compared)
+        try:
+            with self._clock():
+                self._set_up()
+            self._table.ready()
+            while not self._enough():
+                self._turn()
+        finally:
+            self._table.leave()
+        with self._clock():
+            found = self._verified()
+        return dict(found, seconds=self._held_s)
+
+    def _set_up(self):
+        job, identity = self._job, self._job["identity"]
+        self._cell = cell = Prepared(job, self._progress)
+        gpu, self._marked = None, ranges.unmarked
+        self._found_compiled = bool(job.get("compiled")) and caches.share(job["compiled"])
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
-            marked = ranges.marked() if settings["nvtx"] else marked
+            self._marked = ranges.marked() if cell.settings["nvtx"] else self._marked
         if "profiler" in job:
-            marked = ranges.sampled(*job["profiler"])
-        with marked("build"):
-            runner = build(workload)
-        setup["build_s"] = time.perf_counter() - drawn
-        with marked(identity["phase"]):
-            found = timing.time_batches(runner, workload, settings, progress, gpu, marked)
-        setup["first_step_s"] = found["warmup"][0]
-        found.update(windows=workload.window_count(), memory=memory.peaks(runner))
+            self._marked = ranges.sampled(*job["profiler"])
+        start = time.perf_counter()
+        with self._marked("build"):
+            self._runner = cell.build(cell.workload)
+        cell.setup["build_s"] = time.perf_counter() - start
+        given = self._runner, cell.workload, cell.settings, self._progress
+        with self._marked(identity["phase"]):
+            self._timing = timing.Clock(*given, gpu=gpu, ranges=self._marked)
+        cell.setup["first_step_s"] = self._timing.warmup[0]
+        if job.get("compiled"):
+            caches.leave(job["compiled"])
+
+    def _turn(self):
+        """Wait for this process's turn, and look."""
+        open(self._waiting, "w").close()
+        block, number = self._table.wait()
+        with self._clock(), self._marked(self._cell.identity["phase"]):
+            look = self._timing.look()
+            look.update(block=block, round=number, life=self._life)
+            if "looks" in self._job:
+                append_sealed(self._job["looks"], look)
+        self._looks.append(look)
+        self._table.done(number, sorted(look["batches"])[len(look["batches"]) // 2])
+
+    def _enough(self):
+        """Whether this process has looked often enough: as often as the protocol says, for as long as it says, or until it is
+        decided how its row compares with others'."""
+        asked, count = self._cell.settings, len(self._looks)
+        seconds = sum(sum(look["batches"]) for look in self._looks)
+        if asked["most_s"] is not None and seconds >= asked["most_s"]:
+            return count >= asked["least_rounds"]
+        if count < asked["rounds"]:
+            return False
+        return count >= asked["most_rounds"] or self._table.decided(asked["target_interval"])
+
+    def _verified(self):
+        """What was found, after one more batch that is held against the reference."""
+        cell, runner = self._cell, self._runner
+        with self._marked(cell.identity["phase"]):
+            found = dict(timing.together(self._looks), **self._timing.finish())
+        found.update(windows=cell.workload.window_count(), memory=memory.peaks(runner))
+        found.update(lives=self._life, found_compiled=self._found_compiled)
         changed = found.pop("changes")
-        with marked("verify"):
-            found.update(verifying.verify(runner, workload, weights, identity["phase"]))
-        found["found_compiled"] = found_compiled
-        if compiled and found["status"] == "ok":
-            caches.leave(compiled)
+        with self._marked("verify"):
+            found.update(
+                verifying.verify(runner, cell.workload, cell.weights, cell.identity["phase"])
+            )
         if changed and found["status"] == "ok":
             reason = "the framework changed its settings while it was timed: %s" % changed
             found.update(status="failed", reason=reason)
-    found.setdefault("memory", memory.peaks(runner))
-    return dict(found, setup=setup, framework=runner.describe(), forked=os.getpid() != PROCESS)
+        return cell.told(found, runner)
 
 
 def first(error, tells):
@@ -181,55 +277,32 @@ def verdict_of(error):
     return {"status": "out-of-memory" if scarce else "failed", "reason": message}
 
 
-def attempt(job, progress):
+def attempt(job, progress, folder):
     """Run a job; whatever happens, return a result. None counts of what its record is not named after."""
-    found = _attempt(job, progress)
+    found = _attempt(job, progress, folder)
     try:
         loaded.require(job["held_to"])  # with what was imported on the way
     except loaded.Changed as changed:
         found = {"status": "failed", "reason": str(changed)}
         if job["kind"] == "train" and os.path.exists(job["checkpoint"]["path"]):
             os.unlink(job["checkpoint"]["path"])
+    if "looks" in job and found["status"] not in ("ok", "out-of-memory"):
+        with contextlib.suppress(
+            OSError
+        ):  # what it has seen is no number; after a lack of memory it is
+            os.unlink(job["looks"])
     return found
 
 
-def _attempt(job, progress):
+def _attempt(job, progress, folder):
     try:
-        return run(job, progress)
+        if job["kind"] == "time":
+            return Living(job, progress, folder).run()
+        return (checked if job["kind"] == "check" else trained)(job, progress)
     except Exception as error:
         if not isinstance(error, Unsupported):
             traceback.print_exc()
         return verdict_of(error)
-
-
-def forked(leave, folder):
-    """Have `leave()` leave its result from a process that is forked from this one, with a folder for temporary files and
-    compiled code of its own; -> how that ended, in words."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    parent, child = os.getpid(), os.fork()
-    if child:
-        _, status = os.waitpid(child, 0)
-        if os.WIFSIGNALED(status):
-            return "the process was ended by signal %s" % signal.Signals(os.WTERMSIG(status)).name
-        return "the process ended before it left a result"
-    try:
-        machine.die_with_parent(parent)
-        caches.work_in(folder)
-        leave()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(0)
-
-
-def forks(job):
-    """Whether a timing may run in a process that is forked from this one, which imports what it needs."""
-    try:
-        module, _ = imported(job["identity"]["implementation"])
-    except Exception:  # the job itself says so
-        return False
-    return getattr(module, "FORKS", True)
 
 
 def teller(job):
@@ -247,34 +320,19 @@ def teller(job):
     return progress
 
 
-def leave(job, result, since):
-    """Run a job and write its result, with when it began, `since` a point of the monotonic clock, and what it took; -> what
-    was found"""
-    before = datetime.timedelta(seconds=time.monotonic() - since)
-    started = datetime.datetime.utcnow() - before
-    found = attempt(job, teller(job))
-    at = {"started": started.isoformat() + "Z", "seconds": time.monotonic() - since}
-    write_json(result, dict(found, at=at))
-    return found
-
-
 def main():
-    """Run the jobs one after the other, and leave a result of each; -> exit status."""
+    """Run the jobs one after the other, and leave a result of each, with when it began and what it took; -> exit status."""
     jobs, folder = read_json(sys.argv[1]), sys.argv[2]
     since = STARTED
     for number, job in enumerate(jobs):
-        result = os.path.join(folder, "result-%d.json" % number)
-        if job["kind"] == "time" and number < len(jobs) - 1:
-            reason = ""
-            if forks(job):
-                now = time.monotonic()
-                own = os.path.join(folder, "forked-%d" % number)
-                reason = forked(lambda: leave(job, result, now), own)
-                since = time.monotonic()  # importing is nobody's, and stands in all records
-            if not os.path.exists(result):
-                write_json(result, {"status": "failed", "reason": reason})
-            continue
-        found = leave(job, result, since)
+        before = datetime.timedelta(seconds=time.monotonic() - since)
+        started = datetime.datetime.utcnow() - before
+        found = attempt(job, teller(job), folder)
+        own = found.pop(
+            "seconds", time.monotonic() - since
+        )  # of a timing without those that it waited
+        at = {"started": started.isoformat() + "Z", "seconds": own}
+        write_json(os.path.join(folder, "result-%d.json" % number), dict(found, at=at))
         since = time.monotonic()
         if found["status"] == "failed" and job["identity"]["device"] == "gpu":
             return SPOILT

@@ -35,7 +35,6 @@ BYTES = 64 << 20  # read by all threads together: more than caches hold
 HANDING_S = 0.002
 SETTLED = 0.2  # of a core, used by threads that still wait for work
 PATIENCE_S = 0.4  # OpenMP's threads wait 0.2 s before they sleep
-AGAIN_S = 0.1  # between two looks at a machine that is slow
 REMEMBERED = 50000  # bytes: the last 300 readings on this machine, by which a process tells whether it is slow now
 
 
@@ -250,21 +249,6 @@ class Yardstick(object):
         library = compiled()
         self._work = InC(library) if library else InNumpy()
         self._threads = threads
-        self._readings = remembered()
-
-    def quiet(self, stretch):
-        """Whether a stretch of batches (quiet.py) is quiet, as far as the readings until now tell."""
-        return not quiet.reasons(stretch, quiet.best(self._readings), machine.usable_cores())
-
-    def wait(self, most_s):
-        """(a reading of a machine that is not slow, or the one at hand after `most_s`; the seconds that it was waited for)"""
-        start = time.perf_counter()
-        while True:
-            waited = time.perf_counter() - start
-            found = self.read()
-            if not quiet.slow(found, quiet.best(self._readings)) or waited >= most_s:
-                return found, waited
-            time.sleep(AGAIN_S)
 
     def read(self):
         """{"gflops", "gbytes_per_s", "handovers_per_s": rates of this process now, on all its threads (None: not
@@ -280,6 +264,5 @@ class Yardstick(object):
             "threads": self._threads,
             "by": self._work.by,
         }
-        self._readings.append(found)
         remember(found)
         return found

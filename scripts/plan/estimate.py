@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from measurement import machine, quiet, shapes, yardstick
+from measurement import machine, quiet, rounds, shapes, yardstick
 from measurement.record import read_json
 from plan import matrix
 from plan.jobs import (
@@ -60,6 +60,7 @@ A_WEIGHT = 4e-7
 # What else a check takes grows with what shapes compute to this power: it has few sequences and steps, and starts a framework.
 # Of 85 pairs of a row's checks, 0.27 to 70 times the work, 0.51.
 CHECKS_GROW = 0.5
+A_TURN = 0.05  # of a turn beside its batches: what waits until threads sleep, and whose turn it is
 VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
 WORDS = 929_589  # of the Penn Treebank's training text, an epoch
@@ -96,11 +97,15 @@ def speed_here(results: str = RESULTS) -> Speed | None:
 
 
 def batches_s(batch_s: float, protocol: dict) -> float:
-    """Seconds that a protocol's warm-up and timed batches take if one takes `batch_s`. (See measurement/timing.py.)"""
-    least, most = protocol["least_s"], protocol["most_s"] or float("inf")
-    warm = min(max(protocol["warmup_batches"] * batch_s, least), max(most, batch_s))
-    timed = min(max(protocol["timed_batches"] * batch_s, least), most)
-    return warm + max(timed, protocol["least_batches"] * batch_s)
+    """Seconds that a process's warm-up and turns take if a batch takes `batch_s`. (See measurement/timing.py.)"""
+    warm = (protocol["warmup_batches"] - 1) * batch_s
+    if protocol["most_s"]:
+        warm = min(warm, rounds.WARM_UP_S + batch_s)
+    look = batch_s * max(1, math.ceil(protocol["look_s"] / batch_s))
+    count = protocol["rounds"]
+    if protocol["most_s"]:
+        count = min(count, max(protocol["least_rounds"], math.ceil(protocol["most_s"] / look)))
+    return warm + count * (look + max(rounds.AGAIN_S, batch_s) + A_TURN)
 
 
 @functools.cache
@@ -327,6 +332,7 @@ def _here(results: str, slower: float) -> dict[str, Earlier]:
             seconds, batches, batch = record["seconds"], 0.0, 0.0
             if record["status"] == "ok" and kind is TimeJob:
                 batches = sum(record["warmup"][1:]) + sum(record["samples"])
+                batches += sum(sum(look["warmup"]) for look in record.get("looks", ()))
                 batch = statistics.median(record["samples"])
             elif record["status"] == "ok" and kind is ConvergenceJob:
                 batches = record["curve"][-1]["train_s"]

@@ -21,8 +21,8 @@ from measurement.record import RETRIED, read_lines
 from plan.matrix import Cell
 
 RESULTS = "results"
-AHEAD = "ahead"  # below it: records before it was their turn,
-COMPILED = "compiled"  # and what compilers left
+# Below it: what compilers left, looks of processes that live or were killed, and whose turn it is.
+COMPILED, LOOKS, TURNS = "compiled", "looks", "turns"
 MANIFEST_VERSION = 2
 SPLITS = ("train", "valid", "test")
 
@@ -290,14 +290,15 @@ class TimeJob(CellJob):
     process: int = 1
 
     @property
-    def ahead(self) -> str:
-        """Where its record lies when it was done ahead of its turn."""
-        return f"{RESULTS}/{AHEAD}/{self.stem}{self.suffix}"
+    def looks(self) -> str:
+        """Where its process keeps each look as it comes."""
+        return f"{RESULTS}/{LOOKS}/{self.stem}.jsonl"
 
     def told(self) -> dict:
         told = super().told() | {
             "identity": self.order["identity"] | {"process": self.process},
-            "ahead": self.ahead,
+            "looks": self.looks,
+            "turns": f"{RESULTS}/{TURNS}",
         }
         return told | (
             {"compiled": self.compiled} if self.order["protocol"]["compile_once"] else {}

@@ -24,7 +24,6 @@ from plan.jobs import (
     TimeJob,
     TuneJob,
     digest_of,
-    failed_last,
     say_once,
     wanted,
 )
@@ -35,19 +34,17 @@ MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
 TIMED = (
     "warmup_batches",
-    "timed_batches",
-    "least_s",
+    "rounds",
+    "least_rounds",
+    "most_rounds",
+    "look_s",
     "most_s",
-    "least_batches",
-    "patience_s",
+    "target_interval",
     "compile_once",
     "nvtx",
 )
 # A process makes that many checks at most: one that dies takes no more with it.
 CHECKS = 24
-# So many timings share the import of a framework: of three processes that a cell has, one is then not forked from another,
-# and tells how much memory it takes.
-TIMINGS = 3
 
 
 def kept(method: Callable) -> Callable:
@@ -307,7 +304,7 @@ class Plan:
             {"protocol": digest_of(protocol), **check.parts},
             (*check.needs, check),
             self._order(check.cell, protocol=protocol),
-            threads=self.cores,  # no other job of this run beside a clock
+            threads=self.cores,
             gpus=check.gpus,
             cell=check.cell,
             document=check.document,
@@ -369,16 +366,21 @@ class Plan:
         return dict.fromkeys((cell.name for cell in self.cells(document)), most)
 
     def timings(self, document: str, counts: dict[str, int] | None = None) -> list[TimeJob]:
-        """The timings of a document, the first processes of all cells first; `counts`: how many the cells get, by
-        name, where that was judged."""
+        """The timings of a document: of a benchmark, phase and device at a time, the first processes of all rows first;
+        `counts`: how many the cells get, by name, where that was judged."""
         counts = counts or {}
         numbered = [
             (process, cell)
             for cell in self.cells(document)
             for process in range(1, counts.get(cell.name, self.processes_of(cell)) + 1)
         ]
-        numbered.sort(key=lambda pair: pair[0])
-        return [self.timing(cell, process) for process, cell in numbered]
+        places = {name: place for place, name in enumerate(self.benchmarks)}
+
+        def key(pair: tuple[int, Cell]) -> tuple:
+            process, cell = pair
+            return places[cell.benchmark], cell.device, cell.phase, process
+
+        return [self.timing(cell, process) for process, cell in sorted(numbered, key=key)]
 
     def convergences(self, document: str) -> list[ConvergenceJob]:
         return [
@@ -404,21 +406,6 @@ class Plan:
             min(self.threads_on(cell.benchmark), self.cores),
             own.name_of(benchmark.get("cell", "")),
         )
-
-    def companies(self, timings: Iterable[TimeJob]) -> Iterator[list[TimeJob]]:
-        """Those of some timings that one process and others that are forked from it may do, with the framework imported
-        once; the last is the one that is not forked, by turns. On a GPU each has a process of its own, as this was tried
-        on CPUs only; and so has what has failed before."""
-        groups: dict[tuple, list[TimeJob]] = defaultdict(list)
-        for job in timings:
-            if job.cell.device == "cpu" and not failed_last(job.failures):
-                groups[*self.started_alike(job.needed(CheckJob)), job.process].append(job)
-        for found in groups.values():
-            found.sort(key=lambda job: job.name)
-            for first in range(0, len(found), TIMINGS):
-                own = found[first : first + TIMINGS]
-                turn = own[0].process % len(own)
-                yield own[turn:] + own[:turn]
 
     def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:
         """The processes that make the checks that some timings and training runs want: of one implementation and

@@ -13,7 +13,6 @@ from plan.jobs import (
     CheckJob,
     EnvironmentJob,
     Job,
-    TimeJob,
     damage,
     digest_of,
     failed_last,
@@ -21,6 +20,7 @@ from plan.jobs import (
     wanted,
     with_needs,
 )
+from plan.memory import Peaks
 from plan.planner import Plan
 
 
@@ -45,7 +45,8 @@ class Register:
         self._plan, self._anew, self._is_dry = plan, anew, is_dry
         self._jobs: dict[str, Job] = {}
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
-        self._company: dict[str, list[TimeJob]] = {}  # by the digest of a timing
+        self._place: dict[str, int] = {}  # of a timing or a training run, among all
+        self._memory = Peaks()
 
     def __getitem__(self, digest: str) -> Job:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
@@ -64,6 +65,8 @@ class Register:
         """The results of a document's timings, and with `counts` of its training runs, that are not there."""
         missing = wanted(self._asked(document, counts))
         self._add(missing)
+        for job in missing:
+            self._place.setdefault(job.digest, len(self._place) + 1)
         return [job.path for job in missing]
 
     def listed(
@@ -97,16 +100,13 @@ class Register:
         needs = [check] if check and not check.done() else job.needs
         return found + [path for need in needs for path in self.missing(need)]
 
-    def told(self, job: Job) -> dict:
-        """The order of a job; of a timing with those that may be done ahead of their turn, as they start alike."""
-        company = self._company.get(job.digest, ())
-        if len(company) < 2:
-            return job.told()
-        orders = {
-            each.digest: each.told() | {"path": each.path, "unforked": each is company[-1]}
-            for each in company
-        }
-        return orders.pop(job.digest) | {"company": [*orders.values()]}
+    def place(self, job: Job) -> int:
+        """Where a timing or a training run stands among those that were asked for, from 1; 0: it was not asked for by a document."""
+        return self._place.get(job.digest, 0)
+
+    def memory_mb(self, job: Job) -> int:
+        """How much memory a timing takes, as far as it is known."""
+        return self._memory.megabytes(job)
 
     def missing(self, need: Job) -> list[str]:
         """The files of a result that some job reads, if they are to be made first."""
@@ -166,9 +166,6 @@ class Register:
         for checking in self._plan.checkings(unchecked):
             self._checking |= {check.digest: checking for check in checking.checks}
             queue.append(checking)
-        timings = [job for job in queue if isinstance(job, TimeJob)]
-        for company in self._plan.companies(timings):
-            self._company |= dict.fromkeys((job.digest for job in company), company)
         added = with_needs(queue)
         for job in added.values():
             self._set_aside(job)

@@ -11,7 +11,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json
-from plan import configuration, copies, lease, matrix, sources
+from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -20,9 +20,8 @@ from plan.register import Register, for_rules
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
-config = configuration.validated(
-    config, measures_here=workflow.resource_settings.nodes is None
-)
+MEASURES_HERE = workflow.resource_settings.nodes is None
+config = configuration.validated(config, measures_here=MEASURES_HERE)
 # Which records there are; the cores of a run, which say how many jobs it does at once, decide nothing of that.
 SETTINGS = {
     "config": config,
@@ -120,17 +119,16 @@ def job(wildcards):
 # What rules ask of the job that a result's digest names. An answer that takes `input` makes nothing stale.
 # A node of a cluster gets its job when what it waits for is there.
 inputs = for_rules(lambda w: JOBS.awaited(job(w)) if workflow.is_main_process else [])
-# On a cluster, each of its jobs may run on another machine.
-told = for_rules(
-    lambda w: json.dumps(
-        JOBS.told(job(w)) if workflow.local_exec else job(w).told(), sort_keys=True
-    )
-)
+told = for_rules(lambda w: json.dumps(job(w).told(), sort_keys=True))
 why = for_rules(lambda w, input: news(job(w)))
 python_of = for_rules(lambda w, input: JOBS.python(job(w)))
 conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))
 if not PLAN.conda and "--lint" not in sys.argv:
     conda_of = None  # Snakemake asks for each job even so
+if MEASURES_HERE:  # unless --resources says otherwise
+    for name, amount in memory.limits().items():
+        if name not in workflow.global_resources:
+            workflow.register_resource(name, amount)
 # What a job takes beside threads.
 RESOURCES = {
     "gpu": for_rules(lambda w: job(w).gpus) if "gpu" in config["devices"] else 0,

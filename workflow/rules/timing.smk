@@ -1,4 +1,5 @@
-# The clock: one fresh process of one cell a job. It takes all cores of the run, so no other local job runs beside it.
+# The clock: a process of one cell a job. Several live at once and take turns (scripts/measurement/rounds.py), so they take no
+# threads: the machine's clock is one process's at a time. How many there are, seats and memory say.
 
 
 rule time_cell:
@@ -8,11 +9,14 @@ rule time_cell:
         "results/records/{cell}.{digest}.json",
     log:
         "results/logs/records/{cell}.{digest}.txt",
+    priority: for_rules(lambda w: -JOBS.place(job(w)))
     conda:
         conda_of
-    threads: PLAN.cores
+    threads: 0 if MEASURES_HERE else PLAN.cores
     resources:
         **RESOURCES,
+        seats=1,
+        living_mb=for_rules(lambda w: JOBS.memory_mb(job(w)) if MEASURES_HERE else 0),
     params:
         job=told,
         why=why,
