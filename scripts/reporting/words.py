@@ -67,12 +67,20 @@ def protocol(
         text += f", up to {found['most_processes']} where that is likely to decide something"
         if found["target_interval"] is not None:
             text += f", or its 95 % interval is wider than {100 * found['target_interval']:.3g} %"
-    text += (
-        f"; in each, {found['warmup_batches']} warm-up batch{'es' * (found['warmup_batches'] != 1)} (the first one traces and compiles), then "
-        f"{found['timed_batches']} timed ones"
-    )
-    if found.get("most_s") is not None:
-        text += f", or as many as fit into {found['most_s']} s, at least {found['least_batches']}"
+    text += f"; in each, {found['warmup_batches']} warm-up batch{'es' * (found['warmup_batches'] != 1)} (the first one traces and compiles), then "
+    most, least = found.get("most_s"), found.get("least_rounds")
+    if "rounds" in found:
+        text += (
+            f"{found['rounds']} turns of {found['look_s']:g} s or one batch, a turn a round, the rows of a round in "
+            "random order"
+        )
+        if found["most_rounds"] > found["rounds"] and found["target_interval"] is not None:
+            text += f", up to {found['most_rounds']} while the ratio to the fastest row is less sure than that"
+    else:  # of older records
+        text += f"{found['timed_batches']} timed ones"
+        least = found["least_batches"]
+    if most is not None:
+        text += f", or as many as fit into {most} s, at least {least}"
     return f"{text}; {', '.join(map(str, threads or ['?']))} CPU threads; seed {found['seed']}"
 
 

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from measurement import machine
+from measurement import machine, turns
 from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
@@ -172,7 +172,12 @@ def main() -> None:
                     f"no Python {specification.python} on this machine (searched PATH and "
                     "pyenv); install one, set it in `interpreters`, or use --use-conda"
                 )
-            with open(arguments.log, "w") as log:
+            with (
+                turns.turn(
+                    False, lambda line: print(f"    {line}", file=sys.stderr), arguments.parent
+                ),
+                open(arguments.log, "w") as log,
+            ):
                 python = build_venv(specification, python, folder, log, lock)
             noted = (folder / "complete").read_text()
             record["build_s"] = float(noted) if noted else None

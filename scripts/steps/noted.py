@@ -1,11 +1,12 @@
-"""python scripts noted --outputs FILE ... --inputs FILE ... -- STEP [ARGUMENT ...]: run a step, and note what it made, and
-of what (plan/made.py). What changes while the step reads it is not known: then there is no note, and the next run makes it
+"""python scripts noted --outputs FILE ... --inputs FILE ... -- STEP [ARGUMENT ...]: run a step while no clock runs, and note what
+it made, and of what (plan/made.py). What changes while the step reads it is not known: then there is no note, and the next run makes it
 anew."""
 
 import argparse
 import runpy
 import sys
 
+from measurement import turns
 from measurement.record import plainly
 from plan import made
 
@@ -20,7 +21,8 @@ def main() -> None:
     made.forget(arguments.outputs)
     step = sys.argv[place + 1]
     sys.argv = sys.argv[place + 1 :]
-    runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)
+    with turns.turn(False, lambda line: print(f"{step} {line}", file=sys.stderr)):
+        runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)
     if made.of_inputs(arguments.inputs) == of:
         made.note(arguments.outputs, of)
 

@@ -232,9 +232,9 @@ def make_project(folder: Path) -> Project:
         "protocol": {
             "processes": 1,
             "warmup_batches": 1,
-            "timed_batches": 2,
-            "least_s": 0,
-            "patience_s": 0,
+            "rounds": 2,
+            "most_rounds": 2,
+            "look_s": 0.001,
             "timeout_s": 60,
         },
         "interpreters": {name: sys.executable for name in ("plain", "second", "corpus", "report")},
