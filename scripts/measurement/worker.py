@@ -228,7 +228,7 @@ class Living(object):
             return count >= asked["least_rounds"]
         if count < asked["rounds"]:
             return False
-        return count >= asked["most_rounds"] or self._table.decided(asked["target_interval"])
+        return count >= asked["most_rounds"] or self._table.decided(self._job["target_interval"])
 
     def _verified(self):
         """What was found, after one more batch that is held against the reference."""

@@ -39,7 +39,6 @@ TIMED = (
     "most_rounds",
     "look_s",
     "most_s",
-    "target_interval",
     "compile_once",
     "nvtx",
 )
@@ -298,12 +297,13 @@ class Plan:
         if process > 1:  # but for the number it is the first one
             first = self._timing(check, 1)
             return replace(first, name=f"{check.cell.name}-{process}", process=process)
-        protocol = {key: self.settings(check.document)["protocol"][key] for key in TIMED}
+        asked = self.settings(check.document)["protocol"]
+        protocol = {key: asked[key] for key in TIMED}
         return TimeJob(
             f"{check.cell.name}-{process}",
             {"protocol": digest_of(protocol), **check.parts},
             (*check.needs, check),
-            self._order(check.cell, protocol=protocol),
+            self._order(check.cell, protocol=protocol, target_interval=asked["target_interval"]),
             threads=self.cores,
             gpus=check.gpus,
             cell=check.cell,

@@ -78,7 +78,7 @@ def protocol(
             text += f", up to {found['most_rounds']} while the ratio to the fastest row is less sure than that"
     else:  # of older records
         text += f"{found['timed_batches']} timed ones"
-        least = found["least_batches"]
+        least = found.get("least_batches")
     if most is not None:
         text += f", or as many as fit into {most} s, at least {least}"
     return f"{text}; {', '.join(map(str, threads or ['?']))} CPU threads; seed {found['seed']}"

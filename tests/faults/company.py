@@ -296,7 +296,7 @@ def spaced(trial: Trial) -> None:
 )
 def protocol_edited(trial: Trial) -> None:
     trial.timing_under_way(REPORT)
-    trial.set_protocol(timed_batches=13)
+    trial.set_protocol(rounds=13, most_rounds=13)
     trial.wait()
 
 

@@ -248,7 +248,7 @@ def mistyped(trial: Trial) -> None:
 def other_protocol(trial: Trial) -> None:
     trial.complete()
     trial.command = REPORT
-    trial.set_protocol(timed_batches=13)
+    trial.set_protocol(rounds=13, most_rounds=13)
     trial.timing_under_way()
     trial.one("snakemake").kill()
     trial.wait()

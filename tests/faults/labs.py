@@ -16,10 +16,10 @@ from .verdict import Lab
 PROTOCOL = {
     "processes": 1,
     "warmup_batches": 1,
-    "timed_batches": 12,
-    "least_s": 0,
+    "rounds": 12,
+    "most_rounds": 12,
+    "look_s": 0.001,
     "most_s": None,
-    "patience_s": 0,
     "timeout_s": 60,
 }
 LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
@@ -56,7 +56,7 @@ def pages(root: Path) -> Lab:
     project = plain(root, *entries)
     project.targets = ()
     processes = {"processes": 3, "most_processes": 4, "target_interval": None}
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"timed_batches": 2} | processes)
+    project.configure("tiny.yaml", protocol=PROTOCOL | {"rounds": 2, "most_rounds": 2} | processes)
     return Lab.of(project)
 
 
@@ -92,7 +92,7 @@ def parallel(root: Path) -> Lab:
         phases=["training"],
         benchmarks={"tiny-lm": large},
     )
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"timed_batches": 600})
+    project.configure("tiny.yaml", protocol=PROTOCOL | {"look_s": 0.1})
     return Lab.of(project, "records/**/data-parallel/*", "manifests/*")
 
 

@@ -416,8 +416,7 @@ def of_record(record: dict) -> tuple[tuple, dict]:
     errors = record.get("errors") or record["check"]["errors"]
     # What frameworks round differs with the threads' order, and a timing goes on for its least seconds.
     essence["errors"] = {name: value <= TOLERANCE for name, value in errors.items()}
-    batches = record.get("protocol", {}).get("timed_batches", 0)
-    essence["samples"] = min(len(record.get("samples", ())), batches)
+    essence["looks"] = len(record.get("looks", ()))
     essence["weights"] = record.get("weights_sha256")
     essence["curve"] = [
         {name: value for name, value in point.items() if name != "train_s"}
@@ -429,5 +428,5 @@ def of_record(record: dict) -> tuple[tuple, dict]:
 def same(one: dict, right: dict | None) -> bool:
     """Whether two records say the same; of another protocol, all but what that decides."""
     if right and one["protocol"] != right["protocol"]:
-        one, right = ({**each, "protocol": None, "samples": None} for each in (one, right))
+        one, right = ({**each, "protocol": None, "looks": None} for each in (one, right))
     return one == right

@@ -62,8 +62,8 @@ def test_null_on_the_command_line_is_no_folder(value: str | dict) -> None:
     [
         ({"protocl": {}}, "top level: Additional properties are not allowed ('protocl'"),
         ({"corpus": {"pth": "x"}}, "corpus: Additional properties are not allowed ('pth'"),
-        ({"protocol": {"timed_batches": "many"}}, "protocol.timed_batches: 'many' is not of type"),
-        ({"protocol": {"timed_batches": 0}}, "protocol.timed_batches: 0 is less than the minimum"),
+        ({"protocol": {"rounds": "many"}}, "protocol.rounds: 'many' is not of type"),
+        ({"protocol": {"rounds": 0}}, "protocol.rounds: 0 is less than the minimum"),
         ({"protocol": {"processes": 1.5}}, "protocol.processes: 1.5 is not of type 'integer'"),
         ({"protocol": "{threads: two}"}, "protocol.threads: 'two' is not of type"),
         ({"devices": "tpu"}, "devices: 'tpu' is not valid"),
@@ -196,8 +196,8 @@ def test_settings_are_laid_over_the_file() -> None:
     """Key by key, as Snakemake does."""
     with open("config/quick.yaml") as stream:
         quick = yaml.safe_load(stream)
-    settings = ["protocol={seed: 7, timed_batches: 9}", "devices=[cpu]", "preliminary=true"]
+    settings = ["protocol={seed: 7, rounds: 9}", "devices=[cpu]", "preliminary=true"]
     found = configuration.given("config/quick.yaml", settings)
-    assert (found["protocol"]["seed"], found["protocol"]["timed_batches"]) == (7, 9)
+    assert (found["protocol"]["seed"], found["protocol"]["rounds"]) == (7, 9)
     assert found["protocol"]["warmup_batches"] == quick["protocol"]["warmup_batches"]
     assert (found["devices"], found["preliminary"]) == (["cpu"], True)

@@ -22,10 +22,10 @@ from plan.matrix import Cell
 
 PROTOCOL = {
     "warmup_batches": 4,
-    "timed_batches": 10,
-    "least_s": 0,
+    "rounds": 6,
+    "least_rounds": 3,
+    "look_s": 1.0,
     "most_s": None,
-    "least_batches": 1,
 }
 CELL = Cell("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
 
@@ -60,21 +60,22 @@ def compared(benchmark: str) -> float:
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
-        ({}, 7.0),
-        ({"least_s": 20}, 40.0),
-        ({"most_s": 3}, 2 + 3),
-        ({"most_s": 1, "least_batches": 8}, 1 + 4),
+        ({}, 1.5 + 6 * 1.55),  # to warm up, and in each turn one more
+        ({"look_s": 0.2}, 1.5 + 6 * 1.05),
+        ({"warmup_batches": 40, "most_s": 100}, 2.5 + 6 * 1.55),
+        ({"most_s": 4}, 1.5 + 4 * 1.55),
+        ({"most_s": 1}, 1.5 + 3 * 1.55),
     ],
 )
 def test_batches_of_a_protocol(protocol: dict, expected: float) -> None:
-    assert batches_s(0.5, PROTOCOL | protocol) == expected
+    assert batches_s(0.5, PROTOCOL | protocol) == pytest.approx(expected)
 
 
 def test_another_protocol_is_expected_from_the_same_records(results: Path) -> None:
     found = Estimate(str(results))
     short, known = found.seconds(time_job())
-    assert known and short == pytest.approx(5.0 + 7.0 + estimate.A_JOB)
-    assert found.seconds(time_job(timed_batches=110))[0] == pytest.approx(short + 50)
+    assert known and short == pytest.approx(5.0 + 10.8 + estimate.A_JOB)
+    assert found.seconds(time_job(rounds=26))[0] == pytest.approx(short + 31)
 
 
 def shaped(
@@ -88,7 +89,7 @@ def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
     found = Estimate(str(results))
     seconds, known = found.seconds(time_job(shaped("stacked-lm-sgd")))
     assert known and seconds == found.seconds(time_job())[0]  # as many products
-    seconds, known = found.seconds(time_job(shaped("ptb-large"), least_s=0, most_s=None))
+    seconds, known = found.seconds(time_job(shaped("ptb-large")))
     assert known and seconds > found.seconds(time_job())[0]
 
 
@@ -103,9 +104,9 @@ def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.Mo
     found, start = Estimate(str(results)), 1 + estimate.VERIFYING
     # Of a batch of 0.5 s half is left, and of its start those that lie in it; of 0.1 s five times as much, likewise.
     large, _ = found.seconds(time_job(shaped("ptb-large")))
-    assert large == pytest.approx(estimate.A_JOB + 5.0 - start * 0.25 + 14 * 0.25)
+    assert large == pytest.approx(estimate.A_JOB + 5.0 - start * 0.25 + batches_s(0.25, PROTOCOL))
     medium, _ = found.seconds(time_job(shaped("ptb-medium")))
-    assert medium == pytest.approx(estimate.A_JOB + 0.0 + start * 0.4 + 14 * 0.5)
+    assert medium == pytest.approx(estimate.A_JOB + 0.0 + start * 0.4 + batches_s(0.5, PROTOCOL))
 
 
 def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
@@ -209,9 +210,9 @@ def test_somebody_elses_table_tells_before_anything_was_measured(
     columns = "environment,benchmark,implementation,phase,device,status,import_s,build_s,first_step_s,wall_median_s"
     row = "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5"
     found = Estimate(str(with_example(tmp_path, monkeypatch, columns, row)))
-    # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; 4 + 10 batches and those to verify.
+    # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; all batches and those to verify.
     around = estimate.A_JOB + estimate.A_PROCESS
-    batches = (4 + 10 + estimate.VERIFYING) * 0.5
+    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
     assert found.seconds(time_job()) == (pytest.approx(around + 1 + 2.5 + batches), True)
     # Two checks of a process import once.
     check = CheckJob(CELL.name, {}, cell=CELL)
@@ -261,7 +262,7 @@ def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
     assert seconds(Speed(400.0, 2)) == pytest.approx(same)
     assert seconds(Speed(200.0, 2)) == pytest.approx(2 * same)
     # One core as fast as one of the example's: batches take twice as long, and the second of import does not.
-    batches = (4 + 10 + estimate.VERIFYING) * 0.5
+    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
     start = same - batches
     assert seconds(Speed(200.0, 1)) == pytest.approx(start + 2 * batches, abs=0.6)
     tuning = TuneJob("t", {}, order={"trials": 8})
@@ -332,7 +333,7 @@ def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None
     table.write_text("\n".join([*TABLE, *rows]) + "\n")
     found = Estimate(str(example))
     for cell in (shaped("ptb-large", "pytorch/cudnn"), shaped("flexible-slstm")):
-        assert found.seconds(time_job(cell, least_s=0.5)) == (pytest.approx(estimate.A_JOB), True)
+        assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
     gpu = Cell("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
     for cell in (shaped("flexible-lstm"), gpu):
         assert found.seconds(time_job(cell))[0] > 1

@@ -96,12 +96,12 @@ def test_cores_of_the_run_change_no_job(before: dict) -> None:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"protocol": {"timed_batches": 7}}, {"time"}),
+        ({"protocol": {"rounds": 7}}, {"time"}),
+        ({"protocol": {"least_rounds": 2}}, {"time"}),
+        ({"protocol": {"most_rounds": 70}}, {"time"}),
+        ({"protocol": {"look_s": 7}}, {"time"}),
         ({"protocol": {"warmup_batches": 7}}, {"time"}),
-        ({"protocol": {"least_s": 7}}, {"time"}),
         ({"protocol": {"most_s": 7}}, {"time"}),
-        ({"protocol": {"least_batches": 7}}, {"time"}),
-        ({"protocol": {"patience_s": 7}}, {"time"}),
         ({"protocol": {"compile_once": True}}, {"time"}),
         ({"protocol": {"nvtx": True}}, {"time"}),
         ({"protocol": {"seed": 7}}, MEASURED),
@@ -161,7 +161,7 @@ def test_text_changes_language_models(before: dict, change: dict) -> None:
 
 
 def test_document_of_its_own_protocol(before: dict) -> None:
-    plan = Plan(planned.config(overrides={"tvm-lstm": {"protocol": {"timed_batches": 7}}}))
+    plan = Plan(planned.config(overrides={"tvm-lstm": {"protocol": {"rounds": 7}}}))
     timed = {key for key, job in before.items() if isinstance(job, TimeJob)}
     assert changed(before, plan) == {key for key in timed if before[key].document == "tvm-lstm"}
 
@@ -272,11 +272,11 @@ def test_a_job_carries_its_document_and_settings(before: dict) -> None:
     assert order["protocol"].keys() == {
         *(
             "warmup_batches",
-            "timed_batches",
-            "least_s",
+            "rounds",
+            "least_rounds",
+            "most_rounds",
+            "look_s",
             "most_s",
-            "least_batches",
-            "patience_s",
             "compile_once",
             "nvtx",
         ),
@@ -294,8 +294,9 @@ class TestProcesses:
     def test_as_many_as_the_protocol_says(self) -> None:
         timings = Plan(planned.config(protocol={"processes": 2})).timings("stacked-lm")
         assert set(Counter(job.cell for job in timings).values()) == {2}
-        numbers = [int(job.name.rpartition("-")[2]) for job in timings]
-        assert numbers == sorted(numbers)  # the first processes of all cells first
+        of_one = [job for job in timings if job.cell.benchmark == timings[0].cell.benchmark]
+        of_one = [job.process for job in of_one if job.cell.phase == timings[0].cell.phase]
+        assert of_one == sorted(of_one)  # the first processes of all rows first
 
     def test_one_where_the_protocol_says_so_of_a_row(self) -> None:
         rows = ["pytorch/fused for training", "keras/* in keras"]
@@ -320,7 +321,7 @@ class TestProcesses:
         assert not plan.adapts("stacked-lm")
         full = Plan(config | {"preliminary": False})
         assert full.adapts("stacked-lm")
-        first = [job.path for job in full.timings("stacked-lm")][: len(full.cells("stacked-lm"))]
+        first = [job.path for job in full.timings("stacked-lm") if job.process == 1]
         assert [job.path for job in plan.timings("stacked-lm")] == first
 
     def test_further_ones_of_a_noisy_cell(self) -> None:

@@ -128,12 +128,11 @@ def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     orders: list[dict] = []
-    order = {"protocol": {"timed_batches": 50, "least_s": 0.5, "most_s": None, "patience_s": 10}}
+    order = {"protocol": {"rounds": 8, "look_s": 0.5}, "turns": "here", "looks": "there"}
     monkeypatch.setattr(profile_rows.supervisor, "prepared", lambda told: (order, None, None))
     monkeypatch.setattr(profile_rows.environments, "python", lambda order: "python")
     monkeypatch.setattr(profile_rows, "sampled", lambda order, *_: orders.append(order) or [])
     environment = SimpleNamespace(kind="environment", order={})
     job = SimpleNamespace(told=dict, needs=[environment], path="results/records/x.json")
     assert profile_rows.profiled(job, 5.0)["seconds"] == 5.0
-    limits = {"least_s": 5.0, "most_s": 5.0, "patience_s": 0}
-    assert orders[0]["protocol"] == {"timed_batches": 50} | limits
+    assert orders == [{"protocol": {"rounds": 1, "most_rounds": 1, "look_s": 5.0}}]  # alone

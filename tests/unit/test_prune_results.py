@@ -36,19 +36,19 @@ def test_what_a_configuration_asks_for_stays(
     )
 
 
-def test_what_is_asked_for_may_wait_for_its_turn(
+def test_what_a_killed_process_has_seen_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Records that were made ahead of it, and what the first process of a cell has compiled."""
+    """Its looks, and what its compiler has left."""
     planned.empty_project(tmp_path, monkeypatch)
     asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
     files = [
-        next(path for path in asked if f"/{name}/" in str(path)) for name in ("ahead", "compiled")
+        next(path for path in asked if f"/{name}/" in str(path)) for name in ("looks", "compiled")
     ]
-    others = [path.with_name("other.json") for path in files]
-    for ahead, compiled in (files, others):
-        ahead.parent.mkdir(parents=True, exist_ok=True)
-        ahead.write_text("{}")
+    others = [path.with_name("other.jsonl") for path in files]
+    for looks, compiled in (files, others):
+        looks.parent.mkdir(parents=True, exist_ok=True)
+        looks.write_text("{}")
         compiled.mkdir(parents=True)
     assert prune_results.superfluous(asked) == others
 

@@ -1,16 +1,15 @@
 """The register: what rules ask for is what is missing."""
 
+import itertools
 import os
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from measurement.record import append_line, note_attempt, write_sealed
-from plan import listing
+from measurement.record import append_line, write_sealed
+from plan import listing, memory
 from plan.jobs import CheckJob, EnvironmentJob, Job
-from plan.matrix import Cell
 from plan.planner import Plan
 from plan.register import Register, for_rules
 from tests.unit import planned
@@ -31,11 +30,11 @@ def plan(**changes: object) -> Plan:
     return Plan(planned.config(documents=[LM, LAYERS], overrides=selected, **changes))
 
 
-def leave(job: Job, status: str = "ok") -> None:
+def leave(job: Job, status: str = "ok", **more: object) -> None:
     """The result of a job."""
     if status != "ok":
         append_line(job.failures, {"status": status})
-    write_sealed(job.path, {"status": status, "parts": job.parts})
+    write_sealed(job.path, {"status": status, "parts": job.parts, **more})
 
 
 def everything(job: Job) -> Iterator[Job]:
@@ -173,38 +172,44 @@ def test_record_of_an_environment_that_was_deleted(
     assert environment.path in register.awaited(job) and environment.path in anew
 
 
-def test_timings_that_start_alike_share_an_import() -> None:
-    """By threes, with another one that is not forked in each process of a cell; none of them twice, and none that failed."""
+def test_rows_that_are_compared_are_timed_together() -> None:
+    """What was asked for first comes first; nothing has a place that was not asked for."""
     asked = plan()
     register = Register(asked)
     register.wanted(LM)
-    timings = [job for job in asked.timings(LM) if job.cell.device == "cpu"]
-    unforked: dict[Cell, list[bool]] = defaultdict(list)
-    for job in timings:
-        told = register.told(job)
-        company = told.get("company", [])
-        assert len(company) <= 2 and told["path"] == job.path if company else "path" not in told
-        for other in company:
-            alike = ("implementation", "environment", "process", "device")
-            assert all(other["identity"][key] == told["identity"][key] for key in alike)
-            assert other["path"] != job.path and other["ahead"].startswith("results/ahead/")
-        if company:
-            assert sum(each.get("unforked", False) for each in (told, *company)) == 1
-            unforked[job.cell].append(told.get("unforked", False))
-    assert unforked and all(any(found) and not all(found) for found in unforked.values())
-    failed = timings[0]
-    note_attempt(failed.failures, {"status": "failed", "reason": "it did", "started": "now"})
-    again = Register(asked)
-    again.wanted(LM)
-    assert "company" not in again.told(failed)
-    told = [again.told(job).get("company", []) for job in timings]
-    assert failed.path not in {each["path"] for company in told for each in company}
+    timings = asked.timings(LM)
+    assert [register.place(job) for job in timings] == list(range(1, len(timings) + 1))
+    groups = [(job.cell.benchmark, job.cell.phase, job.cell.device) for job in timings]
+    assert len(list(itertools.groupby(groups))) == len(set(groups)) > 1
+    register.wanted(LM)
+    assert register.place(timings[-1]) == len(timings)
+    assert Register(plan()).place(timings[0]) == 0
+
+
+def test_memory_is_what_the_row_took_before_here_or_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "report" / "one" / "cells.csv"
+    table.parent.mkdir(parents=True)
+    job, other, strange = plan().timings(LM)[:3]
+    names = ("environment", "benchmark", "implementation", "phase", "device")
+    rows = [
+        ",".join([*(getattr(job.cell, n) for n in names), str(2 << 30)]) for job in (job, other)
+    ]
+    table.write_text("\n".join([",".join([*names, "peak_memory_bytes"]), *rows]) + "\n")
+    monkeypatch.setattr(memory, "EXAMPLES", table.parents[1])
+    memory._examples.cache_clear()
+    leave(job, memory={"process_peak_bytes": 3 << 30})
+    register = Register(plan())
+    found = [register.memory_mb(each) for each in (job, other, strange)]
+    assert found == [3 << 10, 2 << 10, memory.USUAL_MB]
+    memory._examples.cache_clear()
 
 
 def test_summary_tells_one_request_from_another() -> None:
     before = Register(plan()).summary(LM)
     assert Register(plan()).summary(LM) == before != Register(plan()).summary(LAYERS)
-    assert Register(plan(protocol={"timed_batches": 7})).summary(LM) != before
+    assert Register(plan(protocol={"rounds": 7})).summary(LM) != before
     assert Register(plan(machine="there")).summary(LM) != before
     for job in plan().timings(LM):
         leave(job)

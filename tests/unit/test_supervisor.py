@@ -1,5 +1,6 @@
 """The supervisor outlives whatever a worker does, and says what it was."""
 
+import itertools
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import jsonschema
 import pytest
 
 from measurement import caches, supervisor
-from measurement.record import write_sealed
+from measurement.record import read_sealed_lines, write_sealed
 from plan import configuration
 from tests import tiny
 from tests.conftest import ROOT, alive
@@ -85,14 +86,14 @@ def job(
         **{"threads": 1, "timeout_s": timeout_s, "seed": 0, "workers": 1, "failed_attempts": 0},
         "check": {"tolerance": 1e-4, "steps": 2, "batch": 3},
         "protocol": {
-            **{"warmup_batches": 1, "timed_batches": 4},
-            **{"least_s": 0, "most_s": None, "least_batches": 1, "patience_s": 0, "nvtx": False},
+            **{"warmup_batches": 1, "rounds": 4, "most_rounds": 4, "least_rounds": 1},
+            **{"look_s": 1e-9, "most_s": None, "nvtx": False},
         },
         "failures": f"failures/{style}.jsonl",
         "reads": {"environment": "lab.json", "corpus": "corpus.json"} | reads,
     }
     if kind == "time":
-        told["ahead"] = f"ahead/time/{style}-{phase}.json"
+        told |= {"turns": "turns", "looks": f"looks/{style}-{phase}.jsonl", "target_interval": None}
     del told["protocol" if kind == "check" else "check"]
     if kind != "check":
         told["reads"]["check"] = f"check-{style}.json"
@@ -184,113 +185,74 @@ def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
     assert 0 < resumed < 30 and not (folder / "run.npz").exists()
 
 
-class TestSeveralTimings:
-    """Processes that are forked from one that has imported the implementation; each cell's record takes its place when it
-    is its turn."""
+class TestTurns:
+    """Processes that live and take turns."""
 
-    FORKED = (
-        "import os\nfrom implementations.plain.loop import build as right\n"
-        "open('imports', 'a').write('%d\\n' % os.getpid())\n"
-        "def build(workload, weights, device, phase):\n"
-        "    open('builds', 'a').write('%s %d %s\\n' % (phase, os.getpid(), os.environ['TMPDIR']))\n"
-        "    if phase == 'forward' and os.path.exists('harm'): exec(open('harm').read())\n"
-        "    return right(workload, weights, device, phase)\n"
+    WAITING = (
+        "import os, signal\nfrom implementations.plain.loop import build as right\n"
+        "def build(*a):\n"
+        "    runner = right(*a)\n"
+        "    step, looks = runner.step, 'looks/dying-training.jsonl'\n"
+        "    def dying(*batch):\n"
+        "        if os.path.exists('kill') and len(open(looks).readlines()) == 2:\n"
+        "            os.remove('kill'); os.kill(os.getpid(), signal.SIGKILL)\n"
+        "        return step(*batch)\n"
+        "    runner.step = dying\n"
+        "    return runner\n"
     )
 
     @pytest.fixture(autouse=True)
-    def style(self, folder: Path) -> None:
-        for path in ("imports", "builds", "harm", "ahead", "time"):
-            shutil.rmtree(folder / path, ignore_errors=True)
-            (folder / path).unlink(missing_ok=True)
-        style = folder / "scripts" / "implementations" / "fake" / "forked.py"
-        style.write_text(self.FORKED)
-        for phase in ("forward", "training"):
-            check = job("forked", phase=phase)
-            carry_out(check, f"check-forked-{phase}.json")
-        (folder / "imports").unlink()
-        (folder / "builds").unlink()
+    def own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A clock of their own, and a style that is killed after two looks where there is a file `kill`."""
+        (folder / "scripts" / "implementations" / "fake" / "dying.py").write_text(self.WAITING)
+        monkeypatch.setenv("CLOCK_LOCK", str(folder / "turns.lock"))
+        for style in ("right", "dying"):
+            run(style)
 
-    @staticmethod
-    def timing(phase: str, *company: dict) -> dict:
-        told = job("forked", kind="time", phase=phase)
-        told["reads"]["check"] = f"check-forked-{phase}.json"
-        told["path"] = f"time/forked-{phase}.json"
-        return told | ({"company": list(company)} if company else {})
+    def test_rows_that_live_at_once_look_once_a_round_each(self, folder: Path) -> None:
+        jobs = [job("right", kind="time") | {"looks": f"looks/{place}.jsonl"} for place in range(3)]
+        for each in jobs:
+            each["protocol"] = each["protocol"] | {"rounds": 5, "most_rounds": 5}
+        started = [
+            subprocess.Popen(command(each, f"turns-{place}.json"), stderr=subprocess.DEVNULL)
+            for place, each in enumerate(jobs)
+        ]
+        assert [each.wait() for each in started] == [0, 0, 0]
+        records = [json.loads((folder / f"turns-{place}.json").read_text()) for place in range(3)]
+        looks = [look | {"row": row} for row, each in enumerate(records) for look in each["looks"]]
+        spans = sorted((look["start"], sum(look["batches"]), look["row"]) for look in looks)
+        assert len(spans) == 15 and all(one[0] < other[0] for one, other in itertools.pairwise(spans))
+        for record in records:
+            assert record["status"] == "ok" and record["lives"] == 1
+            keys = [(look["block"], look["round"]) for look in record["looks"]]
+            assert len(set(keys)) == 5
+        assert len({(look["block"], look["round"], look["row"]) for look in looks}) == 15
 
-    def left(self, told: dict) -> tuple[dict, str]:
-        record, printed = carry_out(told, told["path"])
-        jsonschema.validate(record, configuration.schema("record"))
-        return record, printed
+    def test_what_was_killed_goes_on_and_measures_nothing_twice(self, folder: Path) -> None:
+        told = job("dying", kind="time")
+        path = folder / told["looks"]
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        (folder / "kill").touch()
+        record, _ = carry_out(told, "time-dying.json")
+        assert record["status"] == "failed" and "SIGKILL" in record["reason"]
+        with path.open("a") as stream:
+            stream.write('{"seal": "0", "text": "{}"}\n{"seal": "cut sho')
+        before = read_sealed_lines(str(path))
+        assert len(before) == 2
+        record, _ = carry_out(told, "time-dying.json")
+        assert record["status"] == "ok" and record["lives"] == 2
+        assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
+        assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
 
-    def test_share_an_import_and_nothing_else(self, folder: Path) -> None:
-        own, printed = self.left(self.timing("training", self.timing("forward")))
-        assert own["status"] == "ok" and not own["forked"] and printed.count("s a batch") == 1
-        (importing,) = (folder / "imports").read_text().split()
-        builds = [line.split() for line in (folder / "builds").read_text().splitlines()]
-        assert [build[0] for build in builds] == ["forward", "training"]
-        assert builds[1][1] == importing != builds[0][1] and builds[0][2] != builds[1][2]
-        ahead = folder / "ahead" / "time" / "forked-forward.json"
-        assert ahead.exists() and not (folder / "time" / "forked-forward.json").exists()
-        other, printed = self.left(self.timing("forward", self.timing("training")))
-        assert other["status"] == "ok" and other["forked"] and printed.count("s a batch") == 1
-        assert len((folder / "imports").read_text().split()) == 1 and not ahead.exists()
-        assert other["setup"]["import_s"] == own["setup"]["import_s"] > 0
-        assert other["identity"]["phase"] == "forward" and other["started"] < own["started"]
-
-    def test_one_of_them_is_not_forked_whoever_begins(self, folder: Path) -> None:
-        other = self.timing("forward") | {"unforked": True}
-        own, printed = self.left(self.timing("training", other))
-        assert own["status"] == "ok" and own["forked"] and printed.count("s a batch") == 1
-        assert not self.left(other)[0]["forked"]
-        assert len((folder / "imports").read_text().split()) == 1
-
-    @pytest.mark.parametrize(("killed", "imports"), [("getpid", 2), ("getppid", 3)])
-    def test_what_fails_when_forked_is_tried_alone_at_once(
-        self, folder: Path, killed: str, imports: int
-    ) -> None:
-        """Also where what all are forked from dies."""
-        (folder / "harm").write_text(f"os.remove('harm'); os.kill(os.{killed}(), 9)")
-        other = self.timing("training") | {"unforked": True}
-        own, printed = self.left(self.timing("forward", other))
-        assert own["status"] == "ok" and not own["forked"]
-        assert "signal SIGKILL; once more in a process of its own" in printed
-        assert (folder / other["ahead"]).exists()
-        assert len((folder / "imports").read_text().split()) == imports
-
-    @pytest.mark.parametrize(
-        "harm", ["raise ValueError('no')", "os.kill(os.getpid(), 9)", "os._exit(3)"]
-    )
-    def test_one_that_fails_is_tried_alone_when_it_is_its_turn(
-        self, folder: Path, harm: str
-    ) -> None:
-        (folder / "harm").write_text(harm)
-        own, _ = self.left(self.timing("training", self.timing("forward")))
-        assert own["status"] == "ok" and not (folder / "ahead").exists()
-        other, _ = self.left(self.timing("forward"))
-        assert other["status"] == "failed"
-        (folder / "harm").unlink()
-        other, _ = self.left(self.timing("forward"))
-        assert other["status"] == "ok" and not other["forked"]
-
-    def test_what_fixes_something_at_its_import_is_not_forked(self, folder: Path) -> None:
-        style = folder / "scripts" / "implementations" / "fake" / "forked.py"
-        style.write_text(f"FORKS = False\n{self.FORKED}")
-        own, _ = self.left(self.timing("training", self.timing("forward")))
-        assert own["status"] == "ok" and not (folder / "ahead").exists()
-        assert "forward" not in (folder / "builds").read_text()
-
-    def test_a_damaged_one_is_timed_again(self, folder: Path) -> None:
-        self.left(self.timing("training", self.timing("forward")))
-        ahead = folder / "ahead" / "time" / "forked-forward.json"
-        ahead.write_text(ahead.read_text().replace("0", "1"))
-        other, _ = self.left(self.timing("forward"))
-        assert other["status"] == "ok" and not other["forked"] and not ahead.exists()
-
-    def test_those_that_are_there_are_not_timed_again(self, folder: Path) -> None:
-        self.left(self.timing("forward"))
-        self.left(self.timing("training", self.timing("forward")))
-        builds = [line.split()[0] for line in (folder / "builds").read_text().splitlines()]
-        assert builds == ["forward", "training"]
+    def test_what_was_wrong_is_not_gone_on_from(self, folder: Path) -> None:
+        check = job("caching")
+        check["check"]["steps"] = 1
+        carry_out(check, "check-caching.json")
+        told = job("caching", kind="time")
+        for _ in range(2):
+            record, _ = carry_out(told, "time-caching.json")
+            assert (record["status"], record["lives"]) == ("incorrect", 1)
 
 
 def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(
@@ -460,7 +422,8 @@ def test_right_check_then_samples(folder: Path) -> None:
     record, _ = run("right", kind="time")
     assert record["status"] == "ok"
     assert len(record["samples"]) == 4
-    assert len(record["warmup"]) > 1  # which goes on for a tenth of a second
+    assert [look["round"] for look in record["looks"]] == [1, 2, 3, 4]
+    assert not (folder / "looks" / "right-training.jsonl").exists()
     assert record["check"]["gradient_error"] == check["gradient_error"]
     assert len(record["faults"]) == 4
     assert record["verification"]["finished"]
@@ -591,8 +554,9 @@ def test_ranges_for_a_profiler_are_made_where_they_are_asked_for(
     order["protocol"]["nvtx"] = True
     assert carry_out(order, "with.json")[0]["status"] == "ok"
     assert noted.read_text().split() == [
-        *("build", "end", "training", "warm-up", "end", "timed", *("batch", "end") * 4, "end"),
-        *("end", "verify", "end"),
+        *("build", "end", "training", "warm-up", "end", "end"),
+        *("training", "timed", "batch", "end", "end", "end") * 4,
+        *("training", "end", "verify", "end"),
     ]
 
 

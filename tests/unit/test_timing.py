@@ -44,41 +44,71 @@ class Endless:
         return itertools.repeat((None, None))
 
 
+PROTOCOL = {"warmup_batches": 3, "look_s": 0.5, "most_s": 6}
+
+
+class Reading:
+    """Stands for the yardstick."""
+
+    number = 0
+
+    def __init__(self, threads: int) -> None:
+        pass
+
+    def read(self) -> dict:
+        self.number += 1
+        return {"number": self.number}
+
+
+@pytest.fixture(autouse=True)
+def reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "Yardstick", Reading)
+    monkeypatch.setattr(timing, "settle", lambda: None)
+
+
+def made(clock: Clock, runner: Runner | None = None, **protocol: object) -> timing.Clock:
+    given = runner or Runner(clock), Endless(), PROTOCOL | protocol, lambda message: None
+    return timing.Clock(*given)
+
+
 @pytest.mark.parametrize(
-    ("seconds", "least_s", "most_s", "least", "expected"),
+    ("seconds", "protocol", "warmup", "before", "batches"),
     [
-        (0.125, 0, None, 1, (2, 5)),  # as many as the protocol says
-        (0.125, 1.0, None, 1, (9, 8)),  # a fast kernel: more, for a second each, and a last one
-        (0.125, 0, 0.5, 1, (2, 5)),  # the limit is passed by the fifth
-        (0.25, 0, 0.5, 1, (2, 3)),  # the third batch passes the limit
-        (2.0, 0, 0.5, 1, (2, 1)),  # a slow one: one batch at least, beside the first step
-        (1 / 64, 0, None, 1, (1 + 7, 5)),  # after the yardstick, batches for a tenth of a second
-        (2.0, 0, 0.5, 3, (2, 3)),  # or three of those that count
-        (0.25, 1.0, 0.5, 1, (4, 3)),  # the limit goes before the least
+        (0.125, {}, 3, 1, 4),
+        (1 / 64, {}, 3, 7, 32),  # a tenth of a second to warm up
+        (0.75, {}, 3, 1, 1),  # one at least
+        (1.5, {"warmup_batches": 9}, 3, 1, 1),  # no further one begins after two seconds
+        (1.5, {"warmup_batches": 9, "most_s": None}, 9, 1, 1),
+        (3.0, {}, 2, 1, 1),
     ],
 )
 def test_number_of_batches(
     seconds: float,
-    least_s: float,
-    most_s: float | None,
-    least: int,
-    expected: tuple[int, int],
+    protocol: dict,
+    warmup: int,
+    before: int,
+    batches: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = Clock(seconds)
     monkeypatch.setattr(timing, "time", clock)
-    bounds = {"least_s": least_s, "most_s": most_s, "least_batches": least, "patience_s": 0}
-    protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
-    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
-    assert (len(found["warmup"]), len(found["samples"])) == expected
-    assert set(found["warmup"] + found["samples"]) == {seconds}
-    assert set(found["frequency"]) == {"before", "after"}
-    assert sum(each["batches"] for each in found["stretches"]) == len(found["samples"])
-    assert len(found["faults"]) == len(found["samples"])
+    own = made(clock, **protocol)
+    looks = [own.look() for _ in range(2)]
+    assert own.warmup == [seconds] * warmup
+    for look in looks:
+        assert (look["warmup"], look["batches"]) == ([seconds] * before, [seconds] * batches)
+        assert len(look["faults"]) == batches
+        assert look["interference"]["wall_s"] == seconds * batches
+    found = timing.together(looks) | own.finish()
+    assert found["samples"] == [seconds] * batches * 2 and len(found["faults"]) == 2 * batches
+    assert found["interference"]["wall_s"] == seconds * batches * 2
+    assert found["yardstick"] == {"before": {"number": 1}, "after": {"number": 2}}
+    assert set(found["frequency"]) == {"before", "after"} and found["changes"] == ""
 
 
-def test_a_first_step_that_compiles_for_long_is_no_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the yardstick's reading there is one all the same."""
+def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = Clock(0.125)
 
     class Compiling(Runner):
@@ -86,27 +116,15 @@ def test_a_first_step_that_compiles_for_long_is_no_warm_up(monkeypatch: pytest.M
             self.clock.now += self.clock.seconds if self.clock.now else 5.0
 
     monkeypatch.setattr(timing, "time", clock)
-    bounds = {"least_s": 0, "most_s": 0.5, "least_batches": 1, "patience_s": 0}
-    protocol = {"warmup_batches": 2, "timed_batches": 5} | bounds
-    found = timing.time_batches(Compiling(clock), Endless(), protocol, lambda message: None)
-    assert (found["warmup"], len(found["samples"])) == ([5.0, 0.125], 5)
+    assert made(clock, Compiling(clock)).warmup == [5.0, 0.125, 0.125]
 
 
 @pytest.mark.parametrize(
-    ("taking", "most_s", "warmup"),  # batches that take memory, from 1
-    [
-        ({1}, None, 2),
-        ({1, 2}, None, 2),  # as long as no timed one does
-        ({1, 2, 3}, None, 3),
-        ({1, 4}, None, 4),  # after a quiet one
-        ({1, 4, 6}, None, 6),
-        ({8}, None, 2),  # when the timed ones are over
-        (set(range(1, 99)), None, 8),  # not for ever
-        (set(range(1, 99)), 0.4, 5),
-    ],
+    ("taking", "warmup"),  # batches that take memory, from 1
+    [({1}, 3), ({1, 2, 3}, 4), ({1, 2, 3, 4}, 5), ({1, 4}, 3), (set(range(1, 99)), 9)],
 )
-def test_batches_up_to_one_that_takes_memory_are_warm_up(
-    taking: set[int], most_s: float | None, warmup: int, monkeypatch: pytest.MonkeyPatch
+def test_one_warms_up_until_no_batch_takes_memory_but_not_for_ever(
+    taking: set[int], warmup: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(0.125)
     monkeypatch.setattr(timing, "time", clock)
@@ -115,86 +133,12 @@ def test_batches_up_to_one_that_takes_memory_are_warm_up(
         "faults",
         lambda helpers: 62_500 * sum(each <= round(clock.now / 0.125) for each in taking),
     )
-    bounds = {"least_s": 0, "most_s": most_s, "least_batches": 1, "patience_s": 0}
-    protocol = {"warmup_batches": 2, "timed_batches": 3} | bounds
-    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
-    assert (len(found["warmup"]), len(found["samples"])) == (warmup, 3)
-    ends = len(taking) < 9
-    assert found["faults"] == 3 * [0 if ends else 62_500]
-
-
-PROTOCOL = {
-    "warmup_batches": 2,
-    "timed_batches": 3,
-    "least_s": 0,
-    "most_s": None,
-    "least_batches": 1,
-    "patience_s": 0,
-}
-
-
-class Scripted:
-    """Stands for the yardstick: which stretches are quiet, and how long it waits after one that is not."""
-
-    quiets: list[bool]
-    waits: float
-
-    def __init__(self, threads: int) -> None:
-        self.ahead, self.number = iter(self.quiets), 0
-
-    def read(self) -> dict:
-        self.number += 1
-        return {"number": self.number}
-
-    def wait(self, most_s: float) -> tuple[dict, float]:
-        waited = min(self.waits, most_s) if self.number else 0.0
-        return self.read(), waited
-
-    def quiet(self, stretch: dict) -> bool:
-        return next(self.ahead)
-
-
-@pytest.mark.parametrize(
-    ("quiets", "count", "patience_s", "waits", "expected"),
-    [
-        ([True], 4, 9, 0, [4]),
-        ([False, True], 4, 9, 0, [4, 4]),
-        ([False, False], 4, 1.5, 0, [4, 4]),  # a second each
-        ([False, False], 4, 3, 2, [4, 4]),  # waiting takes the patience too
-        ([False], 4, 0, 0, [4]),
-        ([True, True], 12, 9, 0, [8, 4]),  # a stretch is no longer than two seconds
-        ([True, False, True], 12, 9, 0, [8, 4, 4]),
-        ([True, False], 12, 0, 0, [8, 4]),  # as many as there have to be, in any case
-    ],
-)
-def test_batches_until_enough_are_quiet(
-    quiets: list[bool],
-    count: int,
-    patience_s: float,
-    waits: float,
-    expected: list[int],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """All are kept, and a batch to warm up precedes each stretch. Stretches that follow each other at once share a reading."""
-    clock = Clock(0.25)
-    monkeypatch.setattr(timing, "time", clock)
-    monkeypatch.setattr(timing, "Yardstick", Scripted)
-    monkeypatch.setattr(Scripted, "quiets", quiets, raising=False)
-    monkeypatch.setattr(Scripted, "waits", waits, raising=False)
-    protocol = PROTOCOL | {"timed_batches": count, "patience_s": patience_s}
-    found = timing.time_batches(Runner(clock), Endless(), protocol, lambda message: None)
-    stretches = found["stretches"]
-    assert [each["batches"] for each in stretches] == expected
-    assert len(found["samples"]) == sum(expected)
-    assert len(found["warmup"]) == 1 + len(expected)
-    assert found["interference"]["wall_s"] == 0.25 * sum(expected)
-    for quiet, one, following in zip(quiets, stretches, stretches[1:], strict=False):
-        assert (one["after"] == following["before"]) == quiet
+    assert len(made(clock).warmup) == warmup
 
 
 def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Warm right before the clock starts, and asked what it does while it does it: an idle one has low clocks. Where the
-    seconds of a batch go is asked while it is still warm."""
+    """Asked what it does while it does it: an idle one has low clocks. Warm before each look; where the seconds of a batch go is
+    asked while it is still warm."""
     clock, events = Clock(0.125), []
 
     class OnGpu(Runner):
@@ -212,11 +156,8 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.001)  # as long as nvidia-smi takes, until another batch has run
         return {"sm_mhz": 1980.0}
 
-    class Reading(Scripted):
-        quiets, waits = [True], 0
-
+    class OnHost(Reading):
         def __init__(self, threads: int) -> None:
-            super().__init__(threads)
             # Of the host's 16 the one that launches, and the one of PyTorch's backward pass.
             assert threads == 2
 
@@ -229,18 +170,16 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(timing.machine, "gpu_state", asked)
-    monkeypatch.setattr(timing, "Yardstick", Reading)
-    given = OnGpu(clock), OnManyCores(), PROTOCOL, lambda message: None
-    found = timing.time_batches(*given, gpu="0")
-    assert found["gpu"]["batch"] == {"launched_s": 0.1} and len(found["samples"]) == 3
-    assert found["gpu"]["before"] == found["gpu"]["after"] == {"sm_mhz": 1980.0}
+    monkeypatch.setattr(timing, "Yardstick", OnHost)
+    own = timing.Clock(OnGpu(clock), OnManyCores(), PROTOCOL, lambda message: None, gpu="0")
+    look = own.look()
+    assert (len(look["warmup"]), len(look["batches"])) == (4, 4)  # half a second each
+    found = own.finish()
+    state = {"sm_mhz": 1980.0}
+    assert found["gpu"] == {"before": state, "after": state, "batch": {"launched_s": 0.1}}
     assert [event for event in events if event != "batch"] == [
         *("idle", "asked", "idle", "asked", "device times")
     ]
-    first, second = (place for place, event in enumerate(events) if event == "asked")
-    idle = events.index("idle")
-    assert set(events[idle + 1 : first]) == {"batch"} and first - idle > 4  # half a second
-    assert len(found["warmup"]) == events[:second].count("batch") - len(found["samples"]) - 4
 
 
 def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,12 +195,11 @@ def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
     clock = Noting(0.125)
     monkeypatch.setattr(timing, "time", clock)
-    timing.time_batches(
-        Runner(clock), Endless(), PROTOCOL, lambda message: None, ranges=ranges.marked()
-    )
-    stretches = [each for each in noted if each != "clock"]
-    assert stretches[:2] == ["warm-up", "end"]
-    assert stretches[2:] == ["timed", *["batch", "end"] * 3, "end"]
+    given = Runner(clock), Endless(), PROTOCOL, lambda message: None
+    timing.Clock(*given, ranges=ranges.marked()).look()
+    pushed = [each for each in noted if each != "clock"]
+    assert pushed[:2] == ["warm-up", "end"]
+    assert pushed[2:] == ["timed", *["batch", "end"] * 4, "end"]
     batch = noted.index("batch")
     assert noted[batch : batch + 4] == ["batch", "clock", "clock", "end"]
 

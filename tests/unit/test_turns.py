@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ class Holder:
     """A process that computes until its input ends."""
 
     def __init__(self, file: Path | str, alone: bool, more: str = "") -> None:
+        self.folder = tempfile.mkdtemp()  # a run of its own
         environment = {"PYTHONPATH": str(ROOT / "scripts"), turns.VARIABLE: str(file)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", HOLD.format(alone=alone, more=more)],
@@ -32,6 +34,7 @@ class Holder:
             stderr=subprocess.STDOUT,
             text=True,
             env={**os.environ, **environment},
+            cwd=self.folder,
         )
 
     def line(self) -> str:
@@ -51,7 +54,7 @@ def test_a_clock_waits_for_another_and_says_for_whom(file: Path) -> None:
     first = Holder(file, alone=True)
     assert first.line() == "begun\n"
     second = Holder(file, alone=True)
-    who = f"process {first.process.pid} in {ROOT}"
+    who = f"process {first.process.pid} in {first.folder}"
     assert second.line() == f"waits for {who}, which is measuring on this machine\n"
     first.end()
     assert second.line() == "begun\n"
@@ -99,7 +102,7 @@ def test_where_there_can_be_no_lock_clocks_measure(tmp_path: Path, file: Path, k
         file.symlink_to(tmp_path / "target")
     elif kind == "pipe":
         os.mkfifo(file)
-    name = {"nowhere": str(tmp_path / "no" / "folder"), "off": ""}.get(kind, str(file))
+    name = {"nowhere": "/no/folder/file", "off": ""}.get(kind, str(file))
     both = [Holder(name, alone=True) for _ in range(2)]
     assert [each.line() for each in both] == ["begun\n"] * 2
     for each in both:

@@ -1,18 +1,20 @@
 """What a worker refuses, and what it makes of an error."""
 
+from pathlib import Path
+
 import pytest
 
 from implementations.contract import Unsupported
 from measurement import machine, worker
 
 
-def test_more_threads_than_cores_are_unsupported() -> None:
+def test_more_threads_than_cores_are_unsupported(tmp_path: Path) -> None:
     """Such a cell would time how threads wait for each other."""
     cores = machine.usable_cores()
     job = {"kind": "time", "identity": {"implementation": "none/none"}, "protocol": {}}
     job |= {"benchmark": {"threads": cores + 1}, "threads": cores + 1}
     job["held_to"] = {"sources": "", "environment": {}, "beside": {}}
-    found = worker.attempt(job, lambda message: None)
+    found = worker.attempt(job, lambda message: None, str(tmp_path))
     assert found["status"] == "unsupported"
     assert found["reason"] == f"it takes {cores + 1} threads, and this machine has {cores} cores"
 

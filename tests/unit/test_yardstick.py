@@ -81,28 +81,3 @@ def test_readings_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for _ in range(50):
         yardstick.remember(found)
     assert path.stat().st_size < 22 * length  # it begins anew
-
-
-class Slow(yardstick.Yardstick):
-    """Whose machine reaches half of what it can for some readings."""
-
-    def __init__(self, slow: int) -> None:
-        self._readings = [reading(500.0)] * 8
-        self._ahead = iter([250.0] * slow + [500.0] * 9)
-
-    def read(self) -> dict:
-        return reading(next(self._ahead))
-
-
-def reading(gflops: float) -> dict:
-    rates = {"gflops": gflops, "gbytes_per_s": 20.0, "handovers_per_s": None}
-    return rates | {"threads": 2, "by": "c"}
-
-
-@pytest.mark.parametrize(("most_s", "gflops"), [(5.0, 500.0), (0.0, 250.0)])
-def test_waits_for_a_machine_that_is_itself(
-    most_s: float, gflops: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(yardstick, "AGAIN_S", 0.001)
-    found, waited = Slow(2).wait(most_s)
-    assert found["gflops"] == gflops and (waited > 0.001) == (most_s > 0)

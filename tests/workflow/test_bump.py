@@ -61,9 +61,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     protocol = {
         "processes": 2,
         "warmup_batches": 1,
-        "timed_batches": 3,
-        "least_s": 0,
-        "patience_s": 0,
+        "rounds": 3,
+        "most_rounds": 3,
+        "look_s": 0.001,
         "timeout_s": 60,
     }
     named = {name: sys.executable for name in ("plain", "corpus", "report")}

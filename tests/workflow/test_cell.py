@@ -37,9 +37,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     protocol = {"processes": 3, "most_processes": 3, "target_interval": None}
     protocol |= {
         "warmup_batches": 1,
-        "timed_batches": 2,
-        "least_s": 0,
-        "patience_s": 0,
+        "rounds": 2,
+        "most_rounds": 2,
+        "look_s": 0.001,
         "timeout_s": 60,
     }
     project.configure("tiny.yaml", protocol=protocol)

@@ -72,9 +72,8 @@ def small_matrix(project: Project) -> None:
     protocol = {"processes": 3, "target_interval": 0.002, "most_processes": 6}
     protocol |= {
         "warmup_batches": 1,
-        "timed_batches": 60,
-        "least_s": 0,
-        "patience_s": 0,
+        "rounds": 2,
+        "look_s": 0.1,
         "timeout_s": 60,
     }
     project.configure("tiny.yaml", protocol=protocol)

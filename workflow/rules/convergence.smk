@@ -9,6 +9,7 @@ rule train_implementation:
         "results/convergence/{cell}.{digest}.json",
     log:
         "results/logs/convergence/{cell}.{digest}.txt",
+    priority: for_rules(lambda w: -JOBS.place(job(w)))  # after what is timed
     conda:
         conda_of
     threads: PLAN.cores
