@@ -252,17 +252,19 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
+    turns = PROTOCOL["rounds"] * estimate.A_TURN
+
     def seconds(speed: Speed | None) -> float:
         """Without what a process takes on any machine."""
-        found, known = Estimate(str(example), speed).seconds(time_job())
+        found, known = Estimate(str(example), speed).seconds(time_job(look_s=0.1))
         assert known
-        return found - estimate.A_JOB - estimate.A_PROCESS
+        return found - estimate.A_JOB - estimate.A_PROCESS - turns
 
     same = seconds(None)
     assert seconds(Speed(400.0, 2)) == pytest.approx(same)
     assert seconds(Speed(200.0, 2)) == pytest.approx(2 * same)
     # One core as fast as one of the example's: batches take twice as long, and the second of import does not.
-    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
+    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL | {"look_s": 0.1}) - turns
     start = same - batches
     assert seconds(Speed(200.0, 1)) == pytest.approx(start + 2 * batches, abs=0.6)
     tuning = TuneJob("t", {}, order={"trials": 8})
