@@ -198,7 +198,7 @@ def project(
 def configuration(
     document: str, processes: int = 1, devices: tuple[str, ...] = ("cpu",), **overrides: object
 ) -> dict:
-    protocol = {"processes": processes, "timed_batches": BATCHES}
+    protocol = {"processes": processes, "rounds": BATCHES}
     return validated(
         {"documents": [document], "devices": list(devices), "protocol": protocol}
         | {"overrides": {document: overrides}}

@@ -40,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         hand_made.tabulate(found["there"], patch, 3, machine=THERE)
         (listed,) = (found["there"] / "results" / "manifests").glob("*.json")
         manifest = read_json(str(listed))
-        manifest["protocol"]["timed_batches"] = 7
+        manifest["protocol"]["rounds"] = 7
         write_sealed(str(listed), manifest)
         hand_made.project(found["both"], processes=3)
         also = (found["there"] / "results",)
@@ -90,7 +90,7 @@ def test_each_machine_says_how_it_was_timed(folders: dict[str, Path]) -> None:
     report = folders["both"] / "results" / "report"
     both, page = (report / "machines.md").read_text(), (report / "stacked-lm.md").read_text()
     here, there = (part for part in both.split("\n## ")[1:] if part.startswith("Abacus"))
-    timed = f"then {hand_made.BATCHES} timed ones", "then 7 timed ones"
+    timed = f"then {hand_made.BATCHES} turns", "then 7 turns"
     assert [text in here for text in timed] == [True, False]
     assert [text in there for text in timed] == [False, True]
     head, _, below = page.partition("## Machines and environments")

@@ -234,7 +234,7 @@ def make_project(folder: Path) -> Project:
             "warmup_batches": 1,
             "rounds": 2,
             "most_rounds": 2,
-            "look_s": 0.001,
+            "look_s": 1e-9,  # a batch
             "timeout_s": 60,
         },
         "interpreters": {name: sys.executable for name in ("plain", "second", "corpus", "report")},
