@@ -1,15 +1,18 @@
 """How often intervals within rounds contain the truth, on looks that were recorded: `PYTHONPATH=scripts python -m
-tests.unit.simulated_looks` prints the table; test_rounds.py holds a part of it.
+tests.unit.simulated_looks` prints the table; test_looks.py holds a part of it.
 
-Recorded looks (looks.csv) lose their rows' means, so that all that is left is noise as the machine had it, and get planted ones.
-A run is made of blocks of successive rounds, drawn anew, so that what successive rounds have in common stays.
+Recorded looks (looks.csv) lose what their rows take, so that all that is left is noise as the machine had it, and get planted
+ratios. Of Emerald Rapids they are thirty rounds of ten processes that took turns; of Zen 5, successive batches of one process, dealt to
+three rows in a round. A run is made of blocks of successive rounds, drawn anew, so that what they have in common stays.
 """
 
 import csv
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,12 +39,25 @@ def _read() -> dict[str, dict[tuple[str, str], dict[int, float]]]:
     return found
 
 
-def recorded() -> dict[str, Array]:
-    """{where and what: log times without the rows' means, (rounds, processes)}"""
+class Noise(NamedTuple):
+    """Log times without what rows take, (rounds, rows); `dealt`: of one process, so that rows are equal in every round."""
+
+    table: Array
+    dealt: bool
+
+
+def recorded() -> dict[str, Noise]:
+    """{where and what: noise}"""
     found = {}
     for name, processes in _read().items():
         table = np.log([[*own.values()] for own in processes.values()]).T
-        found[name] = table - table.mean(axis=0)
+        dealt = len({row for row, _ in processes}) == 1
+        looks = [Look("b", k, 1) for k in range(len(table))]
+        cells = with_prior(
+            {key: Times(own.values(), looks=looks) for key, own in processes.items()}
+        )
+        taken = np.array([estimates.product([each], [1])[0] for each in cells.values()])
+        found[name] = Noise(table - (np.median(table) if dealt else np.log(taken)), dealt)
     return found
 
 
@@ -59,14 +75,17 @@ def twins() -> Iterator[tuple[float, float]]:
                 yield estimates.product([cells[row, "1"], cells[row, "2"]], [1, -1])[1:]
 
 
-def _drawn(random: np.random.Generator, noise: Array, rounds: int) -> Array:
+def _drawn(random: np.random.Generator, noise: Noise, rounds: int) -> Array:
     """So many rounds of the noise, in blocks of time; who is which row is drawn, too."""
-    starts = random.integers(0, len(noise), -(-rounds // BLOCK))
-    at = np.concatenate([(start + np.arange(BLOCK)) % len(noise) for start in starts])[:rounds]
-    return noise[at][:, random.permutation(noise.shape[1])]
+    starts = random.integers(0, len(noise.table), -(-rounds // BLOCK))
+    at = np.concatenate([(start + np.arange(BLOCK)) % len(noise.table) for start in starts])
+    drawn = noise.table[at[:rounds]]
+    if noise.dealt:
+        return random.permuted(drawn, axis=1)
+    return drawn[:, random.permutation(drawn.shape[1])]
 
 
-def run(random: np.random.Generator, noise: Array, rounds: int, planted: float) -> dict[str, Times]:
+def run(random: np.random.Generator, noise: Noise, rounds: int, planted: float) -> dict[str, Times]:
     """Rows that all take 1 s, but for `a`, which takes `planted`, in one block."""
     drawn = _drawn(random, noise, rounds)
     names = "abcdefghijkl"[: drawn.shape[1]]
@@ -82,7 +101,7 @@ def run(random: np.random.Generator, noise: Array, rounds: int, planted: float) 
 
 
 def joined(
-    random: np.random.Generator, noise: Array, rounds: int, planted: float
+    random: np.random.Generator, noise: Noise, rounds: int, planted: float
 ) -> dict[str, Times]:
     """The same in two blocks, at other times: `a` in the first one, `b` in the second, SHARED rows in both."""
     looks: dict[str, list[tuple[Look, float]]] = defaultdict(list)
@@ -102,7 +121,7 @@ def joined(
 
 
 def of_ratios(
-    seed: int, noise: Array, rounds: int, planted: float, count: int, how=run
+    seed: int, noise: Noise, rounds: int, planted: float, count: int, how=run
 ) -> dict[str, float]:
     """Of so many runs the share of intervals that contain the ratio that was planted, of verdicts that say the opposite of it
     (that equal rows differ), of those that find it, and the half width of the typical interval."""
@@ -118,7 +137,7 @@ def of_ratios(
     return shares | {"half": float(np.median(halves))}
 
 
-def of_claims(seed: int, noise: Array, rounds: int, planted: float, count: int) -> float:
+def of_claims(seed: int, noise: Noise, rounds: int, planted: float, count: int) -> float:
     """Of claims whose one case lies on its bound, the share that is decided, which is wrong whatever the verdict is."""
     random, wrong = np.random.default_rng(seed), 0
     claim = {
@@ -136,14 +155,14 @@ def of_claims(seed: int, noise: Array, rounds: int, planted: float, count: int) 
 
 
 def main() -> None:
-    count = 4000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     print("| looks of | rounds | planted | inside | wrong | right | half width | claims on it |")
     print("|:--|--:|--:|--:|--:|--:|--:|--:|")
     for name, noise in recorded().items():
         for rounds in (6, 12, 24):
-            for planted in PLANTED:
+            for planted in PLANTED if rounds == 12 else PLANTED[:1]:
                 found = of_ratios(1, noise, rounds, planted, count)
-                claimed = of_claims(2, noise, rounds, planted, count // 4)
+                claimed = of_claims(2, noise, rounds, planted, count)
                 shares = (f"{100 * share:.1f} %" for share in (*found.values(), claimed))
                 print(f"| {name} | {rounds} | {planted} |", " | ".join(shares), "|", flush=True)
             found = of_ratios(3, noise, rounds, 1.0, count, joined)

@@ -31,7 +31,7 @@ def noisy(rows: str, rounds: int, noise: float, block: str = "b") -> dict[str, d
     level = RANDOM.normal(0, 0.5, rounds)
     return {
         name: {
-            (block, k, 1): (number + 1) * math.exp(level[k] + noise * RANDOM.normal())
+            (block, k, 1): (number + 1) * math.exp(level[k] + noise * RANDOM.uniform(-1.7, 1.7))
             for k in range(rounds)
         }
         for number, name in enumerate(rows)
@@ -46,6 +46,7 @@ def test_where_all_rows_are_in_all_rounds_it_is_students_interval_of_their_diffe
     middle, error = differences.mean(), stats.sem(differences)
     (joined,) = cells["a"].place.rounds._joined.values()
     # Wider only by what successive rounds have in common.
+    assert joined.larger == 1  # no look lies far off
     larger = (1 + joined.correlation) / (1 - joined.correlation)
     half = stats.t.ppf(0.975, 11) * error * larger**0.5
     expected = [middle, middle - half, middle + half]
@@ -58,6 +59,16 @@ def test_a_slow_minute_of_the_machine_does_not_show_in_a_ratio() -> None:
     assert low < 2 < high and high / low < 1.04
     _, low, high = estimates.product([cells["a"]], [1])
     assert high / low > 1.5  # its time is another question
+
+
+def test_a_burst_that_hits_one_row_of_a_round_counts_little() -> None:
+    rows = noisy("abc", 12, 0.01)
+    quiet = estimates.product([*taken(rows).values()][:2], [1, -1])
+    for key in [*rows["a"]][:2]:
+        rows["a"][key] *= 1.5
+    found = estimates.product([*taken(rows).values()][:2], [1, -1])
+    assert found[0] == pytest.approx(quiet[0], rel=0.015)  # their mean moves by 7 %
+    assert math.log(found[2] / found[1]) < 0.1  # 0.2 of plain differences
 
 
 def test_blocks_are_joined_by_the_rows_that_they_share() -> None:
@@ -138,11 +149,11 @@ def test_looks_of_records() -> None:
 @pytest.mark.parametrize("how", [simulated_looks.run, simulated_looks.joined])
 @pytest.mark.parametrize("place", simulated_looks.recorded())
 def test_intervals_contain_the_truth_on_recorded_looks(place: str, how: Callable) -> None:
-    """The share's own standard error is 1 %."""
+    """Of so few runs; `python -m tests.unit.simulated_looks` has more."""
     noise = simulated_looks.recorded()[place]
-    found = simulated_looks.of_ratios(1, noise, 12, 1.05, 400, how)
-    assert found["inside"] == pytest.approx(0.95, abs=0.03)
-    assert found["wrong"] < 0.02
+    found = simulated_looks.of_ratios(1, noise, 12, 1.05, 150, how)
+    assert found["inside"] >= 0.92
+    assert found["wrong"] <= 0.02
 
 
 def test_two_processes_of_a_row_are_equal() -> None:
