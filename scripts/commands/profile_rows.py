@@ -78,7 +78,7 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
                 raise OSError(" ".join(perf.stderr.split())[:300])
         worker.wait(timeout=job["timeout_s"])
         if not os.path.exists(result):
-            raise OSError("the process ended before it left a result")
+            raise OSError("the process ended without a result")
         if (found := read_json(result))["status"] != "ok":
             raise OSError(found["reason"])
         command = ["perf", "report", "--input", data, "--stdio", "--quiet", "--no-children"]

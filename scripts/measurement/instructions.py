@@ -47,7 +47,7 @@ def lacking(said):
     """Why a row is unsupported whose library says so in an error, or before it ends its process; "" if it does not."""
     for line in said.splitlines():
         if any(sign in line.lower() for sign in SIGNS):
-            return "its library cannot do it here: " + line.strip()[:300]
+            return "its library does not support this: " + line.strip()[:300]
     return ""
 
 
@@ -124,8 +124,8 @@ def refusal(isa, told):
     if visible(isa) == visible(None) or told["beyond"] == 0:
         return ""
     if told["beyond"] is None:
-        return "nothing tells whether it kept to %s (Linux does from 5.3 on)" % isa.upper()
-    return "asked to keep to %s, it uses AVX-512 all the same (in %d of its %d threads)" % (
+        return "cannot verify that it was limited to %s (needs Linux 5.3)" % isa.upper()
+    return "limited to %s, it still uses AVX-512 (in %d of its %d threads)" % (
         isa.upper(),
         told["beyond"],
         told["threads"],

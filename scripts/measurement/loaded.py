@@ -16,7 +16,7 @@ SCRIPTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(SCRIPTS)  # of the project, or of the run's copy
 COMPILED = (".c", ".cu")  # what a module compiles has its name
 LISTS = "planned"  # a folder of a copy
-AGAIN = "; nothing that was measured of it counts: run the same command again"
+AGAIN = "; its results do not count: run the same command again"
 
 
 class Changed(Exception):
@@ -53,7 +53,7 @@ def require_planned(digest):
         raise Changed("%s is damaged (%s)%s" % (noted, wrong, AGAIN))
     planned = read_result(noted)["files"]
     for path in sorted(files() - set(planned)):
-        raise Changed("%s was loaded, which the plan did not count%s" % (path, AGAIN))
+        raise Changed("%s was loaded, but the plan does not include it%s" % (path, AGAIN))
     for path, content in sorted(planned.items()):
         _require(os.path.join(ROOT, path), content)
 
@@ -96,8 +96,8 @@ def require_packages(environment):
             break
     else:
         told = "files of another build were installed"
-    again = "; delete %s, and it is built anew" % sys.prefix
+    again = "; delete %s to build it again" % sys.prefix
     raise Changed(
-        "environment %s is not as it was recorded: %s%s"
+        "environment %s was modified: %s%s"
         % (environment["environment"], told, again if environment["builder"] == "venv" else AGAIN)
     )

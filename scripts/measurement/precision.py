@@ -48,6 +48,6 @@ def refusal(told):
     if sum(half.values()):
         return ""
     if not sum(single.values()):
-        return "nothing tells that its products ran in half precision"
+        return "cannot verify that its products ran in half precision"
     counts = ", ".join("%d %s" % (count, name) for name, count in sorted(single.items()))
-    return "asked for half precision, it silently runs in float32 (%s)" % counts
+    return "half precision was requested, but it runs in float32 (%s)" % counts

@@ -47,9 +47,8 @@ def whole(path, mode="w", sync=True):
 def refused(what):
     """What is said where the system refuses to write or to start something."""
     return (
-        what
-        + ". Nothing that was there before is lost; free some space or mend the permissions or limits "
-        "and run the same command again."
+        what + ". Nothing is lost; free some space or fix permissions or limits, then run the same "
+        "command again."
     )
 
 
@@ -94,12 +93,12 @@ def damage(path, sealed=True):
     named = sum(a != b for a, b in zip(before[-len(SEALED) :], SEALED)) <= 1
     if content.endswith(end) and named:
         right = _seal(path, before).encode() == seal and before.endswith(SEALED)
-        return "" if right else "it is not as it was written there"
+        return "" if right else "it was modified"
     try:
         found = isinstance(json.loads(content.decode()), dict)
-        return "it is no record" if not found else "it has no seal" if sealed else ""
+        return "it is not a record" if not found else "it has no seal" if sealed else ""
     except ValueError as error:
-        return "it is no JSON: %s" % error
+        return "it is not JSON: %s" % error
 
 
 def sha256(path):
@@ -116,7 +115,7 @@ def read_result(path, sealed=True):
     wrong = damage(path, sealed)
     if wrong:
         raise SystemExit(
-            "%s is damaged (%s); run again, and it is made anew, or fetch it again." % (path, wrong)
+            "%s is damaged (%s); run again to make it again, or copy it again." % (path, wrong)
         )
     found = read_json(path)
     if isinstance(found, dict):

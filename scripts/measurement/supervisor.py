@@ -93,9 +93,9 @@ def _reason_of_death(code, kills_before, printed):
         name = signal.Signals(-code).name
         kills = machine.out_of_memory_kills()
         if code == -signal.SIGKILL and kills is not None and kills > (kills_before or 0):
-            return "out-of-memory", "the system killed the process for want of memory"
+            return "out-of-memory", "the system killed the process: out of memory"
         return "failed", "the process was ended by signal %s" % name
-    return "failed", "the process ended with exit status %d before it left a result" % code
+    return "failed", "the process ended with exit status %d without a result" % code
 
 
 def _end(log, most=4096):
@@ -286,7 +286,7 @@ def _told(record):
     if record["status"] != "ok":
         return "%s: %s" % (record["status"], record["reason"])
     if "samples" in record:
-        return "%.4g s a batch" % sorted(record["samples"])[len(record["samples"]) // 2]
+        return "%.4g s per batch" % sorted(record["samples"])[len(record["samples"]) // 2]
     return "ok"
 
 
@@ -359,7 +359,7 @@ def carry_out(arguments, jobs, alone=False):
     def take(number, found):
         job, read = pending[number]
         if job["kind"] == "check" and found["status"] == "out-of-memory" and not alone:
-            _say(job, _told(found) + "; once more alone on this machine")
+            _say(job, _told(found) + "; trying again alone on this machine")
             scarce.append(job["path"])
             return
         leave(job, read, _changed(job) or found)

@@ -20,7 +20,7 @@ from measurement import machine
 VARIABLE = "CLOCK_LOCK"
 FILE = "/tmp/flexibility-clock.lock"
 OWN = "results/clock.lock"
-ENDED = "the workflow has ended; what it had started ends too"
+ENDED = "the workflow has ended; its processes stop too"
 LOOK_S = 1  # a look a second whether the turn is still wanted
 MOST_S = 12 * 3600.0  # longer than any cell's time limit here
 

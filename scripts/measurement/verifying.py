@@ -138,7 +138,7 @@ def verify(runner, workload, weights, phase, seed=1):
     result = checking.verdict(errors, lambda name: tolerance(name, workload, phase))
     reason = result["reason"] and "after the last timed batch, " + result["reason"]
     if not in_time:
-        reason = "results were not there yet when the clock was read: a step returns before it has finished"
+        reason = "results were not complete when the clock was read: a step returns before it has finished"
     return {
         "status": "incorrect" if reason else "ok",
         "reason": reason,

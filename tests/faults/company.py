@@ -354,7 +354,7 @@ def record_deleted(trial: Trial) -> None:
 @fault(
     "a folder of results is touched during a run",
     "every file of results/ an hour ahead, while a cell is timed",
-    r"s a batch|has older modification time .* than input",
+    r"s per batch|has older modification time .* than input",
 )
 def touched(trial: Trial) -> None:
     trial.timing_under_way()

@@ -102,7 +102,7 @@ def segmentation_fault(trial: Trial) -> None:
 @fault(
     "a process that ends as if all were well",
     "exit status 0 at a random batch, without a result",
-    r"time plain/faulty .*: failed: the process ended with exit status 0 before it left a result",
+    r"time plain/faulty .*: failed: the process ended with exit status 0 without a result",
     ends=True,
 )
 def quiet_end(trial: Trial) -> None:

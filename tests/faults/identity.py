@@ -13,7 +13,7 @@ from .data import of_a_pack
 from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
-AGAIN = r"; nothing that was measured of it counts: run the same command again"
+AGAIN = r"; its results do not count: run the same command again"
 
 
 def met_at_work(trial: Trial) -> None:
@@ -73,7 +73,7 @@ def copy(trial: Trial) -> None:
 @fault(
     "a file that the plan did not count",
     "an implementation that imports a module by a name it makes up as it runs",
-    r"scripts/implementations/plain/hidden\.py was loaded, which the plan did not count",
+    r"scripts/implementations/plain/hidden\.py was loaded, but the plan does not include it",
     ends=None,
 )
 def forgotten(trial: Trial) -> None:
@@ -88,7 +88,7 @@ def forgotten(trial: Trial) -> None:
 @fault(
     "a package is installed while cells are measured",
     "into the environment, at a random moment of a check",
-    r"environment plain is not as it was recorded: abacus was missing and is 1\.0",
+    r"environment plain was modified: abacus was missing and is 1\.0",
     times=2,
 )
 def package(trial: Trial) -> None:

@@ -183,7 +183,7 @@ def checked_anew(trial: Trial) -> None:
 @fault(
     "a tuning worker is killed",
     "kill -9 of a process that builds or runs candidates",
-    r"time tvm/template-tuned .* s a batch|tune tvm/template-tuned",
+    r"time tvm/template-tuned .* s per batch|tune tvm/template-tuned",
     times=MOMENTS,
     lab="kernels",
 )
@@ -208,7 +208,7 @@ def tuning_killed(trial: Trial) -> None:
 @fault(
     "Snakemake is killed while a kernel is tuned",
     "kill -9; nothing goes on as an orphan",
-    r"time tvm/template-tuned .* s a batch",
+    r"time tvm/template-tuned .* s per batch",
     times=2,
     lab="kernels",
     ends=False,

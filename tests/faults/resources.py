@@ -12,7 +12,7 @@ import pytest
 from .snippets import at_step
 from .trial import REPORT, TIMED, TIMING_S, Trial, fault
 
-KEPT_BACK = r"cannot write\b.*\. Nothing that was there before is lost"
+KEPT_BACK = r"cannot write\b.*\. Nothing is lost"
 
 
 def need_root() -> None:
@@ -65,7 +65,7 @@ def group(trial: Trial, controller: str, limits: dict[str, str]) -> None:
 @fault(
     "a cell over a memory limit",
     "control group of 900 MB, 4 GB taken at a random batch",
-    r"time plain/faulty .*: out-of-memory: the system killed the process for want of memory",
+    r"time plain/faulty .*: out-of-memory: the system killed the process: out of memory",
     times=2,
     ends=True,
 )

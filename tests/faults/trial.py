@@ -49,7 +49,7 @@ HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the backg
 RECORDS = ("records", "checks", "convergence")
 TOLERANCE = 1e-4  # of what a check compares
 TIMED = (
-    r"time plain/faulty .* s a batch"  # what a run says at last of the cell that it is to measure
+    r"time plain/faulty .* s per batch"  # what a run says at last of the cell that it is to measure
 )
 
 

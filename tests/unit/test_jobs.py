@@ -226,7 +226,7 @@ class TestDamage:
         assert not job.done()
         job.set_aside()
         assert not Path(job.path).exists() and Path(f"{job.path}.damaged").exists()
-        assert f"{job.path} is damaged (it is no JSON" in capsys.readouterr().err
+        assert f"{job.path} is damaged (it is not JSON" in capsys.readouterr().err
         job.set_aside()
         assert capsys.readouterr().err == ""
 
@@ -238,7 +238,7 @@ class TestDamage:
         for _ in range(2):
             assert job.set_aside(dry=True)
         assert sorted(Path("results").rglob("*")) == before
-        assert capsys.readouterr().err.count("a run sets it aside and makes it anew") == 1
+        assert capsys.readouterr().err.count("a run sets it aside") == 1
 
     def test_none_takes_the_place_of_another(self) -> None:
         job, kept = check(), {}

@@ -36,10 +36,10 @@ def test_a_gate_that_remembers_is_told_from_one_that_forgets_nothing() -> None:
         ({"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, ""),
         (
             {"bfloat16": {}, "float32": {"dot": 5}},
-            "asked for half precision, it silently runs in float32 (5 dot)",
+            "half precision was requested, but it runs in float32 (5 dot)",
         ),
-        ({"bfloat16": {}, "float32": {}}, "nothing tells that its products ran in half precision"),
-        (None, "nothing tells that its products ran in half precision"),
+        ({"bfloat16": {}, "float32": {}}, "cannot verify that its products ran in half precision"),
+        (None, "cannot verify that its products ran in half precision"),
     ],
 )
 def test_what_ran_in_float32_is_not_timed_as_half_precision(told: dict | None, reason: str) -> None:

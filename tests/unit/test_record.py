@@ -105,20 +105,20 @@ class TestSeal:
         path = self.sealed(tmp_path)
         other = path.with_name("forward-cpu-1.ba9876543210.json")
         other.write_bytes(path.read_bytes())
-        assert record.damage(str(other)) == "it is not as it was written there"
+        assert record.damage(str(other)) == "it was modified"
         moved = tmp_path / "there" / "cell" / path.name  # with its folder, to another machine
         moved.parent.mkdir(parents=True)
         moved.write_bytes(path.read_bytes())
         assert record.damage(str(moved)) == ""
-        with pytest.raises(SystemExit, match=r"is damaged \(it is not as it was written there\)"):
+        with pytest.raises(SystemExit, match=r"is damaged \(it was modified\)"):
             record.read_result(str(other))
 
     def test_one_without_a_seal_is_damaged(self, tmp_path: Path) -> None:
         path = tmp_path / "record.json"
         for content, wrong, unsealed in (
             ('{"a": 1}', "it has no seal", ""),
-            ("[1]", "it is no record", "it is no record"),
-            ("", "it is no JSON", "it is no JSON"),
+            ("[1]", "it is not a record", "it is not a record"),
+            ("", "it is not JSON", "it is not JSON"),
         ):
             path.write_text(content)
             for sealed, said in ((True, wrong), (False, unsealed)):

@@ -152,7 +152,7 @@ def test_folders_that_are_refused_before_anything_runs(
     other = json.loads(text) | {"schema_version": 99}
     unsealed = json.dumps({key: value for key, value in other.items() if key != "seal"})
     for change, message in (
-        (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is no JSON: "),
+        (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is not JSON: "),
         (lambda: (folder / first).write_text(unsealed), "is damaged (it has no seal)"),
         (lambda: write_sealed(str(folder / first), other), "has schema 99, this workflow reads 2"),
         (lambda: change_manifest(folder, lambda found: found.update(cells=[])), "cells: "),

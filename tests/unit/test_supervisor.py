@@ -131,7 +131,7 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("style", "status", "reason"),
     [
         ("killed", "failed", "the process was ended by signal SIGKILL"),
-        ("left", "failed", "the process ended with exit status 3 before it left a result"),
+        ("left", "failed", "the process ended with exit status 3 without a result"),
         ("raising", "failed", "ValueError: no such thing"),
         ("broken", "failed", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("greedy", "out-of-memory", "MemoryError: "),
@@ -376,7 +376,7 @@ class TestSeveralChecks:
         records, printed = self.made(*checks)
         statuses = [record["status"] for record in records]
         assert statuses == ["ok", "out-of-memory", "ok"]
-        assert printed.count("once more alone on this machine") == 2
+        assert printed.count("trying again alone on this machine") == 2
         assert not Path("several/0.jsonl").exists() and Path("several/1.jsonl").exists()
 
     def test_what_is_taken_away_is_no_other_ones(self, folder: Path) -> None:
@@ -392,7 +392,7 @@ class TestSeveralChecks:
         )
         records, _ = self.made(*(job("emptied", phase=phase) for phase in ("forward", "training")))
         assert [record["status"] for record in records] == ["failed", "ok"]
-        assert "before it left a result" in records[0]["reason"]
+        assert "without a result" in records[0]["reason"]
         assert records[1]["gradient_error"] is not None
 
     def test_each_has_its_time(self) -> None:

@@ -79,7 +79,7 @@ def test_what_nobody_wants_any_more_does_not_wait(file: Path) -> None:
     second = Holder(file, alone=True, more=f", {asking.process.pid}")
     assert second.line().startswith("waits for ")
     asking.end()
-    assert second.end() == "the workflow has ended; what it had started ends too\n"
+    assert second.end() == "the workflow has ended; its processes stop too\n"
     first.end()
 
 
