@@ -56,10 +56,11 @@ class Level(NamedTuple):
 
 
 def _compared(
-    before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]]
+    before: Mapping[str, Sequence[float]], after: Mapping[str, Sequence[float]], beside: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(processes of both runs, log ratio of after to before, its standard error, degrees of freedom) of each cell."""
-    pairs = [(Noise.of(old), Noise.of(after[cell])) for cell, old in before.items()]
+    """(processes or looks of both runs, log ratio of after to before, its standard error, degrees of freedom) of each cell;
+    beside: without the errors that rows share, where a level takes them."""
+    pairs = [(Noise.of(old, beside), Noise.of(after[cell], beside)) for cell, old in before.items()]
     counts = np.array([[run.count for run in pair] for pair in pairs]).reshape(-1, 2)
     variances = np.array([[run.variance for run in pair] for pair in pairs]).reshape(-1, 2)
     change = np.array([new.mean - old.mean for old, new in pairs])
@@ -81,7 +82,7 @@ def level(
 ) -> Level | None:
     """The level of a run over another one's, by cells of both in which nothing was changed; None where those are too few to
     tell. By quantiles, as some of them may differ after all: a kernel that was searched again is another kernel."""
-    _, change, error, degrees = _compared(before, after)
+    _, change, error, degrees = _compared(before, after, beside=True)
     known = np.isin(list(before), list(controls)) & ~np.isnan(error)
     if known.sum() < NOISE_CELLS:
         return None
@@ -146,7 +147,7 @@ def changes(
     cells scatter by 2, 5 or 10 % from day to day (20 and 77 cells, three processes, also four times as noisy): 1 to 17 % of
     comparisons name one, of cells 0.1 to 0.4 %.
     """
-    counts, change, error, degrees = _compared(before, after)
+    counts, change, error, degrees = _compared(before, after, beside=level is not None)
     if level:
         change = change - np.log(level.ratio)
         own, days = error**2, level.spread**2

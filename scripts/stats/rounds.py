@@ -143,7 +143,7 @@ class _Joined:
         weights = slopes - (self.counts @ slopes / self.size)[:, None]
         weights = weights + total / (rounds * self.size)[:, None]
         parts = (self.counts * weights**2).sum(axis=1)
-        middle = powers @ self.rows + total * (self.level.mean() - self.share @ self.rows)
+        middle = powers @ self.rows + total * self.level.mean()
         if not parts.any():  # a row over itself
             return Estimate(float(middle), 0.0, math.inf)
         effective = parts.sum() ** 2 / (parts**2).sum()  # rounds, those that say little in part
@@ -236,6 +236,17 @@ class Rounds:
                 about = {"deviation": deviation, "correlation": joined.correlation}
                 found.append({"looks": len(left), **about})
         return found
+
+    def beside(self, row: Hashable) -> Estimate:
+        """Of a row, but without what the machine did to all of its rounds: the variance is that over all rows beside it."""
+        members = self._members[self._group[row]]
+        powers = {each: (each == row) - 1 / len(members) for each in members}
+        absolute = self.estimate({row: 1.0})
+        return (
+            absolute
+            if len(members) == 1
+            else self.estimate(powers)._replace(middle=absolute.middle)
+        )
 
     def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
         """The logarithm of a product of powers of what rows take."""

@@ -89,9 +89,10 @@ class Noise(NamedTuple):
     prior: Prior
 
     @classmethod
-    def of(cls, times: Sequence[float]) -> "Noise":
-        if getattr(times, "place", None):
-            estimate = in_rounds([times], [1.0])
+    def of(cls, times: Sequence[float], beside: bool = False) -> "Noise":
+        """beside: without what a machine did to all rows of a round, of rows that took turns."""
+        if place := getattr(times, "place", None):
+            estimate = place.rounds.beside(place.row) if beside else in_rounds([times], [1.0])
             count = estimate.freedom + 1
             return cls(count, estimate.middle, estimate.variance * count, Prior())
         logarithms = [math.log(time) for time in times]  # of three numbers, without NumPy's start

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from reporting import sections, tabulate
-from stats import estimates
+from stats import changes, estimates
 from stats.rounds import Look, Rounds
 from stats.samples import Times, medians, with_prior
 from tests.unit import simulated_looks
@@ -95,6 +95,7 @@ def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
     times = {name: estimates.product([each], [1])[0] for name, each in cells.items()}
     ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
     assert times["a"] / times["b"] == pytest.approx(ratio)
+    assert times["c"] == pytest.approx(stats.gmean([*rows["c"].values()]), rel=0.05)
 
 
 def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:
@@ -159,6 +160,24 @@ def test_intervals_contain_the_truth_on_recorded_looks(place: str, how: Callable
 def test_two_processes_of_a_row_are_equal() -> None:
     apart = [not low <= 1 <= high for low, high in simulated_looks.twins()]
     assert len(apart) >= 8 and sum(apart) <= 1
+
+
+def test_two_runs_are_compared_by_what_differs_beside_other_rows() -> None:
+    """The second one's machine is 1.3 times as slow, and one row 1.1 times as slow beside it."""
+    names = "abcdefghijkl"
+    before, after = (noisy(names, 12, 0.01) for _ in range(2))
+    slow = {"a": 1.43} | dict.fromkeys(names[1:], 1.3)
+    shift = np.mean([math.log(time) for time in before["a"].values()])
+    shift -= np.mean([math.log(time) for time in after["a"].values()])
+    after = {
+        name: {key: time * slow[name] * math.exp(shift) for key, time in own.items()}
+        for name, own in after.items()
+    }
+    runs = taken(before), taken(after)
+    level = changes.level(*runs, [*names])
+    assert level and level.ratio == pytest.approx(1.3, rel=0.02)
+    found = changes.changes(*runs, 0.03, level).set_index("cell")["verdict"]
+    assert found["a"] == "regression" and {*found.drop("a")} <= {"same", "undecided"}
 
 
 def test_a_table_keeps_what_rounds_tell(tmp_path: Path) -> None:
