@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import jsonschema
-import yaml
 from jsonschema import ValidationError
 
 from measurement import machine
@@ -30,7 +29,7 @@ SCHEMAS = ROOT / "workflow" / "schemas"
 @functools.cache
 def schema(name: str) -> dict:
     """One file of workflow/schemas."""
-    return yaml.safe_load((SCHEMAS / f"{name}.schema.yaml").read_text())
+    return reading.parse_yaml((SCHEMAS / f"{name}.schema.yaml").read_text())
 
 
 def _whole_pattern(validator, pattern: str, instance, schema: dict) -> Iterator[ValidationError]:

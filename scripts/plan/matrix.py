@@ -11,10 +11,9 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import yaml
-
 from measurement import precision
 from plan import own
+from plan.reading import parse_yaml
 
 CONFIG = Path("config")
 SCRIPTS = Path("scripts")
@@ -49,7 +48,7 @@ class Cell:
 @functools.cache
 def document(name: str) -> dict:
     """What a document's file says."""
-    return yaml.safe_load(document_file(name).read_text())
+    return parse_yaml(document_file(name).read_text())
 
 
 def document_file(name: str) -> Path:
@@ -73,13 +72,13 @@ def published_files(name: str) -> list[str]:
 @functools.cache
 def implementations() -> tuple[dict, ...]:
     """The entries of config/implementations.yaml, in order."""
-    return tuple(yaml.safe_load((CONFIG / "implementations.yaml").read_text()))
+    return tuple(parse_yaml((CONFIG / "implementations.yaml").read_text()))
 
 
 @functools.cache
 def statements() -> tuple[dict, ...]:
     """The entries of config/claims.yaml, in order."""
-    return tuple(yaml.safe_load((CONFIG / "claims.yaml").read_text()))
+    return tuple(parse_yaml((CONFIG / "claims.yaml").read_text()))
 
 
 def claims() -> list[dict]:

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import yaml
-
 from measurement.cells import OWN
 from plan import configuration, matrix, own
 from plan.reading import FileProblem, parse_yaml
@@ -92,7 +90,7 @@ def benchmarks(
 
 def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
     """The document of a cell. formula: a digest of what it computes; file: where it came from."""
-    template = yaml.safe_load((CONFIG / "document.yaml").read_text())
+    template = parse_yaml((CONFIG / "document.yaml").read_text())
     around = template.pop("around")
     template.pop("shape")
     for key in ("title", "about"):
@@ -103,7 +101,7 @@ def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequenc
 
 def usual() -> tuple[dict[str, int], list[str]]:
     """The shape and the phases unless others are asked for."""
-    template = yaml.safe_load((CONFIG / "document.yaml").read_text())
+    template = parse_yaml((CONFIG / "document.yaml").read_text())
     return template["shape"], template["phases"]
 
 

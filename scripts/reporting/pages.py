@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from plan import matrix, own, sources
+from plan.reading import parse_yaml
 
 SECTIONS = "scripts/reporting/sections/"
 SHELLS = [f"report/{name}.j2" for name in ("page.md", "page.html", "broken.md", "extremes.md")]
@@ -15,7 +14,7 @@ SHELLS = [f"report/{name}.j2" for name in ("page.md", "page.html", "broken.md", 
 @cache
 def settings() -> dict:
     """config/pages.yaml"""
-    return yaml.safe_load(Path("config/pages.yaml").read_text())
+    return parse_yaml(Path("config/pages.yaml").read_text())
 
 
 def gathered() -> list[str]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
+from plan.reading import parse_yaml
 
 TABLE = Path(__file__).with_name("processors.yaml")
 # A CPU's flag, as Linux lists it, and the instructions that it stands for; the widest first.
@@ -22,7 +22,7 @@ INSTRUCTIONS = {
 
 @functools.cache
 def _table() -> list[dict]:
-    return yaml.safe_load(TABLE.read_text())
+    return parse_yaml(TABLE.read_text())
 
 
 def _number(text: object) -> int:

@@ -16,7 +16,8 @@ def asked(session: pytest.Session) -> Iterator[tuple[object, dict]]:
 
 @pytest.fixture(scope="session", autouse=True)
 def begun(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Build all environments in one run, then start the processes that modules name in `processes`."""
+    """Build all environments in one run, then start the processes that modules name in `processes`: one an environment
+    and script, whichever module asks for what."""
     tests = list(asked(request.session))
     processes = [
         process
@@ -26,9 +27,13 @@ def begun(request: pytest.FixtureRequest) -> Iterator[None]:
     ]
     named = {parameters["environment"] for _, parameters in tests if "environment" in parameters}
     running.build(named | {environment for environment, *_ in processes})
-    # Theano's first, which follow each other.
-    for process in sorted(processes, key=lambda process: not running.by_theano(process[2:])):
-        running.start(*process)
+    for environment, script, *arguments in processes:
+        if script == running.GATE:
+            running.ask(environment, *arguments)
+    running.start_asked()
+    for process in processes:
+        if process[1] != running.GATE:
+            running.start(*process)
     yield
     for pool in (running.POOL, running.THEANO):
         pool.shutdown(cancel_futures=True)  # of a session that was cut short

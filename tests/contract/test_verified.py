@@ -8,10 +8,8 @@ from .test_implementations import run
 
 HONEST = {
     "pytorch": "pytorch/cell",
-    "pytorch-2019": "pytorch/cell",
     "tensorflow": "tensorflow/graph-unrolled",
     "jax": "jax/scan",
-    "tensorflow-2018": "tensorflow/graph-unrolled",
 }
 CHEATING = {
     "caching": "after the last timed batch, ",

@@ -89,6 +89,17 @@ def test_virtual_environment(tmp_path: Path) -> None:
     said = r" *environment lab: not locked for Python \S+ and these pins, .*: make lock ENVIRONMENT=lab\n"
     assert re.fullmatch(said, told)
 
+    # Once it is complete, it is taken as it is.
+    marked = tmp_path / "venv" / "marked"
+    marked.touch()
+    again, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
+    assert marked.exists() and again["packages"]["abacus"] == "1.5"
+    assert again["build_s"] == found["build_s"] > 0
+
+    (tmp_path / "venv" / "complete").unlink()  # as after a build that was killed
+    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
+    assert not marked.exists() and found["status"] == "ok"
+
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log, folder = tmp_path / "log", tmp_path / "not" / "there" / "yet"
@@ -159,20 +170,6 @@ class TestLocked:
     def test_dropped_by_the_index(self, built: Path, packages: dict) -> None:
         (built / "beads-2.0-py3-none-any.whl").unlink()
         assert self.again(built, packages) == "no reachable index has beads==2.0"
-
-
-def test_complete_environment_is_taken_as_it_is(tmp_path: Path) -> None:
-    write_wheel(tmp_path, "abacus", "1.5", {"abacus.py": "beads = 10"})
-    marked = tmp_path / "venv" / "marked"
-    built, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
-    marked.touch()
-    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
-    assert marked.exists() and found["packages"]["abacus"] == "1.5"
-    assert found["build_s"] == built["build_s"] > 0
-
-    (tmp_path / "venv" / "complete").unlink()  # as after a build that was killed
-    found, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
-    assert not marked.exists() and found["status"] == "ok"
 
 
 def test_file_that_was_changed_since_the_run_was_planned(tmp_path: Path) -> None:
