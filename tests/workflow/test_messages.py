@@ -15,17 +15,12 @@ from .conftest import Project
     ("setting", "message"),
     [
         ("protocl={a: 1}", "top level: Additional properties are not allowed ('protocl'"),
-        ("protocol={processes: many}", "protocol.processes: 'many' is not of type 'integer'"),
-        ("documents=[none]", "documents: no config/documents/none.yaml; there are:"),
         ("interpreters={plain: /no/python}", "/no/python does not run as a Python interpreter"),
-        ("documents=[../documents/tiny]", "documents.0: '../documents/tiny' does not match"),
-        ("overrides={tniy: {}}", "overrides: there is no document `tniy`; did you mean `tiny`?"),
-        ("protocol={timeout_s: .inf}", "protocol.timeout_s: inf is no number up to"),
-        ("corpus={path: /nonexistent}", "corpus.path: /nonexistent/ptb.train.txt does not exist;"),
         ("corpus={sha256: {test: %s}}" % ("0" * 64), "corpus.path: corpus/ptb.test.txt is not the"),
     ],
 )
 def test_wrong_setting_stops_with_one_line(finished: Project, setting: str, message: str) -> None:
+    """By the schema, by what an interpreter answers, by a file; tests/unit/test_bad_configuration.py has the others."""
     printed = finished.snakemake("-n", "--config", setting, ok=False)
     assert printed.count(message) == 1
     assert "Traceback" not in printed and "Exception" not in printed
