@@ -397,17 +397,16 @@ def test_undecided_claims_and_their_open_cases() -> None:
     assert not [*claims.undecided([claim], measured(**failed, **near))]
 
 
-@pytest.mark.parametrize(("cases", "alone"), [(1, 0.05), (8, 0.16)])
-def test_claims_on_their_bound_are_rarely_decided(cases: int, alone: float) -> None:
-    """2,000 or 500 claims of which every case lies on the bound: 5 % are decided, whatever their number of cases, where
-    each case's own interval would decide 16 % of eight. The shares of so many claims scatter by half a percent to two."""
-    count = 4000 // (cases + 1)
-    assert simulated.each_case_alone(1, cases, count) == pytest.approx(alone, abs=0.03)
-    assert simulated.decided(1, cases, count) <= 0.05 + 0.01
+@pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 1000), (8, 0.16, 200)])
+def test_claims_on_their_bound_are_rarely_decided(cases: int, alone: float, count: int) -> None:
+    """Claims of which every case lies on the bound: 5 % are decided, whatever their number of cases, where each case's own
+    interval would decide 16 % of eight. The shares of so many claims scatter by one to two percent."""
+    assert simulated.each_case_alone(1, cases, count) == pytest.approx(alone, abs=0.04)
+    assert simulated.decided(1, cases, count) <= 0.05 + 0.015
     assert simulated.decided(1, cases, count, looks=2) <= 0.05 + 0.015
     # As noisy as a machine whose neighbours share its cores, few more processes, and time for one case of several.
     assert simulated.decided(1, cases, count, looks=2, most=5, level=5, limit=4) <= 0.05 + 0.015
-    assert simulated.decided(1, cases, count // 2, fastest_of=3) <= 0.05
+    assert simulated.decided(1, cases, count, fastest_of=3) <= 0.05
     assert simulated.decided(1, cases, count, odd=0.1) <= 0.05
 
 
