@@ -20,7 +20,7 @@ PROTOCOL = {
     "most_rounds": 12,
     "look_s": 0.001,
     "most_s": None,
-    "timeout_s": 60,
+    "timeout_s": 600,
 }
 LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
 

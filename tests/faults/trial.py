@@ -26,7 +26,7 @@ import yaml
 from plan import configuration
 from tests.workflow.conftest import SNAKEMAKE, Project
 
-PATIENCE_S = 300  # a run of these projects takes ten seconds, with a tuning in it a minute
+PATIENCE_S = 900  # a run of these projects takes ten seconds, with a tuning in it a minute
 PAUSE_S = 0.02  # between two looks at the processes
 # How long these take in the projects here, about.
 TIMING_S, CHECK_S, CHILD_S, TUNING_S = 1.5, 0.5, 6, 8

@@ -37,11 +37,17 @@ STYLES = {
     "broken": "import no_such_module",
     "caching": "from implementations.plain.caching import build",
     "pausing": "import time\nfrom implementations.plain.loop import build as right\n"
-    "def build(*a): time.sleep(2); return right(*a)",
-    "dawdling": "import time\nfrom implementations.plain.model import Model\n"
-    "class Dawdling(Model):\n"
-    "    def step(self, *batch): time.sleep(0.2); return super().step(*batch)\n"
-    "def build(*a): return Dawdling(*a)",
+    "def build(*a): time.sleep(3); return right(*a)",
+    "hanging": "import os, time\nfrom implementations.plain.model import Model\n"
+    "class Hanging(Model):\n"  # once, in its eleventh batch
+    "    batches = 0\n"
+    "    def step(self, *batch):\n"
+    "        self.batches += 1\n"
+    "        if self.batches > 10 and not os.path.exists('hung'):\n"
+    "            open('hung', 'w').close()\n"
+    "            time.sleep(600)\n"
+    "        return super().step(*batch)\n"
+    "def build(*a): return Hanging(*a)",
 }
 
 
@@ -69,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def job(
     style: str,
     kind: str = "check",
-    timeout_s: float = 60,
+    timeout_s: float = 300,
     device: str = "cpu",
     phase: str = "training",
     **reads: str,
@@ -171,15 +177,15 @@ def test_timeout(folder: Path) -> None:
 
 
 def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
-    run("dawdling")
-    told = job("dawdling", kind="train")
+    run("hanging")
+    told = job("hanging", kind="train")
     told["benchmark"] = tiny.BENCHMARK | tiny.CARRIED
     told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
     told["checkpoint"] = "run.npz"
     records = []
-    for attempt, timeout_s in enumerate((4, 60)):
+    for attempt, timeout_s in enumerate((10, 300)):
         told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
-        records.append(carry_out(told, "train-dawdling.json")[0])
+        records.append(carry_out(told, "train-hanging.json")[0])
     assert [record["status"] for record in records] == ["timeout", "ok"]
     (resumed,) = records[1]["resumed_at"]
     assert 0 < resumed < 30 and not (folder / "run.npz").exists()
@@ -397,10 +403,10 @@ class TestSeveralChecks:
 
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
-        slow = [job(style, timeout_s=3) for style in ("pausing", "pausing", "slow", "right")]
+        slow = [job(style, timeout_s=5) for style in ("pausing", "pausing", "slow", "right")]
         records, _ = self.made(*slow)
         assert [record["status"] for record in records] == ["ok", "ok", "timeout", "ok"]
-        assert records[2]["reason"] == "not finished after 3 s (protocol.timeout_s)"
+        assert records[2]["reason"] == "not finished after 5 s (protocol.timeout_s)"
 
     def test_what_is_decided_upstream_is_not_run(self) -> None:
         environment = json.loads(Path("lab.json").read_text())
@@ -470,7 +476,7 @@ def test_no_worker_outlives_its_supervisor(folder: Path) -> None:
     marker = folder / "worker.pid"
     marker.unlink(missing_ok=True)
     supervisor = subprocess.Popen(command(job("slow", timeout_s=600), "check-slow.json"))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
     worker = int(marker.read_text())

@@ -66,6 +66,6 @@ def test_workers_end_with_a_process_that_is_killed() -> None:
     told += "; w._submitted((time.sleep, 600)); os.kill(os.getpid(), 9)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     done = subprocess.run(
-        [sys.executable, "-c", told], env=environment, stdout=subprocess.PIPE, timeout=60
+        [sys.executable, "-c", told], env=environment, stdout=subprocess.PIPE, timeout=300
     )  # the workers have its output too: this returns when they have ended
     assert done.returncode == -signal.SIGKILL

@@ -235,7 +235,7 @@ def make_project(folder: Path) -> Project:
             "rounds": 2,
             "most_rounds": 2,
             "look_s": 1e-9,  # a batch
-            "timeout_s": 60,
+            "timeout_s": 600,
         },
         "interpreters": {name: sys.executable for name in ("plain", "second", "corpus", "report")},
     }

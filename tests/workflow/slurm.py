@@ -171,7 +171,7 @@ class Cluster:
             re.search(r"Restarts=(\d+)", self.output("scontrol", "show", "job", str(job)))[1]
         )
 
-    def wait_until(self, condition: Callable[[], T], what: str, seconds: float = 60) -> T:
+    def wait_until(self, condition: Callable[[], T], what: str, seconds: float = 300) -> T:
         """What `condition` returns as soon as that is true; an error with the daemons' logs if it takes too long."""
         end = time.monotonic() + seconds
         while not (found := condition()):

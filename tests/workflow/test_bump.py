@@ -64,7 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         "rounds": 3,
         "most_rounds": 3,
         "look_s": 0.001,
-        "timeout_s": 60,
+        "timeout_s": 600,
     }
     named = {name: sys.executable for name in ("plain", "corpus", "report")}
     made.configure("tiny.yaml", protocol=protocol, interpreters=named)
@@ -75,7 +75,7 @@ def bump(project: Project, pin: str, *arguments: str) -> Bumped:
     command = [sys.executable, "scripts", "bump_version", pin, "--configfile", "tiny.yaml"]
     command += ["--relevant", RELEVANT]
     done = subprocess.run(
-        [*command, *arguments], cwd=project.root, capture_output=True, text=True, timeout=600
+        [*command, *arguments], cwd=project.root, capture_output=True, text=True, timeout=3000
     )
     pages = sorted(project.path("results/bumps").glob("*.md"), key=lambda p: p.stat().st_mtime_ns)
     page = pages[-1].read_text() if pages else ""

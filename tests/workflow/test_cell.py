@@ -40,7 +40,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
         "rounds": 2,
         "most_rounds": 2,
         "look_s": 0.001,
-        "timeout_s": 60,
+        "timeout_s": 600,
     }
     project.configure("tiny.yaml", protocol=protocol)
     project.path("my_cell.py").write_text(CELL)

@@ -74,7 +74,7 @@ def small_matrix(project: Project) -> None:
         "warmup_batches": 1,
         "rounds": 2,
         "look_s": 0.1,
-        "timeout_s": 60,
+        "timeout_s": 600,
     }
     project.configure("tiny.yaml", protocol=protocol)
     settings = {"machine": "node", "devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
@@ -110,7 +110,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         )
         try:
             lost = cluster.wait_until(
-                lambda: timing(cluster, project, slurm.NODES[0]), "clock", 120
+                lambda: timing(cluster, project, slurm.NODES[0]), "clock", 600
             )
             time.sleep(1)  # its clock runs for three
             cluster.kill(slurm.NODES[0])
@@ -119,7 +119,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             )
             assert lost not in below(project, "records")
             cluster.start_node(slurm.NODES[0])
-            assert snakemake.wait(timeout=180) == 0, log.read_text()
+            assert snakemake.wait(timeout=900) == 0, log.read_text()
         finally:
             snakemake.kill()
         names = written(log.read_text())
