@@ -1,9 +1,10 @@
-"""Recurrent cells, written in ten lines: the language, its float64 reference, and sources for frameworks.
+"""Recurrent cells, written in ten lines: layers of them for PyTorch, a float64 reference, and sources for frameworks.
 
-`from recurrent_cells import cell, sigmoid, tanh` is what a cell is written with; `cell_file.load` reads one from a file,
-`sources.generate` writes its step in the operators of a framework.
+`from recurrent_cells import cell, sigmoid, tanh` is what a cell is written with, `Recurrent` makes layers of it.
+`cell_file.load` reads a cell from a file, `sources.generate` writes its step in the operators of a framework.
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -33,6 +34,7 @@ __all__ = [
     "CELLS",
     "Cell",
     "CellError",
+    "Recurrent",
     "absolute",
     "cell",
     "cos",
@@ -53,6 +55,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    """What is not needed to write a cell, where it is first wanted: PyTorch is for `Recurrent` only."""
+    if name == "Recurrent":
+        try:
+            return import_module(f"{__name__}.module").Recurrent
+        except ModuleNotFoundError as missing:
+            if missing.name != "torch":
+                raise
+            raise ImportError("Recurrent needs PyTorch: pip install torch") from None
     if name != "__version__":
         raise AttributeError(f"module {__name__} has no {name}")
     try:

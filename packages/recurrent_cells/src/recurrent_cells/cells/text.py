@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .language import Cell, CellError, Expression, in_order
@@ -42,7 +42,12 @@ def from_text(text: str) -> Cell:
     declared = {name: tuple(facts[name]) for name in _NAMES}
     for name in ("apart", "x_only", "h_only"):
         declared[name] = frozenset(declared[name])  # type: ignore[assignment]
-    made = Cell(name=facts["name"], projected=facts["projected"], update=_no_update, **declared)
+    made = Cell(
+        name=facts["name"],
+        projected=facts["projected"],
+        update=_no_update(facts["name"]),
+        **declared,
+    )
     outputs = _outputs(made.states, [nodes[place] for place in facts["new"]])
     made.__dict__["outputs"] = outputs  # where cached_property keeps it
     return made
@@ -52,5 +57,10 @@ def _outputs(states: Sequence[str], new: Sequence[Expression]) -> dict[str, Expr
     return dict(zip(states, new, strict=True))
 
 
-def _no_update(*_: Any) -> Any:
-    raise CellError("a cell that was restored from its graph has no function any more")
+def _no_update(name: str) -> Callable[..., Any]:
+    """One function for each cell, as cells with the same one would be equal."""
+
+    def update() -> Any:
+        raise CellError(f"cell {name} was restored from its graph: its function is not there")
+
+    return update

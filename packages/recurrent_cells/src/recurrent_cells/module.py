@@ -1,0 +1,201 @@
+"""`Recurrent`: layers of any cell as a module of PyTorch, used as nn.LSTM and nn.GRU are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import PackedSequence
+
+from . import conversion, inputs
+from .cells import CELLS, Cell
+from .cells.text import to_text
+from .operators import layer
+from .streaming import Stream
+
+States = Tensor | Sequence[Tensor]
+
+
+class Recurrent(nn.Module):
+    """Layers of a recurrent cell, in float32 on a CPU: `y, states = layer(x)` or `layer(x, states)`.
+
+    Parameters
+    ----------
+    cell: one made by `@cell(...)`, or the name of a predefined one ("lstm", "gru", ...).
+    input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size: as of nn.LSTM. A cell
+        whose output is projected needs a proj_size, others have none.
+    device, dtype: "cpu" or "meta", torch.float32.
+
+    The weights of layer n are `weight_input_ln` [K, x_gates * H], `weight_recurrent_ln` [P, h_gates * H], `bias_ln`
+    [sums * H], each vector of the cell [H] as `<vector>_ln`, and `weight_projection_ln` [H, P]; columns lie gate by gate in
+    the order of `cell.gates`, see `cells.language.Cell`. Those of the other direction end in `_reverse`. They begin uniform
+    within 1 / sqrt(H), as nn.LSTM's do, a vector around what the cell says.
+
+    The first use of a cell on a machine compiles its kernel, which serves all sizes and is kept on disk.
+    """
+
+    def __init__(
+        self,
+        cell: Cell | str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        self.cell = inputs.found_cell(cell)
+        self._text = to_text(self.cell)
+        inputs.check_sizes(self.cell, input_size, hidden_size, num_layers, proj_size)
+        place = inputs.checked_place(device, dtype)
+        inputs.check_dropout(dropout, num_layers)
+        self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bool(bias), bool(batch_first)
+        self.dropout, self.bidirectional = float(dropout), bool(bidirectional)
+        for name, shape in self._shapes():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape, **place)))
+        self.reset_parameters()
+
+    @property
+    def output_size(self) -> int:
+        """Values of y for a row and step in one direction, P."""
+        return self.proj_size or self.hidden_size
+
+    def _ends(self) -> list[str]:
+        """What the names of each layer's and direction's weights end in."""
+        directions = ("", "_reverse")[: 1 + self.bidirectional]
+        return [f"_l{n}{direction}" for n in range(self.num_layers) for direction in directions]
+
+    def _names(self) -> list[str]:
+        bias = ["bias"] if self.bias else []
+        last = ["weight_projection"] if self.cell.projected else []
+        return ["weight_input", "weight_recurrent", *bias, *self.cell.vectors, *last]
+
+    def _shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Every parameter's name and shape, layer by layer."""
+        cell, hidden, output = self.cell, self.hidden_size, self.output_size
+        for number, end in enumerate(self._ends()):
+            first = number <= self.bidirectional
+            width = self.input_size if first else output * (1 + self.bidirectional)
+            shapes = {
+                "weight_input": (width, len(cell.x_gates) * hidden),
+                "weight_recurrent": (output, len(cell.h_gates) * hidden),
+                "bias": (len(cell.sums) * hidden,),
+                "weight_projection": (hidden, output),
+            }
+            for name in self._names():
+                yield name + end, shapes.get(name, (hidden,))
+
+    def _weights(self, end: str) -> list[Tensor]:
+        """One layer's weights in the kernel's order."""
+        found = [getattr(self, name + end) for name in self._names()]
+        if not self.bias:
+            zeros = found[0].new_zeros(len(self.cell.sums) * self.hidden_size)
+            found.insert(2, zeros)
+        return found
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -bound, bound)
+        with torch.no_grad():
+            for end in self._ends():
+                for name, value in zip(self.cell.vectors, self.cell.around, strict=False):
+                    getattr(self, name + end).add_(value)
+
+    def flatten_parameters(self) -> None:
+        """Nothing: there for programs that call it on nn.LSTM."""
+
+    def extra_repr(self) -> str:
+        """What `print` shows."""
+        usual = inputs.USUAL.items()
+        more = [f"{name}={getattr(self, name)}" for name, v in usual if getattr(self, name) != v]
+        return ", ".join([self.cell.name, str(self.input_size), str(self.hidden_size), *more])
+
+    def forward(
+        self,
+        x: Tensor | PackedSequence,
+        states: States | None = None,
+        *,
+        lengths: Tensor | Sequence[int] | None = None,
+        resets: Tensor | None = None,
+    ) -> tuple[Any, Any]:
+        """Compute the layers over a batch of sequences.
+
+        Parameters
+        ----------
+        x: [T, B, K], with batch_first [B, T, K], or one sequence [T, K]; or a PackedSequence.
+        states: the initial ones, each [num_layers * directions, B, H] (the first one P instead of H), without B for one
+            sequence: the tensor of a cell with one state (GRU), else a tuple in the order of `cell.states`. Unless given, what
+            the cell begins with, mostly zero.
+        lengths: [B], steps of each sequence, in any order. What lies beyond is not read, y is zero there, and the final
+            states are those of each sequence's last step.
+        resets: [T, B] as x (one sequence: [T]), true where a sequence begins anew: the states are what the cell begins with before that step,
+            and no gradient flows across.
+
+        Returns
+        -------
+        y: as x, with P values for each direction; a PackedSequence for one.
+        states: the final ones, as the initial ones.
+        """
+        batch = inputs.Batch.of(self, x, lengths, resets)
+        initial = inputs.initial_states(self, batch, states)
+        with torch.autocast("cpu", enabled=False):
+            y, final = self._layers(batch, initial)
+        return batch.restored(y), batch.restored_states(final)
+
+    def _layers(
+        self, batch: inputs.Batch, initial: list[list[Tensor]]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """initial: of each layer and direction, its states."""
+        x, finals, ends = batch.x, [], self._ends()
+        how = batch.lengths, batch.resets
+        count = 1 + self.bidirectional
+        for number in range(self.num_layers):
+            places = range(number * count, (number + 1) * count)
+            weights = [one for place in places for one in self._weights(ends[place])]
+            inputs.check_weights(weights)
+            begin = [one for place in places for one in initial[place]]
+            x, *final = layer(self._text, x, begin, weights, *how, count)
+            finals += [final[: len(final) // count], final[len(final) // count :]][:count]
+            if self.dropout and number + 1 < self.num_layers:
+                x = functional.dropout(x, self.dropout, self.training)
+        return x, [torch.stack(each) for each in zip(*finals, strict=True)]
+
+    def stream(self, batch: int = 1, threads: int = 1) -> Stream:
+        """Compute step by step, without gradients."""
+        return Stream(self, batch, threads)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        conversion.rename_checkpoint(self, state_dict, prefix)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+    @classmethod
+    def from_lstm(cls, lstm: nn.LSTM) -> Recurrent:
+        """The same layers with the weights of an nn.LSTM. Its two biases, which move twice as fast under SGD, become one."""
+        return conversion.from_torch(
+            cls, lstm, nn.LSTM, "projected" if getattr(lstm, "proj_size", 0) else "lstm"
+        )
+
+    @classmethod
+    def from_gru(cls, gru: nn.GRU) -> Recurrent:
+        """The same layers with the weights of an nn.GRU."""
+        return conversion.from_torch(cls, gru, nn.GRU, "gru")
+
+    def to_lstm(self) -> nn.LSTM:
+        """An nn.LSTM with these weights; its second bias is zero."""
+        return conversion.to_torch(self, nn.LSTM, CELLS["projected" if self.proj_size else "lstm"])
+
+    def to_gru(self) -> nn.GRU:
+        """An nn.GRU with these weights; what only the sum of its two biases matters for stands in the first."""
+        return conversion.to_torch(self, nn.GRU, CELLS["gru"])

@@ -1,0 +1,146 @@
+"""A layer of a cell in PyTorch's operators: slow, in any precision, and differentiable any number of times.
+
+The oracle of the kernels' tests, and what gradients of gradients are computed by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .cells import Cell
+from .cells.language import VARIANCE, computed
+
+
+def _norm(x: Tensor) -> Tensor:
+    return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=VARIANCE)
+
+
+OPERATIONS: dict[str, Callable[..., Any]] = {
+    "constant": lambda value: value,
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "maximum": lambda a, b: torch.where(a >= b, a, b),
+    "minimum": lambda a, b: torch.where(a <= b, a, b),
+    "where": lambda condition, a, b: torch.where(condition > 0.5, a, b),
+    "at_least": lambda a, b: torch.where(a >= b, 1.0, 0.0),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "exp": torch.exp,
+    "log": torch.log,
+    "sqrt": torch.sqrt,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
+    "absolute": torch.abs,
+    "sign": torch.sign,
+    "norm": _norm,
+}
+"""What each operation of the language is in PyTorch."""
+
+
+def layer(
+    cell: Cell,
+    x: Tensor,
+    initial: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    lengths: Tensor | None = None,
+    resets: Tensor | None = None,
+    reverse: bool = False,
+) -> list[Tensor]:
+    """One layer in one direction.
+
+    Parameters
+    ----------
+    x: [T, B, K]
+    initial: the states before the first step, [B, P] and [B, H] each, in the order of `cell.states`.
+    weights: w_input [K, x_gates * H], w_recurrent [P, h_gates * H], bias [sums * H], each vector [H], and, of a
+        projected cell, w_projection [H, P].
+    lengths: [B], steps of each row. Beyond them y is zero, whatever x holds there.
+    resets: [T, B], true where a new sequence begins in a row: its states are what the cell begins with, before that step
+        or, in reverse, after it.
+    reverse: from each row's last step to its first.
+
+    Returns
+    -------
+    y [T, B, P], and the states after each row's last step.
+    """
+    steps = len(x)
+    if lengths is not None:
+        alive = torch.arange(steps).unsqueeze(1) < lengths  # [T, B]
+        x = torch.where(alive.unsqueeze(2), x, 0.0)
+        resets = None if resets is None else resets.bool() & alive
+    of_x = x @ weights[0]
+    states, outputs = list(initial), [x[:0]] * steps
+    for t in range(steps - 1, -1, -1) if reverse else range(steps):
+        begun = t + reverse  # what begins at a step ends before it, backwards
+        if resets is not None and begun < steps:
+            states = [
+                torch.where(resets[begun].bool().unsqueeze(1), cell.start(name), one)
+                for name, one in zip(cell.states, states, strict=True)
+            ]
+        new = _step(cell, of_x[t], states, weights)
+        if lengths is not None:
+            here = alive[t].unsqueeze(1)
+            new = [torch.where(here, one, old) for one, old in zip(new, states, strict=True)]
+            outputs[t] = torch.where(here, new[0], 0.0)
+        else:
+            outputs[t] = new[0]
+        states = new
+    return [torch.stack(outputs), *states]
+
+
+def both(
+    cell: Cell,
+    x: Tensor,
+    initial: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    lengths: Tensor | None = None,
+    resets: Tensor | None = None,
+    directions: int = 1,
+) -> list[Tensor]:
+    """One layer in one direction or both: y [T, B, directions * P] and the final states.
+
+    initial, weights: those of the first direction, then those of the other one.
+    """
+    states, size = len(cell.states), len(weights) // directions
+    made = [
+        layer(
+            cell,
+            x,
+            initial[n * states :][:states],
+            weights[n * size :][:size],
+            lengths,
+            resets,
+            n == 1,
+        )
+        for n in range(directions)
+    ]
+    return [torch.cat([one[0] for one in made], -1), *(s for one in made for s in one[1:])]
+
+
+def _step(
+    cell: Cell, of_x: Tensor, states: Sequence[Tensor], weights: Sequence[Tensor]
+) -> list[Tensor]:
+    """The new states, of x's products with its weights [B, x_gates * H] and the old states."""
+    bias, vectors = weights[2], weights[3:]
+    hidden = len(bias) // len(cell.sums)
+    from_x = dict(zip(cell.x_gates, of_x.split(hidden, -1), strict=True))
+    products = (states[0] @ weights[1]).split(hidden, -1) if cell.h_gates else ()
+    from_h = dict(zip(cell.h_gates, products, strict=True))
+    biases = dict(zip(cell.declared_sums, bias.split(hidden), strict=True))
+    given: dict[str, Any] = dict(zip(cell.states, states, strict=True))
+    given |= dict(zip(cell.vectors, vectors, strict=False))
+    for one in cell.sums:
+        gate = one.name.partition(".")[0]
+        parts = [part[gate] for part, has in ((from_x, one.x), (from_h, one.h)) if has]
+        given[one.name] = sum(parts, biases[one.name])
+    new = computed(cell.outputs.values(), given, OPERATIONS)
+    if cell.projected:
+        new[0] = new[0] @ weights[-1]
+    return [one.expand(len(of_x), one.shape[-1]) for one in new]

@@ -1,0 +1,72 @@
+"""Step by step: layers whose input arrives while they compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import inputs, tensors
+from .codegen import Shape
+from .memory import empty
+
+
+class Stream:
+    """Many sequences, one step at a time, without gradients; `Recurrent.stream` makes one.
+
+    Holds the weights as they were when it was made. Other threads of Python run while a step is computed; two threads need
+    two streams.
+
+    Parameters
+    ----------
+    layer: a `Recurrent` in one direction. Dropout between its layers is left out.
+    batch: how many sequences.
+    threads: of a step. One is enough for a server whose requests come in parallel.
+    """
+
+    def __init__(self, layer: Any, batch: int = 1, threads: int = 1) -> None:
+        if layer.bidirectional:
+            raise ValueError("stream: the other direction begins at a sequence's end")
+        if not isinstance(batch, int) or batch < 1:
+            raise ValueError(f"stream: batch must be a positive integer, not {batch!r}")
+        self.cell, self.batch = layer.cell, batch
+        sizes = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
+        self.states = [empty(layer.num_layers, batch, size) for size in sizes]
+        self._x = empty(1, batch, layer.input_size)
+        self._kernel, self._calls = tensors.kernel_of(layer._text), []
+        self._held: list[Tensor] = []  # what the calls have addresses of
+        x = self._x
+        for number, end in enumerate(layer._ends()):
+            weights = [one.detach() for one in layer._weights(end)]
+            inputs.check_weights(weights)
+            shape = Shape(1, batch, x.shape[2], layer.hidden_size, layer.output_size)
+            packed = tensors.pack(self._kernel, shape, weights, backward=False)
+            scratch = empty(self._kernel.sizes(shape, threads).scratch)
+            y = empty(1, batch, layer.output_size)
+            places = [one[number].data_ptr() for one in self.states]
+            how = {
+                **{"x": tensors.strided(x), "y": tensors.strided(y), "packed": packed.data_ptr()},
+                **{"scratch": scratch.data_ptr(), "initial": places, "final": places},
+                "threads": threads,
+            }
+            self._calls.append((shape, how))
+            self._held += [packed, scratch, y]
+            x = y
+        self.y = x[0]
+        self.reset()
+
+    def step(self, x: Tensor) -> Tensor:
+        """The output [B, P] for the step's input x [B, K]: a tensor that the next step overwrites."""
+        if x.shape != self._x.shape[1:] or x.dtype != torch.float32:
+            told = f"{x.dtype} of shape {tuple(x.shape)}, not {tuple(self._x.shape[1:])}"
+            raise ValueError(f"stream: x is {told} of torch.float32")
+        self._x[0].copy_(x.detach())
+        for shape, how in self._calls:
+            self._kernel.forward(shape, **how)
+        return self.y
+
+    def reset(self, rows: Tensor | slice | int = slice(None)) -> None:
+        """Let some sequences begin anew."""
+        for name, state in zip(self.cell.states, self.states, strict=True):
+            state[:, rows] = self.cell.start(name)

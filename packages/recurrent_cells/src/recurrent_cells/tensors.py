@@ -1,0 +1,196 @@
+"""Kernels on PyTorch's tensors: memory, and addresses of it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from .cells.text import from_text
+from .codegen import Kernel, Shape, Strided
+from .memory import empty
+
+Tensors = Sequence[Tensor]
+
+
+@functools.cache
+def kernel_of(cell: str) -> Kernel:
+    """The kernel of a cell's text; compiled where no process of this machine has done so."""
+    return Kernel.of(from_text(cell))
+
+
+def shape_of(kernel: Kernel, x: Tensor, initial: Tensors, weights: Tensors) -> Shape:
+    """The sizes of one direction, of x [T, B, K]."""
+    steps, batch, inputs = x.shape
+    hidden = weights[2].shape[0] // len(kernel.cell.sums)
+    return Shape(steps, batch, inputs, hidden, initial[0].shape[1])
+
+
+def strided(one: Tensor, first: int = 0) -> Strided:
+    """[T, B, values] from a column on; the last axis is contiguous."""
+    return Strided(one.data_ptr() + 4 * first, one.stride(0), one.stride(1))
+
+
+def dense(one: Tensor) -> Tensor:
+    """A tensor whose last axis is contiguous: itself, or a copy."""
+    return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
+
+
+def pack(kernel: Kernel, shape: Shape, weights: Tensors, backward: bool) -> Tensor:
+    """The weights in the order in which a kernel reads them.
+
+    Made at every call: nothing tells that somebody wrote into weights by NumPy, `.data` or another tensor's memory.
+    """
+    sizes = kernel.sizes(shape, 1)
+    packed = empty(sizes.packed_backward if backward else sizes.packed)
+    own = [one.contiguous() for one in weights]
+    kernel.pack(shape, [one.data_ptr() for one in own], packed.data_ptr(), backward=backward)
+    return packed
+
+
+def parts(values: Tensors, count: int) -> list[Tensors]:
+    """Values of each direction."""
+    size = len(values) // count
+    return [values[n * size : (n + 1) * size] for n in range(count)]
+
+
+def forward(
+    kernel: Kernel,
+    x: Tensor,
+    initial: Tensors,
+    weights: Tensors,
+    lengths: Tensor | None,
+    resets: Tensor | None,
+    directions: int,
+    keep: bool,
+) -> list[Tensor]:
+    """y [T, B, directions * P], the final states, and what backward needs (keep; else an empty tensor).
+
+    x [T, B, K]; initial, weights: those of the first direction, then those of the other one. Memory of y lies as x's.
+    """
+    threads = torch.get_num_threads()
+    x = dense(x.detach())
+    shape = shape_of(kernel, x, initial, weights)
+    sizes = kernel.sizes(shape, threads)
+    y = output(x, shape.outputs * directions)
+    final = [empty(*one.shape) for one in initial]
+    scratch = empty(sizes.scratch)
+    tape = empty(directions, sizes.tape if keep else 0)
+    masks = masked(lengths, resets, shape)
+    given = zip(
+        parts(initial, directions),
+        parts(final, directions),
+        parts(weights, directions),
+        strict=True,
+    )
+    for number, (begin, end, own) in enumerate(given):
+        packed = pack(kernel, shape, own, backward=False)
+        begin = [one.contiguous() for one in begin]
+        kernel.forward(
+            shape,
+            x=strided(x),
+            y=strided(y, number * shape.outputs),
+            packed=packed.data_ptr(),
+            scratch=scratch.data_ptr(),
+            initial=[one.data_ptr() for one in begin],
+            final=[one.data_ptr() for one in end],
+            lengths=masks[0].data_ptr(),
+            resets=masks[1].data_ptr(),
+            reverse=number == 1,
+            tape=tape[number].data_ptr() if keep else 0,
+            threads=threads,
+        )
+    return [y, *final, tape]
+
+
+def backward(
+    kernel: Kernel,
+    x: Tensor,
+    initial: Tensors,
+    weights: Tensors,
+    lengths: Tensor | None,
+    resets: Tensor | None,
+    directions: int,
+    y: Tensor,
+    tape: Tensor,
+    d_y: Tensor | None,
+    d_final: Sequence[Tensor | None],
+) -> list[Tensor]:
+    """Gradients of x, of the initial states and of the weights."""
+    threads = torch.get_num_threads()
+    x = dense(x.detach())
+    shape = shape_of(kernel, x, initial, weights)
+    sizes = kernel.sizes(shape, threads)
+    scratch = empty(sizes.scratch_backward)
+    d_y = None if d_y is None else dense(d_y)
+    masks = masked(lengths, resets, shape)
+    d_initial = [empty(*one.shape) for one in initial]
+    d_weights = [empty(*one.shape) for one in weights]
+    all_d_x = []
+    given = zip(
+        *(parts(each, directions) for each in (initial, d_final, d_initial, weights, d_weights)),
+        strict=True,
+    )
+    for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
+        packed = pack(kernel, shape, own, backward=True)
+        begin = [one.contiguous() for one in begin]
+        d_end = [None if one is None else one.contiguous() for one in d_end]
+        first = number * shape.outputs
+        d_x = output(x, shape.inputs)
+        kernel.backward(
+            shape,
+            x=strided(x),
+            y=strided(y, first),
+            packed=packed.data_ptr(),
+            tape=tape[number].data_ptr(),
+            scratch=scratch.data_ptr(),
+            initial=[one.data_ptr() for one in begin],
+            d_y=None if d_y is None else strided(d_y, first),
+            d_final=[0 if one is None else one.data_ptr() for one in d_end],
+            d_x=strided(d_x),
+            d_initial=[one.data_ptr() for one in d_begin],
+            d_weights=[one.data_ptr() for one in d_own],
+            lengths=masks[0].data_ptr(),
+            resets=masks[1].data_ptr(),
+            reverse=number == 1,
+            threads=threads,
+        )
+        all_d_x.append(d_x)
+    d_x = all_d_x[0] if directions == 1 else all_d_x[0].add_(all_d_x[1])
+    return [d_x, *d_initial, *d_weights]
+
+
+def output(x: Tensor, values: int) -> Tensor:
+    """[T, B, values], its rows one after another as x's are: by steps, or by sequences."""
+    steps, batch = x.shape[:2]
+    new = empty if type(x) is Tensor and not x.is_meta else x.new_empty
+    if by_sequences(x):
+        return new(batch, steps, values).transpose(0, 1)
+    return new(steps, batch, values)
+
+
+def by_sequences(x: Tensor) -> bool:
+    """Whether the steps of a sequence lie side by side."""
+    return x.stride(0) < x.stride(1)
+
+
+def masked(lengths: Tensor | None, resets: Tensor | None, shape: Shape) -> tuple[Tensor, Tensor]:
+    """Both as a kernel reads them; an empty tensor, whose address is 0, for what is not there."""
+    none = torch.empty(0)
+    if lengths is None:
+        lengths = none
+    elif shape.batch:
+        least, most = (int(one) for one in torch.aminmax(lengths))
+        if least < 0 or most > shape.steps:
+            told = f"lengths from {least} to {most}, but x has {shape.steps} steps"
+            raise ValueError(f"Recurrent: {told}")
+    resets = none if resets is None else resets.contiguous()
+    return lengths.contiguous(), resets
+
+
+def tape_size(kernel: Kernel, x: Tensor, initial: Tensors, weights: Tensors) -> int:
+    """Columns of what forward keeps for backward."""
+    shape = shape_of(kernel, x, initial, weights)
+    return kernel.sizes(shape, torch.get_num_threads()).tape

@@ -1,0 +1,484 @@
+"""`Recurrent` against nn.LSTM and nn.GRU, and against its own operators in float64; its manners; its refusals."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from given_cells import EXAMPLES, MANY  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+from torch import Tensor, nn  # noqa: E402
+from torch.nn.utils import parametrize, rnn  # noqa: E402
+
+from recurrent_cells import CELLS, Recurrent, cell, cell_file, steps, tanh  # noqa: E402
+
+INPUTS, HIDDEN = 5, 19  # hidden units: no multiple of a vector
+STEPS, BATCH = 6, 4
+
+
+@cell(gates="g", states="h")
+def elman(g):
+    return tanh(g)
+
+
+def every_cell() -> dict[str, Any]:
+    own = {name: cell_file.load(path) for name, path in {**EXAMPLES, "many": MANY}.items()}
+    return {**CELLS, **own}
+
+
+def error(found: Any, exact: Any) -> float:
+    """The largest difference between two lists of tensors, over the largest value of each, at least 0.1."""
+    worst = 0.0
+    for a, b in zip(found, exact, strict=True):
+        assert a.shape == b.shape
+        if b.numel():
+            scale = max(b.abs().max().item(), 0.1)
+            worst = max(worst, (a.double() - b.double()).abs().max().item() / scale)
+    return worst
+
+
+def flat(y: Any, states: Any) -> list[Tensor]:
+    return [y, *([states] if isinstance(states, Tensor) else states)]
+
+
+def exact(
+    layer: Recurrent, x: Tensor, states: Any, weights: dict[str, Tensor], lengths: Any, resets: Any
+) -> list[Tensor]:
+    """y and the final states, by PyTorch's operators in the precision of what is given. x [T, B, K]; states: a list."""
+    directions, final = 1 + layer.bidirectional, []
+    ends = layer._ends()
+    for number in range(layer.num_layers):
+        own = range(number * directions, (number + 1) * directions)
+        values = []
+        for place in own:
+            found = [weights.get(name + ends[place]) for name in layer._names()]
+            if not layer.bias:
+                found.insert(2, x.new_zeros(len(layer.cell.sums) * layer.hidden_size))
+            values += found
+        begin = [one[place] for place in own for one in states]
+        x, *new = steps.both(layer.cell, x, begin, values, lengths, resets, directions)
+        count = len(states)
+        final += [new[n * count : (n + 1) * count] for n in range(directions)]
+    return [x, *(torch.stack(each) for each in zip(*final, strict=True))]
+
+
+def drawn_states(layer: Recurrent, batch: int) -> list[Tensor]:
+    places = layer.num_layers * (1 + layer.bidirectional)
+    sizes = [layer.output_size, *[layer.hidden_size] * (len(layer.cell.states) - 1)]
+    return [torch.rand(places, batch, size) * 0.6 + 0.2 for size in sizes]
+
+
+def errors(
+    layer: Recurrent, steps_: int, batch: int, lengths: Any = None, resets: Any = None
+) -> tuple[float, float]:
+    """Errors of y and final states, and of all gradients, in training; y in inference is the same."""
+    x, states = torch.rand(steps_, batch, layer.input_size) * 2 - 1, drawn_states(layer, batch)
+    first = layer.batch_first
+    own_x = (x.transpose(0, 1) if first else x).clone().requires_grad_()
+    own = [one.clone().requires_grad_() for one in states]
+    given_resets = resets.t() if resets is not None and first else resets
+    given_states = own[0] if len(own) == 1 else tuple(own)
+    y, final = layer(own_x, given_states, lengths=lengths, resets=given_resets)
+    weights = dict(layer.named_parameters())
+    found = flat(y.transpose(0, 1) if first else y, final)
+    with torch.no_grad():
+        again = flat(*layer(own_x, given_states, lengths=lengths, resets=given_resets))
+    assert error([again[0].transpose(0, 1) if first else again[0], *again[1:]], found) < 1e-6
+    factors = [torch.rand_like(one) for one in found]
+    layer.zero_grad()
+    sum((a * b).sum() for a, b in zip(found, factors, strict=True)).backward()
+    doubles = {name: one.detach().double().requires_grad_() for name, one in weights.items()}
+    other_x = x.double().requires_grad_()
+    other = [one.double().requires_grad_() for one in states]
+    wanted = exact(layer, other_x, other, doubles, lengths, resets)
+    sum((a * b).sum() for a, b in zip(wanted, factors, strict=True)).backward()
+    d_x = own_x.grad.transpose(0, 1) if first else own_x.grad
+    pairs = [(d_x, other_x.grad), *((a.grad, b.grad) for a, b in zip(own, other, strict=True))]
+    pairs += [(weights[name].grad, doubles[name].grad) for name in weights]
+    pairs = [(a, torch.zeros_like(a) if b is None else b) for a, b in pairs if a is not None]
+    if lengths is not None:
+        for row, length in enumerate(lengths.tolist()):
+            assert not found[0][length:, row].any() and not d_x[length:, row].any()
+    return error(found, wanted), error(*zip(*pairs, strict=True))
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("name", every_cell())
+def test_every_cell_agrees_with_float64(name: str) -> None:
+    torch.manual_seed(0)
+    one = every_cell()[name]
+    layer = Recurrent(
+        one, INPUTS, HIDDEN, 2, proj_size=7 if one.projected else 0, bidirectional=True
+    )
+    lengths = torch.tensor([3, 6, 1, 4])
+    values, gradients = errors(layer, STEPS, BATCH, lengths, torch.rand(STEPS, BATCH) < 0.2)
+    assert values < 1e-5 and gradients < 5e-5
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_drawn_shapes_and_options_agree_with_float64(data: st.DataObject) -> None:
+    draw = data.draw
+    one = CELLS[draw(st.sampled_from(sorted(CELLS)))]
+    torch.manual_seed(draw(st.integers(0, 99)))
+    sizes = st.integers(1, 40)
+    layer = Recurrent(
+        one,
+        draw(sizes),
+        draw(sizes),
+        draw(st.integers(1, 3)),
+        bias=draw(st.booleans()),
+        batch_first=draw(st.booleans()),
+        bidirectional=draw(st.booleans()),
+        proj_size=draw(st.integers(1, 9)) if one.projected else 0,
+    )
+    length, batch = draw(st.integers(1, 12)), draw(st.integers(1, 20))
+    lengths = torch.randint(0, length + 1, (batch,)) if draw(st.booleans()) else None
+    resets = torch.rand(length, batch) < 0.2 if draw(st.booleans()) else None
+    torch.set_num_threads(draw(st.integers(1, 2)))
+    values, gradients = errors(layer, length, batch, lengths, resets)
+    assert values < 1e-5 and gradients < 1e-4
+
+
+KINDS = {
+    "lstm": (nn.LSTM, {}),
+    "without bias": (nn.LSTM, {"bias": False, "num_layers": 2}),
+    "batch first": (nn.LSTM, {"batch_first": True}),
+    "projected": (nn.LSTM, {"proj_size": 3, "num_layers": 2, "bidirectional": True}),
+    "gru": (nn.GRU, {"num_layers": 2, "bidirectional": True}),
+    "dropout": (nn.LSTM, {"num_layers": 3, "dropout": 0.4}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_what_pytorchs_layers_are(kind: str) -> None:
+    """Also dropout's masks, and the weights there and back."""
+    torch.manual_seed(0)
+    made, options = KINDS[kind]
+    other = made(INPUTS, HIDDEN, **options)
+    own = getattr(Recurrent, f"from_{made.__name__.lower()}")(other)
+    back = getattr(own, f"to_{made.__name__.lower()}")()
+    x, found = torch.rand(STEPS, BATCH, INPUTS), []
+    for layer in (own, other, back):
+        torch.manual_seed(1)
+        mine = x.clone().requires_grad_()
+        results = flat(*layer(mine))
+        sum(one.square().sum() for one in results).backward()
+        found.append([one.detach() for one in results] + [mine.grad])
+    assert error(found[0], found[1]) < 1e-5 and error(found[2], found[1]) < 1e-5
+    loaded = Recurrent(own.cell, INPUTS, HIDDEN, **options)
+    loaded.load_state_dict(other.state_dict())
+    torch.manual_seed(1)
+    assert error(flat(*loaded(x)), found[0][:-1]) < 1e-6
+
+
+@pytest.mark.parametrize("sort", [False, True])
+def test_packed_sequences(sort: bool) -> None:
+    lstm = nn.LSTM(INPUTS, HIDDEN, 2, bidirectional=True)
+    own = Recurrent.from_lstm(lstm)
+    lengths = torch.tensor([6, 4, 3, 1] if sort else [3, 6, 1, 4])
+    found = []
+    for layer in (own, lstm):
+        x = torch.rand(STEPS, BATCH, INPUTS, generator=torch.manual_seed(0)).requires_grad_()
+        packed = rnn.pack_padded_sequence(x, lengths, enforce_sorted=sort)
+        states = tuple(torch.ones(4, BATCH, HIDDEN) * torch.arange(4).view(1, 4, 1) for _ in "hc")
+        y, final = layer(packed, states)
+        (y.data.square().sum() + final[0].sum()).backward()
+        found.append([y.data, *final, rnn.pad_packed_sequence(y)[0], x.grad])
+    assert error(*found) < 1e-5
+
+
+def test_one_sequence_and_an_empty_batch() -> None:
+    lstm = nn.LSTM(INPUTS, HIDDEN, 2)
+    own = Recurrent.from_lstm(lstm)
+    x, states = torch.rand(STEPS, INPUTS), (torch.rand(2, HIDDEN), torch.rand(2, HIDDEN))
+    assert error(flat(*own(x, states)), flat(*lstm(x, states))) < 1e-5
+    y, (h, c) = own(torch.rand(STEPS, 0, INPUTS))
+    assert y.shape == (STEPS, 0, HIDDEN) and h.shape == c.shape == (2, 0, HIDDEN)
+    y.sum().backward()
+    assert not own.weight_input_l0.grad.any()
+
+
+@pytest.mark.parametrize("strange", ["transposed", "every second", "expanded", "last axis"])
+def test_x_may_lie_in_memory_as_it_likes(strange: str) -> None:
+    x = {
+        "transposed": torch.rand(BATCH, STEPS, INPUTS).transpose(0, 1),
+        "every second": torch.rand(STEPS, 2 * BATCH, INPUTS)[:, ::2],
+        "expanded": torch.rand(STEPS, 1, INPUTS).expand(STEPS, BATCH, INPUTS),
+        "last axis": torch.rand(INPUTS, STEPS, BATCH).permute(1, 2, 0),
+    }[strange]
+    layer = Recurrent("gru", INPUTS, HIDDEN, bidirectional=True)
+    assert error(flat(*layer(x)), flat(*layer(x.clone().contiguous()))) == 0.0
+
+
+def test_what_padding_holds_is_never_read() -> None:
+    layer, lengths = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True), [2, 6, 0, 3]
+    x = torch.rand(STEPS, BATCH, INPUTS)
+    spoiled = x.clone()
+    for row, length in enumerate(lengths):
+        spoiled[length:, row] = float("nan")
+    spoiled.requires_grad_()
+    y, h = layer(spoiled, lengths=lengths)
+    y.sum().backward()
+    assert error(flat(y, h), flat(*layer(x, lengths=lengths))) == 0.0
+    assert all(p.grad.isfinite().all() for p in (spoiled, *layer.parameters()))
+
+
+def test_a_stream_is_the_same_step_by_step() -> None:
+    layer = Recurrent("slstm", INPUTS, HIDDEN, 2)
+    x, stream = torch.rand(STEPS, BATCH, INPUTS), layer.stream(BATCH)
+    y, final = layer(x)
+    for _ in range(2):
+        found = torch.stack([stream.step(one).clone() for one in x])
+        assert error([found, *stream.states], [y, *final]) < 1e-6
+        stream.reset()
+    stream.step(x[0])
+    stream.reset(torch.tensor([1]))
+    assert error([stream.step(x[0])[1], stream.y[0]], [y[0, 1], layer(x[[0, 0]])[0][1, 0]]) < 1e-6
+
+
+# Weights that change
+
+
+def written_data(layer: Recurrent) -> None:
+    for one in layer.parameters():
+        one.data.mul_(0.5)
+
+
+def written_numpy(layer: Recurrent) -> None:
+    for one in layer.parameters():
+        array = one.detach().numpy()
+        array *= 0.5
+
+
+def written_flat(layer: Recurrent) -> None:
+    whole = torch.cat([one.detach().flatten() for one in layer.parameters()])
+    first = 0
+    for one in layer.parameters():
+        one.data = whole[first : first + one.numel()].view(one.shape)
+        first += one.numel()
+    layer(torch.rand(1, 1, INPUTS))
+    whole.mul_(0.5)
+
+
+@pytest.mark.parametrize("write", [written_data, written_numpy, written_flat])
+@pytest.mark.parametrize("training", [False, True])
+def test_weights_are_never_stale(write: Callable[[Recurrent], None], training: bool) -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    with torch.set_grad_enabled(training):
+        layer(x)
+        other = copy.deepcopy(layer)
+        with torch.no_grad():
+            for one in other.parameters():
+                one.mul_(0.5)
+        write(layer)
+        assert error([layer(x)[0]], [other(x)[0]]) < 1e-7
+
+
+class Half(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return weight / 2
+
+
+def test_weights_that_are_computed() -> None:
+    """By a parametrization, by DropConnect as programs have it, and by functional_call."""
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    half = {**dict(layer.named_parameters()), "weight_recurrent_l0": layer.weight_recurrent_l0 / 2}
+    wanted = torch.func.functional_call(layer, half, (x,))[0]
+    wrapped = copy.deepcopy(layer)
+    parametrize.register_parametrization(wrapped, "weight_recurrent_l0", Half())
+    wrapped.train()
+    dropped = copy.deepcopy(layer)
+    raw = dropped.weight_recurrent_l0
+    del dropped._parameters["weight_recurrent_l0"]
+    dropped.weight_recurrent_l0 = raw / 2
+    dropped.train()
+    for one in (wrapped, dropped):
+        assert error([one(x)[0]], [wanted]) < 1e-7
+    wrapped(x)[0].sum().backward()
+    dropped(x)[0].sum().backward()
+    wanted.sum().backward()
+    (original,) = wrapped.parametrizations.weight_recurrent_l0.parameters()
+    grads = original.grad, raw.grad
+    assert error(grads, [layer.weight_recurrent_l0.grad] * 2) < 1e-6
+
+
+# Manners
+
+
+def closure() -> Any:
+    @cell(gates="g", states="h", vectors="a=1")
+    def inner(g, h, a, rate=0.5):
+        return rate * a * tanh(g) + (1 - rate) * h
+
+    return inner
+
+
+@pytest.mark.parametrize(
+    "one",
+    [CELLS["lstm"], elman, closure(), closure().with_constants(rate=0.1), cell_file.load(MANY)],
+)
+def test_copies_and_pickles(one: Any) -> None:
+    layer, x = Recurrent(one, INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert error(flat(*other(x)), flat(*layer(x))) == 0.0
+        assert repr(other) == repr(layer)
+    other = Recurrent(pickle.loads(pickle.dumps(one)), INPUTS, HIDDEN)
+    other.load_state_dict(layer.state_dict())
+    assert error(flat(*other(x)), flat(*layer(x))) == 0.0
+
+
+def test_torch_compile_has_no_break_and_any_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True)
+    compiled = torch.compile(layer, fullgraph=True, backend="aot_eager", dynamic=True)
+    for length, batch in ((3, 2), (5, 4), (7, 3)):
+        x, lengths = torch.rand(length, batch, INPUTS), torch.arange(batch) % length + 1
+        found = []
+        for one in (compiled, layer):
+            own = x.clone().requires_grad_()
+            layer.zero_grad()
+            results = flat(*one(own, lengths=lengths))
+            sum(each.square().sum() for each in results).backward()
+            found.append([*results, own.grad, *(p.grad.clone() for p in layer.parameters())])
+        assert error(*found) < 1e-6
+
+
+EXPORTED = """
+import sys, torch, recurrent_cells.module
+program = torch.export.load(sys.argv[1]).module()
+x, y = torch.load(sys.argv[2])
+assert torch.allclose(program(x)[0], y, atol=1e-6)
+"""
+
+
+def test_an_exported_program_runs_in_another_process(tmp_path: Path) -> None:
+    layer, x = Recurrent(closure(), INPUTS, HIDDEN, batch_first=True), torch.rand(3, 6, INPUTS)
+    steps_ = torch.export.Dim("steps", min=2)
+    program = torch.export.export(
+        layer.eval(), (torch.rand(3, 4, INPUTS),), dynamic_shapes=({1: steps_},)
+    )
+    torch.export.save(program, tmp_path / "layer.pt2")
+    torch.save((x, layer(x)[0].detach()), tmp_path / "given.pt")
+    command = [sys.executable, "-c", EXPORTED, tmp_path / "layer.pt2", tmp_path / "given.pt"]
+    environment = {"PYTHONPATH": ":".join(filter(None, sys.path)), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_gradients_of_gradients() -> None:
+    layer = Recurrent("lstm", INPUTS, HIDDEN, bidirectional=True)
+    x = torch.rand(STEPS, BATCH, INPUTS)
+    lengths, found = torch.tensor([3, 6, 1, 4]), []
+    for kind in (torch.float32, torch.float64):
+        weights = {n: p.detach().to(kind).requires_grad_() for n, p in layer.named_parameters()}
+        own = x.to(kind, copy=True).requires_grad_()
+        if kind == torch.float32:
+            y, _ = torch.func.functional_call(layer, weights, (own,), {"lengths": lengths})
+        else:
+            begin = [torch.zeros(2, BATCH, HIDDEN, dtype=kind) for _ in "hc"]
+            y, *_ = exact(layer, own, begin, weights, lengths, None)
+        (d_x,) = torch.autograd.grad(y.square().sum(), own, create_graph=True)
+        d_x.square().sum().backward()
+        found.append([d_x.detach(), own.grad, *(p.grad for p in weights.values())])
+    assert error(*found) < 1e-4
+
+
+def test_checkpoint_inference_mode_and_two_backward_passes() -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    y, _ = layer(x)
+    y.sum().backward(retain_graph=True)
+    first = layer.weight_input_l0.grad.clone()
+    y.sum().backward()
+    torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)[0].sum().backward()
+    assert error([layer.weight_input_l0.grad], [3 * first]) < 1e-6
+    with torch.inference_mode():
+        assert error([layer(x)[0]], [y]) < 1e-6
+
+
+def test_autocast_computes_in_float32_and_meta_in_nothing() -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN, 2), torch.rand(STEPS, BATCH, INPUTS)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert error(flat(*layer(x)), flat(*layer(x))) == 0.0
+        assert layer(x.bfloat16())[0].dtype == torch.float32
+    elsewhere = Recurrent("lstm", INPUTS, HIDDEN, device="meta")
+    y, (_, c) = elsewhere(x.to("meta"))
+    assert y.is_meta and y.shape == (STEPS, BATCH, HIDDEN) and c.shape == (1, BATCH, HIDDEN)
+
+
+def test_a_fork_after_use_computes() -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(40, 32, INPUTS)
+    torch.set_num_threads(2)
+    y = layer(x)[0].detach()
+    context = torch.multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+
+    def child() -> None:
+        queue.put(bool(torch.equal(layer(x)[0], y)))
+
+    process = context.Process(target=child)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0 and queue.get()
+
+
+# What it cannot do
+
+
+def layer_of(**options: Any) -> Recurrent:
+    return Recurrent(options.pop("cell", "lstm"), 3, options.pop("hidden_size", 4), **options)
+
+
+X = torch.rand(2, 5, 3)
+WRONG = {
+    "no cell": lambda: layer_of(cell="elman"),
+    "a function": lambda: layer_of(cell=len),
+    "no size": lambda: layer_of(hidden_size=0),
+    "no layers": lambda: layer_of(num_layers=0),
+    "no projection": lambda: layer_of(cell="projected"),
+    "a projection": lambda: layer_of(proj_size=2),
+    "device": lambda: layer_of(device="cuda"),
+    "dtype": lambda: layer_of(dtype=torch.float16),
+    "dropout": lambda: layer_of(dropout=1.5),
+    "half x": lambda: layer_of()(X.half()),
+    "double weights": lambda: layer_of().double()(X),
+    "x elsewhere": lambda: layer_of()(X.to_sparse()),
+    "an array": lambda: layer_of()(X.numpy()),
+    "x narrow": lambda: layer_of()(X[..., :2]),
+    "no steps": lambda: layer_of()(X[:0]),
+    "x of 4 axes": lambda: layer_of()(X[None]),
+    "one state": lambda: layer_of()(X, torch.zeros(1, 5, 4)),
+    "narrow state": lambda: layer_of()(X, (torch.zeros(1, 5, 4), torch.zeros(1, 5, 3))),
+    "state of another layer": lambda: layer_of()(X, (torch.zeros(2, 5, 4),) * 2),
+    "too long": lambda: layer_of()(X, lengths=[1, 2, 3, 1, 1]),
+    "negative": lambda: layer_of()(X, lengths=[1, 2, -1, 1, 1]),
+    "few lengths": lambda: layer_of()(X, lengths=[1, 2]),
+    "lengths of floats": lambda: layer_of()(X, lengths=torch.ones(5)),
+    "lengths of one": lambda: layer_of()(X[:, 0], lengths=[1]),
+    "resets of floats": lambda: layer_of()(X, resets=torch.ones(2, 5)),
+    "resets of another shape": lambda: layer_of()(X, resets=torch.ones(5, 2, dtype=torch.bool)),
+    "lengths twice": lambda: layer_of()(rnn.pack_sequence([X[:, 0]]), lengths=[2]),
+    "vmap": lambda: torch.vmap(layer_of())(X.unsqueeze(0)),
+    "functional gradient": lambda: torch.func.grad(lambda x: layer_of()(x)[0].sum())(X),
+    "from something else": lambda: Recurrent.from_lstm(nn.GRU(3, 4)),
+    "to something else": lambda: layer_of(cell="gru").to_lstm(),
+    "stream of both directions": lambda: layer_of(bidirectional=True).stream(),
+    "stream of another shape": lambda: layer_of().stream(5).step(X[0, 0]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_mistake_is_told_in_one_line(case: str) -> None:
+    with pytest.raises((ValueError, TypeError, RuntimeError)) as told:
+        WRONG[case]()
+    text = str(told.value)
+    assert "\n" not in text and text.startswith(("Recurrent: ", "stream: ", "from_", "to_"))
