@@ -4,7 +4,7 @@ in the environments that they are for."""
 from collections.abc import Mapping
 
 KERNEL = """\
-# pip install '.[torch]', in this repository
+# pip install './packages/recurrent_cells[torch]', in this repository
 from recurrent_cells import Recurrent
 
 from {cell} import {cell}  # your file, or {folder}/cell.py
@@ -12,12 +12,10 @@ from {cell} import {cell}  # your file, or {folder}/cell.py
 layers = Recurrent({cell}, {features}, {hidden}, num_layers={layers})
 y, states = layers(x)  # x [T, B, {features}]; y.sum().backward()
 """
-SAVED = """\
-# As above, then: layers.save("{cell}", batch={batch}, length={length}){single}
-import recurrent_cells
-
-layers = recurrent_cells.load("{cell}")  # neither PyTorch nor a compiler
-y, states = layers(x)  # x [{length}, {batch}, {features}], of NumPy
+STEPS = """\
+# As above, then, while the input arrives:
+stream = layers.stream(batch={batch}){single}
+y_t = stream.step(x_t)  # x_t [{batch}, {features}]
 """
 PYTORCH = """\
 import torch
@@ -132,8 +130,8 @@ CODE: dict[str, tuple[str, str]] = {
 
 
 def of(implementation: str, cell: str, folder: str, shape: Mapping[str, int]) -> tuple[str, str]:
-    """(the lines, what more a kernel has: those without PyTorch) of a style; "" where it has none. folder: what was made of the
+    """(the lines, what more a kernel has: those of a single step) of a style; "" where it has none. folder: what was made of the
     cell; shape: with `single`, what is said of one sequence."""
     lines, decorator = CODE.get(implementation, ("", ""))
     facts = {"single": "", **shape, "cell": cell, "folder": folder, "decorator": decorator}
-    return lines.format(**facts), SAVED.format(**facts) if lines is KERNEL else ""
+    return lines.format(**facts), STEPS.format(**facts) if lines is KERNEL else ""

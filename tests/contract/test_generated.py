@@ -6,17 +6,13 @@ import pytest
 from measurement.cells import BUILT_IN as CELLS
 
 from .running import run
-from .test_compiled import torch_packages
 
 EXAMPLES = 13
 
 
 def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
     if environment == "tvm":
-        return [
-            ("tvm", "run_own_kernels.py"),
-            ("tvm", "run_own_recurrent.py", torch_packages()),
-        ]
+        return [("tvm", "run_own_kernels.py")]
     return [
         (environment, script, environment) for script in ("run_generated.py", "run_operators.py")
     ]
@@ -62,10 +58,3 @@ def test_own_cells_in_kernels() -> None:
     for name, verdict in found.items():
         assert verdict["status"] == "ok", (name, verdict["reason"])
         assert max(verdict["errors"].values()) < 5e-5, (name, verdict["errors"])
-
-
-def test_own_cells_as_modules() -> None:
-    """Without a matrix of h, with states that do not begin at zero, and of everything that the language has."""
-    errors = run(*processes()[1])
-    assert len(errors) == 3 * 6
-    assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

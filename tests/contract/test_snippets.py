@@ -4,8 +4,7 @@ import pytest
 
 from reporting.own_cell_lines import CODE
 
-from .running import run
-from .test_compiled import torch_packages
+from .running import run, torch_packages
 
 FRAMEWORKS = sorted({implementation.partition("/")[0] for implementation in CODE})
 

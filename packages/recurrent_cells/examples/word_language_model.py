@@ -1,9 +1,9 @@
 """A word-level language model in PyTorch, as people write them: embedding, LSTM, dropout, clipping, an optimiser.
 
     python packages/recurrent_cells/examples/word_language_model.py ptb/                      # ptb.train.txt, ptb.valid.txt: nn.LSTM
-    python packages/recurrent_cells/examples/word_language_model.py ptb/ --layers recurrent   # the same with this project's kernels
+    python packages/recurrent_cells/examples/word_language_model.py ptb/ --layers recurrent   # the same with recurrent_cells
 
-Wants PyTorch, and for the second `pip install .` of this repository. Prints one line an epoch.
+Needs PyTorch, and for the second `pip install ./packages/recurrent_cells`. Prints one line an epoch.
 """
 
 import argparse
