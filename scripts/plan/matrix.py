@@ -235,7 +235,8 @@ def check_of(config: dict, document_name: str, cell: Cell) -> dict:
 def adapts(config: dict, document_name: str) -> bool:
     """Whether cells of a document may get further processes, once the first ones are judged."""
     asked = protocol_of(config, document_name)["protocol"]
-    return asked["most_processes"] > asked["processes"] >= LEAST_PROCESSES
+    looks = asked["processes"] * asked["rounds"]
+    return asked["most_processes"] > asked["processes"] and looks >= LEAST_PROCESSES
 
 
 def cells(config: dict) -> dict[Cell, str]:

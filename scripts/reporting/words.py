@@ -63,7 +63,8 @@ def protocol(
         text += f" (one of {listed(f'`{each}`' for each in once)})"
     if many and fewer:
         text += f", but for {fewer} that ha{'ve' if fewer > 1 else 's'} fewer"
-    if found["most_processes"] > found["processes"] >= LEAST_PROCESSES:
+    looks = found["processes"] * found.get("rounds", 1)
+    if found["most_processes"] > found["processes"] and looks >= LEAST_PROCESSES:
         text += f", up to {found['most_processes']} where that is likely to decide something"
         if found["target_interval"] is not None:
             text += f", or its 95 % interval is wider than {100 * found['target_interval']:.3g} %"

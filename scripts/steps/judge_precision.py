@@ -3,6 +3,7 @@ likely to decide; where an interval is wider than the
 protocol asks for, as many as that needs. What a second does most for comes first, as long as the protocol's seconds last."""
 
 import argparse
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -97,16 +98,25 @@ def of_document(
         cell: [clean.counted(record, best) for record in records] for cell, records in cells.items()
     }
     times = measured(cells)
-    there = {cell: len(records) for cell, records in cells.items()}
-    seconds = {
-        cell: statistics.median(record["seconds"] for record in records)
+    # Statistics count looks; of older records a process is one.
+    looks = {
+        cell: statistics.median(len(record.get("looks", "1")) for record in records)
         for cell, records in cells.items()
     }
-    known = statements(times, cells, list(document_claims), rows, most)
+    there = {cell: len(records) for cell, records in cells.items()}
+    seconds = {
+        cell: statistics.median(record["seconds"] for record in records) / looks[cell]
+        for cell, records in cells.items()
+    }
+    most_looks = math.ceil(most * max(looks.values(), default=1))
+    known = statements(times, cells, list(document_claims), rows, most_looks)
     if target is not None:
         beside = {cell: (cell.benchmark, cell.phase, cell.device) for cell in times}
-        known += undecided.of_wide(times, beside, target, most)
-    return there | undecided.chosen(known, there, seconds, protocol["further_s"])
+        known += undecided.of_wide(times, beside, target, most_looks)
+    counted = {cell: math.ceil(count * looks[cell]) for cell, count in there.items()}
+    chosen = undecided.chosen(known, counted, seconds, protocol["further_s"])
+    wanted = {cell: math.ceil(count / looks[cell]) for cell, count in chosen.items()}
+    return {cell: max(count, min(most, wanted.get(cell, 0))) for cell, count in there.items()}
 
 
 def kept(paths: Sequence[str], first: Mapping, most: int) -> int:

@@ -335,7 +335,7 @@ class TestProcesses:
         ("protocol", "expected"),
         [
             ({"processes": 3, "target_interval": 0.1}, True),
-            ({"processes": 2, "target_interval": 0.1}, False),
+            ({"processes": 1, "rounds": 2, "target_interval": 0.1}, False),
             ({"processes": 3, "target_interval": None}, True),
             ({"processes": 3, "most_processes": 3}, False),
         ],
