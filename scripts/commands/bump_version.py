@@ -85,13 +85,8 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
         raise
     write_json(str(versions.note_of(pin.package)), {"before": old.version, "after": new.version})
     most = max(job.process for side in both for jobs in side.jobs.values() for job in jobs)
-    try:
-        for side, jobs in versions.rounds(old, new):
-            if jobs:
-                side.put()
-                make(versions.with_processes(config, most), [job.path for job in jobs])
-    finally:
-        new.put()
+    if targets := [job.path for side in both for job in side.missing]:
+        make(versions.beside(versions.with_processes(config, most), old), targets)
     return bumps.comparison(
         pin.package,
         bumps.read(old.version, old.records(), old.environments(names)),

@@ -12,9 +12,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import MappingProxyType
 
 import yaml
 from packaging.requirements import InvalidRequirement, Requirement
@@ -28,6 +30,7 @@ from plan.reading import FileProblem, read_yaml, shown, strange
 
 SCRIPTS = Path(__file__).resolve().parent.parent
 CONDA_FILES = Path("results/environments")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class EnvironmentProblem(Exception):
@@ -269,8 +272,8 @@ def conda_file(has: dict) -> str | None:
 
 
 @functools.cache
-def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -> dict:
-    specification = load(source)
+def _here(name: str, source: str, file: str, named: str | None, conda: bool, folder: str) -> dict:
+    specification = load(file)
     builder = "interpreter" if named else "conda" if conda else "venv"
     found = None if named or conda else find_interpreter(specification.python)
     # Where conda builds, a job finds the interpreter of its activated environment on PATH.
@@ -282,7 +285,7 @@ def _here(name: str, source: str, named: str | None, conda: bool, folder: str) -
     )
     mark = fingerprint(specification, builder, interpreter, lock)
     return {
-        "source": source,
+        "source": file,
         "lock": lock and lock.path,
         "builder": builder,
         "interpreter": interpreter,
@@ -297,15 +300,15 @@ def named(name: str, interpreters: dict[str, str]) -> str | None:
     return interpreters.get(name) or (interpreters[patterns[0]] if patterns else None)
 
 
-def here(name: str, config: dict, conda: bool) -> dict:
-    """How an environment is had here: {"source": its file, "lock": the file that it is built from, if any, "builder",
-    "interpreter": the base one, "fingerprint", "folder": of what is built}. Stops with one line if that cannot be told."""
+def here(name: str, config: dict, conda: bool, instead: Mapping[str, str] = NOTHING) -> dict:
+    """How an environment is had here, of its file or of the one `instead` of it: {"source": that file, "lock": the file that it is
+    built from, if any, "builder", "interpreter": the base one, "fingerprint", "folder": of what is built}. Stops with one line if that cannot be told."""
     cuda = f"envs/{name}-cuda.yaml"
     source = cuda if "gpu" in config["devices"] and Path(cuda).exists() else f"envs/{name}.yaml"
+    file = instead.get(source, source)  # with the same lock, if its pins are those
     try:
-        return _here(
-            name, source, named(name, config["interpreters"]), conda, config["environment_folder"]
-        )
+        chosen = named(name, config["interpreters"])
+        return _here(name, source, file, chosen, conda, config["environment_folder"])
     except EnvironmentProblem as problem:
         sys.exit(f"environments: {problem}")
 

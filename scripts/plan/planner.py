@@ -3,7 +3,7 @@
 import shutil
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
@@ -61,10 +61,16 @@ def kept(method: Callable) -> Callable:
 
 class Plan:
     """What a configuration (validated) means here. `conda`: whether Snakemake builds environments by it; `cores`: of
-    the run."""
+    the run; instead: files of environments, by the files of envs/ whose place they take."""
 
-    def __init__(self, config: dict, conda: bool = False, cores: int = 1) -> None:
-        self.config, self.conda, self.cores = config, conda, cores
+    def __init__(
+        self,
+        config: dict,
+        conda: bool = False,
+        cores: int = 1,
+        instead: Mapping[str, str] = environments.NOTHING,
+    ) -> None:
+        self.config, self.conda, self.cores, self.instead = config, conda, cores, instead
         self._answers: dict[tuple, object] = {}
         self.corpus = Corpus(config["corpus"])
         self.documents = {
@@ -97,7 +103,7 @@ class Plan:
 
     @kept
     def environment(self, name: str) -> EnvironmentJob:
-        has = environments.here(name, self.config, self.conda)
+        has = environments.here(name, self.config, self.conda, self.instead)
         return EnvironmentJob(name, {"fingerprint": has["fingerprint"]}, order=has)
 
     def corpus_job(self) -> CorpusJob:

@@ -1,5 +1,6 @@
 """The jobs of a plan by their digests, as rules ask for them."""
 
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -34,15 +35,17 @@ def for_rules(answer: Callable) -> Callable:
 class Register:
     """Every job that was asked for. Those that are done are in no one's inputs: Snakemake plans what is missing, and
     cannot make again what is there. `anew` is told of files that are there and have to be made all the same; `is_dry`:
-    whether the run changes nothing."""
+    whether the run changes nothing; beside: plans of the same rows with other versions, timed in turn with them."""
 
     def __init__(
         self,
         plan: Plan,
         anew: Callable[[str], object] = lambda path: None,
         is_dry: Callable[[], bool] = lambda: False,
+        beside: Iterable[Plan] = (),
     ) -> None:
         self._plan, self._anew, self._is_dry = plan, anew, is_dry
+        self._plans = [plan, *beside]
         self._jobs: dict[str, Job] = {}
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
@@ -52,8 +55,12 @@ class Register:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
         if digest not in self._jobs:
             for document in self._plan.config["documents"]:
-                timings = self._plan.timings(document, self._plan.most(document))
-                self._add([*timings, *self._plan.convergences(document)])
+                timings = [plan.timings(document, plan.most(document)) for plan in self._plans]
+                for together in zip(*timings, strict=True):
+                    place = len(self._place) + 1
+                    self._place = {job.digest: place for job in together} | self._place
+                self._add(itertools.chain(*timings))
+                self._add(self._plan.convergences(document))
         if digest not in self._jobs:
             sys.exit(
                 f"No job has the digest {digest}: a source, a setting or the environment has changed since the run "
@@ -135,7 +142,8 @@ class Register:
 
     def environment(self, name: str, fingerprint: str) -> EnvironmentJob:
         """An environment that a file's name asks for, which must be as it is now."""
-        job = self._plan.environment(name)
+        found = [plan.environment(name) for plan in self._plans]
+        job = next((each for each in found if each.stem == f"{name}-{fingerprint}"), found[0])
         if job.stem != f"{name}-{fingerprint}":
             sys.exit(
                 f"Environment {name}-{fingerprint} is {job.stem} now: its file, its lock or Python has changed "

@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,13 +63,6 @@ class Side:
         jobs = [job for each in self.jobs.values() for job in each]
         self.missing = wanted(jobs) if retry else [j for j in jobs if not Path(j.path).exists()]
 
-    def turns(self) -> dict[int, list[TimeJob]]:
-        """What is missing by its place among the processes of its cell."""
-        return {
-            place: [job for job in jobs if job in self.missing]
-            for place, jobs in enumerate(itertools.zip_longest(*self.jobs.values()))
-        }
-
     def records(self) -> dict[Cell, list[Path]]:
         """The records of the processes compared, of cells that have some."""
         found = {
@@ -115,16 +108,11 @@ def with_processes(config: dict, count: int) -> dict:
     return configuration.merged(config, over | {"overrides": documents, "preliminary": False})
 
 
-def rounds(old: Side, new: Side) -> Iterator[tuple[Side, list[TimeJob]]]:
-    """What is measured one after the other: all that is missing of one version; where both miss something, a process of
-    each cell of one, then of the other, and the next ones the other way round."""
-    if not (old.missing and new.missing):
-        yield from ((side, side.missing) for side in (old, new))
-        return
-    turns = old.turns(), new.turns()
-    for place in range(max(map(len, turns))):
-        both = [(side, turn.get(place, [])) for side, turn in zip((old, new), turns, strict=True)]
-        yield from both if place % 2 == 0 else reversed(both)
+def beside(config: dict, old: Side) -> dict:
+    """A configuration that times another version in turn with that of envs/: its environment files lie among the results."""
+    instead = {str(file): str(FOLDER / "before" / file.name) for file in old.texts}
+    pins.write({Path(instead[str(file)]): text for file, text in old.texts.items()})
+    return configuration.merged(config, {"beside": [instead]})
 
 
 def expected(sides: Iterable[Side]) -> tuple[float, int]:

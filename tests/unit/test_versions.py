@@ -7,8 +7,10 @@ import pytest
 
 from measurement.record import write_sealed
 from plan import environments, pins, versions
-from plan.jobs import TimeJob
+from plan.jobs import EnvironmentJob, TimeJob
 from plan.matrix import Cell
+from plan.planner import Plan
+from plan.register import Register
 from plan.versions import Side
 from tests.conftest import ROOT
 from tests.unit import planned
@@ -40,8 +42,9 @@ def leave(jobs: list[TimeJob]) -> None:
         write_sealed(job.path, {"status": "ok"})
 
 
-def numbers(turns: list[tuple[Side, list[TimeJob]]]) -> list[tuple[str, list[int]]]:
-    return [(side.version, [job.process for job in jobs]) for side, jobs in turns]
+def numbers(*sides: Side) -> list[list[int]]:
+    """The processes that are missing of each."""
+    return [sorted(job.process for job in side.missing) for side in sides]
 
 
 def test_both_are_missing_and_take_turns(both: tuple[list[Cell], Side, Side]) -> None:
@@ -49,11 +52,20 @@ def test_both_are_missing_and_take_turns(both: tuple[list[Cell], Side, Side]) ->
     assert {cell.implementation for cell in cells} == {"pytorch/fused", "pytorch/cell"}
     assert (old.version, new.version) == ("2.13.0", "2.14.0")
     assert {job.path for job in old.missing}.isdisjoint(job.path for job in new.missing)
-    assert numbers(versions.rounds(old, new)) == [
-        *(("2.13.0", [1, 1]), ("2.14.0", [1, 1])),
-        *(("2.14.0", [2, 2]), ("2.13.0", [2, 2])),
-        *(("2.13.0", [3, 3]), ("2.14.0", [3, 3])),
-    ]
+    assert numbers(old, new) == [[1, 1, 2, 2, 3, 3]] * 2
+    # One run knows both, row by row, whatever stands in envs/.
+    config = versions.beside(old.plan.config, old)
+    (instead,) = config["beside"]
+    environments.forget()
+    plans = [Plan(config), Plan(config, instead=instead)]
+    register = Register(plans[0], beside=plans[1:])
+    for job, before in zip(new.missing, old.missing, strict=True):
+        found = register[job.digest], register[before.digest]
+        assert [each.path for each in found] == [job.path, before.path]
+        assert register.place(found[0]) == register.place(found[1]) > 0
+        environment = found[1].needed(EnvironmentJob)
+        assert register.environment("pytorch", environment.parts["fingerprint"]) is environment
+        assert "torch==2.13.0" in Path(environment.order["source"]).read_text()
     assert "torch==2.14.0" in Path("envs/keras.yaml").read_text()
     old.put()
     assert Path("envs/pytorch.yaml").read_text() == (ROOT / "envs/pytorch.yaml").read_text()
@@ -65,7 +77,7 @@ def test_what_is_there_is_not_measured_again(both: tuple[list[Cell], Side, Side]
     leave([*old.missing, extra])
     for side in (old, new):
         side.choose(cells, again=False, retry=True)
-    assert numbers(versions.rounds(old, new)) == [("2.13.0", []), ("2.14.0", [1, 2, 3] * 2)]
+    assert numbers(old, new) == [[], [1, 1, 2, 2, 3, 3]]
     assert [len(old.jobs[cell]) for cell in cells] == [4, 3]
     leave(new.missing)
     new.choose(cells, again=False, retry=True)
@@ -79,9 +91,7 @@ def test_again_measures_both_in_turn(both: tuple[list[Cell], Side, Side]) -> Non
         side.choose(cells, again=True, retry=True)
     assert [[job.process for job in old.jobs[cell]] for cell in cells] == [[4, 5, 6]] * 2
     assert [[job.process for job in new.jobs[cell]] for cell in cells] == [[4, 5, 6], [1, 2, 3]]
-    assert numbers(versions.rounds(old, new))[:3] == [
-        *(("2.13.0", [4, 4]), ("2.14.0", [4, 1]), ("2.14.0", [5, 2])),
-    ]
+    assert numbers(old, new) == [[4, 4, 5, 5, 6, 6], [1, 2, 3, 4, 5, 6]]
 
 
 def test_a_bump_that_was_interrupted_goes_on(

@@ -34,7 +34,10 @@ PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.require_text()
 # What is there and has to be made all the same: damaged, or a list that says what is not so any more; see healing.smk.
 ANEW = set()
-JOBS = Register(PLAN, ANEW.add, lambda: changes_nothing())
+BESIDE = [
+    Plan(**SETTINGS, cores=PLAN.cores, instead=files) for files in config["beside"]
+]
+JOBS = Register(PLAN, ANEW.add, lambda: changes_nothing(), BESIDE)
 DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
