@@ -411,6 +411,7 @@ class Plan:
             cell.device,
             min(self.threads_on(cell.benchmark), self.cores),
             own.name_of(benchmark.get("cell", "")),
+            check.parts["environment"],  # of which there may be two versions
         )
 
     def checkings(self, jobs: Iterable[Job]) -> Iterator[CheckingJob]:

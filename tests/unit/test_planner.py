@@ -200,7 +200,7 @@ def test_workers_change_their_implementation(before: dict, monkeypatch: pytest.M
 def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     here = environments.here
 
-    def bumped(name: str, config: dict, conda: bool) -> dict:
+    def bumped(name: str, config: dict, conda: bool, instead: dict) -> dict:
         return here(name, config, conda) | ({"fingerprint": "f" * 8} if name == "tvm" else {})
 
     monkeypatch.setattr(environments, "here", bumped)
