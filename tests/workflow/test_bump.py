@@ -61,8 +61,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     protocol = {
         "processes": 2,
         "warmup_batches": 1,
-        "rounds": 3,
-        "most_rounds": 3,
+        "rounds": 8,
+        "most_rounds": 8,
         "look_s": 0.001,
         "timeout_s": 600,
     }
