@@ -111,7 +111,7 @@ def _forward(
     training: bool,
 ) -> list[Tensor]:
     return tensors.forward(
-        from_text(cell), x, initial, weights, lengths, resets, directions, training
+        tensors.kernel_of(cell), x, initial, weights, lengths, resets, directions, training
     )
 
 
