@@ -164,8 +164,11 @@ def _needs(case: Case, claim: Mapping, cases: int) -> int | None:
         beyond = _beyond(*corrected, claim) or _equal(*corrected, claim)
         return beyond or _within(*own, claim)
 
-    more = estimates.further(times, decided)
-    return None if more is None else min(map(len, times)) + more
+    fewest = min(times, key=len)
+    # Of processes that took turns, `times` are of looks.
+    looks = len(fewest) / (len({look.process for look in fewest.looks}) or len(fewest))
+    more = estimates.further(times, decided, round(estimates.MOST_PROCESSES * looks))
+    return None if more is None else math.ceil((len(fewest) + more) / looks)
 
 
 def _shown(case: Case, claim: Mapping, cases: int) -> dict:
