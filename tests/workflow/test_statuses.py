@@ -3,6 +3,8 @@
 import json
 import shutil
 import sys
+from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -169,15 +171,25 @@ def test_framework_that_the_named_interpreter_lacks(project: Project) -> None:
     assert f"{sys.executable} has no abacus" in rows(project, "other")["reason"].iloc[0]
 
 
-def test_timing_runs_alone(finished: Project) -> None:
-    spans = {}
+def turns(record: dict) -> Iterator[tuple[float, float]]:
+    """When each turn of a record's process began, with its warm-up, and ended."""
+    for look in record["looks"]:
+        start = datetime.fromisoformat(look["start"]).timestamp()
+        yield start - sum(look["warmup"]), start + look["interference"]["wall_s"]
+
+
+def test_a_turn_has_the_machine_for_itself(finished: Project) -> None:
+    """Of all processes' turns, no two overlap, and no check runs beside one."""
+    found = {}
     for kind in ("records", "checks"):
         files = finished.path(f"results/{kind}").rglob("*.json")
-        spans[kind] = [span(json.loads(file.read_text())) for file in files]
-    assert len(spans["records"]) == len(spans["checks"]) == 4
-    for clock in spans["records"]:
-        beside = [*spans["records"], *spans["checks"]]
-        assert [other for other in beside if overlap(other, clock)] == [clock]
+        found[kind] = [json.loads(file.read_text()) for file in files]
+    assert len(found["records"]) == len(found["checks"]) == 4
+    taken = [each for record in found["records"] for each in turns(record)]
+    assert len(taken) == 2 * 4
+    beside = taken + [span(check) for check in found["checks"]]
+    for turn in taken:
+        assert [other for other in beside if overlap(other, turn)] == [turn]
 
 
 def test_checks_run_beside_each_other(tmp_path: Path) -> None:
