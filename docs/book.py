@@ -50,7 +50,12 @@ CONTENTS = {
             "reference/commands",
             "reference/*",
         ),
-        *("reference/tests", "reference/faults", "reference/changelog"),
+        *(
+            "reference/tests",
+            "reference/faults",
+            "reference/changelog",
+            "reference/package-changelog",
+        ),
     ],
     "Explanation": [
         *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
@@ -81,6 +86,7 @@ def elsewhere() -> dict[str, str]:
         "reference/tests.md": "tests/README.md",
         "reference/faults.md": "tests/faults/README.md",
         "reference/changelog.md": "CHANGELOG.md",
+        "reference/package-changelog.md": "packages/recurrent_cells/CHANGELOG.md",
     }
     for page in sorted((ROOT / "report/example").glob("*.md")):
         name = page.relative_to(ROOT).as_posix()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -17,25 +17,31 @@ from .cells.text import to_text
 from .operators import layer
 from .streaming import Stream
 
-States = Tensor | Sequence[Tensor]
+States: TypeAlias = "Tensor | Sequence[Tensor]"
 
 
 class Recurrent(nn.Module):
-    """Layers of a recurrent cell, in float32 on a CPU: `y, states = layer(x)` or `layer(x, states)`.
+    """Layers of a recurrent cell in float32 on a CPU, used like nn.LSTM: `y, states = layer(x)` or `layer(x, states)`.
+
+    The first use of a cell on a machine compiles its kernel, which serves all sizes and is kept on disk.
+
+    The weights of layer n are `weight_input_ln` [K, x_gates * H], `weight_recurrent_ln` [P, h_gates * H], `bias_ln`
+    [sums * H], `<vector>_ln` [H] and `weight_projection_ln` [H, P], with columns in the order of `Cell.gates`. Names of the
+    reverse direction end in `_reverse`. Initial values are uniform within 1 / sqrt(H), as in nn.LSTM, and around the cell's
+    value for vectors.
 
     Parameters
     ----------
-    cell: one made by `@cell(...)`, or the name of a predefined one ("lstm", "gru", ...).
-    input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size: as of nn.LSTM. A cell
-        whose output is projected needs a proj_size, others have none.
-    device, dtype: "cpu" or "meta", torch.float32.
-
-    The weights of layer n are `weight_input_ln` [K, x_gates * H], `weight_recurrent_ln` [P, h_gates * H], `bias_ln`
-    [sums * H], each vector of the cell [H] as `<vector>_ln`, and `weight_projection_ln` [H, P]; columns lie gate by gate in
-    the order of `cell.gates`, see `cells.language.Cell`. Those of the other direction end in `_reverse`. They begin uniform
-    within 1 / sqrt(H), as nn.LSTM's do, a vector around what the cell says.
-
-    The first use of a cell on a machine compiles its kernel, which serves all sizes and is kept on disk.
+    cell:
+        A cell made by `cell`, or the name of a predefined one ("lstm", "gru", ...).
+    input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional:
+        As in nn.LSTM.
+    proj_size:
+        Size of the output, for projected cells only.
+    device:
+        "cpu" or "meta".
+    dtype:
+        torch.float32.
     """
 
     def __init__(
@@ -134,19 +140,22 @@ class Recurrent(nn.Module):
 
         Parameters
         ----------
-        x: [T, B, K], with batch_first [B, T, K], or one sequence [T, K]; or a PackedSequence.
-        states: the initial ones, each [num_layers * directions, B, H] (the first one P instead of H), without B for one
-            sequence: the tensor of a cell with one state (GRU), else a tuple in the order of `cell.states`. Unless given, what
-            the cell begins with, mostly zero.
-        lengths: [B], steps of each sequence, in any order. What lies beyond is not read, y is zero there, and the final
-            states are those of each sequence's last step.
-        resets: [T, B] as x (one sequence: [T]), true where a sequence begins anew: the states are what the cell begins with before that step,
-            and no gradient flows across.
+        x:
+            Input [T, B, K], [B, T, K] with batch_first, [T, K] for one sequence, or a PackedSequence.
+        states:
+            Initial states, each [num_layers * directions, B, H] (the output P instead of H), without B for one sequence: a
+            tensor if the cell has one state, else a tuple in the order of `Cell.states`. Default: the cell's own, mostly zero.
+        lengths:
+            Steps of each sequence [B], in any order. Padding is not read, y is zero there, and the final states are those of
+            each sequence's last step.
+        resets:
+            Mask [T, B], in the layout of x, [T] for one sequence: the steps before which a sequence starts again from the cell's
+            initial states. No gradient flows across.
 
         Returns
         -------
-        y: as x, with P values for each direction; a PackedSequence for one.
-        states: the final ones, as the initial ones.
+        tuple
+            The output, like x with P values per direction, and the final states, like the initial ones.
         """
         batch = inputs.Batch.of(self, x, lengths, resets)
         initial = inputs.initial_states(self, batch, states)
@@ -182,18 +191,18 @@ class Recurrent(nn.Module):
 
     @classmethod
     def from_lstm(cls, lstm: nn.LSTM) -> Recurrent:
-        """The same layers with the weights of an nn.LSTM. Its two biases, which move twice as fast under SGD, become one."""
+        """Make layers with the weights of an nn.LSTM. Its two biases become one, which moves half as fast under SGD."""
         return conversion.from_torch(
             cls, lstm, nn.LSTM, "projected" if getattr(lstm, "proj_size", 0) else "lstm"
         )
 
     @classmethod
     def from_gru(cls, gru: nn.GRU) -> Recurrent:
-        """The same layers with the weights of an nn.GRU."""
+        """Make layers with the weights of an nn.GRU."""
         return conversion.from_torch(cls, gru, nn.GRU, "gru")
 
     def to_lstm(self) -> nn.LSTM:
-        """An nn.LSTM with these weights; its second bias is zero."""
+        """Make an nn.LSTM with these weights; its second bias is zero."""
         return conversion.to_torch(self, nn.LSTM, CELLS["projected" if self.proj_size else "lstm"])
 
     def to_gru(self) -> nn.GRU:

@@ -13,16 +13,18 @@ from .memory import empty
 
 
 class Stream:
-    """Many sequences, one step at a time, without gradients; `Recurrent.stream` makes one.
+    """Compute sequences step by step, without gradients. Made by `Recurrent.stream`.
 
-    Holds the weights as they were when it was made. Other threads of Python run while a step is computed; two threads need
-    two streams.
+    It keeps the weights as they were when it was made. A step releases Python's lock; use one stream per thread.
 
     Parameters
     ----------
-    layer: a `Recurrent` in one direction. Dropout between its layers is left out.
-    batch: how many sequences.
-    threads: of a step. One is enough for a server whose requests come in parallel.
+    layer:
+        A `Recurrent` in one direction. Dropout between layers is not applied.
+    batch:
+        Number of sequences.
+    threads:
+        Threads per step. One is enough for a server with parallel requests.
     """
 
     def __init__(self, layer: Any, batch: int = 1, threads: int = 1) -> None:
@@ -57,7 +59,7 @@ class Stream:
         self.reset()
 
     def step(self, x: Tensor) -> Tensor:
-        """The output [B, P] for the step's input x [B, K]: a tensor that the next step overwrites."""
+        """Return the output [B, P] for the input x [B, K] of a step; the next step overwrites it."""
         if x.shape != self._x.shape[1:] or x.dtype != torch.float32:
             told = f"{x.dtype} of shape {tuple(x.shape)}, not {tuple(self._x.shape[1:])}"
             raise ValueError(f"stream: x is {told} of torch.float32")
@@ -67,6 +69,6 @@ class Stream:
         return self.y
 
     def reset(self, rows: Tensor | slice | int = slice(None)) -> None:
-        """Let some sequences begin anew."""
+        """Start some sequences again from the cell's initial states."""
         for name, state in zip(self.cell.states, self.states, strict=True):
             state[:, rows] = self.cell.start(name)
