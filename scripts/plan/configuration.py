@@ -169,21 +169,24 @@ def _options(section: str) -> set[str] | None:
     if not path.exists() or section == "__init__":
         return None
     own = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
-    taken = {"section", "title"}
+    taken = {"section", "title", "level", "line"}
     for function in own:
         if function.name in ("analyse", "draw"):
             taken |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
-    return taken - {"data", "tables", "about"}
+    return taken - {"answer", "tables", "about", "wide"}
 
 
 def _section_problems(document: dict) -> Iterator[str]:
-    for number, entry in enumerate(document["sections"]):
-        options = _options(entry["section"])
-        if options is None:
-            yield f"sections.{number}: there is no scripts/reporting/sections/{entry['section']}.py"
-        elif unknown := sorted(entry.keys() - options):
-            taken = ", ".join(sorted(options))
-            yield f"sections.{number}: {entry['section']} has no option `{unknown[0]}`; it has: {taken}"
+    lists = {"sections": document["sections"]}
+    lists |= {f"adds.{page}": entries for page, entries in document.get("adds", {}).items()}
+    for place, entries in lists.items():
+        for number, entry in enumerate(entries):
+            options = _options(entry["section"])
+            if options is None:
+                yield f"{place}.{number}: there is no scripts/reporting/sections/{entry['section']}.py"
+            elif unknown := sorted(entry.keys() - options):
+                taken = ", ".join(sorted(options))
+                yield f"{place}.{number}: {entry['section']} has no option `{unknown[0]}`; it has: {taken}"
 
 
 def document_problems(document: dict) -> list[str]:
@@ -199,8 +202,6 @@ def document_problems(document: dict) -> list[str]:
                 )
     named = {f"labels.{name}": name for name in document.get("labels", {})}
     named |= {"speedup_over": document["speedup_over"]} if "speedup_over" in document else {}
-    for number, pair in enumerate(document.get("compared", [])):
-        named |= {f"compared.{number}.{side}": name for side, name in pair.items()}
     for where, name in named.items():
         if name not in names:
             found.append(f"{where}: there is no implementation `{name}`{near(name, names)}")

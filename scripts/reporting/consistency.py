@@ -45,6 +45,7 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
         "deviation": deviation,
         "factor": number.value / consistent,
         "plain": deviation > PLAIN,
+        "either": False,
         "because": because,
         "also": [],
         "explained": "",
@@ -218,7 +219,7 @@ def speedups(numbers: pd.DataFrame) -> Iterator[dict]:
 
 
 def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
-    """Document 004: words per second = batch x steps / time of a batch."""
+    """Document 004: words per second = batch x steps / time of a batch. Of two numbers nothing shows which one is wrong."""
     if not ({"words_per_s", "wall_s"} <= cell.keys() and {"batch", "length"} <= benchmark.keys()):
         return
     batch, length = int(benchmark["batch"].value), int(benchmark["length"].value)
@@ -226,7 +227,7 @@ def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
     wall = cell["wall_s"]
     because = f"{batch} x {length} words (line {benchmark['batch'].line}) in {wall.printed} s (line {wall.line})"
     for found in _compared(cell["words_per_s"], rate, batch * length / wall.value, because):
-        yield found | {"explained": "unless they are of different configurations"}
+        yield found | {"either": True, "explained": "unless they are of different models"}
 
 
 def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:
@@ -256,8 +257,8 @@ def contradictions(paths: Iterable[str]) -> list[dict]:
     """Published numbers that cannot be right if the others are, in the order of documents and lines.
 
     A dict has the number's cell, `document`, `line`, `quantity` and `printed`; `consistent`: what the others
-    make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `also`:
-    where digits of its row stand again, `explained`: what would make of the consistent number, or of another model,
+    make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `either`: whether
+    the other number may as well be the wrong one, `also`: where digits of its row stand again, `explained`: what would make of the consistent number, or of another model,
     what is printed; empty if that is not known.
     """
     numbers = published.numbers(paths)

@@ -1,7 +1,7 @@
 """How numbers and tables look on every page: the one place that knows alignment, dashes, statuses and machines."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jinja2
@@ -76,10 +76,10 @@ def digits(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
-    """An interval in brackets, marked where it is wide."""
+    """An interval in brackets."""
     if none(low) or none(high):
         return ""
-    return f"[{low:.{decimals}f}, {high:.{decimals}f}]{marks.wide(low, high)}"
+    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def within(value: float, low: float | None, high: float | None) -> str:
@@ -88,16 +88,7 @@ def within(value: float, low: float | None, high: float | None) -> str:
         return ""
     half = 50 * (high - low) / value
     printed = f"{half:.2g}" if half < 99.5 else f"{half:.0f}"
-    return f"± {printed} %{marks.wide(low, high)}"
-
-
-def at_most(numbers: Iterable[tuple[float, float | None, float | None]]) -> str:
-    """± of the widest of some numbers' intervals, (value, low, high) each; nothing where one of them has none."""
-    numbers = list(numbers)
-    if any(none(low) for _, low, _ in numbers):
-        return ""
-    widest = max(numbers, key=lambda each: (each[2] - each[1]) / each[0])
-    return within(*widest) + (" at most" if len(numbers) > 1 else "")
+    return f"± {printed} %"
 
 
 def ratio(
@@ -113,74 +104,49 @@ def ratio(
     return f"{found} {interval(low, high, decimals)}{undecided}"
 
 
+def brief(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A ratio with two decimals, and its interval where there is one."""
+    if none(value):
+        return DASH
+    decimals = 2 if value < 10 else 1
+    ends = "" if none(low) or none(high) else f" [{low:.{decimals}f}, {high:.{decimals}f}]"
+    return f"{value:.{decimals}f}{ends}"
+
+
+def time_within(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """A time with its unit, and half of its interval in per cent."""
+    if none(value) or none(low) or none(high):
+        return time(value)
+    return f"{time(value)} ± {100 * (math.sqrt(high / low) - 1):.2g} %"
+
+
 Format = Callable[..., str]
 FORMATS: dict[str, tuple[Format, str]] = {
     "text": (lambda value: DASH if none(value) else cell(value), ":--"),
     "code": (lambda value: DASH if none(value) or value == "" else f"`{cell(value)}`", ":--"),
     "number": (number, "--:"),
-    "two": (lambda value: number(value, 2), "--:"),
-    "three": (lambda value: number(value, 3), "--:"),
-    "ms": (lambda value: number(None if none(value) else value * 1e3, 3), "--:"),
-    "us": (lambda value: number(None if none(value) else value * 1e6, 2), "--:"),
     "s": (seconds, "--:"),
     "time": (time, "--:"),
     "whole": (lambda value: DASH if none(value) else f"{value:,.0f}", "--:"),
-    "percent": (percent, "--:"),
     "error": (lambda value: DASH if none(value) else f"{value:.1e}", "--:"),
     "mebibytes": (lambda value: DASH if none(value) else f"{value / 2**20:,.0f}", "--:"),
     "digits": (digits, "--:"),
     "deviation": (deviation, "--:"),
-    "off": (off, ":--"),
-    "factor": (lambda value: DASH if none(value) else f"{value:.2f}x", "--:"),
     # Of several keys:
     "ratio": (ratio, ":--"),
     "ratio2": (lambda value, low=None, high=None: ratio(value, low, high, 2), ":--"),
-    "range": (lambda low, high: DASH if none(low) else f"{low:.4f} – {high:.4f}", "--:"),
-    "range_ms": (
-        lambda low, high: DASH if none(low) else f"{1e3 * low:.3f} – {1e3 * high:.3f}",
-        "--:",
-    ),
     "spread": (
         lambda mean, std: number(mean) + ("" if none(std) else f" ± {number(std)}"),
         "--:",
     ),
-    "spread_ms": (
-        lambda mean, std: (
-            DASH
-            if none(mean)
-            else f"{1e3 * mean:.3f}" + ("" if none(std) else f" ({1e3 * std:.3f})")
-        ),
-        "--:",
-    ),
-    "within_ms": (
-        lambda value, *ends: (
-            DASH if none(value) else f"{1e3 * value:.3f} {within(value, *ends)}".strip()
-        ),
-        "--:",
-    ),
-    "sum": (lambda *parts: DASH if none(parts[0]) else " + ".join(map(seconds, parts)), "--:"),
     "of": (lambda count, each: DASH if none(count) else f"{count} x {each}", "--:"),
 }
 TEXTS = ("text", "code")
-COUNTS = ("whole", "of")
-
-
-def _first(heading: str, form: str, text: str) -> bool:
-    """Whether a row's mark may stand here: beside a time or rate of its own."""
-    own = form not in (*TEXTS, *COUNTS) and not heading.startswith("Published")
-    return own and text not in ("", DASH)
 
 
 def _printed(row: Mapping, key: str | Sequence[str], form: str) -> str:
     keys = [key] if isinstance(key, str) else key
-    text = FORMATS[form][0](*(row.get(each) for each in keys))
-    return _marked(text, row.get(f"{keys[0]}_mark") or "") if text not in ("", DASH) else text
-
-
-def _marked(text: str, mark: str) -> str:
-    """A printed number with its mark, before what is said of it; once."""
-    number, said, rest = text.partition(UNDECIDED)
-    return number.removesuffix(mark) + mark + said + rest
+    return FORMATS[form][0](*(row.get(each) for each in keys))
 
 
 @jinja2.pass_context
@@ -189,7 +155,7 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
 
     Where several machines are reported and rows have one, theirs is the first column. A row with a `status` other
     than ok says so in the first column of its own numbers, and has none in the others; a column that begins with
-    "Published" keeps its number. A row's `mark` stands beside its first time or rate, `<key>_mark` beside that of the key. Columns in which no row has anything are left out, and so is the device where all are
+    "Published" keeps its number. Columns in which no row has anything are left out, and so is the device where all are
     the CPU's.
     """
     columns = [[*column, "text"][:3] for column in columns]
@@ -199,13 +165,11 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
         rows, columns = called, [["Machine", "_machine", "text"], *columns]
     lines = []
     for row in rows:
-        status, mark, printed = row.get("status", "ok"), row.get("mark") or "", []
+        status, printed = row.get("status", "ok"), []
         for heading, key, form in columns:
             text = _printed(row, key, form)
             if status != "ok" and form not in TEXTS and not heading.startswith("Published"):
                 text, status = (f"*{status}*", "") if status else ("", status)
-            elif mark and _first(heading, form, text):
-                text, mark = _marked(text, mark), ""
             printed.append(text)
         lines.append(printed)
     used = [
@@ -220,14 +184,8 @@ def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]
     return "\n".join(f"| {' | '.join(line)} |" for line in [*head, *body]) + "\n"
 
 
-def folded(text: str, summary: str) -> str:
-    """A part of a page that a reader opens."""
-    return f"<details><summary>{summary}</summary>\n\n{text.strip()}\n\n</details>\n"
-
-
 FILTERS: dict[str, Callable] = {
     "table": table,
-    "folded": folded,
     "cell": cell,
     "number": number,
     "seconds": seconds,

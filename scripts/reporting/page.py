@@ -1,28 +1,34 @@
-"""Pages: sections with their data through the templates beside them into markdown, and that into HTML."""
+"""Pages: blocks through report/page.md.j2 into Markdown, and that into HTML by the rules of a Markdown library."""
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import OptionsDict
 
-from reporting import layout, marks
-from reporting.sections import FOLDER, NARROW, slug
+from reporting import layout
+from reporting.sections import NARROW, slug
 
 REPORT = Path("report")
 Site = Sequence[Mapping[str, str]]
 SENTENCE = 70  # letters of a table's cell from which on it is one to be read
 LINE = 120  # letters of a typical line of a table from which on it is too
-FIGURE = r"figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg"
+FIGURE = re.compile(r"(?:[a-z0-9-]+/)*figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg")
+PAGE = re.compile(r"(?P<page>(?:\.\./|[a-z0-9-]+/)*[a-z0-9-]+)\.md(?P<rest>#.*)?")
+INTERVAL = re.compile(r"\[([\d.,]+), ([\d.,]+)\]")
 
 
 def environment(*folders: Path) -> jinja2.Environment:
     """Templates that stop at a name nobody gave them, with all filters of layout."""
     found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders or (FOLDER, REPORT)),
+        loader=jinja2.FileSystemLoader(folders or (REPORT,)),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -32,31 +38,12 @@ def environment(*folders: Path) -> jinja2.Environment:
 
 
 def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str = "figures") -> str:
-    """A page: report/page.md.j2 with `parts`, sections as analysed. `about`: what it says of itself and of the
-    machines; `figures`: the folder of its figures, seen from the page."""
-    templates = environment()
-    context: dict[str, Any] = {"machines": about["machine_names"], "about": about}
-
-    def rendered(part: Mapping) -> str:
-        """A section; its figure stands where its template has it, or else before its text."""
-        template = templates.get_template(f"{part['section']}.md.j2")
-        figure = ""
-        if part["figure"]:
-            folder = part.get("folder") or figures
-            figure = f"![{part['figure']['text']}]({folder}/{part['figure']['file']})"
-        own = {"title": part["title"], "data": part["data"], "figure": figure}
-        own["first"] = part is parts[0]
-        text = template.render(context | own)
-        return text if figure in text else f"{figure}\n\n{text}"
-
-    # A section of nothing but a fold is one of the section before: a heading has content.
-    shown = [
-        {**part, "text": rendered(part)}
-        | ({"title": ""} if isinstance(part["data"], dict) and part["data"].get("folded") else {})
-        for part in parts
-    ]
-    page = templates.get_template("page.md.j2").render(context | {"title": title, "parts": shown})
-    return marks.explained(re.sub(r"\n{3,}", "\n\n", page).strip()) + "\n"
+    """A page: report/page.md.j2 with the blocks of `parts`, sections as analysed. `about`: what it says of itself;
+    `figures`: the folder of its figures, seen from the page."""
+    found = [block for part in parts for block in part["blocks"]]
+    context = {"title": title, "about": about, "blocks": found, "figures": figures}
+    page = environment(REPORT).get_template("page.md.j2").render(context)
+    return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
 
 
 def _inlined(number: int, path: Path, text: str) -> str:
@@ -81,83 +68,117 @@ def _svg(name: str, path: Path, text: str) -> str:
     return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
 
 
+class _Renderer(RendererHTML):
+    """Figures inside the page, tables that scroll and are sorted by a click, intervals that stay on a line."""
+
+    def image(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        """One of the page's own figures; what a reason or a label names is not fetched, and no other file read."""
+        source, text = str(tokens[at].attrs["src"]), tokens[at].content
+        path = env["folder"] / source
+        if not FIGURE.fullmatch(source) or not path.is_file():
+            return f"<p>{escapeHtml(text)}</p>"
+        env["figures"] += 1
+        return _inlined(env["figures"], path, text)
+
+    def table_open(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        env["tables"] += 1
+        wide = f'<div class="wide" tabindex="0" role="region" aria-label="Table {env["tables"]}">'
+        return wide + self.renderToken(tokens, at, options, env)
+
+    def table_close(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        return "</table></div>"
+
+    def th_open(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        if not tokens[at + 1].content:
+            return "<td>"  # a heading without words is none
+        tokens[at].attrSet("scope", "col")
+        return self.renderToken(tokens, at, options, env) + '<button type="button">'
+
+    def th_close(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        return "</button></th>" if tokens[at - 1].content else "</td>"
+
+    def text(
+        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
+    ) -> str:
+        return INTERVAL.sub(r"[\1,&nbsp;\2]", escapeHtml(tokens[at].content))
+
+
+def _headings(tokens: Sequence[Token]) -> list[tuple[int, str, str]]:
+    """(level, anchor, words) of each heading, which gets the anchor; a second one of the same words a number."""
+    found: list[tuple[int, str, str]] = []
+    for opening, inline in pairwise(tokens):
+        if opening.type == "heading_open":
+            words = "".join(each.content for each in inline.children or ())
+            anchor, used = slug(words), [each for _, each, _ in found]
+            count = sum(
+                each == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", each) is not None
+                for each in used
+            )
+            anchor += f"-{count}" if count else ""
+            opening.attrSet("id", anchor)
+            found.append((int(opening.tag[1]), anchor, words))
+    return found
+
+
+def _links(tokens: Sequence[Token]) -> None:
+    """Links to pages lead to the HTML ones; a figure is a block of its own."""
+    for at, token in enumerate(tokens):
+        children = token.children or []
+        for each in children:
+            target = PAGE.fullmatch(str(each.attrs.get("href", "")))
+            if each.type == "link_open" and target:
+                each.attrSet("href", f"{target['page']}.html{target['rest'] or ''}")
+        if len(children) == 1 and children[0].type == "image":
+            tokens[at - 1].hidden = tokens[at + 1].hidden = True
+
+
+def _sentences(tokens: Sequence[Token]) -> None:
+    """A table of sentences is read line by line on a narrow screen: each of its cells says what it is."""
+    starts = [at for at, token in enumerate(tokens) if token.type == "table_open"]
+    for start in starts:
+        end = next(at for at in range(start, len(tokens)) if tokens[at].type == "table_close")
+        inner = range(start, end)
+        heads = [tokens[at + 1].content for at in inner if tokens[at].type == "th_open"]
+        cells = [at for at in inner if tokens[at].type == "td_open"]
+        letters = [len(tokens[at + 1].content) for at in cells]
+        lines = max(1, len(cells) // len(heads))
+        if max(letters, default=0) < SENTENCE and sum(letters) / lines < LINE:
+            continue
+        tokens[start].attrSet("class", "sentences")
+        for place, at in enumerate(cells):
+            tokens[at].attrSet("data-head", heads[place % len(heads)])
+
+
 def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
-    """A self-contained HTML page of a markdown one: its figures inside it, all pages and its contents at the side, its
+    """A self-contained HTML page of a Markdown one: its figures inside it, all pages and its contents at the side, its
     tables sorted by a click. `folder`: where its figures' paths begin; `site`, `name`: as in `write`."""
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
-    # The only HTML that pages have in their markdown; all else in it is text, as reasons may come from anywhere.
-    body = re.sub(
-        r"<p>&lt;details&gt;&lt;summary&gt;(.*?)&lt;/summary&gt;</p>",
-        r"<details><summary>\1</summary>",
-        body,
-        flags=re.S,
-    ).replace("<p>&lt;/details&gt;</p>", "</details>")
-    # A picture is one of the page's own figures: what a reason or a label names is not fetched, and no other file read.
-    body = re.sub(rf'<img src="(?!{FIGURE}")[^"]*" alt="([^"]*)"[^>]*>', r"\1", body)
-    figures = iter(range(1, 1000))
-    body = re.sub(
-        rf'<p><img src="({FIGURE})" alt="([^"]*)" /></p>',
-        lambda m: (
-            _inlined(next(figures), folder / m[1], html.unescape(m[2]))
-            if (folder / m[1]).is_file()
-            else f"<p>{m[2]}</p>"
-        ),
-        body,
+    library = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
+    # HTML in it is text, as reasons may come from anywhere.
+    tokens = library.parse(text)
+    headings = _headings(tokens)
+    _links(tokens)
+    _sentences(tokens)
+    body = library.renderer.render(
+        tokens, library.options, {"folder": folder, "figures": 0, "tables": 0}
     )
-    headings: list[tuple[int, str, str]] = []
-
-    def heading(match: re.Match) -> str:
-        words = re.sub(r"<[^>]+>", "", match[2])
-        anchor = slug(html.unescape(words))
-        headings.append((int(match[1]), anchor, words))
-        return f'<h{match[1]} id="{anchor}">{match[2]}</h{match[1]}>'
-
-    body = re.sub(r"<h([1-4])>(.*?)</h\1>", heading, body)
-    body = re.sub(r'href="([a-z0-9-]+)\.md', r'href="\1.html', body)
-    body = re.sub(r"<table>.*?</table>", _stacked, body, flags=re.S)
-    body = re.sub(r"<th([^>]*)>(.*?)</th>", _sortable, body)
-    body = re.sub(
-        r"\[([\d.]+), ([\d.]+)\]", r"[\1,&nbsp;\2]", body
-    )  # an interval stays on its line, and its marks behind it
-    body = re.sub(rf"\](?=[{marks.NOISY}{marks.WIDE}])", "]&#8288;", body)
-    tables = iter(range(1, 1000))
-    body = re.sub(
-        r"<table( [^>]*)?>",
-        lambda m: (
-            f'<div class="wide" tabindex="0" role="region" aria-label="Table {next(tables)}">{m[0]}'
-        ),
-        body,
-    ).replace("</table>", "</table></div>")
     title = next((words for level, _, words in headings if level == 1), "")
-    contents = [entry for entry in headings if entry[0] == 2]
-    template = environment(REPORT).get_template("page.html.j2")
-    return template.render(title=title, contents=contents, body=body, site=site, name=name)
-
-
-def _stacked(match: re.Match) -> str:
-    """A table of sentences, which on a narrow screen is read line by line: each of its cells says what it is."""
-    table = match[0]
-    cells = [len(text) for text in re.findall(r"<td[^>]*>(.*?)</td>", table, flags=re.S)]
-    lines = max(1, table.count("<tr>") - 1)
-    if max(cells, default=0) < SENTENCE and sum(cells) / lines < LINE:
-        return table
-    heads = [
-        re.sub(r"<[^>]+>", "", head)
-        for head in re.findall(r"<th(?: [^>]*)?>(.*?)</th>", table, re.S)
+    contents = [
+        (level, anchor, escapeHtml(words)) for level, anchor, words in headings if level == 2
     ]
-
-    def row(found: re.Match) -> str:
-        names = iter(heads)
-        return re.sub(r"<td", lambda m: f'<td data-head="{next(names, "")}"', found[0])
-
-    body = re.sub(r"<tr>\s*<td.*?</tr>", row, table, flags=re.S)
-    return body.replace("<table>", '<table class="sentences">', 1)
-
-
-def _sortable(match: re.Match) -> str:
-    if not match[2].strip():
-        return f"<td{match[1]}></td>"  # a heading without words is none
-    return f'<th{match[1]} scope="col"><button type="button">{match[2]}</button></th>'
+    template = environment(REPORT).get_template("page.html.j2")
+    return template.render(
+        title=escapeHtml(title), contents=contents, body=body, site=site, name=name
+    )
 
 
 def listed(text: str, site: Site, name: str) -> str:

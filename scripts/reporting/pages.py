@@ -8,7 +8,7 @@ from plan import matrix, own, sources
 from plan.reading import parse_yaml
 
 SECTIONS = "scripts/reporting/sections/"
-SHELLS = [f"report/{name}.j2" for name in ("page.md", "page.html", "broken.md", "extremes.md")]
+TEMPLATES = ["report/page.md.j2", "report/page.html.j2"]
 
 
 @cache
@@ -18,8 +18,8 @@ def settings() -> dict:
 
 
 def gathered() -> list[str]:
-    """The pages with the same sections of every document, beside the first one."""
-    return list(settings()["each"])
+    """The pages that documents add sections to."""
+    return [page for page in settings()["titles"] if page not in ("index", "machines")]
 
 
 def site(documents: Iterable[str]) -> list[dict[str, str]]:
@@ -29,15 +29,17 @@ def site(documents: Iterable[str]) -> list[dict[str, str]]:
     return [{"name": name, "label": label} for name, label in (first, *own.items(), *others)]
 
 
-def added() -> dict[str, list[dict]]:
-    """{page: sections} that each document adds to the pages that are about all."""
-    return {page: list(entries) for page, entries in settings()["each"].items()}
+def added(document: Mapping) -> dict[str, list[dict]]:
+    """{page: sections} that a document adds to the pages that are about all."""
+    own = document.get("adds", {})
+    each = settings()["each"]
+    return {page: [*own.get(page, []), *each.get(page, [])] for page in gathered()}
 
 
 def sections_of(document: Mapping) -> tuple[list[str], list[str]]:
     """The sections of a document's own page, and of what it adds to others."""
     own = {entry["section"] for entry in document["sections"]}
-    others = {entry["section"] for entries in added().values() for entry in entries}
+    others = {entry["section"] for entries in added(document).values() for entry in entries}
     return sorted(own), sorted(others)
 
 
@@ -48,20 +50,10 @@ def analyses(document: str) -> list[str]:
     return sources.files("scripts/steps/analyse_document.py", *modules)
 
 
-def _templates(names: Iterable[str]) -> list[str]:
-    return [f"{SECTIONS}{name}.md.j2" for name in names] + SHELLS
-
-
-def templates_of(document: str) -> list[str]:
-    """The templates that a document's page is made of."""
-    return _templates(sections_of(matrix.document(document))[0])
-
-
-def templates_of_first_page(documents: Iterable[str]) -> list[str]:
+def templates_of_first_page() -> list[str]:
     """Those of the pages that are about all documents."""
-    added = {name for each in documents for name in sections_of(matrix.document(each))[1]}
     own = [str(path) for path in sorted(Path("report/explorer").iterdir())]
-    return [*_templates(sorted(added | {"machines"})), *own, "report/index.md.j2"]
+    return [*TEMPLATES, *own, "report/index.md.j2"]
 
 
 def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list[str]:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from plan import matrix
 from stats import estimates
@@ -126,29 +125,6 @@ def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
     return table
 
 
-def frameworks(table: pd.DataFrame, compared: dict[str, list[dict]]) -> list[dict]:
-    """One framework's cell over another's, of the pairs that documents compare ({document: [{"of", "to"}]}), where both
-    were measured in environments of one generation.
-
-    [{"document", "machine", "benchmark", "phase", "device", "generation"; "implementation", "environment" and
-    "wall_median_s", each followed by `_of` and by `_to`; "ratio", "low", "high", "verdict" as in estimates.ratio}]
-    """
-    key = ["document", "machine", "benchmark", "phase", "device", "generation"]
-    shown = ["implementation", "environment", "wall_median_s", "process_medians_s", "mark"]
-    table = table if "mark" in table else table.assign(mark="")
-    measured = table[table["status"] == "ok"]
-    cells = measured.assign(generation=measured["environment"].map(matrix.generation))
-    found = []
-    for name, pairs in compared.items():
-        own = cells[cells["document"] == name][[*key, *shown]]
-        for pair in pairs:
-            of, to = (own[own["implementation"] == pair[side]] for side in ("of", "to"))
-            both = of.merge(to, on=key, suffixes=("_of", "_to"))
-            times = ["process_medians_s_of", "process_medians_s_to"]
-            found += both.join(ratios(both, *times)).drop(columns=times).to_dict("records")
-    return found
-
-
 def then_and_now(table: pd.DataFrame) -> list[dict]:
     """Every cell of an environment of the time beside the same implementation's in today's.
 
@@ -158,8 +134,7 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     """
     key = ["document", "machine", "benchmark", "implementation", "phase", "device"]
     shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
-    shown += ["mark", "optimizer_form"]
-    table = table if "mark" in table else table.assign(mark="")
+    shown += ["optimizer_form"]
     cells = table.reindex(columns=[*key, *shown])
     cells = cells.assign(today=table["environment"].map(matrix.today))
     then, now = (
@@ -169,40 +144,3 @@ def then_and_now(table: pd.DataFrame) -> list[dict]:
     times = [f"process_medians_s_{when}" for when in ("then", "now")]
     pairs = pairs.join(ratios(pairs, *times)).drop(columns=["today", *times])
     return pairs.astype(object).where(pairs.notna(), None).to_dict("records")
-
-
-def summary(table: pd.DataFrame) -> list[dict]:
-    """What the ratios of each implementation come to, over the benchmarks whose names begin alike.
-
-    [{"document", "machine", "implementation", "environment", "device", "group": `layer` of `layer-32x8x32`, "shapes":
-    how many, and for each relation {"shapes": how many have it, "mean": geometric, "worst", each with "_low", "_high" and "_mark"; "where": the benchmark}}]
-    """
-    table = table if "mark" in table else table.assign(mark="")
-    forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
-    forward = forward.reset_index(drop=True)
-    times, marked = forward["process_medians_s"], forward["mark"]
-    others = {column: fastest(forward, names) for column, names in RELATIONS.items()}
-    keys = ["document", "machine", "implementation", "environment", "device", "group"]
-    found = []
-    forward = forward.assign(group=forward["benchmark"].str.split("-").str[0])
-    for names, rows in forward.groupby(keys, sort=False):
-        entry = dict(zip(keys, names, strict=True)) | {"shapes": len(rows)}
-        for column in COLUMNS:
-            if (known := rows.dropna(subset=[column])).empty:
-                continue
-            worst = known.loc[known[column].idxmax()]
-            best = others[column][known.index] if column in others else pd.Series(dtype=float)
-            compared = known.index.difference(best.index[best == best.index])  # not with themselves
-            of, to = times[compared], best.reindex(compared).dropna().map(times)
-            point, low, high = estimates.over_shapes(of, to, len(known))
-            mean = stats.gmean(known[column])
-            both = {name: max(marked[name], marked.get(best.get(name), "")) for name in known.index}
-            entry[column] = {
-                "shapes": len(known),
-                **{"mean": mean, "mean_low": mean * low / point, "mean_high": mean * high / point},
-                **{"worst": worst[column], "where": worst["benchmark"]},
-                **{f"worst{end}": worst.get(f"{column}{end}") for end in ("_low", "_high")},
-                **{"mean_mark": max(both.values()), "worst_mark": both[worst.name]},
-            }
-        found.append(entry)
-    return found

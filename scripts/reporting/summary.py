@@ -1,12 +1,9 @@
 """What pages say of a document besides its sections: its head, and what the first page reads of it."""
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-import pandas as pd
-
 from plan import own
-from reporting import marks, words
+from reporting import words
 from reporting.sections import Tables, plain
 
 
@@ -17,7 +14,7 @@ def cited(origin: Mapping) -> str:
 
 def origin_words(origin: Mapping) -> str:
     """Where a document comes from, as far as it tells."""
-    found = f"Reproduces document {cited(origin)}: *{origin['title']}*"
+    found = f"Document {cited(origin)}: *{origin['title']}*"
     found += f" by {origin['authors']}" if "authors" in origin else ""
     found += f" ({origin['year']}), measured on {origin['hardware']}."
     return found + (f" {origin['about']}" if "about" in origin else "")
@@ -25,25 +22,21 @@ def origin_words(origin: Mapping) -> str:
 
 def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
-    {machine: {status: rows}}, "noise": what _noise says, "threads", "origin"}"""
+    {machine: {status: rows}}, "threads", "origin"}"""
     document, machines = about["document"], about["machines"]
-    how, *others = dict.fromkeys(each["how"] for each in machines)
-    if others:
-        how = "how often rows were timed, and for how long, differs between machines"
     cells = tables.cells
     counts = {
         machine: own["status"].value_counts().to_dict()
         for machine, own in cells.groupby("machine", sort=False)
     }
-    measured = (
-        f"{sum(count.get('ok', 0) for count in counts.values())} of {len(cells)} rows have a number"
-    )
+    measured = sum(count.get("ok", 0) for count in counts.values())
     named = words.machines(((m["machine"], m["facts"]) for m in machines), in_full=True)
-    on = "; ".join(named.values())
+    days = sorted({day for machine in machines for day in machine["days"]})
+    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     introduction = [
         origin_words(document["origin"]) if "origin" in document else document["about"],
-        f"Measured on {on}: {measured}. {how[0].upper()}{how[1:]}. "
-        "[Machines and environments](#machines-and-environments).",
+        f"Measured on {'; '.join(named.values())}{when}: {measured:,} results. [Explore them]"
+        f"(index.html#document={about['name']}) · [machine and protocol](machines.md)",
     ]
     origin = document.get("origin")
     answered = about["name"].startswith(own.DOCUMENT)  # its page begins with the answer
@@ -52,15 +45,11 @@ def head(tables: Tables, about: Mapping) -> dict:
             "name": about["name"],
             "title": document["title"],
             "introduction": [] if answered else introduction,
-            "below_answer": introduction if answered else [],
             "machine_names": about["machine_names"],
             "machines": machines,
             "preliminary": any(machine["preliminary"] for machine in machines),
             "stand_in": on_stand_in({about["name"]: machines}, about["machine_names"]),
             "counts": counts,
-            "noise": [
-                _noise(machine, own) for machine, own in tables.measured().groupby("machine")
-            ],
             "protocol": about["protocol"],
             "origin": origin and {**origin, "cited": cited(origin)},
         }
@@ -83,26 +72,6 @@ def on_stand_in(documents: Mapping[str, list[dict]], names: Mapping[str, str]) -
             parts.append(f"`{document}`" + f" on {words.listed(on)}" * (len(on) < len(machines)))
     everywhere = all(stand_in for machines in taken.values() for stand_in in machines.values())
     return "all" if parts and everywhere else "; ".join(parts)
-
-
-def _noise(machine: str, cells: pd.DataFrame) -> dict:
-    """{"machine", "processes", "disturbed", "rows", "noisy": those with too few clean processes}"""
-    rows = [row for _, row in cells.iterrows()]
-    return {
-        "machine": machine,
-        "processes": sum(int(row["processes"]) for row in rows),
-        "disturbed": sum(int(row["processes"]) - marks.clean(row) for row in rows),
-        "rows": len(rows),
-        "noisy": sum(marks.noisy(row) for row in rows),
-    }
-
-
-def noise(summaries: Sequence[Mapping]) -> dict[str, Counter]:
-    """{machine: how many of its "processes" are "disturbed", and how many of its "rows" "noisy"}, over all documents."""
-    found: dict[str, Counter] = defaultdict(Counter)
-    for each in (counts for one in summaries for counts in one["noise"]):
-        found[each["machine"]].update({k: v for k, v in each.items() if k != "machine"})
-    return found
 
 
 def machine_names(summaries: Sequence[Mapping], in_full: bool = False) -> dict[str, str]:

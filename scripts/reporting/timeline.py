@@ -6,7 +6,6 @@ from itertools import pairwise
 import pandas as pd
 
 from plan import matrix
-from reporting import marks
 from stats import changes
 
 CEILING = "ceiling"
@@ -29,7 +28,7 @@ def today(about: Mapping) -> int:
 def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
     """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase",
     "device", "framework", "implementation", "name", "level" (of flexibility, or `ceiling`), "points": [{"year",
-    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "mark" (marks.py), "gradient_error", "records"}], by year}."""
+    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "gradient_error", "records"}], by year}."""
     now = today(about)
     keys = ["machine", "benchmark", "phase", "device", "implementation"]
     for key, own in cells.groupby(keys, sort=False):
@@ -42,7 +41,6 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
                 "low": row.wall_low_s,
                 "high": row.wall_high_s,
                 "times": row.process_medians_s,
-                "mark": getattr(row, "mark", ""),
                 "gradient_error": row.gradient_error,
                 "records": row.records,
             }
@@ -70,7 +68,6 @@ def releases(found: list[dict]) -> pd.DataFrame:
             row = {key: line[key] for key in OF_LINE}
             row |= {"from": old["environment"], "to": new["environment"], "points": (old, new)}
             row["versions"] = f"{old['version']} to {new['version']}"
-            row["ratio_mark"] = marks.beside(old, new)
             name = str(len(about))
             before[name], after[name] = old["times"], new["times"]
             about.append(row)

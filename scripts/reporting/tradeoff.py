@@ -1,24 +1,17 @@
-"""What flexibility costs, in three numbers: distance to the machine's ceiling, overhead a call and a step, break-even."""
+"""What flexibility costs: the distance to the machine's ceiling, and when compiling pays."""
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-from scipy import optimize, stats
 
-from measurement import shapes
 from plan import matrix
 from stats import estimates
 
 # Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
 # gradient of the weights and one for that of the input.
 PRODUCTS = {"forward": 1, "training": 3}
-LEAST_SHAPES = 8  # two for each of the four parameters
-RESAMPLES = 999
-# Predicted over measured time: geometric mean of the deviation, and the worst shape's. Beyond, a fit is poor.
-TYPICAL_LIMIT, WORST_LIMIT = 1.2, 2.0
 
 
 def ceilings(table: pd.DataFrame) -> pd.DataFrame:
@@ -32,72 +25,6 @@ def ceilings(table: pd.DataFrame) -> pd.DataFrame:
     found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]
     products = table["phase"].map(PRODUCTS).to_numpy()
     return table.assign(ceiling_sequences_per_s=found.to_numpy() / products)
-
-
-def fit(table: pd.DataFrame, benchmarks: dict[str, dict]) -> dict:
-    """Fit seconds = call + overhead * steps + element * elements + FLOPs / rate to an implementation's shapes.
-
-    call: what a batch costs whatever its shape, without which short sequences would pass for dear steps; steps = length x layers; elements = steps x batch x hidden, the work of activations, without which a small
-    shape's arithmetic would pass for overhead. Non-negative least squares on relative errors, so that a
-    kernel of microseconds counts as much as one of seconds; interval by a bootstrap over shapes.
-
-    table: its cells with `benchmark` and `wall_median_s`. Returns {"shapes"}, and with enough of them
-    {"call_s" (a batch) and "overhead_s" (a step of a layer), each with `_low_s` and `_high_s`, "element_s", "gflops" (None
-    where no time is left for the products), "typical" and "worst": deviation of predicted from measured
-    time as a factor, "where": the worst shape, "poor": whether the model does not describe the shapes}.
-    """
-    if len(table) < LEAST_SHAPES:
-        return {"shapes": len(table)}
-    sizes = [benchmarks[name] for name in table["benchmark"]]
-    steps = np.array([shape["length"] * shape["layers"] for shape in sizes], dtype=float)
-    width = np.array([shape["batch"] * shape["hidden"] for shape in sizes])
-    operations = np.array([shapes.forward_flops(shape) for shape in sizes], dtype=float)
-    measured = table["wall_median_s"].to_numpy()
-    calls = np.ones(len(steps))
-    terms = np.column_stack([calls, steps, steps * width, operations]) / measured[:, None]
-    factors = _solve(terms)
-    call, overhead, element, operation = map(float, factors)
-    random = np.random.default_rng(0)
-    drawn = [_solve(random.choice(terms, len(terms)))[:2] for _ in range(RESAMPLES)]
-    tail = (1 - estimates.CONFIDENCE) / 2
-    lows, highs = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    predicted = terms @ factors  # over measured
-    deviation = np.exp(np.abs(np.log(predicted)))
-    worst, typical = int(deviation.argmax()), float(stats.gmean(deviation))
-    return {
-        "shapes": len(table),
-        "call_s": call,
-        "call_low_s": float(lows[0]),
-        "call_high_s": float(highs[0]),
-        "overhead_s": overhead,
-        "overhead_low_s": float(lows[1]),
-        "overhead_high_s": float(highs[1]),
-        "element_s": element,
-        "gflops": 1e-9 / operation if operation else None,
-        "typical": typical,
-        "worst": float(deviation[worst]),
-        "where": table["benchmark"].iloc[worst],
-        "poor": bool(typical > TYPICAL_LIMIT or deviation[worst] > WORST_LIMIT),
-    }
-
-
-def _solve(terms: np.ndarray) -> np.ndarray:
-    """Non-negative factors x with terms [shapes, 4] @ x near 1."""
-    scale = terms.max(axis=0)  # the columns differ by ten orders of magnitude
-    return optimize.nnls(terms / scale, np.ones(len(terms)))[0] / scale
-
-
-def overheads(table: pd.DataFrame, benchmarks: dict[str, dict]) -> list[dict]:
-    """The fit of every LSTM to the forward cells of a document that has several shapes: a list of {"document",
-    "machine", "implementation", "environment", "device"} and what `fit` gives."""
-    forward = table[(table["phase"] == "forward") & (table["status"] == "ok")]
-    several = forward.groupby("document")["benchmark"].transform("nunique") > 1
-    keys = ["document", "machine", "implementation", "environment", "device"]
-    return [
-        dict(zip(keys, names, strict=True)) | fit(rows, benchmarks)
-        for names, rows in forward[several].groupby(keys, sort=False)
-        if matrix.implementation(names[2])["family"] != "ceiling"
-    ]
 
 
 START = ("build_s", "first_step_s")  # in every process

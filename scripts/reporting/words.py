@@ -92,9 +92,9 @@ def listed(found: Iterable[str]) -> str:
 
 
 def cited(number: str, origin: Mapping) -> str:
-    """A published document's number, as a link to where it stands, or with the words that nobody knows where."""
+    """A published document's number, as a link to where it stands, or with the words that it is not public."""
     link = origin.get("links", {}).get(number)
-    return f"[{number}]({link})" if link else f"{number} (in nobody's reach)"
+    return f"[{number}]({link})" if link else f"{number} (not publicly available)"
 
 
 CELLS = {

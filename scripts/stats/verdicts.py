@@ -25,7 +25,8 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
     found = dict(numbers)
     for entry in contradictions:
         key = tuple(entry[key] for key in KEYS)
-        if entry["document"] == document and key in numbers:
+        known = not entry["either"]  # which of the two numbers is the wrong one
+        if known and entry["document"] == document and key in numbers:
             value, place = entry["consistent"], f"line {entry['line']} corrected"
             text = f"{value:.4f}" if value < 1000 else f"{value:.0f}"
             found[key] = Number(value, value, value, text, place, numbers[key].mark)
@@ -69,7 +70,7 @@ def _paths(document: str) -> list[str]:
 def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[dict]:
     """Published numbers that contradict themselves, each with what follows: `changes`, [{"claim", "verdict",
     "corrected"}] of the verdicts on the document that would be other ones if this number alone were corrected, and
-    `consequence`: `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
+    `consequence`: `either` if nothing shows which of two numbers is wrong, `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
     claims = [claim for claim in claims if not claim.get("ours")]
     changes: dict[int, list[dict]] = {id(entry): [] for entry in contradictions}
     for name in {claim["document"] for claim in claims}:
@@ -88,7 +89,11 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
                         changes[id(entry)].append(change)
     found = []
     for entry in contradictions:
-        levels = ("verdict" if changes[id(entry)] else "", "number" if entry["plain"] else "")
+        levels = (
+            "either" if entry["either"] else "",
+            "verdict" if changes[id(entry)] else "",
+            "number" if entry["plain"] else "",
+        )
         consequence = next(filter(None, levels), "rounding")
         found.append(entry | {"changes": changes[id(entry)], "consequence": consequence})
     return found

@@ -16,8 +16,11 @@ def main() -> None:
     parser.add_argument("--sections", required=True, help="sections.json, to write")
     parser.add_argument("--summary", required=True, help="summary.json, to write")
     parser.add_argument("--figures", required=True, type=Path, help="folder to draw into")
+    parser.add_argument("--machine", default="", help="whose numbers; this run's unless given")
     arguments = parser.parse_args()
-    tables, about = sections.read(pd.read_parquet(arguments.cells), read_json(arguments.about))
+    read = read_json(arguments.about)
+    machine = arguments.machine or read["machines"][0]["machine"]
+    tables, about = sections.read(pd.read_parquet(arguments.cells), read, machine)
     arguments.figures.mkdir(parents=True, exist_ok=True)
 
     def save(name: str, figure) -> None:
@@ -26,12 +29,13 @@ def main() -> None:
     own = list(sections.analysed(about["document"]["sections"], tables, about, save))
     added = {
         page: list(sections.analysed(entries, tables, about, save))
-        for page, entries in pages.added().items()
+        for page, entries in pages.added(about["document"]).items()
     }
+    head = summary.head(tables, about)
     with whole(arguments.sections) as stream:
-        stream.write(results.dump({**summary.head(tables, about), "parts": own}))
-    with whole(arguments.summary) as stream:
-        stream.write(results.dump({**summary.head(tables, about), "pages": added}))
+        stream.write(results.dump({**head, "parts": own}))
+    with whole(arguments.summary) as stream:  # which knows all machines
+        stream.write(results.dump({**head, "machines": read["machines"], "pages": added}))
 
 
 if __name__ == "__main__":

@@ -2,37 +2,34 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from measurement.record import plainly, read_json
-from reporting import explorer, front, front_page, page, pages, sections, summary, talks
-
-BACK = "Of all documents."
-
-
-def merged(parts: Sequence[Mapping]) -> Iterator[dict]:
-    """Parts of several documents on one page; those of a section that can `merge` become one, at its place."""
-    groups: dict[object, list[Mapping]] = {}
-    for number, part in enumerate(parts):
-        merges = hasattr(sections.load(part["section"]), "merge")
-        groups.setdefault(part["section"] if merges else number, []).append(part)
-    for those in groups.values():
-        first = dict(those[0])
-        if hasattr(sections.load(first["section"]), "merge"):
-            first["data"] = sections.load(first["section"]).merge([part["data"] for part in those])
-        yield first
+from reporting import blocks, explorer, front, front_page, page, pages, sections, summary, talks
 
 
 def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
-    """The parts of a page of all documents, in their order, with the folders of their figures."""
-    return [
-        part | {"folder": f"figures/{each['name']}"}
-        for each in summaries
-        for part in each["pages"].get(name, [])
-    ]
+    """The parts of a page of all documents, each document's below its title, with the folder of its figures."""
+    found = []
+    for each in summaries:
+        own = each["pages"].get(name, [])
+        if own:
+            head = {"kind": "heading", "text": each["title"], "level": 2}
+            found.append({"blocks": [head]})
+        for part in own:
+            below = [_lower(block, f"figures/{each['name']}") for block in part["blocks"]]
+            found.append(part | {"blocks": below})
+    return found
+
+
+def _lower(block: Mapping, folder: str) -> dict:
+    """A block below a document's title."""
+    if block["kind"] == "heading":
+        return {**block, "level": max(3, block["level"])}
+    return {**block, "folder": folder} if block["kind"] == "figure" else {**block}
 
 
 def first_page(arguments: argparse.Namespace, summaries: Sequence[Mapping]) -> None:
@@ -59,13 +56,14 @@ def first_page(arguments: argparse.Namespace, summaries: Sequence[Mapping]) -> N
 def other_pages(folder: Path, summaries: Sequence[Mapping]) -> None:
     """Those of sections."""
     names = summary.machine_names(summaries)
-    about = {"machine_names": names, "documents": summaries, "introduction": [BACK]}
+    about = {"machine_names": names, "documents": summaries, "introduction": []}
     about["preliminary"] = any(each["preliminary"] for each in summaries)
     stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries}, names)
-    machines = sections.load("machines").of_summaries(summaries)
+    section = sections.load("machines")
+    machines = blocks.as_data(section.write(section.of_summaries(summaries)))
     found = {
-        "machines": [{"section": "machines", "title": "", "data": machines, "figure": None}],
-        **{name: list(merged(placed(summaries, name))) for name in pages.gathered()},
+        "machines": [{"blocks": machines}],
+        **{name: placed(summaries, name) for name in pages.gathered()},
     }
     site = pages.site(each["name"] for each in summaries)
     for name, parts in found.items():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting.sections import claims as section
+from reporting.sections import conclusions
 from stats import claims, estimates
 from stats.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
 from stats.quantities import Number, Numbers, of_cells, of_times
@@ -454,46 +454,6 @@ def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> N
     assert found["cases"][0]["figures"].startswith(figures)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "state"),
-    [
-        (HOLDS, "decided"),
-        (FAILS, "decided"),
-        (OPEN, "decided"),
-        (SAME, "decided"),
-        (MISSING, "rows"),
-    ],
-)
-def test_only_a_claim_without_a_number_lacks_rows(verdict: str, state: str) -> None:
-    claim = {"verdicts": {"now, m": {"verdict": verdict, "cases": []}}, "for": {"device": "cpu"}}
-    assert section._shown(claim, ["now, m"], on_gpu=False)["state"] == state
-
-
-@pytest.mark.parametrize(
-    ("verdict", "cases", "processes"),
-    [
-        (OPEN, [(0.9, 5), (0.8, 7)], 7),  # all have to hold
-        (OPEN, [(0.9, 5), (0.99, None)], None),
-        (OPEN, [(0.99, None), (1.2, 14), (1.1, 40)], 14),  # one that does not is enough
-        (OPEN, [(0.9, 5), (1.01, None)], None),
-        (FAILS, [(0.9, 5)], "decided"),  # by another case
-    ],
-)
-def test_how_many_processes_would_decide_a_claim(
-    verdict: str, cases: list[tuple], processes: int | str | None
-) -> None:
-    """On each machine by itself."""
-    open_cases = [{"value": value, "high": 2.0, "needs": needs} for value, needs in cases]
-    found = {"verdict": verdict, "cases": open_cases}
-    claim = {"below": 1, "verdicts": {"now, m": found, "now, n": {"verdict": HOLDS, "cases": []}}}
-    wanted = {"machine": "m", "processes": processes, "few": False}
-    assert section._open(claim, "now, m") == (None if processes == "decided" else wanted)
-    assert section._open(claim, "now, n") is None
-    if verdict == OPEN:
-        open_cases[0]["high"] = None  # fewer than three processes
-        assert section._open(claim, "now, m") == wanted | {"processes": None, "few": True}
-
-
 def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
     """One that came out slower by one look is no reason to have none."""
     one, many, kernel = [[2.0]], [[3.0, 3.01, 2.99]], [[1.0, 1.01, 0.99]]
@@ -514,38 +474,31 @@ def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
     assert math.isnan(estimates.ratio_of_fastest([kernel], [one, many])[1])
 
 
-@pytest.mark.parametrize(("on_gpu", "state"), [(False, "gpu"), (True, "rows")])
-def test_where_a_gpu_took_part_a_claim_about_it_lacks_rows(on_gpu: bool, state: str) -> None:
-    """What it needs is another row there, such as TensorFlow's, and no GPU."""
-    cases = [{"verdict": HOLDS, "figures": ""}, {"verdict": MISSING, "figures": "no number: a"}]
-    found = {"verdict": MISSING, "cases": cases}
-    claim = {"verdicts": {"now, m": found}, "for": {"device": "gpu"}}
-    shown = section._shown(claim, ["now, m"], on_gpu)
-    assert (shown["state"], shown["known"], shown["lacks"]) == (state, ["now, m"], ["a"])
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([], ""),
+        ([(0.741, 0.7, 0.78)], "0.74 [0.70, 0.78]"),
+        ([(0.741, None, None)], "0.74"),
+        ([(2.131, 2.131, 2.131)], "2.13"),  # printed numbers have no interval
+        ([(0.6, 0.5, 0.7), (12.3, 11, 13)], "0.60 to 12"),
+    ],
+)
+def test_a_ratio_has_its_interval_and_several_have_their_range(values: list, said: str) -> None:
+    assert conclusions.ratios(values) == said
 
 
-def test_sources_without_any_number_are_no_columns() -> None:
-    """What they lack is said once for all that lack the same; a case that none of the others has is no row."""
-    some = [
-        {"name": "a", "verdict": HOLDS, "figures": "1 / 2 = 0.5"},
-        {"name": "b", "verdict": MISSING, "figures": "no number: x/b"},
+def test_conclusions_that_need_a_gpu_are_told_from_those_that_were_not_measured() -> None:
+    on = {device: {"for": {"device": device}} for device in ("cpu", "gpu")}
+    assert [conclusions.needs_gpu(on[device]) for device in on] == [False, True]
+    none = conclusions.Verdict(MISSING, [])
+    claims = [
+        conclusions.Claim(
+            "a", "A.", none, none, conclusions.Verdict(HOLDS, [(2.0, 1.5, 2.5)]), False
+        ),
+        conclusions.Claim("b", "B.", none, none, none, False),
+        conclusions.Claim("c", "C.", none, none, none, True),
     ]
-    none = [{"name": name, "verdict": MISSING, "figures": f"no number: x/{name}"} for name in "ab"]
-    other = [{"name": "c", "verdict": MISSING, "figures": "no number: x/c"}]
-    verdicts = {"001": some, "now, m": none, "now, n": none, "2018, m": other, "000": []}
-    claim = {
-        "cases": ["a", "b", "c"],
-        "verdicts": {source: {"cases": cases} for source, cases in verdicts.items()},
-    }
-    found = section._figures(claim, {source: source.upper() for source in verdicts})
-    assert found == {
-        "columns": [["Case", "case"], ["001", "001"]],
-        "rows": [
-            {"case": "a", "001": f"1 / 2 = 0.5: {HOLDS}"},
-            {"case": "b", "001": "no number: x/b"},
-        ],
-        "without": [
-            {"sources": ["NOW, M", "NOW, N"], "lacks": "x/a", "more": 1},
-            {"sources": ["2018, M"], "lacks": "x/c", "more": 0},
-        ],
-    }
+    _, table, last = conclusions.write(conclusions.Answer(claims, "2019", {}))
+    assert [row[0] for row in table.rows] == ["A.", "B."] and table.rows[1][-1] == MISSING
+    assert last.kind == "text" and ": 1;" in last.text

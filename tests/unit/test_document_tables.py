@@ -1,44 +1,11 @@
-"""Tables of a document: what stands beside its own numbers, and what does not."""
+"""What stands beside a document's own numbers, and what does not."""
 
 import pandas as pd
-import pytest
 
 from reporting import words
-from reporting.sections import Tables, times, workers
+from reporting.sections import Tables, workers
 
-MACHINES = [{"machine": "m", "protocol": {"processes": 3}}]
-ABOUT = {
-    "document": {"phases": ["training"]},
-    "machines": MACHINES,
-    "labels": {"tensorflow/graph-unrolled": "BasicLSTMCell", "pytorch/fused": "nn.LSTM"},
-}
-
-
-def row(name: str, interval: str, **more: object) -> dict:
-    known = dict.fromkeys(times.COLUMNS)
-    return known | {
-        **{"machine": "m", "benchmark": "b", "implementation": name, "name": name, "label": name},
-        **{"environment": "e", "phase": "training", "device": "cpu", "status": "ok"},
-        **{"family": "operators", "generation": "now", "interval": interval, "processes": 3},
-        **{"wall_median_s": 1.0, "wall_low_s": 0.9, "wall_high_s": 1.1, "wall_std_s": 0.1},
-        **more,
-    }
-
-
-@pytest.mark.parametrize(
-    ("kinds", "heading", "ends"),
-    [
-        (["confidence", "quartiles"], "95 % interval", [0.9, None]),
-        (["quartiles", "quartiles"], "quartiles", [0.9, 0.9]),
-    ],
-)
-def test_quartiles_are_no_intervals(kinds: list[str], heading: str, ends: list) -> None:
-    """Of a row with one process, in a column of 95 % intervals."""
-    cells = pd.DataFrame([row(f"row {number}", kind) for number, kind in enumerate(kinds)])
-    tables = Tables(cells, pd.DataFrame(), pd.DataFrame())
-    found = times.analyse(tables, ABOUT, families=["operators"], device="cpu", layout="batch")
-    assert found["interval"] == heading
-    assert [each["wall_low_s"] for each in found["rows"]] == ends
+ABOUT = {"labels": {"tensorflow/graph-unrolled": "BasicLSTMCell"}}
 
 
 def test_published_scaling_is_over_the_same_row_undivided() -> None:
@@ -47,12 +14,12 @@ def test_published_scaling_is_over_the_same_row_undivided() -> None:
     speeds.append(("speedup", "tensorflow/graph-cudnn", 0.78))
     published = pd.DataFrame(speeds, columns=["quantity", "over", "value"])
     published["implementation"] = "tensorflow/data-parallel"
-    scaled = {"workers": 2, "words_per_s": 7e3, "scaling": 0.4}
-    scaled |= {"scaling_low": 0.3, "scaling_high": 0.5, "undivided": "tensorflow/graph-unrolled"}
-    cells = pd.DataFrame([row("two", "confidence", **scaled)])
+    scaled = {"label": "two", "environment": "e", "benchmark": "b", "status": "ok", "workers": 2}
+    scaled |= {"words_per_s": 7e3, "scaling": 0.4, "scaling_low": 0.3, "scaling_high": 0.5}
+    cells = pd.DataFrame([scaled | {"undivided": "tensorflow/graph-unrolled"}])
     found = workers.analyse(Tables(cells, pd.DataFrame(), published), ABOUT)
-    assert found["published"] == {"words_per_s": 25e3, "speedup": 1.7}
-    assert found["rows"][0]["undivided"] == "BasicLSTMCell"
+    assert found.published == {"words_per_s": 25e3, "speedup": 1.7}
+    assert found.rows[0].undivided == "BasicLSTMCell"
 
 
 def test_a_machine_says_how_many_rows_came_to_less() -> None:

@@ -33,27 +33,24 @@ def tables(**times: list[float]) -> Tables:
 def test_both_factors_multiply_to_the_whole() -> None:
     own = tables(operators=[3.9, 4.0, 4.1], products=[1.9, 2.0, 2.1], peak=[1.0, 1.1, 2.2])
     found = factors.analyse(own, ABOUT, "lm")
-    (row,) = found["rows"]
-    assert row["flexibility"] == pytest.approx(2)
-    assert row["library"] == pytest.approx(2)  # a limit is that of its fastest process
-    assert row["flexibility_low"] < 2 < row["flexibility_high"]
-    assert row["share"] == pytest.approx(1 / (row["flexibility"] * row["library"]))
-    assert row["beside_s"] == pytest.approx(2 / 20)
-    assert found["broken"] == []
+    (row,) = found.rows
+    assert row.flexibility.ratio == pytest.approx(2)
+    assert row.library.ratio == pytest.approx(2)  # a limit is that of its fastest process
+    assert row.flexibility.low < 2 < row.flexibility.high
+    assert row.share == pytest.approx(1 / (row.flexibility.ratio * row.library.ratio))
+    assert found.broken == []
 
 
 def test_a_ceiling_that_rows_are_faster_than_is_named() -> None:
-    own = tables(kernel=[0.89, 0.9, 0.91], products=[1.9, 2.0, 2.1], peak=[1.0, 1.1, 2.2])
-    products, peak = sorted(factors.analyse(own, ABOUT, "lm")["broken"], key=lambda b: b["peak"])
-    assert products["name"] == "products" and products["kernels"]
-    assert [row["name"] for row in products["rows"]] == ["kernel"]
-    assert products["differs"][0] == "page faults a batch 5, theirs 5"
-    assert (peak["name"], peak["peak"], peak["wall_s"]) == ("peak", True, 1.0)
+    own = tables(kernel=[0.89, 0.9, 0.91], products=[1.9, 2.0, 2.1], peak=[0.5, 0.6, 0.7])
+    (broken,) = factors.analyse(own, ABOUT, "lm").broken
+    assert (broken.ceiling, broken.faster, broken.seconds) == ("products", "kernel", 2.0)
+    assert broken.ratio.ratio == pytest.approx(0.45)
 
 
 def test_what_the_interval_explains_breaks_no_ceiling() -> None:
     own = tables(operators=[1.5, 1.9, 2.4], products=[1.6, 2.0, 2.5], peak=[1.0, 1.0, 1.0])
-    assert factors.analyse(own, ABOUT, "lm")["broken"] == []
+    assert factors.analyse(own, ABOUT, "lm").broken == []
 
 
 @pytest.mark.parametrize("row", factors.LIBRARIES)

@@ -10,9 +10,7 @@ from reporting import layout, page, words
 def test_a_deviation_stands_beside_a_mean_where_there_is_one() -> None:
     written = {name: form for name, (form, _) in layout.FORMATS.items()}
     assert written["spread"](0.5, 0.01) == "0.5000 ± 0.0100"
-    assert written["spread_ms"](0.5, 0.01) == "500.000 (10.000)"
-    assert (written["spread"](0.5, None), written["spread_ms"](0.5, None)) == ("0.5000", "500.000")
-    assert written["spread"](None, None) == written["spread_ms"](None, None) == "–"
+    assert (written["spread"](0.5, None), written["spread"](None, None)) == ("0.5000", "–")
 
 
 ROWS = [
@@ -36,10 +34,10 @@ ROWS = [
 ]
 COLUMNS = [
     ["Row", "name"],
-    ["Time (ms)", "time", "ms"],
+    ["Time (s)", "time", "number"],
     ["Ratio", ["ratio", "low", "high"], "ratio2"],
-    ["Published (s)", "published", "two"],
-    ["Nothing", "nothing", "two"],
+    ["Published (s)", "published", "number"],
+    ["Nothing", "nothing", "number"],
 ]
 
 
@@ -51,10 +49,10 @@ def table(machines: dict[str, str]) -> list[str]:
 def test_a_table_aligns_dashes_and_says_statuses() -> None:
     """A status takes the place of the first number; a published number stays; a column without any goes."""
     assert table({"m": "M"}) == [
-        "| Row | Time (ms) | Ratio | Published (s) |",
+        "| Row | Time (s) | Ratio | Published (s) |",
         "| :-- | --: | :-- | --: |",
-        "| A \\| B | 500.000 | 0.90 [0.80, 1.10] undecided | – |",
-        "| C | *failed* |  | 2.00 |",
+        "| A \\| B | 0.5000 | 0.90 [0.80, 1.10] undecided | – |",
+        "| C | *failed* |  | 2.0000 |",
     ]
 
 
@@ -94,21 +92,18 @@ def test_every_flexibility_has_one_word() -> None:
     assert used == set(words.LEVELS)
 
 
-def test_only_folds_are_html() -> None:
-    text = page.to_html(
-        "# T\n\n<details><summary>a < b</summary>\n\n<b>x</b>\n\n</details>\n", page.REPORT
+def test_html_in_a_page_is_text() -> None:
+    text = page.to_html("# T\n\n<b>x</b> ![a](http://x/y.svg) ![b](../secret.svg)\n", page.REPORT)
+    body = text[text.index("<main") :]
+    assert "&lt;b&gt;x" in body and "<img" not in body and "http://x" not in body
+
+
+def test_links_lead_to_html_and_headings_have_anchors() -> None:
+    found = page.to_html(
+        "# T\n\n## A b\n\n[x](c.md#d) [y](machines/z/c.md)\n\n## A b\n", page.REPORT
     )
-    assert "<details><summary>a &lt; b</summary>" in text and "&lt;b&gt;x" in text
-
-
-def test_a_mark_stands_beside_the_number_it_is_of() -> None:
-    """A row's beside its first time or rate, not beside what is published or counted; a key's own beside that key's."""
-    rows = [{**ROWS[0], "mark": "°", "count": 3}, {**ROWS[0], "ratio_mark": "°", "published": 2.0}]
-    columns = [["Row", "name"], ["Shapes", "count", "whole"], *COLUMNS[3:], *COLUMNS[1:3]]
-    template = page.environment().from_string("{{ rows | table(columns) }}")
-    first, second = template.render(rows=rows, columns=columns, machines={}).splitlines()[2:]
-    assert first == "| A \\| B | 3 | – | 500.000° | 0.90 [0.80, 1.10] undecided |"
-    assert second == "| A \\| B | – | 2.00 | 500.000 | 0.90 [0.80, 1.10]° undecided |"
+    assert 'href="c.html#d"' in found and 'href="machines/z/c.html"' in found
+    assert re.findall(r'<h2 id="([^"]+)"', found) == ["a-b", "a-b-1"]
 
 
 SITE = [{"name": name, "label": f"{name} & co"} for name in ("index", "a", "machines")]
@@ -135,20 +130,3 @@ def test_tables_of_sentences_are_read_line_by_line_on_a_narrow_screen() -> None:
     found = page.to_html(text, page.REPORT)
     assert found.count('<table class="sentences">') == 1
     assert re.findall(r'data-head="([^"]+)"', found) == ["A", "B"]
-
-
-def test_a_section_of_nothing_but_a_fold_has_no_heading() -> None:
-    rows = [{"label": "x", "published_wall_s": 1.0}]
-    data = {"rows": rows, "layout": "wall", "device": "gpu", "folded": True, "interval": ""}
-    part = {"section": "times", "title": "Cells, GPU", "data": data, "figure": None}
-    about = {"machine_names": {}, "preliminary": False, "stand_in": False, "introduction": []}
-    text = page.markdown("T", about, [part])
-    assert "## Cells" not in text and "<summary>Cells, GPU: what was published" in text
-
-
-def test_of_several_numbers_the_widest_interval_is_said() -> None:
-    numbers = [(1.0, 0.99, 1.01), (10.0, 9.5, 10.5)]
-    assert layout.at_most(numbers) == "± 5 % at most"
-    assert layout.at_most(numbers[:1]) == "± 1 %"
-    assert layout.at_most([*numbers, (1.0, None, None)]) == ""
-    assert layout.within(1.0, 0.5, 2.9) == "± 120 %≈"

@@ -1,6 +1,5 @@
 """What is said of other cells: ratios by hand, and lines of code counted from the files."""
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -8,8 +7,8 @@ import pytest
 
 from measurement.cells import CELLS
 from plan import matrix
-from reporting import lines, page, sections, words
-from reporting.sections import Tables, cell_lines, cell_rows, other_cells
+from reporting import lines, words
+from reporting.sections import Tables, cell_rows, other_cells
 
 ABOUT = {
     "name": "flexible-yet-fast",
@@ -68,60 +67,25 @@ def tables() -> Tables:
 
 def test_the_answer(tables: Tables) -> None:
     found = other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm")
-    (place,) = found["places"]
-    best, operators = place["best"], place["operators"]["fastest"]
-    assert (best["label"], best["base"]) == ("tvm/template-tuned", "tvm/template-tuned")
-    assert best["over"] == pytest.approx(1.2) and best["own"] == pytest.approx(1.2)
-    assert best["low"] < 1.2 < best["high"] and best["ready_s"] == 3.0
-    assert operators["label"] == "pytorch/fine-grained"
-    assert operators["over"] == pytest.approx(6.0) and operators["own"] == pytest.approx(1.5)
-    assert (operators["lines"], operators["other"]) == (9, 8)
-    assert place["compiled"] is None  # no such row
-    assert place["operators"]["count"] == 1 and place["operators"]["worst"] == operators
-    assert best["within"].startswith("± ") and best["ready_within"] == "± 20 %≈"
-    assert found["has"] == {"LSTM": ["pytorch/fused"], "sLSTM": []}
+    (place,) = found.places
+    assert (place.best.label, place.base) == ("tvm/template-tuned", "tvm/template-tuned")
+    assert place.best.ratio == pytest.approx(1.2) and place.best.ready_s == 3.0
+    assert place.best.low < 1.2 < place.best.high
+    fast, slow = place.levels["operators"]
+    assert fast == slow and fast.label == "pytorch/fine-grained"
+    assert fast.ratio == pytest.approx(6.0)
+    assert set(place.levels) == {"operators", "fused kernel"}  # no compiled one was measured
+    assert found.lines == {"PyTorch": (9, 8)}
 
 
-def test_operators_are_not_the_fastest_alone(tables: Tables) -> None:
-    """The typical row is the middle one, of two the slower, as in the first page's first sentence."""
+def test_a_level_has_its_fastest_and_its_slowest(tables: Tables) -> None:
     cells = [tables.cells]
     for seconds in (0.8, 1.2):
         other = row("pytorch/fine-grained", "slstm", seconds)
         cells.append(pd.DataFrame([other | {"records": seconds, "label": f"{seconds} s"}]))
-    more = Tables(pd.concat(cells), tables.trainings, tables.published)
-    (place,) = other_cells.analyse(more, ABOUT, base="lstm", asked="slstm")["places"]
-    found = place["operators"]
-    assert found["count"] == 3
-    assert [found[name]["over"] for name in ("fastest", "typical", "worst")] == pytest.approx(
-        [6.0, 8.0, 12.0]
-    )
-
-
-def test_what_a_cell_takes_is_a_table(tables: Tables) -> None:
-    """A line a machine and phase, below a headline with the numbers where they are two at most."""
-
-    def shown(*machines: str) -> list[str]:
-        parts = [tables.cells.assign(machine=machine) for machine in machines]
-        cells = pd.concat(parts, ignore_index=True)
-        found = Tables(cells.assign(records=range(len(cells))), tables.trainings, tables.published)
-        about = ABOUT | {"machine_names": {machine: f"Zen {machine}" for machine in machines}}
-        about |= {"introduction": [], "preliminary": False, "stand_in": ""}
-        data = sections.plain(other_cells.analyse(found, about, base="lstm", asked="slstm"))
-        part = {"section": "other_cells", "title": "", "data": data, "figure": None}
-        return page.markdown("Title", about, [part]).splitlines()
-
-    lines = shown("5")
-    (head,) = (line for line in lines if line.startswith("**Flexible, yet fast? "))
-    assert re.search(
-        r"takes 1\.20 \[1\.\d+, 1\.\d+\] times the best LSTM row's time in training", head
-    )
-    (line,) = (line for line in lines if line.startswith("| Training |"))
-    assert lines[lines.index(line) - 1].startswith("|:--")  # a table
-    assert re.search(r"\| 6\.00 \[.*\]: pytorch/fine-grained \| 120 ms ± ", line)
-    lines = shown("5", "4", "3")
-    (head,) = (line for line in lines if line.startswith("**Flexible, yet fast? "))
-    assert not re.search(r"\d", head)
-    assert sum(line.startswith("| Training, Zen ") for line in lines) == 3
+    more = Tables(pd.concat(cells, ignore_index=True), tables.trainings, tables.published)
+    (place,) = other_cells.analyse(more, ABOUT, base="lstm", asked="slstm").places
+    assert [each.ratio for each in place.levels["operators"]] == pytest.approx([6.0, 12.0])
 
 
 def test_no_answer_without_a_base(tables: Tables) -> None:
@@ -130,38 +94,20 @@ def test_no_answer_without_a_base(tables: Tables) -> None:
     assert other_cells.analyse(without, ABOUT, base="lstm", asked="slstm") is None
 
 
-def test_rows(tables: Tables) -> None:
+def test_every_style_and_cell_over_the_fastest_base(tables: Tables) -> None:
     found = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")
-    rows = found["rows"]
-    assert [(each["called"], each["label"]) for each in rows] == [
-        ("LSTM", "tvm/template-tuned"),
-        ("LSTM", "pytorch/fused"),
-        ("LSTM", "pytorch/fine-grained"),
-        ("sLSTM", "tvm/template-tuned"),
-        ("sLSTM", "pytorch/fine-grained"),
-    ]
-    assert [each["best"] for each in rows] == pytest.approx([1.0, 2.0, 4.0, 1.2, 6.0])
-    assert [each["own"] for each in rows[:3]] == [None] * 3
-    assert [each["own"] for each in rows[3:]] == pytest.approx([1.2, 1.5])
-    assert rows[4]["written"] == "9 (8)" and rows[3]["written"] is None
-    for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
-        assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
-
-
-def test_a_row_a_style(tables: Tables) -> None:
-    found = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")
-    assert found["cells"] == {"lstm": "LSTM", "slstm": "sLSTM"}
-    template, fused, operators = found["styles"]
-    assert found["others"] == [template, operators]
-    assert [each["label"] for each in (template, fused, operators)] == [
+    assert found.cells == {"lstm": "LSTM", "slstm": "sLSTM"}
+    assert [each.label for each in found.styles] == [
         "tvm/template-tuned",
         "pytorch/fused",
         "pytorch/fine-grained",
     ]
-    assert template["best-slstm"] == pytest.approx(1.2)
-    assert template["best-slstm_low"] < 1.2 < template["best-slstm_high"]
-    assert operators["own-slstm"] == pytest.approx(1.5) and operators["own-lstm"] is None
-    assert fused["best-lstm"] == pytest.approx(2.0) and "best-slstm" not in fused
+    template, fused, operators = (each.ratios for each in found.styles)
+    assert template == pytest.approx({"lstm": 1.0, "slstm": 1.2})
+    assert fused == pytest.approx({"lstm": 2.0})
+    assert operators == pytest.approx({"lstm": 4.0, "slstm": 6.0})
+    for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
+        assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
 
 
 def test_lines_are_counted_without_what_is_no_code(tmp_path: Path) -> None:
@@ -179,5 +125,3 @@ def test_every_cell_has_a_short_file_in_every_framework(tables: Tables) -> None:
         for name in own:
             file = lines.folder(framework) / f"{name.replace('-', '_')}.py"
             assert len(file.read_text().splitlines()) <= 25, file
-    shown = cell_lines.analyse(tables, ABOUT | {"cell_lines": counts}, base="lstm")
-    assert {framework for _, framework in shown["columns"]} == {"pytorch", "tvm"}

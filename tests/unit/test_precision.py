@@ -2,12 +2,10 @@
 
 import math
 
-import pandas as pd
 import pytest
 
 from measurement import precision
 from plan import matrix
-from reporting.sections import Tables, half_precision
 
 
 def test_tolerance_of_bfloat16() -> None:
@@ -53,23 +51,3 @@ def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
     assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(
         3 / 256 * 18**0.5
     )
-
-
-def test_refused_rows_stand_below_those_that_ran_in_half_precision() -> None:
-    shapes = {"half": {"layers": 1, "length": 32, "data_type": "bfloat16"}}
-    cells = [
-        {"name": "kernel", "status": "ok", "ran_in": "bfloat16: 2 matmul", "output_error": 0.01},
-        {"name": "loop", "status": "unsupported", "reason": "it silently runs in float32"},
-    ]
-    same = {"machine": "m", "benchmark": "half", "phase": "forward", "device": "cpu"}
-    over = [f"ratio_to_baseline{end}" for end in ("", "_low", "_high")]
-    table = pd.DataFrame([cell | same for cell in cells])
-    table = table.reindex(columns=[*table, "gradient_error", "wall_median_s", *over])
-    own = Tables(table, pd.DataFrame(), pd.DataFrame())
-    machines = [{"machine": "m", "devices": ["cpu"]}]
-    found = half_precision.analyse(own, {"document": {"benchmarks": shapes}, "machines": machines})
-    (row,) = found["rows"]
-    assert (row["error"], row["ran"]) == (0.01, "bfloat16: 2 matmul")
-    assert row["tolerance"] == precision.tolerance("bfloat16", "forward", 1, 32)
-    (refused,) = found["refused"]
-    assert refused == {"name": "loop", "reason": "it silently runs in float32", "machines": ["m"]}

@@ -1,16 +1,13 @@
 """Where a row's time goes, of perf's lines; and which rows are surprises."""
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 from commands import profile_rows
 from measurement.record import write_sealed
 from reporting import profiles
-from reporting.sections import Tables, surprises
 
 LINES = [
     " 60.50% ;libtorch_cpu.so        ;[.] mkl_blas_avx512_sgemm_kernel",
@@ -79,49 +76,6 @@ def test_a_file_that_is_none_is_named(tmp_path: Path, capsys: pytest.CaptureFixt
     assert profiles.of_rows(tmp_path, [RECORD]) == {}
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 and "it is no profile" in said[0] and all(RECORD[8:] in s for s in said)
-
-
-def row(framework: str, style: str, level: str | None, seconds: float) -> dict:
-    """Processes are 1 % apart."""
-    times = [seconds / 1.01, seconds, seconds * 1.01]
-    return (
-        {"machine": "m", "benchmark": "lm", "implementation": f"{framework}/{style}"}
-        | {"name": f"{framework} {style}", "environment": "e", "generation": "now"}
-        | {"phase": "forward", "device": "cpu", "status": "ok", "mark": ""}
-        | {"family": "operators" if level else "ceiling", "flexibility": level}
-        | {"wall_median_s": seconds, "process_medians_s": times, "gflops": 1.0}
-        | {"page_faults": 5.0, "utilisation": 0.9, "processes": 3, "clean_processes": 3}
-        | {"records": f"records/e/lm/{framework}/{style}/forward-cpu-1.json and another"}
-    )
-
-
-def found(slow: float) -> dict | None:
-    """Three frameworks whose operators take twice their products, and one whose take `slow` times as long."""
-    cells = []
-    for framework, library in (("pytorch", 1), ("tensorflow", 2), ("jax", 3), ("theano", 4)):
-        factor = slow if framework == "theano" else 2
-        cells.append(row(framework, "operators", "operators", factor * library))
-        cells.append(row(framework, "products", None, library))
-    cells.append(row("pytorch", "kernel", "fused kernel", 9.0))  # the only one of its level
-    shares = [{"share": 0.5, "library": "l", "function": "f"}]
-    profile = {"records/e/lm/theano/operators/forward-cpu-1.json": shares}
-    tables = Tables(pd.DataFrame(cells), pd.DataFrame(), pd.DataFrame())
-    return surprises.analyse(tables, ABOUT | {"profiles": profile}, "lm")
-
-
-def test_a_row_far_from_what_the_factors_predict() -> None:
-    data = found(5.0)
-    (surprise,) = data["rows"]
-    assert surprise["name"] == "theano operators" and data["usual"] == 3
-    assert surprise["over"] == pytest.approx(2.5) and surprise["expected_s"] == pytest.approx(8)
-    assert surprise["over_low"] < 2.5 < surprise["over_high"]
-    assert surprise["pattern"] == "theano/operators in e for forward on lm"
-    assert surprise["profile"] == "50 % `f` (l)"
-    json.dumps(data)
-
-
-def test_no_surprise_where_intervals_explain_it() -> None:
-    assert found(2.0) == {"rows": [], "more": 0, "usual": 4}
 
 
 def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(

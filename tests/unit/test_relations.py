@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from reporting import relations
-from reporting.sections import Tables, then_and_now
 
 
 def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
@@ -45,25 +44,6 @@ def test_then_and_now() -> None:
     assert compiled["wall_median_s_then"] is compiled["ratio"] is compiled["verdict"] is None
 
 
-@pytest.mark.parametrize(
-    ("then", "now", "said"),
-    [
-        ("plain", "fused", "optimizer plain then, fused now"),
-        ("fused", "fused", ""),
-        (None, "fused", ""),
-        (None, None, ""),
-    ],
-)
-def test_an_optimizer_of_another_form_is_said(then: str | None, now: str | None, said: str) -> None:
-    """What frameworks told is compared; what one did not tell is not made up."""
-    table = cells(("pytorch/fused", "pytorch-2019", 3.0), ("pytorch/fused", "pytorch", 2.0))
-    table = table.assign(optimizer_form=[then, now])
-    tables = Tables(table, pd.DataFrame(), pd.DataFrame())
-    about = {"name": "d", "names": {"pytorch/fused": "nn.LSTM"}}
-    (row,) = then_and_now.analyse(tables, about)["rows"]
-    assert row["optimizer"] == said
-
-
 def test_departures_have_an_interval() -> None:
     table = cells(("pytorch/cell", "pytorch", 2.0), ("pytorch/cell", "pytorch", 3.0))
     table["benchmark"] = ["protocol", "departure"]
@@ -85,41 +65,6 @@ def test_today_s_libraries_are_what_others_are_compared_with() -> None:
     low, high = found["ratio_to_torch_low"], found["ratio_to_torch_high"]
     assert low[2] < 2.0 < high[2]
     assert low.isna()[0] and high.isna()[0]  # nothing is measured of a row beside itself
-
-
-def test_means_over_shapes_have_an_interval() -> None:
-    table = pd.concat(
-        cells(*rows).assign(benchmark=f"layer-{number}")
-        for number, rows in enumerate(
-            [
-                (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 2.0)),
-                (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 8.0)),
-            ]
-        )
-    ).reset_index(drop=True)
-    fused, untuned = relations.summary(relations.relate(table.assign(gflops=1.0)))
-    assert (untuned["implementation"], untuned["shapes"]) == ("tvm/untuned", 2)
-    own = untuned["ratio_to_torch"]
-    assert (own["mean"], own["worst"], own["where"]) == (pytest.approx(4), 8, "layer-1")
-    assert own["mean_low"] < 4 < own["mean_high"]
-    # of two shapes that vary as much, each weighs half: narrower than either's own
-    assert own["mean_high"] / own["mean_low"] < own["worst_high"] / own["worst_low"]
-    assert fused["ratio_to_torch"]["mean"] == 1
-    assert np.isnan(fused["ratio_to_torch"]["mean_low"])
-    assert own["mean_mark"] == own["worst_mark"] == ""
-
-
-def test_a_mean_over_shapes_is_marked_by_the_worst_of_both_rows() -> None:
-    rows = (("pytorch/fused", "pytorch", 1.0), ("tvm/untuned", "tvm", 2.0))
-    table = pd.concat(cells(*rows).assign(benchmark=f"layer-{n}") for n in range(2))
-    table = relations.relate(table.assign(gflops=1.0).reset_index(drop=True))
-    table["mark"] = ["°", "", "", ""]  # nn.LSTM's on the first shape
-    fused, untuned = relations.summary(table)
-    marks = [untuned["ratio_to_torch"][key] for key in ("mean_mark", "worst_mark")]
-    assert marks == ["°", "°"] and untuned["ratio_to_torch"]["where"] == "layer-0"
-    assert fused["ratio_to_torch"]["mean_mark"] == "°"
-    table["mark"] = ["", "", "", "°"]
-    assert [each["ratio_to_torch"]["mean_mark"] for each in relations.summary(table)] == ["", "°"]
 
 
 def test_the_peak_is_the_machine_s_on_any_shape_and_its_fastest_process() -> None:
@@ -167,18 +112,3 @@ def test_weak_scaling_is_over_the_baselines_batch() -> None:
     table["benchmark"] = ["small", "weak"]
     benchmarks = {"small": {"batch": 20}, "weak": {"batch": 40, "baseline": "small"}}
     assert relations.scale(table, benchmarks)["scaling"][1] == pytest.approx(0.8)
-
-
-def test_frameworks_are_compared_where_both_were_measured() -> None:
-    table = cells(
-        *(("pytorch/fused", "pytorch", 2.0), ("pytorch/fused", "pytorch-2019", 4.0)),
-        *(
-            ("tensorflow/graph-block", "tensorflow", 1.0),
-            ("tensorflow/graph-block", "x-2019", None),
-        ),
-    )
-    pair = {"of": "pytorch/fused", "to": "tensorflow/graph-block"}
-    (found,) = relations.frameworks(table, {"d": [pair], "other": [pair]})
-    assert (found["generation"], found["environment_of"]) == ("now", "pytorch")
-    assert (found["ratio"], found["verdict"]) == (2.0, "slower")
-    assert (found["wall_median_s_of"], found["wall_median_s_to"]) == (2.0, 1.0)

@@ -5,7 +5,6 @@ import pytest
 
 from plan import matrix
 from reporting import timeline
-from reporting.marks import NOISY
 from reporting.sections import Tables, gains, gradients, releases, years
 
 ABOUT = {
@@ -67,84 +66,59 @@ def test_a_framework_is_that_of_the_implementation() -> None:
     assert [line["framework"] for line in found] == ["onnxruntime", "openvino"]
 
 
-def test_numbers_of_too_few_clean_processes_are_marked() -> None:
-    """The products of 2018 lack them: of the three gains, what is made of these."""
-    lacking = (FOUND.cells["name"] == FOUND.cells["name"][4]) & (
-        FOUND.cells["environment"] == "tensorflow-2018"
-    )
-    cells = FOUND.cells.assign(mark=lacking.map({True: NOISY, False: ""}))
-    found = Tables(cells, cells, cells)
-    (gain,) = gains.analyse(found, ABOUT, **LM)["rows"]
-    assert [gain[key]["mark"] for key in ("gain", "products", "style")] == ["", NOISY, NOISY]
-    shown = {(row["name"], row["year"]): row for row in years.analyse(found, ABOUT, **LM)["rows"]}
-    marked = [key for key, row in shown.items() if row["mark"]]
-    assert marked == [(FOUND.cells["name"][4], 2018)]
-    assert [row.get("change_mark") for row in shown.values()] == [None, "", "", None, NOISY]
-    judged = timeline.releases(list(timeline.lines(found.measured(**LM), ABOUT)))
-    assert list(judged["ratio_mark"]) == ["", "", NOISY]
+def test_what_is_left_beyond_the_products() -> None:
+    (found,) = gains.analyse(FOUND, ABOUT, **LM).rows
+    assert (found.since, found.then, found.now) == (2018, "2018", "flow")
+    for gain, expected in ((found.gain, 4), (found.products, 2), (found.rest, 2)):
+        assert gain.ratio == pytest.approx(expected) and gain.low < expected < gain.high
+    assert found.rest.high / found.rest.low > found.gain.high / found.gain.low
 
 
-def test_what_the_style_gained_beyond_its_products() -> None:
-    data = gains.analyse(FOUND, ABOUT, **LM)
-    (found,), (framework,) = data["rows"], data["frameworks"]
-    assert (framework["name"], framework["since"]) == ("TensorFlow", 2018)
-    assert (found["since"], found["then"], found["now"]) == (2018, "2018", "flow")
-    for key, expected in (("gain", 4), ("products", 2), ("style", 2)):
-        gain = found[key]
-        assert gain["ratio"] == pytest.approx(expected)
-        assert gain["low"] < expected < gain["high"]
-    assert (
-        found["style"]["high"] / found["style"]["low"]
-        > found["gain"]["high"] / found["gain"]["low"]
-    )
-
-
-def test_style_without_products_of_both_years() -> None:
+def test_without_products_of_both_years() -> None:
     few = FOUND.cells[FOUND.cells["environment"] != "tensorflow-2018"]
-    (found,) = gains.analyse(Tables(few, few, few), ABOUT, **LM)["rows"]
-    assert found["since"] == 2022 and found["gain"]["ratio"] == pytest.approx(0.8)
-    assert found["products"] is None and found["style"] is None
+    (found,) = gains.analyse(Tables(few, few, few), ABOUT, **LM).rows
+    assert found.since == 2022 and found.gain.ratio == pytest.approx(0.8)
+    assert found.products is None and found.rest is None
     assert gains.analyse(tables(*FOUND.cells.tail(1).to_dict("records")), ABOUT, **LM) is None
 
 
 def test_release_that_made_a_row_slower_is_named() -> None:
     found = releases.analyse(FOUND, ABOUT)
-    (slower,) = found["slower"]
-    assert (slower["from"], slower["to"]) == ("tensorflow-2022", "tensorflow")
-    assert slower["ratio"] == pytest.approx(1.25) and slower["low"] > 1
-    assert (found["steps"], found["faster"], found["same"], found["undecided"]) == (3, 2, 0, 0)
-
-
-def test_where_the_time_of_a_slower_row_went() -> None:
-    found = releases.analyse(FOUND, ABOUT)
+    (slower,) = found.slower
+    assert slower.versions == "2022 to flow" and slower.spent == ""
+    assert slower.ratio == pytest.approx(1.25) and slower.low > 1
+    assert (found.steps, found.faster, found.same, found.undecided) == (3, 2, 0, 0)
     two = [
         f"tensorflow/graph-while in {environment} for training on years-stacked-lm"
         for environment in ("tensorflow-2022", "tensorflow")
     ]
-    assert found["spent"] == [] and found["pattern"] == ",".join(two)
+    assert found.pattern == ",".join(two)
+
+
+def test_where_the_time_of_a_slower_row_went() -> None:
     shares = [{"share": 0.5, "library": "l", "function": "f"}]
     profiled = {"tensorflow-2022/tensorflow/graph-while-1.json": shares}
-    (step,) = releases.analyse(FOUND, ABOUT | {"profiles": profiled})["spent"]
-    assert (step["before"], step["after"]) == ("50 % `f` (l)", "")
-    assert (step["old"], step["new"]) == ("2022", "flow")
+    (slower,) = releases.analyse(FOUND, ABOUT | {"profiles": profiled}).slower
+    assert "2022 50 % `f` (l)" in slower.spent and slower.spent.endswith("flow not profiled")
 
 
-def test_changes_from_year_to_year() -> None:
-    found = years.analyse(FOUND, ABOUT, **LM)
-    loop = [each for each in found["rows"] if "change" in each and "LSTM" not in each["name"]]
-    assert [each["change"] for each in loop] == pytest.approx([0.2, 1.25, 0.5])
+def test_years_are_drawn_and_are_columns() -> None:
+    found = years.analyse(FOUND, ABOUT, **LM, table=True)
     figure, text = years.draw(found, FOUND, ABOUT, True, **LM)
-    assert text == (
-        "Time of a batch of years-stacked-lm, training, from 2018 to 2026: 2 rows in tensorflow."
-    )
-    said = " ".join(figure.__dict__["hovers"])
-    assert "tensorflow-2022 (2022): 0.800 s" in said
+    assert "2018 to 2026" in text
+    assert "tensorflow-2022 (2022): 0.800 s" in " ".join(figure.__dict__["hovers"])
+    (table,) = years.write(found)
+    assert table.heads[1:] == ["2018", "2022", "2026"] and table.rows[0][1:] == [
+        "4.00 s",
+        "800 ms",
+        "1.00 s",
+    ]
     assert years.analyse(FOUND, ABOUT, "years-stacked-lm", "forward") is None
 
 
 def test_version_whose_gradients_are_wrong_is_named() -> None:
     right = gradients.analyse(FOUND, ABOUT)
-    assert right["wrong"] == [] and len(right["environments"]) == 4
+    assert right.wrong == [] and len(right.checked) == 4
     refused = row(
         "pytorch/fine-grained-jit",
         "pytorch-2019",
@@ -153,8 +127,8 @@ def test_version_whose_gradients_are_wrong_is_named() -> None:
         reason="gradient:lstm.0",
     )
     more = tables(*FOUND.cells.to_dict("records"), refused | {"gradient_error": 0.3})
-    (wrong,) = gradients.analyse(more, ABOUT)["wrong"]
-    assert (wrong["environment"], wrong["gradient_error"]) == ("pytorch-2019", 0.3)
-    assert "pytorch-2019" not in {
-        e["environment"] for e in gradients.analyse(more, ABOUT)["environments"]
-    }
+    found = gradients.analyse(more, ABOUT)
+    assert [(environment, error) for _, environment, _, error in found.wrong] == [
+        ("pytorch-2019", 0.3)
+    ]
+    assert "pytorch-2019" not in {each.environment for each in found.checked}

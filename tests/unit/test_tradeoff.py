@@ -7,51 +7,12 @@ from measurement import shapes
 from plan import matrix
 from reporting import tradeoff
 
-SHAPES = matrix.benchmarks(["tvm-lstm"])
-
-
-def planted(
-    overhead: float, element: float, gflops: float, names: list[str], call: float = 0.0
-) -> pd.DataFrame:
-    """Cells whose times follow the model exactly."""
-    seconds = []
-    for name in names:
-        shape = SHAPES[name]
-        steps = shape["length"] * shape["layers"]
-        work = steps * (overhead + element * shape["batch"] * shape["hidden"])
-        seconds.append(call + work + shapes.forward_flops(shape) / gflops / 1e9)
-    return pd.DataFrame({"benchmark": names, "wall_median_s": seconds})
-
 
 def test_operations_of_a_language_model() -> None:
     """Three layers of [128, 256] and [256, 256] on [256, 4 x 256], and [256, 10001], for 50 x 128 tokens."""
     lstm = (128 + 256 + 4 * 256) * 4 * 256
     shape = matrix.benchmarks(["stacked-lm"])["stacked-lm"]
     assert shapes.forward_flops(shape) == 2 * 50 * 128 * (lstm + 256 * 10001)
-
-
-def test_fit_finds_what_was_planted() -> None:
-    found = tradeoff.fit(planted(7e-6, 2e-9, 300, list(SHAPES), call=4e-5), SHAPES)
-    assert found["call_s"] == pytest.approx(4e-5, rel=1e-6)
-    assert found["call_low_s"] == pytest.approx(4e-5, rel=1e-6)
-    assert found["overhead_s"] == pytest.approx(7e-6, rel=1e-6)
-    assert found["overhead_low_s"] == pytest.approx(7e-6, rel=1e-6)
-    assert found["element_s"] == pytest.approx(2e-9, rel=1e-6)
-    assert found["gflops"] == pytest.approx(300, rel=1e-6)
-    assert found["worst"] == pytest.approx(1, abs=1e-6) and not found["poor"]
-
-
-def test_fit_says_where_the_model_is_wrong() -> None:
-    table = planted(7e-6, 2e-9, 300, list(SHAPES))
-    table.loc[table["benchmark"] == "layer-128x128x512", "wall_median_s"] *= 5
-    found = tradeoff.fit(table, SHAPES)
-    assert found["where"] == "layer-128x128x512" and found["poor"]
-    assert 4 < found["worst"] < 6 and found["typical"] < 1.2
-
-
-def test_few_shapes_are_not_fitted() -> None:
-    names = list(SHAPES)[: tradeoff.LEAST_SHAPES - 1]
-    assert tradeoff.fit(planted(7e-6, 2e-9, 300, names), SHAPES) == {"shapes": len(names)}
 
 
 def cell(implementation: str, wall_s: float, start_s: float = 0.0, **changes: object) -> dict:

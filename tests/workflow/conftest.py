@@ -211,8 +211,8 @@ def make_project(folder: Path) -> Project:
         "phases": ["forward", "training"],
         "rows": [{"families": ["operators"]}],
         "sections": [
-            {"section": "wall_times", "title": "All, CPU", "benchmark": "tiny-lm", "device": "cpu"},
-            {"section": "claims"},
+            {"section": "bars", "title": "All, CPU", "benchmark": "tiny-lm"},
+            {"section": "conclusions", "title": "What it concludes"},
             {"section": "missing"},
         ],
     }

@@ -82,7 +82,7 @@ rule analyse:
 rule render_page:
     input:
         sources.files("scripts/steps/render_page.py"),
-        lambda w: pages.templates_of(w.document),
+        pages.TEMPLATES,
         sections=rules.analyse.output.sections,
         figures=ancient(FIGURES),  # their folder has a time of its own
         environment=lambda w: tool("report", "record"),
@@ -139,7 +139,7 @@ rule first_page:
             "scripts/steps/render_first_page.py",
             "scripts/reporting/sections/machines.py",
         ),
-        pages.templates_of_first_page(DOCUMENTS),
+        pages.templates_of_first_page(),
         "config/pages.yaml",
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         abouts=expand(rules.tabulate.output.about, document=DOCUMENTS),

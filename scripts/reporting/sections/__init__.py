@@ -1,18 +1,18 @@
-"""Sections: what pages are made of. A section is one analysis.
+"""Sections: what pages are made of. A section is one analysis and the sentences about it.
 
-`<section>.py` has `analyse(tables, about, **options)`, pure: JSON for its template, or None where there is nothing to
-say; and, if it has a figure, `draw(data, tables, about, wide, **options)`, which returns the figure, for a wide screen or for
-a narrow one, and its alternative text.
-`<section>.md.j2` beside it is a page's part from that JSON, as `data`, with the figure where it has `figure`. A page is a list of sections with options
-(config/documents, config/pages.yaml); `title` is the heading of one, unless its module has a `TITLE`.
+`<section>.py` has a dataclass `Answer`; `analyse(tables, about, **options)`, pure, which returns one, or None where there is
+nothing to say; `write(answer)`, which yields the blocks of it (reporting/blocks.py); and, if it has a figure, `draw(answer,
+tables, about, wide, **options)`: the figure, for a wide screen or for a narrow one, and its alternative text. A page is a list of
+sections with options (config/documents, config/pages.yaml); `title` is the heading of one, `level` that heading's, `line` that of
+the published heading which it mirrors.
 
-`tables`: what was measured and what was published, of one document. `about`: about.json (reporting/tabulate.py) and
+`tables`: what was measured on one machine and what was published, of one document. `about`: about.json (reporting/tabulate.py) and
 the document's own file, `document`; `claims`, config/claims.yaml's of the document; `names` and `labels`, what rows are
 called in general and in the document, by implementation; `machine_names`; `cell_lines`, how long the files of cells are
-(reporting/lines.py); `entries`, config/implementations.yaml
-of the rows.
+(reporting/lines.py); `entries`, config/implementations.yaml of the rows.
 """
 
+import dataclasses
 import importlib
 import math
 import re
@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import lines, marks, published, words
+from reporting import blocks, lines, published, words
 from stats.rounds import Look
 from stats.samples import Prior, Times, with_prior
 
@@ -37,8 +37,8 @@ NARROW = "-narrow"
 
 @dataclass(frozen=True)
 class Tables:
-    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation`, `mark`
-    (reporting/marks.py) and `ratio_to_baseline_mark`, its own's or its baseline's. trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
+    """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation`.
+    trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
 
     cells: pd.DataFrame
     trainings: pd.DataFrame
@@ -50,18 +50,6 @@ class Tables:
         for column, value in equal.items():
             found = found[found[column] == value]
         return found
-
-    def following(self, about: Mapping) -> pd.DataFrame:
-        """The cells that follow the protocol: those of benchmarks that depart from no other."""
-        benchmarks = about["document"]["benchmarks"]
-        departing = [name for name, shape in benchmarks.items() if "baseline" in shape]
-        return self.cells[~self.cells["benchmark"].isin(departing)]
-
-
-def in_half_precision(about: Mapping) -> list[str]:
-    """The document's benchmarks that are."""
-    shapes = about["document"]["benchmarks"]
-    return [name for name, shape in shapes.items() if "data_type" in shape]
 
 
 def on(cells: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame:
@@ -79,21 +67,18 @@ def took_part(cells: pd.DataFrame, about: Mapping) -> pd.Series:
     return pd.Series(found, cells.index, dtype=bool)
 
 
-def refused(cells: pd.DataFrame, about: Mapping) -> list[dict]:
-    """[{"name", "reason", "machines"}] of rows that a device which took part does not run."""
-    own = cells[(cells["status"] == "unsupported") & took_part(cells, about)]
-    groups = own.groupby(["name", "reason"], sort=False)["machine"]
-    return [
-        {"name": name, "reason": reason, "machines": list(dict.fromkeys(machines))}
-        for (name, reason), machines in groups
-    ]
-
-
 TRAINED = ("machine", "benchmark", "implementation", "environment", "phase", "device", "status")
 
 
-def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
-    """(tables, about) of a document, from its tables and what stands beside them, with what config/ says of it."""
+def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables, dict]:
+    """(tables, about) of a document on one machine, on all unless given, from its tables and what stands beside them, with
+    what config/ says of it."""
+    if machine:
+        cells = cells[cells["machine"] == machine].reset_index(drop=True)
+        about = {**about} | {
+            key: [each for each in about[key] if each["machine"] == machine]
+            for key in ("machines", "trainings")
+        }
     name = about["name"]
     document = matrix.document(name)
     entries = matrix.implementations()
@@ -108,17 +93,12 @@ def read(cells: pd.DataFrame, about: Mapping) -> tuple[Tables, dict]:
         return found.assign(
             label=found["implementation"].map(labels),
             name=found["implementation"].map(names),
-            mark=[
-                marks.mark(row) if row["status"] == OK else "" for row in found.to_dict("records")
-            ]
-            if "processes" in found
-            else "",
             generation=found["environment"].map(matrix.generation),
         )
 
     trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
     tables = Tables(
-        _with_baseline_marks(described(_with_noise(cells)), document["benchmarks"]),
+        described(_with_noise(cells)),
         described(trainings),
         published.numbers(matrix.published_files(name)),
     )
@@ -151,15 +131,6 @@ def _with_noise(cells: pd.DataFrame) -> pd.DataFrame:
     return cells.assign(process_medians_s=pd.Series(found, dtype=object).reindex(cells.index))
 
 
-def _with_baseline_marks(cells: pd.DataFrame, benchmarks: Mapping[str, Mapping]) -> pd.DataFrame:
-    keys = ["machine", "implementation", "environment", "phase", "device"]
-    found = cells.set_index(["benchmark", *keys])["mark"].to_dict()
-    bases = [benchmarks.get(name, {}).get("baseline") for name in cells["benchmark"]]
-    places = zip(bases, *(cells[key] for key in keys), strict=True)
-    pairs = zip(cells["mark"], (found.get(place, "") for place in places), strict=True)
-    return cells.assign(ratio_to_baseline_mark=[one or other for one, other in pairs])
-
-
 def _more(rows: Sequence[Mapping]) -> list[str]:
     return [key for key in dict.fromkeys(key for row in rows for key in row) if key not in TRAINED]
 
@@ -170,6 +141,8 @@ def load(section: str) -> ModuleType:
 
 def plain(value: Any) -> Any:
     """JSON of what an analysis returns: no number is None, NumPy's are Python's, tuples are lists."""
+    if dataclasses.is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple, set, np.ndarray)):
@@ -182,15 +155,22 @@ def plain(value: Any) -> Any:
 
 
 def rows(table: pd.DataFrame, *columns: str) -> list[dict]:
-    """A table as JSON, of these columns or of all; with the rows' marks, where the table has them."""
-    marked = [name for name in ("mark", *(f"{name}_mark" for name in columns)) if name in table]
-    marked = [name for name in marked if name not in columns]
-    return plain(table[[*columns, *marked] if columns else list(table)].to_dict("records"))
+    """A table as JSON, of these columns or of all."""
+    return plain(table[[*columns] if columns else list(table)].to_dict("records"))
 
 
 def slug(heading: str) -> str:
     """The anchor of a heading."""
     return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).strip().replace(" ", "-")
+
+
+HEADING = (
+    "section",
+    "title",
+    "level",
+    "line",
+    "under",
+)  # of an entry, what is not an option of its section
 
 
 def analysed(
@@ -199,20 +179,28 @@ def analysed(
     about: Mapping,
     save: Callable[[str, Any], None],
 ) -> Iterator[dict]:
-    """Every section of a list that has something to say: {"section", "title", "data", "figure": {"file", "text"}}.
+    """Every section of a list that has something to say: {"section", "title", "data": its answer, "blocks"}.
     `save` writes a figure below a file's name; the one for narrow screens has NARROW behind it."""
     for entry in entries:
-        options = {key: value for key, value in entry.items() if key not in ("section", "title")}
+        options = {key: value for key, value in entry.items() if key not in HEADING}
         module = load(entry["section"])
-        if (data := module.analyse(tables, about, **options)) is None:
+        if (answer := module.analyse(tables, about, **options)) is None:
             continue
         title = entry.get("title", getattr(module, "TITLE", ""))
-        found = {"section": entry["section"], "title": title, "data": plain(data), "figure": None}
-        drawn = module.draw(data, tables, about, True, **options) if hasattr(module, "draw") else 0
+        written = [blocks.Heading(title, entry.get("level", 2))] if title else []
+        drawn = (
+            module.draw(answer, tables, about, True, **options) if hasattr(module, "draw") else 0
+        )
         if drawn:
             figure, text = drawn
             name = "-".join(filter(None, [entry["section"], slug(entry.get("title", ""))]))
             save(f"{name}.svg", figure)
-            save(f"{name}{NARROW}.svg", module.draw(data, tables, about, False, **options)[0])
-            found["figure"] = {"file": f"{name}.svg", "text": text}
-        yield found
+            save(f"{name}{NARROW}.svg", module.draw(answer, tables, about, False, **options)[0])
+            written.append(blocks.Figure(f"{name}.svg", text))
+        written += module.write(answer)
+        yield {
+            "section": entry["section"],
+            "title": title,
+            "data": plain(answer),
+            "blocks": blocks.as_data(written),
+        }

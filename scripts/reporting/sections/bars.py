@@ -1,14 +1,16 @@
-"""Time of a batch, a bar a row: the chart of document 003."""
+"""Time of a batch, a bar an implementation: the charts of document 003."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.axes import Axes
 
 from plan.matrix import NOW
+from reporting.blocks import Block
 from reporting.layout import none
-from reporting.sections import Tables, wall_times
+from reporting.sections import Tables
 from reporting.style import (
     STYLE,
     framework_legend,
@@ -20,33 +22,42 @@ from reporting.style import (
     wrapped,
 )
 
-analyse, shown = wall_times.analyse, wall_times.shown
+
+@dataclass(frozen=True)
+class Answer:
+    benchmark: str
+    device: str
+    count: int
+
+
+def shown(tables: Tables, benchmark: str) -> pd.DataFrame:
+    """On the CPU, or else on the GPU."""
+    cells = tables.measured(benchmark=benchmark)
+    on_cpu = cells[cells["device"] == "cpu"]
+    return cells if on_cpu.empty else on_cpu
+
+
+def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
+    cells = shown(tables, benchmark)
+    return None if cells.empty else Answer(benchmark, cells["device"].iloc[0], len(cells))
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    yield from ()  # the figure says it
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, wide: bool, device: str, benchmark: str
+    answer: Answer, tables: Tables, about: Mapping, wide: bool, benchmark: str
 ) -> tuple[plt.Figure, str]:
-    """Hatched in environments of the time; a panel a machine."""
-    cells = shown(tables, device, benchmark)
-    machines = {machine: own for machine, own in cells.groupby("machine", sort=False)}
+    """Hatched with old versions."""
+    cells = shown(tables, benchmark)
     said = "mean time of one batch (s) ± standard deviation over batches"
-    heights = [1 + (0.3 if wide else 0.5) * len(own) for own in machines.values()]
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(
-            len(machines),
-            1,
-            figsize=(width(wide, 9.5), 0.6 + sum(heights)),
-            sharex=True,
-            squeeze=False,
-            height_ratios=heights,
-        )
-        for axis, (machine, own) in zip(axes.flat, machines.items(), strict=True):
-            _machine(axis, own, wide)
-            numbered(axis, said if wide else said.replace(" ±", "\n±"))
-            if len(machines) > 1:
-                axis.set_title(about["machine_names"][machine], loc="left")
-        # Of all panels, once the longest bar is there: from then on nothing widens them.
-        axes[0, 0].set_xlim(left=0)
+        height = 1.6 + (0.3 if wide else 0.5) * len(cells)
+        figure, axis = plt.subplots(figsize=(width(wide, 9.5), height))
+        _bars(axis, cells, wide)
+        numbered(axis, said if wide else said.replace(" ±", "\n±"))
+        axis.set_xlim(left=0)
         framework_legend(figure, cells, wide=wide)
     ordered = cells.sort_values("wall_s")
     slowest, fastest = (
@@ -54,12 +65,11 @@ def draw(
         for row in ordered.iloc[[-1, 0]].itertuples()
     )
     return figure, (
-        f"Mean time of a batch of {benchmark}: {len(cells)} rows, from {fastest} to {slowest}."
+        f"Mean time of a batch of {benchmark}: {len(cells)} implementations and versions, from {fastest} to {slowest}."
     )
 
 
-def _machine(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
-    """The panel of one machine."""
+def _bars(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
     rows = cells[::-1].reset_index(drop=True)
     for place, row in enumerate(rows.itertuples()):
         then = row.generation != NOW

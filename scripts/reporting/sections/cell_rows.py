@@ -1,12 +1,13 @@
 """Every cell in every style: time over the LSTM's in the same style, and over the best LSTM row."""
 
-import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import pandas as pd
 
 from reporting import tradeoff
+from reporting.blocks import Block, Table, Text
 from reporting.layout import within
 from reporting.sections import Tables
 from reporting.words import CELLS
@@ -72,7 +73,6 @@ def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
             count = lines(row, about) or {}
             yield {
                 **{key: row[key] for key in COLUMNS},
-                "mark": row.get("mark"),
                 **over(row, own, "own"),
                 **over(row, first, "best"),
                 "called": CELLS[row["cell"]],
@@ -86,53 +86,47 @@ def compared(cells: pd.DataFrame, about: Mapping, base: str) -> Iterator[dict]:
             }
 
 
-def written(row: Mapping) -> str | None:
-    """`12 (4)`: lines, and those that the base has not."""
-    return None if row["lines"] is None else f"{row['lines']} ({row['other']})"
+@dataclass(frozen=True)
+class Style:
+    """Of each cell the ratio to the fastest LSTM."""
+
+    label: str
+    ratios: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    styles: list[Style]  # the fastest first
+    base: str
+    cells: dict[str, str]  # {cell: its name}
 
 
 def analyse(
     tables: Tables, about: Mapping, base: str, phase: str, device: str = "cpu"
-) -> dict | None:
-    """{"rows": [...], of each cell the fastest first, "styles": a row each, "others": those that have
-    another cell, "cells": {name: what it is called}}."""
+) -> Answer | None:
     cells = of_cells(tables, about)
     cells = cells[(cells["phase"] == phase) & (cells["device"] == device)]
-    found = list(compared(cells, about, base))
-    if not found:
+    ratios: dict[str, dict[str, float]] = {}
+    for row in compared(cells, about, base):
+        if row["best"]:
+            ratios.setdefault(row["label"], {})[row["cell"]] = row["best"]
+    if not ratios:
         return None
-    order = list(CELLS)
-    found.sort(key=lambda row: (row["machine"], order.index(row["cell"]), row["wall_median_s"]))
-    for row in found:
-        row["written"] = written(row)
-        del row["row"]
-    shown = [cell for cell in order if any(row["cell"] == cell for row in found)]
-    own = styles(found)
-    others = [row for row in own if any(row.get(f"own-{cell}") for cell in shown)]
-    return {
-        "rows": found,
-        "styles": own,
-        "others": others,
-        "base": CELLS[base],
-        "cells": {cell: CELLS[cell] for cell in shown},
-    }
+    found = [Style(label, own) for label, own in ratios.items()]
+    found.sort(key=lambda each: statistics.geometric_mean(each.ratios.values()))
+    shown = {cell: CELLS[cell] for cell in CELLS if any(cell in each.ratios for each in found)}
+    return Answer(found, CELLS[base], shown)
 
 
-def styles(rows: Iterable[Mapping]) -> list[dict]:
-    """A row a style, the fastest first: {"machine", "label", and of each cell `best-<cell>` and `own-<cell>`, with `_low`,
-    `_high` and `_mark`}."""
-    found: dict[tuple, dict] = {}
-    for row in rows:
-        own = found.setdefault(
-            (row["machine"], row["label"]), {"machine": row["machine"], "label": row["label"]}
-        )
-        for over in ("best", "own"):
-            for end in ("", "_low", "_high", "_mark"):
-                own[f"{over}-{row['cell']}{end}"] = row.get(f"{over}{end}")
-
-    def middle(row: Mapping) -> float:
-        values = [row.get(f"best-{cell}") for cell in CELLS]
-        # Of nothing where no row of the base was measured there.
-        return statistics.geometric_mean([value for value in values if value] or [math.inf])
-
-    return sorted(found.values(), key=lambda row: (row["machine"], middle(row)))
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(
+        f"Time over that of the fastest {answer.base}. Empty: not measured, or a library without that cell."
+    )
+    rows = [
+        [
+            each.label,
+            *(f"{each.ratios[cell]:.2f}" if cell in each.ratios else "" for cell in answer.cells),
+        ]
+        for each in answer.styles
+    ]
+    yield Table(["Implementation", *answer.cells.values()], rows)

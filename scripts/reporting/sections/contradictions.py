@@ -1,11 +1,12 @@
 """Published numbers that cannot be right if others are, by consequence."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-import pandas as pd
-
-from reporting import consistency, published, words
+from reporting import consistency, published
+from reporting.blocks import Block, Table, Text
+from reporting.layout import digits, off, three_digits
 from reporting.sections import Tables
 from stats import verdicts
 
@@ -21,40 +22,76 @@ QUANTITIES = {
 }
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": verdicts.consequences', with "row" and "what" in words; "slower": consistency.inversions', likewise}"""
+@dataclass(frozen=True)
+class Number:
+    cited: str  # its document
+    line: int
+    row: str
+    what: str
+    printed: str
+    consistent: float
+    factor: float
+    because: str
+    changes: list[str]  # verdicts, in words
+
+
+@dataclass(frozen=True)
+class Slower:
+    """A smaller problem that was printed to take longer than a larger one."""
+
+    cited: str
+    line: int
+    row: str
+    printed: str
+    times: float
+    than: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    name: str
+    numbers: dict[str, list[Number]]  # by consequence: verdict, either, number, rounding
+    slower: list[Slower]
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     paths = consistency.files_of(about["name"])
     found = verdicts.consequences(about["claims"], consistency.contradictions(paths))
-    numbers = published.numbers(paths)
-    slower = consistency.inversions(numbers, about["document"]["benchmarks"])
+    slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
     if not found and not slower:
         return None
     statements = {claim["name"]: claim["statement"] for claim in about["claims"]}
-    origin = about["document"].get("origin", {})
-    return {
-        "rows": [
-            _described(entry, about["names"], statements) | _cited(entry, origin) for entry in found
-        ],
-        "slower": [
-            entry
-            | {"row": _row(entry, about["names"])}
-            | _cited(entry, origin)
-            | {"than": "{benchmark} (line {line})".format(**entry["than"])}
-            | {
-                "spread": _spread(entry, numbers),
-                "others": _spread({**entry, **entry["than"]}, numbers),
-            }
-            for entry in slower
-        ],
-    }
-
-
-def _spread(entry: Mapping, numbers: pd.DataFrame) -> float | None:
-    """The printed standard deviation over the printed time; None where there is none."""
-    same = numbers["quantity"] == "std_s"
-    for key in ("document", "line", *published.KEY):
-        same &= numbers[key] == entry[key]
-    return float(numbers.loc[same, "value"].iloc[0] / entry["value"]) if same.any() else None
+    numbers: dict[str, list[Number]] = {"verdict": [], "either": [], "number": [], "rounding": []}
+    for entry in found:
+        explained = f"; {entry['explained']}" if entry["explained"] else ""
+        numbers[entry["consequence"]].append(
+            Number(
+                entry["document"],
+                entry["line"],
+                _row(entry, about["names"]),
+                QUANTITIES[entry["quantity"]],
+                entry["printed"],
+                entry["consistent"],
+                entry["factor"],
+                entry["because"] + explained,
+                [
+                    f"{statements[each['claim']].rstrip('.')}: *{each['verdict']}*, if corrected *{each['corrected']}*"
+                    for each in entry["changes"]
+                ],
+            )
+        )
+    smaller = [
+        Slower(
+            entry["document"],
+            entry["line"],
+            _row(entry, about["names"]),
+            entry["printed"],
+            entry["times"],
+            "{benchmark} (line {line})".format(**entry["than"]),
+        )
+        for entry in slower
+    ]
+    return Answer(about["name"], numbers, smaller)
 
 
 def _row(entry: Mapping, names: Mapping) -> str:
@@ -62,33 +99,44 @@ def _row(entry: Mapping, names: Mapping) -> str:
     return ", ".join(filter(None, [entry["benchmark"], *row, entry["device"].upper()]))
 
 
-def _cited(entry: Mapping, origin: Mapping) -> dict:
-    return {"cited": words.cited(entry["document"], origin)}
+GROUPS = {
+    "verdict": "These numbers change what the document may conclude:",
+    "either": "These contradict another number, and nothing shows which of the two is wrong:",
+    "number": "These are wrong by more than rounding; no verdict changes:",
+}
 
 
-def _described(entry: Mapping, names: Mapping, statements: Mapping) -> dict:
-    explained = f"; {entry['explained']}" if entry["explained"] else ""
-    return {
-        **entry,
-        "row": _row(entry, names),
-        "what": QUANTITIES[entry["quantity"]],
-        **{
-            key: "; ".join(_changed(each, statements, page) for each in entry["changes"])
-            for key, page in (("changed", ""), ("changed_of_all", "claims.md"))
-        },
-        "because": entry["because"] + explained,
-        "elsewhere": "; ".join(entry["also"]),
-        "size": abs(math.log(entry["factor"])),  # too large and too small alike
-    }
-
-
-def _changed(change: Mapping, statements: Mapping, page: str) -> str:
-    """The claim whose verdict a number changes, with the page that has it, and both verdicts."""
-    statement = statements[change["claim"]].rstrip(".")
-    name, printed, corrected = (change[key] for key in ("claim", "verdict", "corrected"))
-    return f"[{statement}]({page}#{name}): *{printed}* as printed, *{corrected}* if corrected"
-
-
-def merge(parts: Iterable[Mapping]) -> dict:
-    parts = list(parts)
-    return {key: [row for part in parts for row in part[key]] for key in ("rows", "slower")}
+def write(answer: Answer) -> Iterator[Block]:
+    for key, text in GROUPS.items():
+        rows = [
+            [
+                each.cited,
+                str(each.line),
+                each.row,
+                each.what,
+                each.printed,
+                digits(each.consistent),
+                off(each.factor),
+                each.because,
+                "; ".join(each.changes),
+            ]
+            for each in answer.numbers[key]
+        ]
+        if rows:
+            yield Text(text)
+            heads = ["Document", "Line", "Result", "Number", "Printed", "Expected", "Difference"]
+            yield Table([*heads, "From", "Verdict"], rows)
+    if rounded := answer.numbers["rounding"]:
+        largest = max(rounded, key=lambda each: abs(math.log(each.factor)))
+        yield Text(
+            f"{len(rounded)} more differ in the last digits, at most {off(largest.factor)} (document {largest.cited}, line "
+            f"{largest.line}): lines {', '.join(dict.fromkeys(str(each.line) for each in rounded))}."
+        )
+    if answer.slower:
+        worst = max(answer.slower, key=lambda each: each.times)
+        count = len(answer.slower)
+        yield Text(
+            f"In {count} place{'s' * (count > 1)} a smaller problem takes longer than a larger one, which is no contradiction but a reason "
+            f"for doubt: at most {three_digits(worst.times)} times as long (document {worst.cited}, line {worst.line}: {worst.row}, than "
+            f"{worst.than}); lines {', '.join(str(each.line) for each in answer.slower)}."
+        )

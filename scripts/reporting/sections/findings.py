@@ -1,9 +1,12 @@
 """What no document says, as statements that this run's numbers decide (config/claims.yaml)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from plan import matrix
+from reporting.blocks import Block, Heading, Points, Text
 from reporting.sections import Tables
+from reporting.sections.conclusions import Verdict, ratios, verdict_of
 from stats import claims, verdicts
 
 HOLDING = (claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY)
@@ -11,66 +14,57 @@ FAILING = (claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS)
 BEST_FIRST = (*HOLDING, claims.OPEN, *FAILING, claims.MISSING)
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"findings": [{"name", "statement", "means", "refuted_by", "document", "called": its title, "ratio": what is divided by
-    what, where it is one thing, "verdicts": [{"machine", "verdict", "decided": which cases do, "ratios": in words, of the
-    cases that have one}], "differs": whether it holds on one machine and not on another, "rank": the least sure verdict's, of
-    machines with one}]}"""
+@dataclass(frozen=True)
+class Finding:
+    name: str
+    statement: str
+    means: str
+    refuted_by: str
+    ratio: str  # what is divided by what, where it is one thing
+    now: Verdict
+
+
+@dataclass(frozen=True)
+class Answer:
+    document: str
+    findings: list[Finding]  # those that hold first
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     own = [each for each in matrix.findings() if each["document"] == about["name"]]
     if not own:
         return None
     (group,) = verdicts.by_document(own, tables.cells, [])
-    return {"findings": [_shown(each, about) for each in group["claims"]]}
-
-
-def _shown(finding: Mapping, about: Mapping) -> dict:
+    today = next((source for source in group["sources"] if source.startswith("now")), "")
+    if not today:
+        return None
     found = [
-        _on(source.removeprefix("now, "), each, about["machine_names"])
-        for source, each in finding["verdicts"].items()
-        if source.startswith("now, ")
+        Finding(
+            each["name"],
+            each["statement"],
+            each["finding"]["means"],
+            each["finding"]["refuted_by"],
+            next(iter(each["ratios"])) if len(each["ratios"]) == 1 else "",
+            verdict_of(each["verdicts"][today]),
+        )
+        for each in group["claims"]
     ]
-    ranks = [BEST_FIRST.index(each["verdict"]) for each in found]
-    missing = BEST_FIRST.index(claims.MISSING)
-    said = {each["verdict"] for each in found}
-    return {
-        **{key: finding[key] for key in ("name", "statement", "document")},
-        **finding["finding"],
-        "called": about["document"]["title"].partition(":")[0],
-        "ratio": next(iter(finding["ratios"])) if len(finding["ratios"]) == 1 else "",
-        "verdicts": [each for each in found if each["verdict"] != claims.MISSING],
-        "differs": not said.isdisjoint(HOLDING) and not said.isdisjoint(FAILING),
-        "rank": max((rank for rank in ranks if rank != missing), default=missing),
-    }
+    found.sort(key=lambda each: BEST_FIRST.index(each.now.verdict))
+    return Answer(about["name"], found)
 
 
-def _on(machine: str, found: Mapping, names: Mapping) -> dict:
-    """A verdict, and the ratios that it rests on: what stands behind a case's figures."""
-    several = len(found["cases"]) > 1
-    ratios = [
-        f"{case['name']}: " * several + case["figures"].rpartition(" = ")[2]
-        for case in found["cases"]
-        if "value" in case
-    ]
-    # Not the whole note: which ratios are of too few clean processes, their marks say.
-    about = {"verdict": found["verdict"], "decided": found["decided"], "ratios": ratios}
-    return {"machine": names.get(machine, machine), **about}
-
-
-def merge(parts: Iterable[Mapping]) -> dict:
-    """Of all documents, those that hold first; "several": of those with verdicts of two machines or more, the places of all,
-    of those that hold on each, and of those that differ."""
-    found = [each for part in parts for each in part["findings"]]
-    found.sort(key=lambda each: each["rank"])
-    places = {
-        number: {each["verdict"] for each in one["verdicts"]}
-        for number, one in enumerate(found, start=1)
-        if len(one["verdicts"]) > 1
-    }
-    return {
-        "findings": found,
-        "several": {
-            "all": list(places),
-            "hold": [number for number, said in places.items() if said <= {*HOLDING}],
-            "differ": [number for number in places if found[number - 1]["differs"]],
-        },
-    }
+def write(answer: Answer) -> Iterator[Block]:
+    others = []
+    for each in answer.findings:
+        if each.now.verdict == claims.MISSING:
+            others.append(each.statement)
+            continue
+        yield Heading(each.statement.rstrip("."), 3)
+        means = f" {each.means}" if each.now.verdict in HOLDING else ""
+        yield Text(
+            f"**{each.now.verdict}**: {each.ratio + ', ' if each.ratio else ''}{ratios(each.now.values)}."
+            f"{means} *Refuted by*: {each.refuted_by} [Numbers]({answer.document}.md)."
+        )
+    if others:
+        yield Text("Not measured on this machine:")
+        yield Points(others)

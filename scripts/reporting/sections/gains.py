@@ -1,29 +1,52 @@
-"""How many times faster each style became over the years, and how much of that its library's products did."""
+"""How many times as fast each implementation became over the years, and how much of that its library's products did."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from reporting import marks, timeline
+from reporting import timeline
+from reporting.blocks import Block, Table, Text
+from reporting.layout import DASH, brief
 from reporting.sections import Tables
-from reporting.style import look
 from reporting.timeline import CEILING
 from stats import estimates
 
 
-def _gain(first: list[dict], last: list[dict]) -> dict:
-    """Times faster from the first points to the last ones: {"ratio", "low", "high", "verdict", "mark"}, of a product of two."""
+@dataclass(frozen=True)
+class Gain:
+    """Times faster, with the interval."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    since: int
+    then: str
+    now: str
+    gain: Gain
+    products: Gain | None  # of the library's matrix products in the same two environments
+    rest: Gain | None  # what is left
+
+
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Row]
+    phase: str
+
+
+def _gain(first: list[dict], last: list[dict]) -> Gain:
+    """From the first points to the last ones, of a product of two."""
     found = estimates.ratio([point["times"] for point in first], [point["times"] for point in last])
-    ends = {"low": found.low, "high": found.high}
-    return {**found._asdict(), **ends, "mark": marks.beside(*first, *last)}
+    return Gain(found.ratio, found.low, found.high)
 
 
-def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict | None:
-    """{"frameworks": [{"machine", "device", "name", "since", "then", "now", "products" (of its longest row), "rows"}], "rows":
-    of each style and framework its first and last year: "gain", of its library's
-    products in the same two environments "products", and what is left of it "style"; "ratio", "low", "high" and "mark" each}"""
+def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> Answer | None:
     found = list(timeline.lines(tables.measured(benchmark=benchmark, phase=phase), about))
-    places = ("machine", "device", "framework")
     ceilings = {
-        tuple(line[place] for place in places): {p["environment"]: p for p in line["points"]}
+        (line["device"], line["framework"]): {p["environment"]: p for p in line["points"]}
         for line in found
         if line["level"] == CEILING
     }
@@ -32,29 +55,42 @@ def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict 
         if line["level"] == CEILING:
             continue
         first, last = line["points"][0], line["points"][-1]
-        row = {key: line[key] for key in (*places, "name", "level")}
-        row["framework_name"] = look(line["implementation"]).name
-        row |= {"since": first["year"], "then": first["version"], "now": last["version"]}
-        row |= {"gain": _gain([first], [last]), "products": None, "style": None}
-        products = ceilings.get(tuple(line[place] for place in places), {})
-        if {first["environment"], last["environment"]} <= products.keys():
-            then, now = products[first["environment"]], products[last["environment"]]
-            row |= {"products": _gain([then], [now]), "style": _gain([first, now], [last, then])}
-        rows.append(row)
-    if not rows:
-        return None
-    groups: dict[tuple, list[dict]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[place] for place in places), []).append(row)
-    return {
-        "frameworks": [_framework(own) for own in groups.values()],
-        "rows": rows,
-        "phase": phase,
-    }
+        products = ceilings.get((line["device"], line["framework"]), {})
+        both = {first["environment"], last["environment"]} <= products.keys()
+        then, now = (products.get(point["environment"]) for point in (first, last))
+        rows.append(
+            Row(
+                line["name"],
+                first["year"],
+                first["version"],
+                last["version"].partition("+")[0],
+                _gain([first], [last]),
+                _gain([then], [now]) if both else None,
+                _gain([first, now], [last, then]) if both else None,
+            )
+        )
+    return Answer(rows, phase) if rows else None
 
 
-def _framework(rows: list[dict]) -> dict:
-    """What the rows of a framework have in common, by the one that goes back furthest."""
-    longest = min(rows, key=lambda row: (row["since"], row["products"] is None))
-    kept = ("machine", "device", "since", "then", "now", "products")
-    return {"name": longest["framework_name"], **{key: longest[key] for key in kept}, "rows": rows}
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(
+        "Median batch in the first version over that of today. *Products*: the same for the framework's matrix products alone; "
+        "*rest*: what remains, due to the implementation and its framework. Below 1 is slower."
+    )
+
+    def told(gain: Gain | None) -> str:
+        return brief(gain.ratio, gain.low, gain.high) if gain else DASH
+
+    rows = [
+        [
+            each.name,
+            str(each.since),
+            each.then,
+            each.now,
+            *map(told, (each.gain, each.products, each.rest)),
+        ]
+        for each in answer.rows
+    ]
+    yield Table(
+        ["Implementation", "Since", "Then", "Now", "Times faster", "Products", "Rest"], rows
+    )

@@ -1,29 +1,36 @@
-"""What is compared: each implementation, what can be changed in it, and what it does."""
+"""What is compared: each implementation's name, its level of flexibility, and what it does."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from reporting import words
+from reporting.blocks import Block, Table
 from reporting.sections import Tables
 
-TITLE = "What is compared"
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    level: str
+    does: str
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"label", "implementation", "level", "does"}] of what was measured, "others": of the other rows, "levels":
-    {word: what can be changed}}"""
-    found = [
-        {
-            "label": about["labels"][entry["implementation"]],
-            "implementation": entry["implementation"],
-            "level": entry.get("flexibility", "no LSTM"),
-            "does": entry["does"],
-        }
-        for entry in about["entries"]
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Row]
+
+
+def analyse(tables: Tables, about: Mapping, of: Sequence[str]) -> Answer | None:
+    entries = {each["implementation"]: each for each in about["entries"]}
+    rows = [
+        Row(about["labels"][name], entries[name]["flexibility"], entries[name]["does"])
+        for name in of
+        if name in entries
     ]
-    shown = {row["level"] for row in found}
-    levels = {word: text for word, text in words.LEVELS.items() if word in shown}
-    measured = set(tables.measured()["implementation"])
-    parts = {True: [], False: []}
-    for row in found:
-        parts[row["implementation"] in measured].append(row)
-    return {"rows": parts[True], "others": parts[False], "levels": levels} if found else None
+    return Answer(rows) if rows else None
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    rows = [
+        [each.label, each.level, each.does.partition(". ")[0].rstrip(".")] for each in answer.rows
+    ]
+    yield Table(["Name", "Level", "Details"], rows)

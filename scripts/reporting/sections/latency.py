@@ -1,20 +1,59 @@
 """Single calls, warm: the median and the 99th percentile."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from plan.matrix import NOW
-from reporting.sections import Tables, on, rows
+from reporting.blocks import Block, Table, Text
+from reporting.layout import time, time_within
+from reporting.sections import Tables, on
+
+FASTEST = 5  # of each shape
 
 
-def analyse(tables: Tables, about: Mapping, benchmarks: Sequence[str]) -> dict | None:
-    """{"rows": [{"machine", "benchmark", "device", "name", "wall_median_s", "wall_p99_s", "tail": their ratio, "share" of
-    the multiply-add peak, "batches"}]}, the fastest row of a benchmark first"""
+@dataclass(frozen=True)
+class Call:
+    benchmark: str
+    name: str
+    seconds: float
+    within: tuple[float, float] | None
+    p99_s: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    calls: list[Call]  # of each shape the fastest
+
+
+def analyse(tables: Tables, about: Mapping, benchmarks: Sequence[str]) -> Answer | None:
     cells = on(tables.measured(generation=NOW), benchmarks)
-    cells = cells[cells["flexibility"].notna()]
-    if cells.empty:
-        return None
-    cells = cells.assign(
-        tail=cells["wall_p99_s"] / cells["wall_median_s"], share=1 / cells["ratio_to_peak"]
-    ).sort_values(["machine", "device", "benchmark", "wall_median_s"])
-    columns = ("machine", "benchmark", "device", "name", "wall_median_s", "wall_p99_s")
-    return {"rows": rows(cells, *columns, "tail", "share", "batches")}
+    cells = cells[cells["flexibility"].notna()].sort_values("wall_median_s")
+    found = [
+        Call(
+            str(benchmark),
+            row["name"],
+            row["wall_median_s"],
+            (row["wall_low_s"], row["wall_high_s"]) if row["interval"] == "confidence" else None,
+            row["wall_p99_s"],
+        )
+        for benchmark, own in cells.groupby("benchmark")
+        for row in own.head(FASTEST).to_dict("records")
+    ]
+    return Answer(found) if found else None
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(
+        f"The {FASTEST} fastest of each shape. A call is timed from the host's array to the result in memory; calls are warm and "
+        "follow each other."
+    )
+    rows = [
+        [
+            each.benchmark,
+            each.name,
+            time_within(each.seconds, *(each.within or (None, None))),
+            time(each.p99_s),
+        ]
+        for each in answer.calls
+    ]
+    yield Table(["Shape", "Implementation", "Median", "99th percentile"], rows)

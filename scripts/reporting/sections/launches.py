@@ -1,6 +1,7 @@
 """Where the time of a batch goes on a GPU: what its kernels take, and how long it waits for the host to launch them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -8,38 +9,68 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from reporting.sections import Tables, rows
+from reporting.blocks import Block, Table, Text
+from reporting.layout import number, percent, time
+from reporting.sections import Tables
 from reporting.style import STYLE, hover, look, numbered, three_digits, width, wrapped
-
-COLUMNS = ("machine", "name", "environment", "phase", "wall_median_s", "launched_s", "span_s")
 
 
 def shown(tables: Tables, benchmark: str) -> pd.DataFrame:
     """The rows of which a framework told it, with `waiting`, the share of a batch in which no kernel runs."""
     cells = tables.measured(device="gpu", benchmark=benchmark)
-    cells = cells[cells["launched_s"].notna()].sort_values(["machine", "phase", "wall_median_s"])
+    cells = cells[cells["launched_s"].notna()].sort_values(["phase", "wall_median_s"])
     waiting = 1 - cells["kernel_s"] / cells["wall_median_s"]
     return cells.assign(waiting=waiting.clip(lower=0), each_s=cells["kernel_s"] / cells["kernels"])
 
 
-def analyse(tables: Tables, about: Mapping, benchmark: str) -> dict | None:
-    """{"rows": [{COLUMNS, "kernel_s", "kernels", "each_s": of a kernel, "waiting"}]}"""
+@dataclass(frozen=True)
+class Row:
+    name: str
+    phase: str
+    batch_s: float
+    launched_s: float  # until the host has launched everything
+    kernel_s: float
+    kernels: float
+    waiting: float  # share of a batch in which no kernel runs
+
+
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Row]
+
+
+def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     cells = shown(tables, benchmark)
-    if cells.empty:
-        return None
-    return {"rows": rows(cells, *COLUMNS, "kernel_s", "kernels", "each_s", "waiting")}
+    columns = ["name", "phase", "wall_median_s", "launched_s", "kernel_s", "kernels", "waiting"]
+    found = [Row(*row) for row in cells[columns].itertuples(index=False)]
+    return Answer(found) if found else None
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(
+        "*Launched*: until the host has launched all of a batch. *Kernels*: the sum of kernels and copies on the GPU (CUPTI). Where "
+        "launching takes as long as the batch, the GPU waits for the host."
+    )
+    rows = [
+        [
+            *(each.name, each.phase, time(each.batch_s), time(each.launched_s)),
+            *(time(each.kernel_s), number(each.kernels, 0), percent(each.waiting)),
+        ]
+        for each in answer.rows
+    ]
+    heads = ["Implementation", "Phase", "Batch", "Launched", "Kernels", "Number of kernels"]
+    yield Table([*heads, "GPU waits"], rows)
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str
+    answer: Answer, tables: Tables, about: Mapping, wide: bool, benchmark: str
 ) -> tuple[plt.Figure, str] | None:
-    """A bar a row, its kernels' part full, and a mark where the host had launched everything; a panel a machine and
-    phase."""
+    """A bar a row, its kernels' part full, and a mark where the host had launched everything; a panel a phase."""
     cells = shown(tables, benchmark)
     cells = cells[cells["kernel_s"].notna()]
     if cells.empty:
         return None
-    panels = list(cells.groupby(["machine", "phase"], sort=False))
+    panels = list(cells.groupby("phase", sort=False))
     heights = [1 + (0.27 if wide else 0.36) * len(own) for _, own in panels]
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -49,11 +80,9 @@ def draw(
             squeeze=False,
             height_ratios=heights,
         )
-        several = cells["machine"].nunique() > 1
-        for axis, ((machine, phase), own) in zip(axes.flat, panels, strict=True):
+        for axis, (phase, own) in zip(axes.flat, panels, strict=True):
             _panel(axis, own, wide)
-            called = f", {about['machine_names'][machine]}" if several else ""
-            axis.set_title(phase + called, loc="left")
+            axis.set_title(str(phase), loc="left")
             numbered(axis, "median batch (ms)")
         marks = Line2D([], [], ls="", marker="|", color="black", ms=9, label="everything launched")
         parts = [Patch(color="#666666", label="kernels and copies")]

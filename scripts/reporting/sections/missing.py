@@ -1,35 +1,57 @@
-"""All rows without a number, by reason: nothing is dropped, but what has no number stands in no table."""
+"""What has no number, by reason: nothing is dropped silently."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from plan.matrix import NOT_RUN
+from reporting.blocks import Block, Points
 from reporting.sections import Tables, took_part
 
-TITLE = "Rows without a number"
+TITLE = "Not measured"
+NAMED = 3  # implementations of a reason; of others only their number is said
+REASONS = 5  # of which the implementations are named
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"devices": [{"machine", "device", "count"}] that took no part, "rows": [{"machine", "status",
-    "reason", "count", "cells"}]}"""
+@dataclass(frozen=True)
+class Reason:
+    status: str
+    reason: str
+    count: int
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    devices: dict[str, int]  # {device that took no part: measurements}
+    reasons: list[Reason]  # what failed first, then what cannot be had, then what the run left out
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     cells = tables.cells[tables.cells["status"] != "ok"]
     if cells.empty:
         return None
     took = took_part(cells, about)
-    absent = cells[~took]
-    groups = cells[took].groupby(["machine", "status", "reason"], sort=False)
-    found = []
-    for (machine, status, reason), own in groups:
-        names = [
-            f"{row.name} in {row.environment} ({row.benchmark}, {row.phase}, {row.device.upper()})"
-            for row in own.itertuples()
-        ]
-        key = {"machine": machine, "state": status, "reason": reason}
-        found.append(key | {"count": len(own), "cells": names})
-    found.sort(key=lambda row: (row["state"] == NOT_RUN, -row["count"]))
-    return {
-        "devices": [
-            {"machine": machine, "device": device, "count": len(own)}
-            for (machine, device), own in absent.groupby(["machine", "device"], sort=False)
-        ],
-        "rows": found,
-    }
+    found = [
+        Reason(str(status), str(reason), len(own), list(dict.fromkeys(own["name"])))
+        for (status, reason), own in cells[took].groupby(["status", "reason"], sort=False)
+    ]
+    order = {"unsupported": 1, NOT_RUN: 2}
+    found.sort(key=lambda each: (order.get(each.status, 0), -each.count))
+    return Answer(cells[~took]["device"].value_counts().to_dict(), found)
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    points = []
+    for each in answer.reasons[:REASONS]:
+        names = ", ".join(each.names[:NAMED])
+        more = f" and {len(each.names) - NAMED} more" if len(each.names) > NAMED else ""
+        points.append(f"*{each.status}* ({each.count}): {names}{more}: {each.reason.rstrip('.')}.")
+    if rest := answer.reasons[REASONS:]:
+        points.append(
+            f"{sum(each.count for each in rest)} more, for {len(rest)} other reasons: `cells.csv`."
+        )
+    points += [
+        f"{count}: this machine has no {device.upper()}."
+        for device, count in answer.devices.items()
+    ]
+    yield Points(points)

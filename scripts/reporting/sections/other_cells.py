@@ -1,6 +1,7 @@
-"""A cell that no library has: how fast it can be, and what that takes."""
+"""A recurrent cell other than the LSTM: how fast it can be, at each level of flexibility."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -8,72 +9,132 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from plan.matrix import NOW
-from reporting.flexibility import OPERATORS as FLEXIBLE
-from reporting.layout import interval
+from reporting.blocks import Block, Table, Text
+from reporting.layout import brief, interval, seconds, time
 from reporting.sections import Tables
-from reporting.sections.cell_rows import LIBRARY, PLACE, compared, of_cells
-from reporting.style import STYLE, hover, logarithmic, marked, numbered, span, three_digits, width
-from reporting.words import CELLS
-
-COMPILED = "compiled"
-
-
-SHOWN = ("label", "wall_median_s", "within", "mark", "own", "own_low", "own_high", "lines", "other")
-SHOWN += ("ready_s", "ready_within", "once_s")
-
-
-def _said(row: pd.Series, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict:
-    """A row over the fastest of others, with what `compared` says of it."""
-    (own,) = (each for each in rows if each["row"]["records"] == row["records"])
-    over = {"over": own["best"], "low": own["best_low"], "high": own["best_high"]}
-    over |= {"over_mark": own.get("best_mark", ""), "own_mark": own.get("own_mark", "")}
-    base = to.loc[to["wall_median_s"].idxmin(), "label"]
-    return over | {"base": base, **{key: own[key] for key in SHOWN}}
+from reporting.sections.cell_rows import PLACE, compared, of_cells
+from reporting.style import (
+    STYLE,
+    hover,
+    logarithmic,
+    look,
+    marked,
+    numbered,
+    span,
+    three_digits,
+    width,
+)
+from reporting.words import CELLS, LEVELS
 
 
-def _rows(of: pd.DataFrame, to: pd.DataFrame, rows: Sequence[Mapping]) -> dict | None:
-    """{"count", "fastest", "typical": the middle one, of two the slower, "worst"} of rows, over the fastest of others."""
-    if of.empty or to.empty:
-        return None
-    ordered = of.sort_values("wall_median_s")
-    places = {"fastest": 0, "typical": len(of) // 2, "worst": -1}
-    return {"count": len(of)} | {
-        name: _said(ordered.iloc[place], to, rows) for name, place in places.items()
-    }
+@dataclass(frozen=True)
+class Over:
+    """An implementation of the cell over the fastest LSTM."""
+
+    label: str
+    seconds: float
+    within: str
+    ratio: float
+    low: float | None
+    high: float | None
+    ready_s: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """The cell on a device in a phase: the fastest of all, and of a level the fastest and the slowest."""
+
+    device: str
+    phase: str
+    base: str
+    best: Over
+    levels: dict[str, tuple[Over, Over]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    asked: str
+    base: str
+    places: list[Place]
+    lines: dict[
+        str, tuple[int, int]
+    ]  # {framework: lines of the cell, and those that the LSTM does not have}
+    drawn: list[dict]
+
+
+def _over(found: Mapping) -> Over:
+    return Over(
+        found["label"],
+        found["wall_median_s"],
+        found["within"],
+        *(found[f"best{end}"] for end in ("", "_low", "_high")),
+        found["ready_s"],
+    )
 
 
 def analyse(
     tables: Tables, about: Mapping, base: str, asked: str, drawn: bool = True
-) -> dict | None:
-    """{"asked", "base", "library": names of library rows that have the cell, "has": {cell: such rows}, "places":
-    [{"machine", "device", "phase", "best": the fastest row of the cell, "operators" and "compiled": _rows of those}]}"""
+) -> Answer | None:
     cells = of_cells(tables, about)
     cells = cells[cells["generation"] == NOW]
-    places = []
-    for place, here in cells.groupby(PLACE, sort=False):
-        first, own = here[here["cell"] == base], here[here["cell"] == asked]
-        rows = list(compared(here, about, base))
-        if best := _rows(own, first, rows):
-            single = own[own["flexibility"].isin(FLEXIBLE)]
-            compiled = own[own["flexibility"] == COMPILED]
-            found = {
-                "best": best["fastest"],
-                "operators": _rows(single, first, rows),
-                "compiled": _rows(compiled, first, rows),
-            }
-            places.append(dict(zip(PLACE, place, strict=True)) | found)
+    places, lines = [], {}
+    for (_, device, phase), here in cells.groupby(PLACE, sort=False):
+        rows = [
+            each for each in compared(here, about, base) if each["cell"] == asked and each["best"]
+        ]
+        if not rows:
+            continue
+        rows.sort(key=lambda each: each["wall_median_s"])
+        first = here[here["cell"] == base]
+        levels: dict[str, tuple[Over, Over]] = {}
+        for level in LEVELS:
+            own = [_over(each) for each in rows if each["row"]["flexibility"] == level]
+            if own:
+                levels[level] = own[0], own[-1]
+        fastest = first.loc[first["wall_median_s"].idxmin(), "label"]
+        places.append(Place(device, phase, fastest, _over(rows[0]), levels))
+        for each in rows:
+            if each["lines"]:
+                framework = look(each["row"]["implementation"]).name
+                lines[framework] = each["lines"], each["other"]
     if not places:
         return None
-    order = {"training": 0, "forward": 1}
-    places.sort(key=lambda each: (each["machine"], each["device"], order[each["phase"]]))
-    library = cells[cells["family"].isin(LIBRARY)]
-    has = {
-        CELLS[cell]: list(dict.fromkeys(library[library["cell"] == cell]["label"]))
-        for cell in CELLS
-        if (cells["cell"] == cell).any()
-    }
-    found = {"asked": CELLS[asked], "base": CELLS[base], "has": has, "places": places}
-    return found | {"document": about["name"], "drawn": _drawn(cells, about, base)}
+    places.sort(key=lambda each: (each.device, each.phase != "training"))
+    return Answer(CELLS[asked], CELLS[base], places, lines, _drawn(cells, about, base))
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    def where(place: Place) -> str:
+        phase = "training" if place.phase == "training" else "inference"
+        return phase + (" on the GPU" if place.device == "gpu" else "")
+
+    said = ", ".join(
+        f"{brief(p.best.ratio, p.best.low, p.best.high)} times in {where(p)} ({p.best.label})"
+        for p in answer.places
+    )
+    yield Text(
+        f"The fastest {answer.asked} takes {said} as long as the fastest {answer.base} of the same shape. To benchmark your own "
+        "cell: `make cell CELL=my_cell.py`."
+    )
+    rows = []
+    for place in answer.places:
+        for level, (fast, slow) in place.levels.items():
+            row = [
+                where(place).capitalize(),
+                level,
+                fast.label,
+                time(fast.seconds) + f" {fast.within}",
+            ]
+            row += [brief(fast.ratio, fast.low, fast.high)]
+            row += [brief(slow.ratio, slow.low, slow.high) if slow != fast else ""]
+            rows.append([*row, f"{seconds(fast.ready_s)} s"])
+    heads = ["Phase", "Level", "Fastest implementation", "Batch", f"Over the fastest {answer.base}"]
+    yield Table([*heads, "Slowest of the level", "Time to first result"], rows)
+    if answer.lines:
+        told = [f"{name} {count} ({new})" for name, (count, new) in answer.lines.items()]
+        yield Text(
+            f"Lines of code of the {answer.asked}, and in brackets those that the {answer.base} does not have: {', '.join(told)}."
+        )
 
 
 def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
@@ -87,7 +148,7 @@ def _drawn(cells: pd.DataFrame, about: Mapping, base: str) -> list[dict]:
 
 
 def draw(
-    data: Mapping,
+    answer: Answer,
     tables: Tables,
     about: Mapping,
     wide: bool,
@@ -99,7 +160,7 @@ def draw(
     phase."""
     if not drawn:
         return None
-    points = pd.DataFrame(data["drawn"])
+    points = pd.DataFrame(answer.drawn)
     groups = list(points.groupby(PLACE, sort=False))
     looks = marked(points["implementation"])
     labels = dict(zip(points["implementation"], points["label"], strict=True))

@@ -1,16 +1,18 @@
 """A cell of somebody's own: what it costs over the best LSTM, and every style of it."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
 from plan import own
 from plan.matrix import NOT_RUN, NOW
 from reporting import words
-from reporting.sections import OK, Tables, plain
+from reporting.blocks import Block, Points, Table, Text
+from reporting.layout import DASH, brief, time
+from reporting.sections import OK, Tables
 from reporting.sections.cell_rows import PLACE, over
-
-KEYS = ["machine", "device", "label"]
 
 
 def name(about: Mapping) -> str:
@@ -60,81 +62,210 @@ def error(row: Mapping) -> float | None:
     return max(found) if found else None
 
 
-def answers(rows: pd.DataFrame, request: bool) -> list[dict]:
-    """The fastest row of the cell for each machine, device and phase, over the fastest LSTM."""
+@dataclass(frozen=True)
+class Winner:
+    """The fastest implementation of the cell on a device in a phase, over the fastest LSTM."""
+
+    device: str
+    phase: str
+    request: bool  # a single sequence
+    label: str
+    implementation: str
+    base: str
+    ratio: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An implementation of the cell in a phase: over its own LSTM, and over the fastest."""
+
+    seconds: float
+    own: tuple[float | None, float | None, float | None]
+    best: tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Style:
+    label: str
+    device: str
+    changed: str  # its level of flexibility
+    phases: dict[str, Measured]
+    error: float | None  # the largest against float64, of outputs or gradients
+
+
+@dataclass(frozen=True)
+class Stopped:
+    status: str
+    reason: str
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    cell: str
+    shape: dict[str, int]
+    machine: str
+    winners: list[Winner]
+    styles: list[Style]
+    requests: list[Style]  # of single sequences
+    stopped: list[Stopped]
+    left_out: int
+    about: list[str]
+
+
+def winners(rows: pd.DataFrame, request: bool) -> list[Winner]:
     found = []
-    measured = rows[rows["status"] == OK]
-    for place, here in measured.groupby(PLACE, sort=False):
+    for (_, device, phase), here in rows[rows["status"] == OK].groupby(PLACE, sort=False):
         best = here.loc[here["wall_median_s"].idxmin()]
         if not best["lstm"].empty:
-            kept = {key: best[key] for key in ("label", "implementation", "wall_median_s")}
-            places = dict(zip(PLACE, place, strict=True))
-            found.append(places | kept | compared(best) | {"request": request})
+            to = compared(best)
+            ends = (to[f"best{end}"] for end in ("", "_low", "_high"))
+            names = best["label"], best["implementation"], to["base"]
+            found.append(Winner(device, phase, request, *names, *ends))
     return found
 
 
-def styles(rows: pd.DataFrame) -> list[dict]:
-    """A row a style and device, the fastest first: times and ratios by phase, and the largest error of both."""
-    found: dict[tuple, dict] = {}
-    for _, row in rows.iterrows():
-        own_row = found.setdefault(tuple(row[key] for key in KEYS), {key: row[key] for key in KEYS})
-        own_row["changed"] = row["flexibility"]
-        if row["status"] == OK:
-            own_row[f"{row['phase']}_s"] = row["wall_median_s"]
-            for key, value in compared(row).items():
-                own_row[f"{row['phase']}_{key}"] = value
-            errors = [error(row), own_row.get("error")]
-            own_row["error"] = max((each for each in errors if each is not None), default=None)
-    fast = [each for each in found.values() if "training_s" in each or "forward_s" in each]
-
-    def time(row: Mapping) -> tuple:
-        return (
-            row["machine"],
-            row["device"],
-            row.get("training_s", float("inf")),
-            row.get("forward_s", float("inf")),
+def styles(rows: pd.DataFrame) -> list[Style]:
+    """The fastest first."""
+    found: dict[tuple, dict[str, dict]] = {}
+    for row in rows[rows["status"] == OK].to_dict("records"):
+        found.setdefault((row["device"], row["label"]), {})[row["phase"]] = row
+    shown = []
+    for (device, label), phases in found.items():
+        errors = [each for each in map(error, phases.values()) if each is not None]
+        shown.append(
+            Style(
+                label,
+                device,
+                next(iter(phases.values()))["flexibility"],
+                {phase: _measured(row) for phase, row in phases.items()},
+                max(errors, default=None),
+            )
         )
 
-    return sorted(fast, key=time)
+    def seconds(style: Style, phase: str) -> float:
+        return style.phases[phase].seconds if phase in style.phases else math.inf
+
+    return sorted(shown, key=lambda s: (s.device, seconds(s, "training"), seconds(s, "forward")))
 
 
-def stopped(rows: pd.DataFrame) -> list[dict]:
-    """Styles without a number on devices that took part, by reason; what this run left out is not among them."""
+def _measured(row: Mapping) -> Measured:
+    to = compared(row)
+    own, best = (
+        tuple(to[f"{key}{end}"] for end in ("", "_low", "_high")) for key in ("own", "best")
+    )
+    return Measured(row["wall_median_s"], own, best)
+
+
+def stopped(rows: pd.DataFrame) -> list[Stopped]:
+    """What has no number on devices that took part, by reason: what failed or was refused first. What this run left out is not among them."""
     absent = rows[~rows["status"].isin([OK, NOT_RUN])]
-    absent = absent[absent["device"].isin(rows[rows["status"] == OK]["device"])]
-    found = []
-    for (machine, status, reason), those in absent.groupby(
-        ["machine", "status", "reason"], sort=False
-    ):
-        labels = [f"{row['label']} ({row['phase']})" for _, row in those.iterrows()]
-        found.append(
-            {"machine": machine, "state": status, "reason": reason, "rows": ", ".join(labels)}
+    measured = set(rows[rows["status"] == OK]["device"])
+    if measured:
+        absent = absent[absent["device"].isin(measured)]
+    found = [
+        Stopped(
+            str(status),
+            str(reason),
+            [f"{row['label']} ({row['phase']})" for row in those.to_dict("records")],
         )
-    return sorted(found, key=lambda each: each["state"] == "unsupported")
+        for (status, reason), those in absent.groupby(["status", "reason"], sort=False)
+    ]
+    return sorted(found, key=lambda each: each.status == "unsupported")
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"cell", "answers", "styles", "requests": of single sequences, "stopped", "left_out": rows, "shape"}"""
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     batches, single = (pairs(tables, about, request) for request in (False, True))
     if batches.empty:
         return None
     order = {"training": 0, "forward": 1}
-    said = [*answers(batches, False), *answers(single, True)]
-    said.sort(
-        key=lambda each: (each["machine"], each["device"], each["request"], order[each["phase"]])
-    )
+    won = [*winners(batches, False), *winners(single, True)]
+    won.sort(key=lambda each: (each.device, each.request, order[each.phase]))
     shape = about["document"]["benchmarks"][of(about, name(about), False)[0]]
-    return plain(
-        {
-            "cell": words.cell(name(about)),
-            "document": about["name"],
-            "answers": said,
-            "styles": styles(batches),
-            "requests": styles(single),
-            "stopped": stopped(batches),
-            "left_out": int((batches["status"] == NOT_RUN).sum()),
-            "shape": {
-                key: shape[key] for key in ("batch", "length", "features", "hidden", "layers")
-            },
-        }
+    keys = ("batch", "length", "features", "hidden", "layers")
+    return Answer(
+        words.cell(name(about)),
+        {key: shape[key] for key in keys},
+        ", ".join(about["machine_names"].values()),
+        won,
+        styles(batches),
+        styles(single),
+        stopped(batches),
+        int((batches["status"] == NOT_RUN).sum()),
+        [about["document"]["about"]] if "about" in about["document"] else [],
     )
+
+
+def _where(winner: Winner) -> str:
+    phase = "inference" if winner.phase == "forward" else winner.phase
+    text = "for a single sequence" if winner.request else f"in {phase}"
+    return text + (" on the GPU" if winner.device == "gpu" else "")
+
+
+def _headline(answer: Answer) -> str:
+    if answer.winners:
+        said = ", ".join(
+            f"{brief(w.ratio, w.low, w.high)} times as long {_where(w)} ({w.label}; the LSTM: {w.base})"
+            for w in answer.winners
+        )
+        return (
+            f"**`{answer.cell}` takes {said}: its fastest implementation over the fastest LSTM.**"
+        )
+    wrong = [each for each in answer.stopped if each.status != "unsupported"]
+    if wrong and not answer.styles:
+        count = sum(len(each.labels) for each in wrong)
+        return (
+            f"**No implementation of `{answer.cell}` was timed: {count} failed, the first as *{wrong[0].status}*: "
+            f"{wrong[0].reason.rstrip('.')}.**"
+        )
+    if answer.styles:
+        return f"**`{answer.cell}` was measured, but no LSTM to compare it with.**"
+    return f"**`{answer.cell}` has not been measured yet.**"
+
+
+def _table(found: list[Style], phases: Sequence[str]) -> Table:
+    several = len({each.device for each in found}) > 1
+    heads = ["Implementation", "Level"]
+    for phase in phases:
+        heads += [
+            "Inference" if phase == "forward" else "Training",
+            "over its own LSTM",
+            "over the fastest LSTM",
+        ]
+    rows = []
+    for each in found:
+        row = [each.label + (f", {each.device.upper()}" if several else ""), each.changed]
+        for phase in phases:
+            one = each.phases.get(phase)
+            row += [time(one.seconds), brief(*one.own), brief(*one.best)] if one else [DASH] * 3
+        rows.append([*row, DASH if each.error is None else f"{each.error:.1e}"])
+    return Table([*heads, "Error"], rows)
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(_headline(answer))
+    for line in answer.about:
+        yield Text(line)
+    shape = answer.shape
+    yield Text(
+        f"{shape['batch']} sequences of {shape['length']} steps, {shape['features']} features, {shape['hidden']} hidden units, "
+        f"{shape['layers']} layer{'s' * (shape['layers'] > 1)}, on {answer.machine}. *Error*: the largest of outputs and gradients against the float64 "
+        "reference, over its largest value."
+    )
+    if answer.styles:
+        yield _table(answer.styles, ("training", "forward"))
+    if answer.requests:
+        yield Text("A single sequence:")
+        yield _table(answer.requests, ("forward",))
+    if answer.stopped:
+        yield Text("Not timed:")
+        yield Points(
+            [
+                f"*{each.status}*: {', '.join(each.labels)}: {each.reason.rstrip('.')}."
+                for each in answer.stopped
+            ]
+        )
+    if answer.left_out:
+        yield Text(f"{answer.left_out} measurements are still to come, or were left out.")

@@ -1,21 +1,40 @@
 """The lines that use a cell's fastest styles in a program of one's own."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from measurement.cells import CELLS
 from plan import own
 from reporting import own_cell_lines
+from reporting.blocks import Block, Code, Text
 from reporting.sections import Tables
-from reporting.sections.own_cell import answers, name, pairs
+from reporting.sections.own_cell import name, pairs, winners
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"winners": [{"label", "for": [what for], "code", "file": the style's, "step": the generated one}], "folder",
-    "weights"}"""
+@dataclass(frozen=True)
+class Use:
+    """How a fastest implementation is used."""
+
+    label: str
+    purposes: list[str]
+    code: str  # "" where its files alone say it
+    more: str
+    file: str
+    step: str  # the generated one
+
+
+@dataclass(frozen=True)
+class Answer:
+    uses: list[Use]
+    folder: str
+    weights: dict
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     said = [
         each
         for request in (False, True)
-        for each in answers(pairs(tables, about, request), request)
+        for each in winners(pairs(tables, about, request), request)
     ]
     if not said:
         return None
@@ -23,30 +42,48 @@ def analyse(tables: Tables, about: Mapping) -> dict | None:
     folder = f"{own.FOLDER}/{cell}"
     shapes = about["document"]["benchmarks"]
     shape = next(each for each in shapes.values() if each.get("cell") == name(about))
-    found: dict[str, dict] = {}
-    for each in said:
-        row = found.setdefault(
-            each["implementation"],
-            {
-                "label": each["label"],
-                "for": [],
-                "code": "",
-                "file": file_of(each["implementation"]),
-            },
+    labels = {each.implementation: each.label for each in said}
+    found = []
+    for implementation, label in labels.items():
+        own_wins = [each for each in said if each.implementation == implementation]
+        purposes = list(
+            dict.fromkeys("one sequence" if each.request else each.phase for each in own_wins)
         )
-        purpose = "one sequence" if each["request"] else each["phase"]
-        row["for"] += [] if purpose in row["for"] else [purpose]
-    for implementation, row in found.items():
-        one = row["for"] == ["one sequence"]
-        size = {**shape, "batch": 1 if one else shape["batch"]}
-        if {"forward", "one sequence"} <= set(row["for"]):
+        infers = bool({"forward", "one sequence"} & {*purposes})
+        size = {**shape, "batch": 1 if purposes == ["one sequence"] else shape["batch"]}
+        if {"forward", "one sequence"} <= {*purposes}:
             size["single"] = "; for one sequence batch=1"
-        row["code"], more = own_cell_lines.of(implementation, cell, folder, size)
-        row["more"] = more if {"forward", "one sequence"} & set(row["for"]) else ""
+        code, more = own_cell_lines.of(implementation, cell, folder, size)
         framework = implementation.partition("/")[0]
-        row["step"] = f"{folder}/{own.FRAMEWORKS.get(framework, framework)}.py"
-    weights = weights_of(name(about))
-    return {"winners": list(found.values()), "cell": cell, "folder": folder, "weights": weights}
+        step = f"{folder}/{own.FRAMEWORKS.get(framework, framework)}.py"
+        found.append(Use(label, purposes, code, more * infers, file_of(implementation), step))
+    return Answer(found, folder, weights_of(name(about)))
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    for each in answer.uses:
+        files = f": the generated step `{each.step}` in the loops of `{each.file}`." * (
+            not each.code
+        )
+        yield Text(f"**{each.label}**, fastest for {', '.join(each.purposes)}{files or ':'}")
+        yield from (Code(text) for text in (each.code, each.more) if text)
+    weights = answer.weights
+
+    def columns(gates: Sequence[str]) -> str:
+        return f"{len(gates)} H]" + (f": {' '.join(gates)}" if gates else "")
+
+    files = ", ".join(
+        f"`{answer.folder}/{framework}.py`"
+        for framework in ("pytorch", "tensorflow", "jax", "reference")
+    )
+    same = weights["input"] == weights["recurrent"]
+    started = ", ".join(f"{state} = {start:g}" for state, start in weights["states"].items())
+    yield Text(
+        f"Generated, to read and to copy: {files} (the last one: NumPy, with the gradient). Of D inputs and H units, columns gate by "
+        f"gate: `w_input` [D, {columns(weights['input'])}; `w_recurrent` [H, {columns(weights['recurrent'])}; `bias` as `w_input`'s "
+        f"columns; TensorFlow's `w`: {'`w_input` above `w_recurrent`' if same else 'the pair of the two'}; `own`: "
+        f"{', '.join(f'{each} [H]' for each in weights['own']) or 'empty'}. `states`, [B, H] each, begin with {started}."
+    )
 
 
 def weights_of(cell: str) -> dict:

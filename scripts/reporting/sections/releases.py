@@ -1,45 +1,95 @@
-"""From each year to the next: which rows became slower."""
+"""From each year to the next: which implementations became slower."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from reporting import profiles, timeline
-from reporting.sections import Tables, rows
+from reporting.blocks import Block, Table, Text
+from reporting.layout import brief, time
+from reporting.sections import Tables
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"slower": steps from a year to the next that made a row slower, the worst first, "spent": where the time of some of
-    their batches went before and after, "pattern": what `make profile` calls both sides of the worst, "steps": how many there
-    are, "faster", "same", "undecided": how many of them}"""
+@dataclass(frozen=True)
+class Step:
+    name: str
+    benchmark: str
+    phase: str
+    versions: str
+    before_s: float
+    after_s: float
+    ratio: float
+    low: float
+    high: float
+    spent: str  # where the time went before and after, if profiled
+
+
+@dataclass(frozen=True)
+class Answer:
+    slower: list[Step]  # the worst first
+    pattern: str  # what `make profile` calls both sides of the worst
+    steps: int
+    faster: int
+    same: int
+    undecided: int
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     found = list(timeline.lines(tables.measured(), about))
     if not found:
         return None
     judged = timeline.releases(found)
     slower = judged[judged["verdict"] == "regression"].sort_values("ratio", ascending=False)
-    columns = ["machine", "name", "benchmark", "phase", "device", "from", "to", "versions"]
     counts = judged["verdict"].value_counts()
-    steps = [_step(row, about["profiles"]) for row in slower.to_dict("records")]
-    return {
-        "slower": rows(
-            slower, *columns, "before_s", "after_s", "ratio", "ratio_mark", "low", "high"
-        ),
-        "spent": [step for step in steps if step["before"] or step["after"]],
-        "pattern": steps[0]["pattern"] if steps else "",
-        "steps": len(judged),
-        "faster": counts.get("improvement", 0),
-        "same": counts.get("same", 0),
-        "undecided": counts.get("undecided", 0),
-        "relevant": timeline.RELEVANT,
-    }
+    rows = slower.to_dict("records")
+    steps = [
+        Step(
+            *(row[key] for key in ("name", "benchmark", "phase")),
+            re.sub(r"\+\w+", "", row["versions"]),  # without what a wheel was built for
+            *(row[key] for key in ("before_s", "after_s")),
+            *(row[key] for key in ("ratio", "low", "high")),
+            _spent(row, about["profiles"]),
+        )
+        for row in rows
+    ]
+    pattern = ""
+    if rows:
+        sides = [rows[0] | {"environment": point["environment"]} for point in rows[0]["points"]]
+        pattern = ",".join(profiles.pattern(side) for side in sides)
+    kept = (int(counts.get(key, 0)) for key in ("improvement", "same", "undecided"))
+    return Answer(steps, pattern, len(judged), *kept)
 
 
-def _step(row: Mapping, found: Mapping) -> dict:
-    """{"machine", "name", "benchmark", "phase", "old" and "new": versions, "before" and "after": profiles in words, "pattern"}"""
+def _spent(row: Mapping, found: Mapping) -> str:
     old, new = row["points"]
-    sides = [row | {"environment": point["environment"]} for point in (old, new)]
-    return {
-        **{key: row[key] for key in ("machine", "name", "benchmark", "phase")},
-        **{"old": old["version"], "new": new["version"]},
-        "before": profiles.of_cell(found, old["records"]),
-        "after": profiles.of_cell(found, new["records"]),
-        "pattern": ",".join(profiles.pattern(side) for side in sides),
-    }
+    before, after = (profiles.of_cell(found, point["records"]) for point in (old, new))
+    if not before and not after:
+        return ""
+    return (
+        f"{row['name']}, {row['benchmark']}, {row['phase']}: {old['version']} {before or 'not profiled'}; "
+        f"{new['version']} {after or 'not profiled'}"
+    )
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    yield Text(
+        f"Of {answer.steps} steps from one year's versions to the next, {len(answer.slower)} became slower, {answer.faster} faster, "
+        f"{answer.same} did not change by more than {100 * timeline.RELEVANT:g} %, {answer.undecided} are undecided."
+    )
+    if answer.slower:
+        rows = [
+            [
+                *(each.name, each.benchmark, each.phase, each.versions),
+                *(time(each.before_s), time(each.after_s), brief(each.ratio, each.low, each.high)),
+            ]
+            for each in answer.slower
+        ]
+        heads = ["Implementation", "Benchmark", "Phase", "Versions", "Before", "After", "Ratio"]
+        yield Table(heads, rows)
+    spent = [each.spent for each in answer.slower if each.spent]
+    if spent:
+        yield Text(
+            f"Where the time of the first one's batches went, by `make profile`: {spent[0]}."
+        )
+    elif answer.pattern:
+        yield Text(f"To see where the time went: `make profile ROWS='{answer.pattern}'`.")

@@ -1,33 +1,61 @@
-"""The same work on one thread and on more."""
+"""The same work on one thread and on all that were measured."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from plan.matrix import NOW
-from reporting import marks
+from reporting.blocks import Block, Table
+from reporting.layout import brief, percent, time
 from reporting.sections import Tables
 from stats import estimates
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": [{"machine", "name", "threads", "wall_median_s", "speedup" over one thread with "low" and "high",
-    "efficiency", "share" of the peak of all cores}]}, of benchmarks that say on how many threads"""
+@dataclass(frozen=True)
+class Scaling:
+    name: str
+    threads: int
+    one_s: float
+    many_s: float
+    speedup: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Scaling]
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
+    """Of benchmarks that say on how many threads: one thread, and the most."""
     shapes = about["document"]["benchmarks"]
     threads = {name: shape["threads"] for name, shape in shapes.items() if "threads" in shape}
     cells = tables.measured(device="cpu", generation=NOW)
     cells = cells[cells["benchmark"].isin(list(threads)) & cells["flexibility"].notna()]
     found = []
-    for (machine, name), own in cells.groupby(["machine", "name"], sort=False):
+    for name, own in cells.groupby("name", sort=False):
         rows = {threads[row["benchmark"]]: row for row in own.to_dict("records")}
-        if 1 not in rows or len(rows) < 2:
+        most = max(rows)
+        if 1 not in rows or most == 1:
             continue
-        for count, row in sorted(rows.items()):
-            ratio = estimates.ratio([rows[1]["process_medians_s"]], [row["process_medians_s"]])
-            entry = {"machine": machine, "name": name, "threads": count}
-            entry |= {"wall_median_s": row["wall_median_s"], "share": 1 / row["ratio_to_peak"]}
-            entry["mark"] = marks.beside(row)
-            if count > 1:
-                entry |= {"speedup": ratio.ratio, "low": ratio.low, "high": ratio.high}
-                entry["speedup_mark"] = marks.beside(row, rows[1])
-                entry["efficiency"] = ratio.ratio / count
-            found.append(entry)
-    return {"rows": found} if found else None
+        one, many = rows[1], rows[most]
+        ratio = estimates.ratio([one["process_medians_s"]], [many["process_medians_s"]])
+        times = one["wall_median_s"], many["wall_median_s"]
+        found.append(Scaling(str(name), most, *times, ratio.ratio, ratio.low, ratio.high))
+    found.sort(key=lambda each: -each.speedup)
+    return Answer(found) if found else None
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    rows = [
+        [
+            each.name,
+            time(each.one_s),
+            str(each.threads),
+            time(each.many_s),
+            brief(each.speedup, each.low, each.high),
+            percent(each.speedup / each.threads),
+        ]
+        for each in answer.rows
+    ]
+    yield Table(["Implementation", "One thread", "Threads", "Time", "Speed-up", "Efficiency"], rows)

@@ -1,37 +1,85 @@
-"""Rows that divide a batch among workers: how much of their number they gain."""
+"""Implementations that divide a batch among workers: how much of their number they gain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from reporting.sections import Tables, rows
+from reporting.blocks import Block, Table, Text
+from reporting.layout import brief
+from reporting.sections import Tables
 
-TITLE = "Several workers"
+TITLE = "Two workers"
 
 
-def analyse(tables: Tables, about: Mapping) -> dict | None:
-    """{"rows": of divided cells, "published": what the document's two GPUs came to}"""
+@dataclass(frozen=True)
+class Row:
+    label: str
+    environment: str
+    benchmark: str
+    words_per_s: float
+    undivided: str
+    scaling: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Row]
+    published: dict[str, float]  # what the document's two GPUs reached
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
     cells = tables.measured()
     cells = cells[cells["workers"].notna()]
     if cells.empty:
         return None
-    found = rows(
-        cells,
-        "machine",
-        "label",
-        "benchmark",
-        "device",
-        "environment",
-        "workers",
-        "words_per_s",
-        "undivided",
-        "scaling",
-        "scaling_low",
-        "scaling_high",
-    )
-    undivided = {row["undivided"] for row in found}
-    for row in found:
-        row["undivided"] = about["labels"][row["undivided"]]
     printed = tables.published[tables.published["implementation"] == "tensorflow/data-parallel"]
     # Over one GPU by another row is no scaling.
-    printed = printed[printed["over"].isin(["", *undivided])]
+    printed = printed[printed["over"].isin(["", *cells["undivided"]])]
     published = dict(zip(printed["quantity"], printed["value"], strict=True))
-    return {"rows": found, "published": published}
+    rows = [
+        Row(
+            row["label"],
+            row["environment"],
+            row["benchmark"],
+            row["words_per_s"],
+            about["labels"][row["undivided"]],
+            *(row[f"scaling{end}"] for end in ("", "_low", "_high")),
+        )
+        for row in cells.to_dict("records")
+    ]
+    return Answer(rows, published)
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    text = (
+        "Each worker takes half of a batch; gradients are averaged before they are clipped. *Efficiency*: words per second over "
+        "those of the undivided computation, divided by the number of workers. On one CPU the workers share its cores, so "
+        "50 % means that dividing costs nothing."
+    )
+    if "words_per_s" in answer.published:
+        text += f" The document: {answer.published['words_per_s']:,.0f} words per second"
+        if "speedup" in answer.published:
+            text += f", {answer.published['speedup']:.2g} times one GPU"
+        text += "."
+    yield Text(text)
+    heads = [
+        "Implementation",
+        "Versions",
+        "Benchmark",
+        "Words per second",
+        "Undivided",
+        "Efficiency",
+    ]
+    rows = [
+        [
+            each.label,
+            each.environment,
+            each.benchmark,
+            f"{each.words_per_s:,.0f}",
+            each.undivided,
+            brief(each.scaling, each.low, each.high),
+        ]
+        for each in answer.rows
+    ]
+    yield Table(heads, rows)

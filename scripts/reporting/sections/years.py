@@ -1,6 +1,7 @@
 """One workload over the years: time of a batch, and of training the gradients' error, a line a style."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -8,11 +9,12 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reporting import marks, timeline
+from reporting import timeline
+from reporting.blocks import Block, Table
+from reporting.layout import time
 from reporting.sections import Tables
 from reporting.style import EDGE, NARROW, STYLE, hover, look, numbered, span, three_digits
 from reporting.timeline import CEILING
-from stats import estimates
 
 # Colour and marker of a level, as either alone may be lost.
 LEVELS = {
@@ -27,34 +29,44 @@ LEVELS = {
 CALLED = {CEILING: "matrix products alone"}
 
 
-def analyse(tables: Tables, about: Mapping, benchmark: str, phase: str) -> dict | None:
-    """{"lines": timeline.lines, "rows": their points, each with `change`, its `_low`, `_high` and `_mark`, its time over
-    that of the year before, "phase", "benchmark"}"""
+@dataclass(frozen=True)
+class Answer:
+    lines: list[dict]  # timeline.lines
+    benchmark: str
+    phase: str
+    table: bool
+
+
+def analyse(
+    tables: Tables, about: Mapping, benchmark: str, phase: str, table: bool = False
+) -> Answer | None:
     found = list(timeline.lines(tables.measured(benchmark=benchmark, phase=phase), about))
+    return Answer(found, benchmark, phase, table) if found else None
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    if not answer.table:
+        return  # the figure says it
+    years = sorted({point["year"] for line in answer.lines for point in line["points"]})
     rows = []
-    for line in found:
-        before = None
-        for point in line["points"]:
-            row = {key: line[key] for key in ("machine", "device", "name")}
-            row |= {key: value for key, value in point.items() if key != "times"}
-            if before:
-                change = estimates.ratio([point["times"]], [before["times"]])
-                row |= {
-                    "change": change.ratio,
-                    "change_low": change.low,
-                    "change_high": change.high,
-                    "change_mark": marks.beside(point, before),
-                }
-            rows.append(row)
-            before = point
-    return {"lines": found, "rows": rows, "phase": phase, "benchmark": benchmark} if found else None
+    for line in answer.lines:
+        points = {point["year"]: point for point in line["points"]}
+        times = [time(points[year]["wall_median_s"]) if year in points else "" for year in years]
+        rows.append([line["name"], *times])
+    yield Table(["Implementation", *map(str, years)], rows)
 
 
 def draw(
-    data: Mapping, tables: Tables, about: Mapping, wide: bool, benchmark: str, phase: str
+    answer: Answer,
+    tables: Tables,
+    about: Mapping,
+    wide: bool,
+    benchmark: str,
+    phase: str,
+    table: bool = False,
 ) -> tuple[plt.Figure, str]:
     """A column a framework; a row for time, and in training one for the gradients' error, a machine and device."""
-    found = data["lines"]
+    found = answer.lines
     frameworks = list(dict.fromkeys(line["framework"] for line in found))
     places = list(dict.fromkeys((line["machine"], line["device"]) for line in found))
     quantities = ["wall_median_s", "gradient_error"] if phase == "training" else ["wall_median_s"]

@@ -1,0 +1,106 @@
+"""Implementations that the document does not have, fastest first, over the fastest that it has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from plan.matrix import NOW
+from reporting.blocks import Block, Table, Text
+from reporting.layout import DASH, brief, time_within
+from reporting.sections import Tables, on
+from stats import estimates
+
+TITLE = "What we add"
+
+
+@dataclass(frozen=True)
+class Over:
+    """A time, and its ratio to the fastest of the document's."""
+
+    seconds: float
+    low: float | None
+    high: float | None
+    ratio: float
+    ratio_low: float | None
+    ratio_high: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    level: str
+    phases: dict[str, Over]
+
+
+@dataclass(frozen=True)
+class Answer:
+    rows: list[Row]
+    best: dict[str, str]  # {phase: the fastest of the document's}
+    device: str
+
+
+def analyse(
+    tables: Tables, about: Mapping, benchmarks: Sequence[str], published: Sequence[str] = ()
+) -> Answer | None:
+    """`published`: the families that the document measured, unless its numbers tell."""
+    cells = on(tables.measured(generation=NOW), benchmarks)
+    cells = cells[cells["flexibility"].notna()]
+    devices = [device for device in ("cpu", "gpu") if (cells["device"] == device).any()]
+    if not devices:
+        return None
+    cells = cells[cells["device"] == devices[0]]
+    theirs = cells["published_wall_s"].notna() | cells["family"].isin(published)
+    best: dict[str, pd.Series] = {}
+    for phase, own in cells[theirs].groupby("phase"):
+        best[str(phase)] = own.loc[own["wall_median_s"].idxmin()]
+    rows = []
+    for name, own in cells[~theirs].groupby("name", sort=False):
+        phases = {
+            row["phase"]: _over(row, best[row["phase"]])
+            for row in own.to_dict("records")
+            if row["phase"] in best
+        }
+        if phases:
+            rows.append(Row(str(name), own["flexibility"].iloc[0], phases))
+    order = [phase for phase in ("training", "forward") if phase in best]
+    rows.sort(key=lambda row: [row.phases[p].seconds if p in row.phases else 1e9 for p in order])
+    names = {phase: f"{row['label']}, {row['environment']}" for phase, row in best.items()}
+    return Answer(rows, names, devices[0]) if rows else None
+
+
+def _over(row: Mapping, best: Mapping) -> Over:
+    ratio = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
+    sure = row["interval"] == "confidence"
+    ends = (row["wall_low_s"], row["wall_high_s"]) if sure else (None, None)
+    return Over(row["wall_median_s"], *ends, ratio.ratio, ratio.low, ratio.high)
+
+
+PHASES = {"forward": "Inference", "training": "Training"}
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    phases = [phase for phase in ("training", "forward") if phase in answer.best]
+    best = "; ".join(f"{PHASES[p].lower()}: {answer.best[p]}" for p in phases)
+    yield Text(
+        f"Not in the document, {answer.device.upper()}, today's versions. Ratios are to the fastest implementation that the "
+        f"document has ({best}); below 1 is faster."
+    )
+    heads = ["Implementation", "Level"]
+    for phase in phases:
+        heads += [PHASES[phase], "Ratio" + " " * (phase != phases[0])]
+    rows = []
+    for row in answer.rows:
+        cells = [row.name, row.level]
+        for phase in phases:
+            over = row.phases.get(phase)
+            cells += (
+                [
+                    time_within(over.seconds, over.low, over.high),
+                    brief(over.ratio, over.ratio_low, over.ratio_high),
+                ]
+                if over
+                else [DASH, DASH]
+            )
+        rows.append(cells)
+    yield Table(heads, rows)

@@ -1,0 +1,133 @@
+"""What a document concludes, and whether it holds: on its own numbers, with the versions of its time, and today."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reporting import consistency
+from reporting.blocks import Block, Table, Text
+from reporting.layout import DASH
+from reporting.sections import Tables
+from stats import verdicts
+from stats.claims import MISSING
+
+MEANING = (
+    "Judged by the 95 % intervals of the ratios (shown: the ratio with its interval, or the range of several); *likely*: too few "
+    "undisturbed processes."
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    verdict: str
+    values: list[tuple[float, float | None, float | None]]  # ratios with their intervals
+    corrected: str = ""  # of published numbers, if those that contradict others were corrected
+
+
+@dataclass(frozen=True)
+class Claim:
+    name: str
+    statement: str
+    published: Verdict
+    then: Verdict
+    now: Verdict
+    gpu: bool  # about rows that only a GPU has
+
+
+@dataclass(frozen=True)
+class Answer:
+    claims: list[Claim]
+    when: str  # of the old versions
+    counts: dict[str, dict[str, int]]  # {machine: {verdict: claims}}
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer | None:
+    if not about["claims"]:
+        return None
+    found = consistency.contradictions(consistency.files_of(about["name"]))
+    (group,) = verdicts.by_document(about["claims"], tables.cells, found)
+    today = [source for source in group["sources"] if source.startswith("now")]
+    if not today:
+        return None
+    old = sorted(
+        (source for source in group["sources"] if ", " in source and source not in today),
+        key=lambda source: -sum(_decided(each, source) for each in group["claims"]),
+    )
+    claims = [
+        Claim(
+            each["name"],
+            each["statement"],
+            verdict_of(each["verdicts"].get(group["number"])),
+            verdict_of(each["verdicts"].get(old[0]) if old else None),
+            verdict_of(each["verdicts"][today[0]]),
+            needs_gpu(each),
+        )
+        for each in group["claims"]
+    ]
+    machine = today[0].partition(", ")[2]
+    counts = dict(Counter(claim.now.verdict for claim in claims))
+    return Answer(claims, old[0].partition(",")[0] if old else "", {machine: counts})
+
+
+def _decided(claim: Mapping, source: str) -> bool:
+    return claim["verdicts"].get(source, {"verdict": MISSING})["verdict"] != MISSING
+
+
+def needs_gpu(claim: Mapping) -> bool:
+    """Whether a claim is about cells that only a GPU has."""
+    text = str({key: claim[key] for key in ("for", "ratios", "at", "against") if key in claim})
+    return "'gpu'" in text or "cudnn" in text or "/dlight" in text
+
+
+def verdict_of(found: Mapping | None) -> Verdict:
+    if found is None:
+        return Verdict(MISSING, [])
+    values = [
+        (case["value"], case["low"], case["high"]) for case in found["cases"] if "value" in case
+    ]
+    return Verdict(found["verdict"], values, found.get("corrected", ""))
+
+
+def ratios(values: Sequence[tuple[float, float | None, float | None]]) -> str:
+    """`0.74 [0.70, 0.78]` of one, `0.6 to 0.9` of several."""
+    if not values:
+        return ""
+    if len(values) > 1:
+        ends = min(value for value, _, _ in values), max(value for value, _, _ in values)
+        return " to ".join(
+            dict.fromkeys(f"{end:.2f}" if end < 10 else f"{end:.0f}" for end in ends)
+        )
+    value, low, high = values[0]
+    known = low is not None and high is not None and low < high < float("inf")
+    return f"{value:.2f}" + (f" [{low:.2f}, {high:.2f}]" if known else "")
+
+
+def said(verdict: Verdict) -> str:
+    if verdict.verdict == MISSING:
+        return DASH
+    more = f" (*{verdict.corrected}* if corrected)" if verdict.corrected else ""
+    return f"{verdict.verdict}{more}"
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    rows = []
+    for claim in answer.claims:
+        here = f"**{claim.now.verdict}**"
+        if claim.now.verdict == MISSING:
+            if claim.gpu:
+                continue
+            here = MISSING
+        elif numbers := ratios(claim.now.values):
+            here += f": {numbers}"
+        rows.append([claim.statement, said(claim.published), said(claim.then), here])
+    if rows:
+        yield Text(MEANING)
+        old = f"Versions of {answer.when}"
+        yield Table(["The document says", "By its own numbers", old, "Here"], rows)
+    left = [claim for claim in answer.claims if claim.gpu and claim.now.verdict == MISSING]
+    if left:
+        held = Counter(claim.published.verdict for claim in left)
+        told = ", ".join(f"*{verdict}* {count}" for verdict, count in held.most_common())
+        yield Text(
+            f"Conclusions that need an NVIDIA GPU ([list](claims.md)): {len(left)}; by the document's own numbers: {told}."
+        )

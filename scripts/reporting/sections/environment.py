@@ -1,0 +1,45 @@
+"""Where a document was measured: processor, threads, text, versions."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from plan import matrix
+from reporting import style
+from reporting.blocks import Block, Points
+from reporting.sections import Tables
+
+
+@dataclass(frozen=True)
+class Answer:
+    machine: str
+    threads: list[int]
+    text: str  # empty where the document has none
+    versions: dict[str, list[str]]  # {generation: frameworks with their versions}
+
+
+def analyse(tables: Tables, about: Mapping) -> Answer:
+    (machine,) = about["machines"]
+    versions: dict[str, list[str]] = {}
+    measured = tables.measured().drop_duplicates("environment").sort_values("environment")
+    for row in measured.to_dict("records"):
+        name = style.look(row["implementation"]).name
+        version = str(row["framework_version"]).partition("+")[0]
+        versions.setdefault(row["generation"], []).append(f"{name} {version}")
+    corpus = machine["corpus"]
+    text = ""
+    if corpus:
+        text = "a stand-in corpus" if corpus["stand_in"] else "the Penn Treebank"
+    name = about["machine_names"][machine["machine"]]
+    return Answer(name, machine["threads"], text, versions)
+
+
+def write(answer: Answer) -> Iterator[Block]:
+    points = [
+        f"{answer.machine} ([details](machines.md)), {', '.join(map(str, answer.threads))} threads."
+    ]
+    if answer.text:
+        points[0] = points[0].removesuffix(".") + f"; text: {answer.text}."
+    for generation, names in sorted(answer.versions.items(), reverse=True):
+        when = "Versions" if generation == matrix.NOW else f"Versions of {generation}"
+        points.append(f"{when}: {', '.join(dict.fromkeys(names))}.")
+    yield Points(points)

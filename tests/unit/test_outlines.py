@@ -1,0 +1,129 @@
+"""A document's page mirrors the document: its headings and tables in its order, every published row once, this machine's numbers
+with their intervals."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from plan import matrix
+from reporting.sections import Tables, table
+from tests.unit import hand_made
+from tests.unit.test_report import rows
+
+DOCUMENTS = ("stacked-lm", "tvm-lstm", "rnn-benchmarks", "cudnn-lstm-ptb")
+MOST_WORDS = 1750
+
+
+def mirrored(document: str) -> list[dict]:
+    """The sections that have a place in the document."""
+    own = matrix.document(document)["sections"]
+    return [entry for entry in own if "line" in entry or entry.get("lines")]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_headings_and_tables_are_in_the_documents_order(document: str) -> None:
+    """By the lines that they have there; a table's rows lie below its heading. What the document does not have comes last."""
+    own = matrix.document(document)["sections"]
+    places = [entry.get("line") or entry["lines"][0] for entry in mirrored(document)]
+    ordered = [
+        place
+        for entry, place in zip(mirrored(document), places, strict=True)
+        if entry.get("device") != "gpu" or "line" in entry
+    ]
+    assert ordered == sorted(ordered) and len(ordered) > 3
+    for entry in mirrored(document):
+        if "line" in entry and "lines" in entry:
+            assert entry["line"] < entry["lines"][0] <= entry["lines"][1]
+    last = max(number for number, entry in enumerate(own) if "line" in entry)
+    kinds = [entry["section"] for entry in own[last + 1 :]]
+    assert "conclusions" in kinds and "added" not in {entry["section"] for entry in own[:last]}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_published_time_has_its_row(document: str) -> None:
+    """In the tables' ranges of lines, but for numbers that stand in a document's text."""
+    first = matrix.published_files(document)
+    printed = pd.concat(pd.read_csv(path, dtype=str) for path in first)
+    printed = (
+        printed[printed["document"] == matrix.document(document)["origin"]["numbers"][0]]
+        if "origin" in matrix.document(document)
+        else printed
+    )
+    tables = [entry["lines"] for entry in mirrored(document) if "lines" in entry]
+    columns = [name for name in ("wall_s", "words_per_s") if name in printed]
+    lines = printed.loc[printed[columns].notna().any(axis=1), "line"].astype(int) if columns else []
+    for line in set(lines) - {50}:  # document 004's two GPUs stand in a sentence
+        assert any(low <= line <= high for low, high in tables), line
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_the_page_has_the_headings_and_the_numbers(
+    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hand_made.project(tmp_path, processes=3, document=document)
+    hand_made.analyse(tmp_path, monkeypatch, processes=3, document=document)
+    hand_made.render(tmp_path, monkeypatch)
+    text = (tmp_path / "results/report" / f"{document}.md").read_text()
+    headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
+    wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]
+    assert [each for each in headings if each in wanted] == wanted
+    assert len(text.split()) < MOST_WORDS and "<details" not in text
+    if document == "stacked-lm":
+        cells = hand_made.table(tmp_path)
+        cells = cells[(cells["benchmark"] == "stacked-lm") & (cells["device"] == "cpu")]
+        own = cells.set_index(["implementation", "environment", "phase"])["wall_s"]
+        shown = {row[0]: row for row in rows(text) if len(row) == 6}
+        row = shown["TF Graph whileop-lstm (entire-training)"]
+        now = own["tensorflow/graph-while", "tensorflow", "training"]
+        then = own["tensorflow/graph-while", "tensorflow-2019", "training"]
+        assert float(row[1].split()[0]) == pytest.approx(now, rel=0.005)
+        assert float(row[5].split()[0]) == pytest.approx(then, rel=0.005)
+        assert row[4] == "0.8653"
+
+
+CELL = {"benchmark": "b", "implementation": "pytorch/fused", "environment": "pytorch"}
+CELL |= {"generation": "now", "phase": "training", "device": "cpu", "status": "ok", "wall_s": 1.0}
+CELL |= {"wall_low_s": 0.81, "wall_high_s": 1.0}
+ABOUT = {
+    "document": {"phases": ["training"], "benchmarks": {"b": {}}, "origin": {"numbers": ["001"]}},
+    "labels": {"pytorch/fused": "nn.LSTM"},
+    "machines": [{"devices": ["cpu"]}],
+}
+COLUMNS = [
+    {"head": "Time", "quantity": "wall_s", "unit": "ms"},
+    {"head": "Old", "quantity": "wall_s", "generation": "2019"},
+    {"head": "Published", "published": "wall_s", "unit": "ms"},
+]
+
+
+@pytest.mark.parametrize(("kind", "within"), [("confidence", 1 / 9), ("quartiles", None)])
+def test_a_value_has_its_interval_and_what_was_published(kind: str, within: float | None) -> None:
+    """Quartiles of one process are no interval."""
+    printed = pd.DataFrame(
+        [
+            {
+                "document": "001",
+                "line": 5,
+                **CELL,
+                "quantity": "wall_s",
+                "printed": "182.5e-3",
+                "value": 0.1825,
+            }
+        ]
+    )
+    cells = pd.DataFrame([CELL | {"interval": kind}])
+    tables = Tables(cells, pd.DataFrame(), printed)
+    found = table.analyse(tables, ABOUT, "cpu", COLUMNS, lines=[1, 9])
+    (((name,), (now, old, published)),) = found.rows
+    assert (name, now.value, old.value, published.published) == ("nn.LSTM", 1000, None, "182.5")
+    assert now.within == (within if within is None else pytest.approx(within))
+
+
+def test_a_device_that_took_no_part_has_no_table() -> None:
+    cells = pd.DataFrame([CELL | {"interval": "confidence", "device": "gpu"}])
+    tables = Tables(cells, pd.DataFrame(), pd.DataFrame())
+    rows_of = [{"implementation": "pytorch/fused", "benchmark": "b"}]
+    found = table.analyse(tables, ABOUT, "gpu", COLUMNS[:2], rows=rows_of)
+    assert [block.kind for block in table.write(found)] == ["text"]
