@@ -162,7 +162,7 @@ def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said
         ("abacus==9.9", "No matching distribution found for abacus==9.9"),
         ("abacus==2.0", "plain/paused cannot be imported: OSError: libabacus.so.2: not found"),
         ("beads==1", "No current environment pins beads."),
-        ("abacus", "abacus: second: plain/paused does not import"),  # the newest
+        ("abacus", "abacus: second: plain/paused cannot be imported"),  # the newest
         ("abacus=1", "is no pin"),
     ],
 )
