@@ -47,9 +47,7 @@ def write(answer: Answer) -> Iterator[Block]:
         more = f" and {len(each.names) - NAMED} more" if len(each.names) > NAMED else ""
         points.append(f"*{each.status}* ({each.count}): {names}{more}: {each.reason.rstrip('.')}.")
     if rest := answer.reasons[REASONS:]:
-        points.append(
-            f"{sum(each.count for each in rest)} more, for {len(rest)} other reasons: `cells.csv`."
-        )
+        points.append(f"{sum(each.count for each in rest)} more, for other reasons: `cells.csv`.")
     points += [
         f"{count}: this machine has no {device.upper()}."
         for device, count in answer.devices.items()
