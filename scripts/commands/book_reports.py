@@ -1,6 +1,5 @@
-"""`make docs`: the report in the book as its readers have it, in HTML with figures for wide and narrow screens, light and
-dark, as `make example-pages` left it. It takes the place of the pages that Sphinx made of its markdown, which it has held
-links against.
+"""`make docs`: replace the book's report, which Sphinx built from Markdown to check its links, by the report's own HTML pages
+from `make example-pages`.
 
 python scripts book_reports SITE
 """
@@ -12,14 +11,16 @@ from measurement.record import plainly
 
 RENDERED, IN_THE_BOOK = Path("build/pages/example"), "report/example"
 NAVIGATION = '<nav aria-label="Pages">'
-BOOK = '\n<p><a href="../../index.html">The book</a></p>\n'
+BOOK = '\n<p><a href="{}index.html">The book</a></p>\n'
 
 
 def main() -> None:
     site = Path(sys.argv[1], IN_THE_BOOK)
-    for path in RENDERED.glob("*.html"):
-        shown = path.read_text().replace(NAVIGATION, NAVIGATION + BOOK, 1)
-        (site / path.name).write_text(shown)
+    for path in RENDERED.rglob("*.html"):
+        inside = path.relative_to(RENDERED)
+        book = BOOK.format("../" * (len(inside.parts) + 1))
+        (site / inside).parent.mkdir(parents=True, exist_ok=True)
+        (site / inside).write_text(path.read_text().replace(NAVIGATION, NAVIGATION + book, 1))
 
 
 if __name__ == "__main__":
