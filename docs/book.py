@@ -88,7 +88,7 @@ def elsewhere() -> dict[str, str]:
         "reference/changelog.md": "CHANGELOG.md",
         "reference/package-changelog.md": "packages/recurrent_cells/CHANGELOG.md",
     }
-    for page in sorted((ROOT / "report/example").glob("*.md")):
+    for page in sorted((ROOT / "report/example").rglob("*.md")):
         name = page.relative_to(ROOT).as_posix()
         found[name] = name
     return found
