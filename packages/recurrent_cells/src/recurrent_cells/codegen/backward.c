@@ -97,6 +97,14 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
       for (long j = 0; j < n; j++)
         memset(l->d_states[0] + (first + j) * l->width_of[0] + panel * PANEL, 0, sizeof(float) * (last_panel - panel) * PANEL);
     }
+    if (c->d_x && l->x_by_steps) {
+      for (long j = 0; j < n; j++) {
+        const long row = l->order[first + j];
+        out[j] = c->d_x + time_of(c, row, s) * c->d_x_step + row * c->d_x_row;
+      }
+      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, c->inputs, 0,
+               l->panels_x, 0);
+    }
     for (long j = 0; j < n; j++)
       if (begins(c, l->order[first + j], s))
         for (int q = 0; q < STATES; q++) {
@@ -161,9 +169,17 @@ static void gradients_of_x(const Call *c, const Layout *l, long begin, long end)
 
 /* Columns `begin` to `end` of tiles of n rows of factors, [tile][CHUNK][ROWS]. */
 static void pack_factors(float *to, const float *const *from, long rows, long begin, long end, long n) {
-  for (long m = 0; m < rows; m++)
-    for (long t = begin; t < end; t++)
-      for (long k = 0; k < ROWS; k++) to[((t - begin) * CHUNK + m) * ROWS + k] = t * ROWS + k < n ? from[m][t * ROWS + k] : 0.0f;
+  const long whole = least(end, n / ROWS);
+  for (long m = 0; m < rows; m++, to += ROWS) {
+    float *tile = to;
+    const float *row = from[m] + begin * ROWS;
+    long t = begin;
+    for (; t < whole; t++, tile += CHUNK * ROWS, row += ROWS) memcpy(tile, row, sizeof(float) * ROWS);
+    if (t < end) {
+      memset(tile, 0, sizeof(float) * ROWS);
+      memcpy(tile, row, sizeof(float) * (n - t * ROWS));
+    }
+  }
 }
 
 /* Adds to one tile of a gradient [n][columns]: `rows` rows from `to` on; values of a vector beyond `left` are none. */
@@ -185,7 +201,7 @@ INLINE void gradient_tile(const int R, const Call *c, const float *factors, cons
   }
 }
 /* All tiles of x's (or h's) factors for one block of units. */
-static void gradient_tiles(const Call *c, const float *factors, const float *d, long n, int of_h, float *to, long u, long begin,
+static NOINLINE void gradient_tiles(const Call *c, const float *factors, const float *d, long n, int of_h, float *to, long u, long begin,
                            long end, int add) {
   const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? H_SUMS : X_SUMS) * c->hidden;
 #define GRADIENT_PASS(FROM, TO) { \
@@ -266,7 +282,7 @@ static void backward_team(const Call *c, Layout *l, int me, Team *team) {
   if (team->threads > 1) wait_for_all(team);
   gradients_of_initial(c, l, c->batch * me / team->threads, c->batch * (me + 1) / team->threads);
   if (c->d_x) {
-    gradients_of_x(c, l, l->total * me / team->threads, l->total * (me + 1) / team->threads);
+    if (!l->x_by_steps) gradients_of_x(c, l, l->total * me / team->threads, l->total * (me + 1) / team->threads);
     for (long row = c->batch * me / team->threads; row < c->batch * (me + 1) / team->threads; row++)
       for (long t = length_of(c, row); t < c->steps; t++) memset(c->d_x + t * c->d_x_step + row * c->d_x_row, 0, sizeof(float) * c->inputs);
   }

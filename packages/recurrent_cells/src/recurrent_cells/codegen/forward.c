@@ -22,7 +22,7 @@ INLINE void sums_of(const int R, const float *const *x, long K, const float *con
   }
   EACH_PASS(SUM_PASS)
 }
-static void sums_of_rows(long rows, const float *const *x, long K, const float *const *h, long P, const float *w,
+static NOINLINE void sums_of_rows(long rows, const float *const *x, long K, const float *const *h, long P, const float *w,
                          const float *begin, long begin_row, float *out, long out_row) {
   BY_ROWS(rows, sums_of(R, x, K, h, P, w, begin, begin_row, out, out_row))
 }

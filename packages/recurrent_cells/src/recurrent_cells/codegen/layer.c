@@ -48,7 +48,7 @@ typedef struct {
   /* packed */
   float *weights, *bias, *vectors, *projection, *back_x, *back_h;
   /* the plan */
-  long parts, by_units, total, ahead;
+  long parts, by_units, total, ahead, x_by_steps;
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
   float *start[STATES], *memory, *made, *waiting, *arguments, *x_sums;
@@ -129,6 +129,7 @@ static long tiles(long n) { return up(n, ROWS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
   const long most_total = c->steps * c->batch;
+  l->x_by_steps = !l->by_units && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
   lay_out_plan(l, c, &a);
   for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
   l->d_sums = FLOATS(most_total * l->units * BLOCK);

@@ -4,7 +4,6 @@
 #define ROWS 6
 #define AHEAD 8 /* steps of the sum by which weights are prefetched */
 
-#define UNROLL _Pragma("GCC unroll 8")
 
 /* The call with a constant R for so many rows, at most ROWS. */
 #define BY_ROWS(rows, call) \
@@ -28,7 +27,7 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
                      const float *w) {
   const float *row[ROWS];
   UNROLL for (int r = 0; r < R; r++) row[r] = in[r];
-#pragma GCC unroll 2
+  UNROLL_TWICE
   for (long k = 0; k < n; k++, w += (to - from) * LANES) {
     vec b[PASS];
     UNROLL for (int v = from; v < to; v++) b[v] = load(w + (v - from) * LANES);
@@ -61,7 +60,7 @@ INLINE void product(const int R, const float *in, long row, long block, long blo
 
 /* The same for any number of rows and all columns; panels of weights [columns / (PASS LANES)][blocks][n][PASS][LANES], of
    which those from `begin` on, up to `end`, are computed. */
-static void products(long rows, const float *in, long row, long block, long blocks, long n, const float *w,
+static NOINLINE void products(long rows, const float *in, long row, long block, long blocks, long n, const float *w,
                      float *const *out, long columns, long begin, long end, int add) {
   const long wide = PASS * LANES;
   for (long p = begin; p < end; p++) {

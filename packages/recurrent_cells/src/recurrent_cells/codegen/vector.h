@@ -26,6 +26,14 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL_TWICE _Pragma("GCC unroll 2")
+#endif
+#define NOINLINE __attribute__((noinline)) /* one copy: compiled once */
 
 typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -122,7 +130,7 @@ INLINE vec exp2_of(vec x) { return power_of_two(x, 127.999f); }
 /* log((1 + s) / (1 - s)) by its series; n terms, at most 8. */
 INLINE vec log_of_ratio(vec s, int n) {
   vec square = s * s, sum = all(2.0f / (2 * n - 1));
-#pragma GCC unroll 8
+  UNROLL
   for (int i = n - 2; i >= 0; i--) sum = sum * square + 2.0f / (2 * i + 1);
   return s * sum;
 }
