@@ -13,8 +13,8 @@ layers = Recurrent({cell}, {features}, {hidden}, num_layers={layers})
 y, states = layers(x)  # x [T, B, {features}]; y.sum().backward()
 """
 STEPS = """\
-# As above, then, while the input arrives:
-stream = layers.stream(batch={batch}){single}
+# As above, then, while the input arrives{single}:
+stream = layers.stream(batch={batch})
 y_t = stream.step(x_t)  # x_t [{batch}, {features}]
 """
 PYTORCH = """\
