@@ -1,0 +1,100 @@
+"""The page that compares machines: one figure and one table. Everything else is about one machine at a time."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from reporting import flexibility, page, pages, style
+from reporting.flexibility import Cost, Over
+from reporting.front import MOST_OF, PHASES, Measured, cost_words, two
+from reporting.layout import time
+from reporting.sections import NARROW
+
+NAME, FOLDER = "machines", "figures/machines"
+FIGURE = "cost"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One row of the table. `within`: how far nine of ten intervals reach, relative (NaN: none)."""
+
+    name: str
+    link: str
+    days: str
+    measured: int
+    within: float
+    costs: Mapping[str, Cost | None]  # by phase
+
+
+def machine(measured: Measured, name: str, link: str) -> Machine:
+    days = sorted({day for each in measured.about() for day in each["days"]})
+    sure = measured.ok[measured.ok["interval"] == "confidence"]
+    half = np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1
+    costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
+    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+    return Machine(name, link, when, len(measured.ok), float(half.quantile(MOST_OF)), costs)
+
+
+def _within(found: Machine, phase: str) -> str:
+    cost = found.costs[phase]
+    said = cost.within.items() if cost else ()
+    return ", ".join(f"{name} {two(over.ratio)}x" for name, over in said) or "–"
+
+
+def rows(machines: Sequence[Machine]) -> list[list[str]]:
+    """The table's cells, in Markdown."""
+    found = []
+    for each in machines:
+        costs = [f"{cost_words(c)}x" if (c := each.costs[phase]) else "–" for phase in PHASES]
+        first = each.costs["training"] or each.costs["forward"]
+        best = f"{first.fastest['name']}, {time(first.fastest['wall_median_s'])}" if first else "–"
+        within = "–" if math.isnan(each.within) else f"±{two(100 * each.within)} %"
+        row = [f"[{each.name}]({each.link})", each.days, f"{each.measured:,}", within]
+        found.append([*row, *costs, best, _within(each, "training")])
+    return found
+
+
+def draw(machines: Sequence[Machine], wide: bool) -> plt.Figure:
+    """The fastest and the slowest LSTM of basic operators over the fastest of all, a line a machine."""
+    height = 0.9 + 0.3 * len(machines)
+    with plt.rc_context(style.STYLE):
+        shape = (1, len(PHASES)) if wide else (len(PHASES), 1)
+        size = (style.width(wide, 9.5), height * (1 if wide else len(PHASES)))
+        figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=wide)
+        for axis, (phase, words) in zip(axes.flat, PHASES.items(), strict=True):
+            for place, each in enumerate(reversed(machines)):
+                if cost := each.costs[phase]:
+                    _points(axis, place, each.name, (cost.least, cost.most))
+            names = [style.wrapped(each.name, wide) for each in reversed(machines)]
+            axis.set_yticks(range(len(machines)), names)
+            axis.set_ylim(-0.6, len(machines) - 0.4)
+            axis.set_title(words.capitalize())
+            style.logarithmic(axis)
+            style.numbered(axis, "times the fastest implementation's time (log)")
+    return figure
+
+
+def _points(axis: plt.Axes, place: int, name: str, ends: tuple[Over, Over]) -> None:
+    for number, over in enumerate(ends):
+        if not math.isnan(over.low):
+            style.span(axis, over.low, over.high, place, style.LOOKS["pytorch"].color)
+        mark = {"color": style.LOOKS["pytorch"].color, "marker": "o", "ls": ""}
+        (point,) = axis.plot([over.ratio], [place], **mark, **style.fill(number, mark["color"]))
+        which = ("fastest", "slowest")[number]
+        style.hover(point, f"{name}, {which} of operators: {over.name}, {over.ratio:.2f} times")
+
+
+def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: page.Site) -> None:
+    """machines.md, its HTML and its figure."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    for wide, end in ((True, ""), (False, NARROW)):
+        drawn = style.svg(draw(machines, wide))
+        (folder / FOLDER / f"{FIGURE}{end}.svg").write_text(drawn)
+    context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
+    context["figure"] = f"{FOLDER}/{FIGURE}.svg"
+    text = page.environment(page.REPORT).get_template("machines.md.j2").render(context)
+    page.write(folder / f"{NAME}.md", text, site, switch)
