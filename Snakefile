@@ -35,6 +35,7 @@ rule all:
         "results/records.zip",
         "results/report/index.md",
         expand("results/report/{document}.md", document=DOCUMENTS),
+        expand("results/report/machines/{machine}/index.md", machine=MACHINES),
 
 
 onstart:

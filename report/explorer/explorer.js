@@ -91,11 +91,13 @@ function baselineOf(row) {
 // The address: what differs from the start. A view opens again from it.
 function read() {
   const named = new URLSearchParams(location.hash.slice(1));
-  const known = Object.keys(START).some(key => named.has(key));
+  const known = named.has("document") || Object.keys(START).some(key => named.has(key));
   if (location.hash && !known) return false; // another anchor of the page
   state = { ...START };
   for (const key of Object.keys(START)) if (named.has(key)) state[key] = named.get(key);
-  return known;
+  const named_document = Object.entries(DATA.benchmarks).find(([, each]) => each.document === named.get("document"));
+  if (named_document && !named.has("benchmark")) state.benchmark = named_document[0];
+  return known || Boolean(named_document);
 }
 function write() {
   const differing = Object.entries(state).filter(([key, value]) => value !== START[key]);

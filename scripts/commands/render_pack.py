@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 
-from measurement.record import plainly
+from measurement.record import plainly, read_json
 from plan import configuration, matrix
-from reporting import packs, results
+from reporting import packs, pages, results
 
 
 def documents(folder: Path) -> dict[str, Path]:
@@ -44,53 +44,87 @@ def step(name: str, *arguments: object) -> None:
     runpy.run_module(f"steps.{name}", run_name="__main__", alter_sys=True)
 
 
-def of_document(
-    name: str, manifest: Path, others: list[Path], made: Path, report: Path, site: list[str]
-) -> None:
-    """A document's tables and sections into `made`, its page and figures into `report`; others: results folders."""
-    cells, about, found, summary = (
-        made / f"{name}-{file}"
-        for file in ("cells.parquet", "about.json", "sections.json", "summary.json")
-    )
+def files(made: Path, name: str, machine: str = "") -> dict[str, Path]:
+    """What is made of a document on the way to its pages; of another machine's only what is not of all."""
+    own = f"{name}-{machine}" if machine else name
+    return {
+        "cells": made / f"{name}-cells.parquet",
+        "about": made / f"{name}-about.json",
+        "sections": made / f"{own}-sections.json",
+        "summary": made / f"{own}-summary.json",
+    }
+
+
+def tabulate(name: str, manifest: Path, others: list[Path], made: Path) -> list[str]:
+    """A document's tables into `made`; the machines that have it, the first one first. others: results folders."""
+    own = files(made, name)
+    read = ("--document", name, "--manifest", manifest, "--also", *others)
+    step("tabulate_records", *read, "--cells", own["cells"], "--about", own["about"])
+    return [each["machine"] for each in read_json(own["about"])["machines"]]
+
+
+def page_of(name: str, machine: str, made: Path, report: Path, site: list[str]) -> None:
+    """A document's page and figures of another machine, or of the first one (""), into `report`."""
+    own = files(made, name, machine)
+    read = ("--cells", own["cells"], "--about", own["about"], "--machine", machine)
+    found = ("--sections", own["sections"], "--summary", own["summary"])
+    step("analyse_document", *read, *found, "--figures", report / "figures" / name)
+    written = ("--output", report / f"{name}.md", "--documents", *site)
+    step("render_page", *found[:2], *read[2:], *written)
+
+
+def pages_of_all(machine: str, made: Path, report: Path, site: list[str]) -> None:
+    """The pages that are about all documents."""
+    own = [files(made, name, machine) for name in site]
     step(
-        *("tabulate_records", "--document", name, "--manifest", manifest),
-        *("--cells", cells, "--about", about, "--also", *others),
-    )
-    step(
-        *("analyse_document", "--cells", cells, "--about", about, "--sections", found),
-        *("--summary", summary, "--figures", report / "figures" / name),
-    )
-    step(
-        *("render_page", "--sections", found, "--output", report / f"{name}.md"),
-        *("--documents", *site),
+        *("render_first_page", "--folder", report, "--machine", machine),
+        *("--cells", *(each["cells"] for each in own)),
+        *("--abouts", *(each["about"] for each in own)),
+        *("--summaries", *(each["summary"] for each in own)),
     )
 
 
 def render(folder: Path, others: list[Path], output: Path) -> None:
-    """All pages of a results folder, and of others beside it, into `output`: markdown, HTML, figures, cells.csv."""
+    """All pages of a results folder, and of others beside it, into `output`: markdown, HTML, figures, cells.csv; the first
+    machine's at the top, those of others in a folder each."""
     found = documents(folder)
     with tempfile.TemporaryDirectory() as temporary:
         made, report = Path(temporary, "made"), Path(temporary, "report")
         made.mkdir()
         with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-            running = [
-                pool.submit(of_document, name, path, others, made, report, list(found))
+            tables = {
+                name: pool.submit(tabulate, name, path, others, made)
                 for name, path in found.items()
+            }
+            have = {name: each.result() for name, each in tables.items()}
+            first = next(iter(have.values()))[0]
+            machines = dict.fromkeys(machine for each in have.values() for machine in each)
+            parts = {
+                ("" if machine == first else machine): [n for n in found if machine in have[n]]
+                for machine in machines
+            }
+            running = [
+                pool.submit(page_of, name, machine, made, place(report, machine), site)
+                for machine, site in parts.items()
+                for name in site
             ]
             for each in running:
                 each.result()
-        step(
-            *("join_tables", "--cells", *(made / f"{name}-cells.parquet" for name in found)),
-            *("--csv", report / "cells.csv"),
-        )
-        step(
-            *("render_first_page", "--folder", report),
-            *("--cells", *(made / f"{name}-cells.parquet" for name in found)),
-            *("--abouts", *(made / f"{name}-about.json" for name in found)),
-            *("--summaries", *(made / f"{name}-summary.json" for name in found)),
-        )
+            running = [
+                pool.submit(pages_of_all, machine, made, place(report, machine), site)
+                for machine, site in parts.items()
+            ]
+            for each in running:
+                each.result()
+        cells = (files(made, name)["cells"] for name in found)
+        step("join_tables", "--cells", *cells, "--csv", report / "cells.csv")
         shutil.rmtree(output, ignore_errors=True)
         shutil.copytree(report, output)
+
+
+def place(report: Path, machine: str) -> Path:
+    """The folder of a machine's pages; of the first one's ("") the report's."""
+    return report / pages.folder(machine) if machine else report
 
 
 def main() -> None:

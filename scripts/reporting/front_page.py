@@ -39,9 +39,11 @@ def write(
     figures: Sequence[Figure],
     data: Mapping,
     site: page.Site,
+    switch: page.Site,
     own: Sequence[str],
 ) -> None:
-    """index.md and index.html. `figures`: those in FIGURES, the first of them the page's; `data`: the explorer's."""
+    """index.md and index.html. `figures`: those in FIGURES, the first of them the page's; `data`: the explorer's; `site`,
+    `switch`: as in page.write."""
     templates = page.environment(page.REPORT)
     templates.filters["md"] = _inline
     title = pages.settings()["titles"][NAME]
@@ -55,5 +57,5 @@ def write(
         context | {"explorer": explorer.page_part(data)}
     )
     shell = templates.get_template("page.html.j2")
-    html = shell.render(title=title, contents=[], body=body, site=site, name=NAME)
+    html = shell.render(title=title, contents=[], body=body, site=site, name=NAME, switch=switch)
     (folder / f"{NAME}.html").write_text(html)

@@ -14,8 +14,7 @@ from reporting.front import MOST_OF, PHASES, Measured, cost_words, two
 from reporting.layout import time
 from reporting.sections import NARROW
 
-NAME, FOLDER = "machines", "figures/machines"
-FIGURE = "cost"
+NAME, FOLDER = "machines", "figures/talks"
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,8 @@ def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: pa
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     for wide, end in ((True, ""), (False, NARROW)):
         drawn = style.svg(draw(machines, wide))
-        (folder / FOLDER / f"{FIGURE}{end}.svg").write_text(drawn)
+        (folder / FOLDER / f"{NAME}{end}.svg").write_text(drawn)
     context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
-    context["figure"] = f"{FOLDER}/{FIGURE}.svg"
+    context["figure"] = f"{FOLDER}/{NAME}.svg"
     text = page.environment(page.REPORT).get_template("machines.md.j2").render(context)
     page.write(folder / f"{NAME}.md", text, site, switch)

@@ -159,9 +159,9 @@ def _sentences(tokens: Sequence[Token]) -> None:
             tokens[at].attrSet("data-head", heads[place % len(heads)])
 
 
-def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
+def to_html(text: str, folder: Path, site: Site = (), name: str = "", switch: Site = ()) -> str:
     """A self-contained HTML page of a Markdown one: its figures inside it, all pages and its contents at the side, its
-    tables sorted by a click. `folder`: where its figures' paths begin; `site`, `name`: as in `write`."""
+    tables sorted by a click. `folder`: where its figures' paths begin; `site`, `switch`, `name`: as in `write`."""
     library = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
     # HTML in it is text, as reasons may come from anywhere.
     tokens = library.parse(text)
@@ -177,7 +177,12 @@ def to_html(text: str, folder: Path, site: Site = (), name: str = "") -> str:
     ]
     template = environment(REPORT).get_template("page.html.j2")
     return template.render(
-        title=escapeHtml(title), contents=contents, body=body, site=site, name=name
+        title=escapeHtml(title),
+        contents=contents,
+        body=body,
+        site=site,
+        name=name,
+        switch=switch,
     )
 
 
@@ -193,8 +198,9 @@ def listed(text: str, site: Site, name: str) -> str:
     return f"{title}\n\n{' · '.join(links)}\n{rest}"
 
 
-def write(path: Path, text: str, site: Site = ()) -> None:
-    """A page as markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them."""
+def write(path: Path, text: str, site: Site = (), switch: Site = ()) -> None:
+    """A page as markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them; `switch`: the same page
+    of other machines, as pages.switch has them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(listed(text, site, path.stem))
-    path.with_suffix(".html").write_text(to_html(text, path.parent, site, path.stem))
+    path.with_suffix(".html").write_text(to_html(text, path.parent, site, path.stem, switch))

@@ -1,6 +1,6 @@
 """Which sections pages have: config/documents and config/pages.yaml. Read to plan, so it needs nothing but YAML."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from plan import matrix, own, sources
 from plan.reading import parse_yaml
 
 SECTIONS = "scripts/reporting/sections/"
+OWN = ("index", "machine", "machines")  # pages that are not made of sections
 TEMPLATES = ["report/page.md.j2", "report/page.html.j2"]
 
 
@@ -19,14 +20,56 @@ def settings() -> dict:
 
 def gathered() -> list[str]:
     """The pages that documents add sections to."""
-    return [page for page in settings()["titles"] if page not in ("index", "machines")]
+    return [page for page in settings()["titles"] if page not in OWN]
 
 
-def site(documents: Iterable[str]) -> list[dict[str, str]]:
-    """All pages of a report on these documents, [{"name", "label"}], in the order in which each of them lists them."""
-    own = {name: matrix.document(name)["title"].partition(":")[0] for name in documents}
+def site(documents: Iterable[str], machines: int = 1, own: bool = True) -> list[dict[str, str]]:
+    """All pages of a machine's report on these documents, [{"name", "label"}], in the order in which each of them lists them.
+    machines: how many there are, as one is compared with none. own: whether it is this run's, whose pages lie at the top."""
+    titles = {name: matrix.document(name)["title"].partition(":")[0] for name in documents}
     first, *others = settings()["labels"].items()
-    return [{"name": name, "label": label} for name, label in (first, *own.items(), *others)]
+    found = dict([first]) | titles | dict(others)
+    if machines < 2:
+        del found["machines"]
+    return [
+        {"name": name if own or name != "machines" else f"../../{name}", "label": label}
+        for name, label in found.items()
+    ]
+
+
+def switch(machines: Mapping[str, str], machine: str, page: str) -> list[dict[str, str]]:
+    """The same page of each machine, [{"label", "href"}], no `href` where one is. machines: {machine: name}, this run's first,
+    whose pages lie at the top; those of others in a folder each."""
+    if len(machines) < 2:
+        return []
+    own = next(iter(machines))
+
+    def href(other: str) -> str:
+        if other == machine:
+            return ""
+        there = "" if other == own else f"{other}/"
+        up = ("machines/" if there else "") if machine == own else ("../" if there else "../../")
+        return f"{up}{there}{page}.html"
+
+    return [{"label": label, "href": href(other)} for other, label in machines.items()]
+
+
+def folder(machine: str) -> str:
+    """Where the pages of another machine lie."""
+    return f"machines/{machine}"
+
+
+def other_machines(
+    documents: Iterable[str], own: str, folders: Sequence[str]
+) -> dict[str, list[str]]:
+    """{machine: documents that it has} of the machines, beside this one, whose results lie in some folders. own: this machine's
+    manifest."""
+    found: dict[str, list[str]] = {}
+    for document in documents:
+        for path in map(Path, manifests_of_others(document, own, folders)):
+            if path.parent.name == "manifests":
+                found.setdefault(path.stem.removeprefix(f"{document}-"), []).append(document)
+    return found
 
 
 def added(document: Mapping) -> dict[str, list[dict]]:

@@ -36,7 +36,7 @@ def head(tables: Tables, about: Mapping) -> dict:
     introduction = [
         origin_words(document["origin"]) if "origin" in document else document["about"],
         f"Measured on {'; '.join(named.values())}{when}: {measured:,} results. [Explore them]"
-        f"(index.html#document={about['name']}) · [machine and protocol](machines.md)",
+        f"(index.html#document={about['name']}) · [machine and protocol](machine.md)",
     ]
     origin = document.get("origin")
     answered = about["name"].startswith(own.DOCUMENT)  # its page begins with the answer

@@ -2,13 +2,26 @@
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from measurement.record import plainly, read_json
-from reporting import blocks, explorer, front, front_page, page, pages, sections, summary, talks
+from reporting import (
+    blocks,
+    explorer,
+    front,
+    front_page,
+    machine_comparison,
+    page,
+    pages,
+    sections,
+    summary,
+    talks,
+    words,
+)
 
 
 def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
@@ -32,45 +45,85 @@ def _lower(block: Mapping, folder: str) -> dict:
     return {**block, "folder": folder} if block["kind"] == "figure" else {**block}
 
 
-def first_page(arguments: argparse.Namespace, summaries: Sequence[Mapping]) -> None:
-    """index.md and index.html, and the figures for talks."""
+class Machines(NamedTuple):
+    """Those that a report is about, this run's first. `names`: {machine: what pages call it}; `shown`: whose pages are rendered."""
+
+    names: dict[str, str]
+    shown: str
+
+    @classmethod
+    def of(cls, abouts: Sequence[Mapping], shown: str) -> "Machines":
+        facts: dict[str, Mapping | None] = {}
+        for machine in (machine for each in abouts for machine in each["machines"]):
+            # A document of which nothing was measured knows none.
+            facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
+        names = words.machines(facts.items())
+        return cls(names, shown or next(iter(names)))
+
+    @property
+    def own(self) -> bool:
+        return self.shown == next(iter(self.names))
+
+    def site(self, documents: Iterable[str]) -> page.Site:
+        return pages.site(documents, len(self.names), self.own)
+
+    def switch(self, name: str) -> page.Site:
+        return pages.switch(self.names, self.shown, name)
+
+
+def first_page(
+    arguments: argparse.Namespace, machines: Machines, summaries: Sequence[Mapping]
+) -> None:
+    """index.md and index.html, the figures for talks, and of this run's machine the comparison with others."""
+    only = "" if machines.own else machines.shown  # the first page has the numbers of all
     parts = [
-        sections.read(pd.read_parquet(cells), read_json(about))
+        sections.read(pd.read_parquet(cells), read_json(about), only)
         for cells, about in zip(arguments.cells, arguments.abouts, strict=True)
     ]
-    machine = next(each["machine"] for one in summaries for each in one["machines"])
     settings = pages.settings()["first_page"]
-    measured = front.Measured(parts, machine, settings)
-    called = summary.machine_names(summaries, in_full=True)[machine]
-    figures = talks.write(measured, called, arguments.folder / front_page.FIGURES)
+    measured = front.Measured(parts, machines.shown, settings)
+    name = machines.names[machines.shown]
+    figures = talks.write(measured, name, arguments.folder / front_page.FIGURES)
+    site = machines.site(each["name"] for each in summaries)
     front_page.write(
         arguments.folder,
         front.front(measured, summaries),
         figures,
         explorer.data(parts),
-        pages.site(each["name"] for each in summaries),
+        site,
+        machines.switch(front_page.NAME),
         front_page.of_own_cells(arguments.own),
     )
+    if machines.own and len(machines.names) > 1:
+        compared = [
+            machine_comparison.machine(
+                front.Measured(parts, each, settings),
+                called,
+                f"{'' if each == machines.shown else pages.folder(each) + '/'}index.html",
+            )
+            for each, called in machines.names.items()
+        ]
+        machine_comparison.write(arguments.folder, compared, site, ())
 
 
-def other_pages(folder: Path, summaries: Sequence[Mapping]) -> None:
+def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) -> None:
     """Those of sections."""
-    names = summary.machine_names(summaries)
-    about = {"machine_names": names, "documents": summaries, "introduction": []}
+    about = {"machine_names": machines.names, "documents": summaries, "introduction": []}
     about["preliminary"] = any(each["preliminary"] for each in summaries)
-    stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries}, names)
+    taken = {each["name"]: each["machines"] for each in summaries}
+    stand_in = summary.on_stand_in(taken, machines.names)
     section = sections.load("machines")
-    machines = blocks.as_data(section.write(section.of_summaries(summaries)))
+    own = blocks.as_data(section.write(section.of_summaries(summaries)))
     found = {
-        "machines": [{"blocks": machines}],
+        "machine": [{"blocks": own}],
         **{name: placed(summaries, name) for name in pages.gathered()},
     }
-    site = pages.site(each["name"] for each in summaries)
+    site = machines.site(each["name"] for each in summaries)
     for name, parts in found.items():
         of_text = name != "contradictions"  # which is about published numbers alone
         about["stand_in"] = stand_in if of_text else ""
         text = page.markdown(pages.settings()["titles"][name], about, parts)
-        page.write(folder / f"{name}.md", text, site)
+        page.write(folder / f"{name}.md", text, site, machines.switch(name))
 
 
 def main() -> None:
@@ -78,14 +131,16 @@ def main() -> None:
     parser.add_argument("--cells", required=True, nargs="+", help="cells.parquet of documents")
     parser.add_argument("--abouts", required=True, nargs="+", help="about.json of the same")
     parser.add_argument("--summaries", required=True, nargs="+", help="summary.json of the same")
+    parser.add_argument("--machine", default="", help="whose pages; this run's unless given")
     parser.add_argument(
         "--own", type=json.loads, default=[], help="pages of one's own cells, as JSON"
     )
     parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
     arguments = parser.parse_args()
     summaries = [read_json(path) for path in arguments.summaries]
-    first_page(arguments, summaries)
-    other_pages(arguments.folder, summaries)
+    machines = Machines.of([read_json(path) for path in arguments.abouts], arguments.machine)
+    first_page(arguments, machines, summaries)
+    other_pages(arguments.folder, machines, summaries)
 
 
 if __name__ == "__main__":

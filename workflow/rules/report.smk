@@ -6,7 +6,13 @@ from reporting import pages
 
 OF_DOCUMENT = "results/documents/{document}/"
 FIGURES = "results/report/figures/{document}"
-PAGES = list(pages.settings()["titles"])  # about all documents
+# Other machines whose results are reported too: {machine: documents that it has}.
+MACHINES = pages.other_machines(
+    DOCUMENTS, MANIFEST, ["results", *config["also_report"]]
+)
+OF_MACHINE = "results/report/machines/{machine}/"
+# About all documents; one machine is compared with none.
+PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
 
 
 rule tabulate:
@@ -68,15 +74,31 @@ rule analyse:
         ),
     log:
         "results/logs/analyse/{document}.txt",
+    wildcard_constraints:
+        document="[^/]+",
+        machine="[^/]+",
     localrule: True
     conda:
         lambda w: tool("report", "conda")
     params:
         noted=noted,
+        machine="",
     shell:
         "{params.noted} analyse_document --cells {input.cells}"
-        " --about {input.about} --sections {output.sections}"
+        " --about {input.about} {params.machine} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
+
+
+use rule analyse as analyse_machine with:
+    output:
+        sections=f"{OF_DOCUMENT}{{machine}}/sections.json",
+        summary=f"{OF_DOCUMENT}{{machine}}/summary.json",
+        figures=directory(f"{OF_MACHINE}figures/{{document}}"),
+    log:
+        "results/logs/analyse/{document}-{machine}.txt",
+    params:
+        noted=noted,
+        machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
 rule render_page:
@@ -84,6 +106,7 @@ rule render_page:
         sources.files("scripts/steps/render_page.py"),
         pages.TEMPLATES,
         sections=rules.analyse.output.sections,
+        about=rules.tabulate.output.about,
         figures=ancient(FIGURES),  # their folder has a time of its own
         environment=lambda w: tool("report", "record"),
     output:
@@ -98,15 +121,37 @@ rule render_page:
         "results/logs/render_page/{document}.txt",
     wildcard_constraints:
         document="|".join(DOCUMENTS),
+        machine="[^/]+",
     localrule: True
     conda:
         lambda w: tool("report", "conda")
     params:
         noted=noted,
         documents=DOCUMENTS,  # each page lists all of them
+        machine="",
     shell:
         "{params.noted} render_page --sections {input.sections}"
-        " --output {output.markdown} --documents {params.documents:q} 2>&1 | tee {log}"
+        " --about {input.about} {params.machine} --output {output.markdown}"
+        " --documents {params.documents:q} 2>&1 | tee {log}"
+
+
+use rule render_page as render_machine with:
+    input:
+        sources.files("scripts/steps/render_page.py"),
+        pages.TEMPLATES,
+        sections=rules.analyse_machine.output.sections,
+        about=rules.tabulate.output.about,
+        figures=ancient(f"{OF_MACHINE}figures/{{document}}"),
+        environment=lambda w: tool("report", "record"),
+    output:
+        markdown=f"{OF_MACHINE}{{document}}.md",
+        html=f"{OF_MACHINE}{{document}}.html",
+    log:
+        "results/logs/render_page/{document}-{machine}.txt",
+    params:
+        noted=noted,
+        documents=lambda w: MACHINES[w.machine],
+        machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
 rule join_tables:
@@ -160,7 +205,7 @@ rule first_page:
         ),
         figures=report(
             directory("results/report/figures/talks"),
-            patterns=["{figure}.svg"],
+            patterns=["{figure,.+(?<!-narrow)}.svg"],
             caption="../../report/captions/talks.rst",
             category="Overview",
             labels={"shows": "figure for talks: {figure}"},
@@ -173,10 +218,47 @@ rule first_page:
     params:
         noted=noted,
         own=lambda w: json.dumps(pages.of_own_cells()),
+        folder="results/report",
+        machine="",
     shell:
         "{params.noted} render_first_page --cells {input.cells}"
-        " --abouts {input.abouts} --summaries {input.summaries}"
-        " --own {params.own:q} --folder results/report 2>&1 | tee {log}"
+        " --abouts {input.abouts} --summaries {input.summaries} {params.machine}"
+        " --own {params.own:q} --folder {params.folder:q} 2>&1 | tee {log}"
+
+
+def of_machine(pattern):
+    """A pattern's files for the documents that a machine has."""
+    return lambda w: expand(pattern, document=MACHINES[w.machine], allow_missing=True)
+
+
+use rule first_page as first_page_of_machine with:
+    input:
+        sources.files(
+            "scripts/steps/render_first_page.py",
+            "scripts/reporting/sections/machines.py",
+        ),
+        pages.templates_of_first_page(),
+        "config/pages.yaml",
+        cells=of_machine(rules.tabulate.output.cells),
+        abouts=of_machine(rules.tabulate.output.about),
+        summaries=of_machine(rules.analyse_machine.output.summary),
+        linked=of_machine(rules.render_machine.output.html),
+        environment=lambda w: tool("report", "record"),
+    output:
+        expand(
+            f"{OF_MACHINE}{{page}}.{{kind}}",
+            page=[name for name in PAGES if name != "machines"],
+            kind=["md", "html"],
+            allow_missing=True,
+        ),
+        figures=directory(f"{OF_MACHINE}figures/talks"),
+    log:
+        "results/logs/first_page-{machine}.txt",
+    params:
+        noted=noted,
+        own="[]",
+        folder=lambda w: f"results/report/machines/{w.machine}",
+        machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
 rule pack_records:

@@ -35,7 +35,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer:
 
 def write(answer: Answer) -> Iterator[Block]:
     points = [
-        f"{answer.machine} ([details](machines.md)), {', '.join(map(str, answer.threads))} threads."
+        f"{answer.machine} ([details](machine.md)), {', '.join(map(str, answer.threads))} threads."
     ]
     if answer.text:
         points[0] = points[0].removesuffix(".") + f"; text: {answer.text}."
