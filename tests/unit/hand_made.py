@@ -285,7 +285,9 @@ def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     owns = sorted((results_folder / "documents").iterdir())
     for own in owns:
         page = results_folder / "report" / f"{own.name}.md"
-        _run(render_page, monkeypatch, "--sections", own / "sections.json", "--output", page)
+        found = ["--sections", own / "sections.json", "--about", own / "about.json"]
+        names = ["--documents", *(each.name for each in owns)]
+        _run(render_page, monkeypatch, *found, "--output", page, *names)
     summaries = [own / "summary.json" for own in owns]
     report = results_folder / "report"
     tables = [own / "cells.parquet" for own in owns]
@@ -294,6 +296,27 @@ def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _run(render_first_page, monkeypatch, *read, *made)
     csv = results_folder / "cells.csv"
     _run(join_tables, monkeypatch, "--cells", *tables, "--csv", csv)
+
+
+def render_machine(folder: Path, monkeypatch: pytest.MonkeyPatch, machine: str) -> None:
+    """What the rules of another machine's pages do, for all documents."""
+    monkeypatch.chdir(folder)
+    report = folder / "results" / "report" / "machines" / machine
+    owns = sorted((folder / "results" / "documents").iterdir())
+    of_machine = ["--machine", machine]
+    for own in owns:
+        (own / machine).mkdir()
+        found = ["--sections", own / machine / "sections.json"]
+        read = ["--cells", own / "cells.parquet", "--about", own / "about.json"]
+        made = ["--summary", own / machine / "summary.json", "--figures"]
+        figures = report / "figures" / own.name
+        _run(analyse_document, monkeypatch, *read, *of_machine, *found, *made, figures)
+        page = ["--output", report / f"{own.name}.md", "--documents", *(o.name for o in owns)]
+        _run(render_page, monkeypatch, *found, *read[2:], *of_machine, *page)
+    tables = ["--cells", *(own / "cells.parquet" for own in owns)]
+    tables += ["--abouts", *(own / "about.json" for own in owns)]
+    made = ["--summaries", *(own / machine / "summary.json" for own in owns), "--folder", report]
+    _run(render_first_page, monkeypatch, *tables, *of_machine, *made)
 
 
 def table(folder: Path, document: str = "stacked-lm") -> pd.DataFrame:

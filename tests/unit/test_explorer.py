@@ -23,6 +23,7 @@ from . import hand_made
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OTHER = "other-8c-def456"
 DOCUMENTS = ("stacked-lm", "tvm-lstm")
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
 
 def noisy(cell: Cell, process: int, record: dict) -> None:
@@ -57,9 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def data(folder: Path) -> dict:
     html = (folder / "index.html").read_text()
-    return json.loads(
-        re.search(r'<script type="application/json" id="data">(.*?)</script>', html)[1]
-    )
+    return json.loads(DATA.search(html)[1])
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +213,35 @@ def test_of_nothing_measured_nothing_is_said(measured: pd.DataFrame) -> None:
     parts = [(sections.Tables(empty, empty, empty), {"machines": []})]
     found = front.Measured(parts, "m", pages.settings()["first_page"])
     assert list(talks.figures(found)) == [] and front.front(found, []).cards == []
+
+
+@pytest.mark.parametrize(
+    ("machine", "hrefs"),
+    [
+        ("a", ["", "machines/b/index.html", "machines/c/index.html"]),
+        ("b", ["../../index.html", "", "../c/index.html"]),
+    ],
+)
+def test_each_page_leads_to_that_of_other_machines(machine: str, hrefs: list[str]) -> None:
+    found = pages.switch({"a": "A", "b": "B", "c": "C"}, machine, "index")
+    assert [each["href"] for each in found] == hrefs
+    assert pages.switch({"a": "A"}, "a", "index") == []
+
+
+def test_another_machine_has_a_folder_of_its_own(folder: Path, measured: pd.DataFrame) -> None:
+    """With the same pages, whose numbers are its own; links of all pages lead somewhere, and a page compares the machines."""
+    with pytest.MonkeyPatch.context() as patch:
+        hand_made.render_machine(folder.parents[1], patch, OTHER)
+    there = folder / "machines" / OTHER
+    names = {path.name for path in folder.glob("*.html")}
+    assert names - {path.name for path in there.glob("*.html")} == {"machines.html"}
+    own = measured[measured["machine"] == OTHER]
+    found = json.loads(DATA.search((there / "index.html").read_text())[1])
+    assert sum(len(group["rows"]) for group in found["groups"]) == len(own)
+    for path in [*folder.glob("*.html"), *there.glob("*.html")]:
+        links = re.findall(r'href="((?!https?:|data:)[^"#]+\.html)', path.read_text())
+        assert all((path.parent / link).is_file() for link in links), path
+        others = [link for link in links if "machines/" in link or link.startswith("../../")]
+        assert others, path
+    text = (folder / "machines.md").read_text()
+    assert text.count("\n| [") == 2 and f"(machines/{OTHER}/index.html)" in text
