@@ -148,7 +148,8 @@ const bold = text => make("b", {}, text);
 function headline() {
   const lstms = rows.filter(row => row.level !== LIMIT), best = lstms[0], place = `${DATA.machines[state.machine]}, ${state.phase}: `;
   const versions = state.versions === "all" ? lstms : lstms.filter(row => row.current), operators = versions.filter(row => OPERATORS.includes(row.level));
-  if (state.view !== "bars" || !best || !operators.length || operators.includes(best) && operators.length < 2) return [];
+  if (state.view !== "bars" || !best || !operators.length) return [];
+  if (operators[0] === best) return [place, "the fastest implementation is written from basic operators: ", bold(best.name), `, ${time(best.wall_median_s)} a batch.`];
   const ends = [operators[0], operators.at(-1)].map(row => ratio(row, best)), text = found => [bold(times(found.ratio)), bracket(found)];
   const said = [place, "LSTMs written from basic operators take ", ...text(ends[0]), ...(operators.length > 1 ? [" to ", ...text(ends[1])] : []), ` the time of the fastest implementation (${best.name}, ${time(best.wall_median_s)} a batch).`];
   const own = [...new Set(operators.map(row => row.framework))].flatMap(name => {

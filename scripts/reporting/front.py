@@ -186,7 +186,9 @@ def custom(measured: Measured) -> Card:
             made.append(f"{measured.linked(over, phase)}x in {where}{UNSURE[over.verdict]}")
     points = [f"{name}, over {to}: {', '.join(said)}." for (name, to), said in own.items()]
     if made:
-        points.append(f"Generated kernel, over the fastest fused kernel: {', '.join(made)}.")
+        points.append(
+            f"Generated kernel (`make cell CELL=my_cell.py`), over the fastest fused kernel: {', '.join(made)}."
+        )
     if others:
         points.append(f"Over the fastest of all, in training: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
