@@ -60,18 +60,20 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
 def draw(machines: Sequence[Machine], wide: bool) -> plt.Figure:
     """The fastest and the slowest LSTM of basic operators over the fastest of all, a line a machine."""
     height = 0.9 + 0.3 * len(machines)
+    shown = [phase for phase in PHASES if any(each.costs[phase] for each in machines)]
+    shown = shown or [*PHASES][:1]
     with plt.rc_context(style.STYLE):
-        shape = (1, len(PHASES)) if wide else (len(PHASES), 1)
-        size = (style.width(wide, 9.5), height * (1 if wide else len(PHASES)))
+        shape = (1, len(shown)) if wide else (len(shown), 1)
+        size = (style.width(wide, 9.5), height * (1 if wide else len(shown)))
         figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=wide)
-        for axis, (phase, words) in zip(axes.flat, PHASES.items(), strict=True):
+        for axis, phase in zip(axes.flat, shown, strict=True):
             for place, each in enumerate(reversed(machines)):
                 if cost := each.costs[phase]:
                     _points(axis, place, each.name, (cost.least, cost.most))
             names = [style.wrapped(each.name, wide) for each in reversed(machines)]
             axis.set_yticks(range(len(machines)), names)
             axis.set_ylim(-0.6, len(machines) - 0.4)
-            axis.set_title(words.capitalize())
+            axis.set_title(PHASES[phase].capitalize())
             style.logarithmic(axis)
             style.numbered(axis, "times the fastest implementation's time (log)")
     return figure
