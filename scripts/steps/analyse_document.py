@@ -34,8 +34,8 @@ def main() -> None:
     head = summary.head(tables, about)
     with whole(arguments.sections) as stream:
         stream.write(results.dump({**head, "parts": own}))
-    with whole(arguments.summary) as stream:  # which knows all machines
-        stream.write(results.dump({**head, "machines": read["machines"], "pages": added}))
+    with whole(arguments.summary) as stream:
+        stream.write(results.dump({**head, "pages": added}))
 
 
 if __name__ == "__main__":

@@ -137,8 +137,8 @@ def main() -> None:
     )
     parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
     arguments = parser.parse_args()
-    summaries = [read_json(path) for path in arguments.summaries]
     machines = Machines.of([read_json(path) for path in arguments.abouts], arguments.machine)
+    summaries = [read_json(path) for path in arguments.summaries]
     first_page(arguments, machines, summaries)
     other_pages(arguments.folder, machines, summaries)
 

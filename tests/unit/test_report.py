@@ -18,7 +18,7 @@ from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
 
-PAGES = ["stacked-lm", "index", "findings", "analysis", "claims", "contradictions", "machines"]
+PAGES = ["stacked-lm", "index", "findings", "analysis", "claims", "contradictions", "machine"]
 MOST_WORDS = 1750
 
 REASONS = {
@@ -183,7 +183,7 @@ def test_notices_stand_at_the_top(folder: Path, name: str) -> None:
     for suffix in ("md", "html"):
         page = text(folder, f"{name}.{suffix}")
         # Below the list of pages.
-        body = page[page.index("<h1" if suffix == "html" else "(machines.md)") :]
+        body = page[page.index("<h1" if suffix == "html" else "(machine.md)") :]
         assert 0 < body.index("Preliminary: one process") < 250
         assert 0 < body.index("Measured on a stand-in corpus") < 600
 

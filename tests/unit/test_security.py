@@ -218,7 +218,7 @@ OWN = {"script": 1, "meta": 2}  # at most, a page
 def test_text_of_records_and_configuration_is_text_on_pages(tmp_path: Path) -> None:
     """No script, picture, handler or address but the pages' own."""
     found = pages(tmp_path / "project", HOSTILE)
-    assert {"index.html", "stacked-lm.html", "machines.html"} <= found.keys()
+    assert {"index.html", "stacked-lm.html", "machine.html"} <= found.keys()
     assert "alert(1)" in (tmp_path / "project/results/report/stacked-lm.html").read_text()
     linked = "".join(file.read_text() for file in (ROOT / "config/documents").glob("*.yaml"))
     for name, counted in found.items():

@@ -71,8 +71,12 @@ def test_pages_know_both(folders: dict[str, Path]) -> None:
     assert names[0] in (report / "stacked-lm.md").read_text()
     assert names[1] not in (report / "stacked-lm.md").read_text()
     machines = (report / "machines.md").read_text()
-    assert all(f"## {name}" in machines for name in names)
-    here, there = (part for part in machines.split("\n## ")[1:] if part.startswith("Abacus"))
+    assert all(f"[{name}](" in machines for name in names)
+    with pytest.MonkeyPatch.context() as patch:
+        hand_made.render_machine(folders["both"], patch, THERE)
+    here, there = (
+        (folder / "machine.md").read_text() for folder in (report, report / "machines" / THERE)
+    )
     timed = f"then {hand_made.BATCHES} turns", "then 7 turns"
     assert [text in here for text in timed] == [True, False]
     assert [text in there for text in timed] == [False, True]
