@@ -156,4 +156,4 @@ def write(answer: Answer) -> Iterator[Block]:
     if any(value.value is not None for _, values in answer.rows for value in values):
         yield Table(answer.heads, rows)
     elif count:
-        yield Text(f"None of these {len(rows)} rows was measured on this machine's {device}.")
+        yield Text(f"Not measured on this machine: {len(rows)} results on the {device}.")
