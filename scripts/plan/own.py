@@ -9,6 +9,7 @@ from measurement.cells import OWN
 FOLDER = Path("results/cells")
 PACKAGE = Path("scripts/own")
 KERNELS = "tvm"  # the framework that takes the file itself
+PACKAGED = "recurrent_cells"  # takes it, too
 SINGLE = "single-"  # what the names of their benchmarks of one sequence begin with
 DOCUMENT = "cell-"  # what the names of their documents begin with
 FRAMEWORKS = {"iree": "jax"}  # whose generated step a framework takes, where it is another one's
@@ -46,7 +47,7 @@ def entries(cell: str, implementation: str = KERNELS) -> list[str]:
         return []
     framework = implementation.partition("/")[0]
     found = ["__init__", "reference"]
-    if framework == KERNELS:
+    if framework in (KERNELS, PACKAGED):
         found += ["kernel", "cell"]
     found.append(FRAMEWORKS.get(framework, framework))
     files = [f"{each}.py" for each in found if (FOLDER / name / f"{each}.py").exists()]

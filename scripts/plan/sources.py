@@ -36,7 +36,7 @@ class _Root:
 def read_from(folder: Path) -> None:
     """Plan by the scripts of another folder from now on."""
     _Root.folder = folder
-    for each in (digest, files, _file_digest, _imports, _content):
+    for each in (digest, files, _headed, _file_digest, _imports, _content):
         each.cache_clear()
 
 
@@ -82,6 +82,14 @@ def _packages(path: Path) -> list[Path]:
 
 
 @functools.cache
+def _headed(folder: Path) -> list[Path]:
+    """The C files of a folder that has headers: a module in it compiles them together."""
+    beside = [each for kind in ("*.h", "*.c") for each in _place(folder).glob(kind)]
+    headed = any(each.suffix == ".h" for each in beside)
+    return [folder / each.name for each in beside] if headed else []
+
+
+@functools.cache
 def files(*entries: str) -> list[str]:
     """The files that decide what these ones compute: themselves and what they import, transitively."""
     found, queue = set(), [Path(entry) for entry in entries]
@@ -95,6 +103,7 @@ def files(*entries: str) -> list[str]:
             found.add(path)
             # What a module compiles has its name.
             found.update(filter(_exists, map(path.with_suffix, loaded.COMPILED)))
+            found.update(_headed(path.parent))
             queue.extend([*_imports(path), *filter(_exists, _packages(path.parent))])
     return sorted(map(str, found))
 

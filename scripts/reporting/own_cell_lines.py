@@ -111,7 +111,7 @@ def trained(x, w, bias, own, states):
 """
 )
 CODE: dict[str, tuple[str, str]] = {
-    "tvm/template-tuned": (KERNEL, ""),
+    "recurrent_cells/module": (KERNEL, ""),
     "pytorch/fine-grained": (PYTORCH, ""),
     "pytorch/fine-grained-jit": (SCRIPTED, ""),
     "pytorch/compiled": (PYTORCH, "@torch.compile(dynamic=False)\n"),

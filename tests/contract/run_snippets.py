@@ -1,5 +1,5 @@
 """The lines of code of a cell's page, run as they stand there (the framework is the argument): outputs, last states and gradients
-against the float64 reference, errors as JSON. PyTorch's site-packages are a second argument, for the kernels' lines.
+against the float64 reference, errors as JSON.
 
 Cells: of gates of both, without a matrix of h, with sums kept apart, with gates of h alone.
 """
@@ -11,7 +11,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path += sys.argv[2:]
 FOLDER = tempfile.TemporaryDirectory()
 os.environ["RECURRENT_CELLS_CACHE"] = f"{FOLDER.name}/cache"
 os.environ["RECURRENT_CELLS_CFLAGS"] = "-march=native -O1"
@@ -197,7 +196,7 @@ def kernels(implementation: str, case: Case) -> dict[str, float]:
     return found
 
 
-RUN = {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow, "tvm": kernels}
+RUN = {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow, "recurrent_cells": kernels}
 
 
 def main() -> None:

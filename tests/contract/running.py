@@ -168,9 +168,3 @@ def _printed(environment: str, script: str, arguments: tuple[str, ...], isa: str
     done = _started(interpreter(environment), script, arguments, isa).result()
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def torch_packages() -> str:
-    """The site-packages of today's PyTorch."""
-    (packages,) = Path(interpreter("pytorch")).parents[1].glob("lib/python3.*/site-packages")
-    return str(packages)

@@ -20,6 +20,7 @@ HAS = {
     "pytorch/cell": ["lstm", "gru"],
     "pytorch/fused": ["lstm", "gru"],
     "pytorch/cudnn": [],
+    "recurrent_cells/module": CELLS,
     "pytorch/exported": ["slstm"],
     "iree/scan": CELLS,
     "onnxruntime/lstm": ["lstm", "gru", "peephole"],

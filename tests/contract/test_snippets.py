@@ -4,14 +4,14 @@ import pytest
 
 from reporting.own_cell_lines import CODE
 
-from .running import run, torch_packages
+from .running import run
 
 FRAMEWORKS = sorted({implementation.partition("/")[0] for implementation in CODE})
 
 
 def processes(framework: str) -> list[tuple[str, ...]]:
-    more = (torch_packages(),) if framework == "tvm" else ()
-    return [(framework, "run_snippets.py", framework, *more)]
+    environment = "pytorch" if framework == "recurrent_cells" else framework
+    return [(environment, "run_snippets.py", framework)]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)

@@ -167,7 +167,7 @@ def test_rows_of_a_gpu(with_gpu: Plan) -> None:
             and cell.benchmark.startswith(own.SINGLE) == single
         }
 
-    of_cpus = {"tvm/template-tuned", "iree/scan"}
+    of_cpus = {"tvm/template-tuned", "recurrent_cells/module", "iree/scan"}
     of_gpus = {"pytorch/fine-grained-graph", "pytorch/compiled-graph"}
     assert styles("gpu") == styles("cpu") - of_cpus | of_gpus
     assert "pytorch/fine-grained-graph" in styles("gpu", single=True)

@@ -1,0 +1,1 @@
+"""The package of packages/recurrent_cells, as it is installed."""
