@@ -111,6 +111,7 @@ def trained(x, w, bias, own, states):
 """
 )
 CODE: dict[str, tuple[str, str]] = {
+    "tvm/template-tuned": (KERNEL, ""),  # not packaged: the same cell as generated C
     "recurrent_cells/module": (KERNEL, ""),
     "pytorch/fine-grained": (PYTORCH, ""),
     "pytorch/fine-grained-jit": (SCRIPTED, ""),

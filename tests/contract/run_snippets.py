@@ -196,7 +196,13 @@ def kernels(implementation: str, case: Case) -> dict[str, float]:
     return found
 
 
-RUN = {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow, "recurrent_cells": kernels}
+RUN = {
+    "pytorch": pytorch,
+    "jax": jax,
+    "tensorflow": tensorflow,
+    "tvm": kernels,
+    "recurrent_cells": kernels,
+}
 
 
 def main() -> None:

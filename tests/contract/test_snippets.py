@@ -10,7 +10,7 @@ FRAMEWORKS = sorted({implementation.partition("/")[0] for implementation in CODE
 
 
 def processes(framework: str) -> list[tuple[str, ...]]:
-    environment = "pytorch" if framework == "recurrent_cells" else framework
+    environment = "pytorch" if framework in ("recurrent_cells", "tvm") else framework
     return [(environment, "run_snippets.py", framework)]
 
 

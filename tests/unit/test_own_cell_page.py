@@ -150,9 +150,7 @@ def test_every_flexible_style_that_can_win_training_has_lines() -> None:
         and entry.get("phases") is None
         and entry["family"] not in LIBRARY
     }
-    assert styles - known == {
-        *("jax/fine-grained", "jax/unrolled", "pytorch/fine-grained-graph", "tvm/template-tuned")
-    }
+    assert styles - known == {*("jax/fine-grained", "jax/unrolled", "pytorch/fine-grained-graph")}
 
 
 def test_no_dead_link(text: str, folder: Path) -> None:
