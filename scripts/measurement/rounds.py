@@ -20,6 +20,7 @@ Two that believe it is their turn exclude each other by the clock. The table is 
 is begun anew, as another block: rounds are compared within a block only.
 """
 
+import binascii
 import contextlib
 import datetime
 import errno
@@ -260,7 +261,9 @@ class Table(object):
 
 
 def _block():
-    return "%s-%d" % (datetime.datetime.utcnow().strftime("%Y%m%dT%H%M%S"), os.getpid())
+    """A name that no other block has, also not one that this process began a moment ago."""
+    begun = datetime.datetime.utcnow().strftime("%Y%m%dT%H%M%S")
+    return "%s-%s" % (begun, binascii.hexlify(os.urandom(4)).decode())
 
 
 def half_width(values):

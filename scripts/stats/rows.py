@@ -20,6 +20,7 @@ SLOWDOWNS = {
 UNEVEN_LIMIT = 1.5  # slowest process over fastest; on virtual machines one can take twice as long
 DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
 DRIFT_SAMPLES = 10  # fewer samples show no drift
+DRIFT_MOST = 2000  # of more, some are enough: every pair of them has a slope
 WARM_UP_LIMIT = 0.05  # median of the first samples over that of the others, from one
 WARM_UP_SHARE = 0.2  # of the samples are the first ones
 WARM_UP_SAMPLES = 15  # fewer cannot tell the first ones from the others
@@ -36,6 +37,7 @@ def drift(samples: Sequence[float]) -> float:
     """Relative change from first to last sample, by the Theil-Sen slope; 0 for a few samples."""
     if len(samples) < DRIFT_SAMPLES:
         return 0.0
+    samples = samples[:: -(-len(samples) // DRIFT_MOST)]
     slope = stats.theilslopes(samples).slope
     return float(slope * (len(samples) - 1) / np.median(samples))
 

@@ -56,7 +56,7 @@ def test_lock_of_a_run_that_is_gone_is_taken_away(folder: Path) -> None:
 
 def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:
     code = "from commands import run_workflow; run_workflow.require_writable()"
-    for blocks, said in ((10**6, ""), (10, "cannot write results: File too large. Nothing that")):
+    for blocks, said in ((10**6, ""), (10, "cannot write results: File too large")):
         command = ["bash", "-c", f"ulimit -f {blocks}; exec {sys.executable} -c '{code}'"]
         path = {"PYTHONPATH": str(run_workflow.SCRIPTS)}
         done = subprocess.run(command, cwd=folder, env=path, capture_output=True, text=True)

@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 from . import hand_made
 
 # Composed of quoted words, or of digits.
-SAFE = {"params.also", "params.noted", "params.processes", "params.source", "params.stride"}
+SAFE = {f"params.{name}" for name in ("also", "machine", "noted", "processes", "source", "stride")}
 
 
 @pytest.mark.parametrize(
