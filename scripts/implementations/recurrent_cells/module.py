@@ -11,9 +11,11 @@ from implementations.contract import Unsupported
 from implementations.pytorch import model
 from measurement.cells import CELLS
 from measurement.workload import layer_prefixes
-from recurrent_cells import CELLS as KNOWN
-from recurrent_cells import Recurrent
+from recurrent_cells.cells import CELLS as KNOWN
 from recurrent_cells.codegen import CompilerError
+
+# Not from the package: which files that loads, a reader of the source could not tell.
+from recurrent_cells.module import Recurrent
 
 NAMES = {"input": "weight_input", "recurrent": "weight_recurrent", "bias": "bias"}
 
