@@ -266,7 +266,9 @@ def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32(
         if phase not in matrix.implementation(implementation).get("phases", matrix.PHASES):
             continue
         if not HAS_HALF and found["status"] == "unsupported":
-            assert "half precision" in found["reason"] or "cannot do it" in found["reason"], phase
+            assert "half precision" in found["reason"] or "does not support" in found["reason"], (
+                phase
+            )
             continue
         assert found["status"] == "ok", (phase, found["reason"])
         error = found["gradient_error"] or found["errors"]["output"]
@@ -280,7 +282,7 @@ def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32(
 def test_what_silently_runs_in_float32_is_refused(environment: str, implementation: str) -> None:
     for phase, found in halved(environment)[f"{implementation} {HALF}"].items():
         assert found["status"] == "unsupported", phase
-        assert "silently runs in float32" in found["reason"], phase
+        assert "runs in float32" in found["reason"], phase
 
 
 @pytest.mark.parametrize(("environment", "implementation", "reason"), UNABLE)
