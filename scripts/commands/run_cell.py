@@ -156,6 +156,9 @@ def run(file: Path, config: dict) -> int | None:
     """Measure all that is missing, in stages, with the page after each; -> Snakemake's exit status."""
     (called,) = config["documents"]
     page = f"results/report/{called}.html"
+    own = f"results/manifests/{{document}}-{machine.facts()['machine']}.json"
+    others = pages.other_machines([called], own, ["results", *config.get("also_report", [])])
+    targets = [page, *(f"results/report/{pages.folder(each)}/{called}.html" for each in others)]
     status: int | None = 0
     all_stages = list(stages(config))
     for said, settings in all_stages:
@@ -164,7 +167,7 @@ def run(file: Path, config: dict) -> int | None:
         if not last and not worth_it(asked):
             continue
         print(said, flush=True)
-        status = run_workflow.snakemake(str(file), settings, [page])
+        status = run_workflow.snakemake(str(file), settings, targets)
         if status != 0:
             break
         told = [each["said"] for each in pages.of_own_cells() if each["document"] == called]

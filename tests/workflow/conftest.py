@@ -231,6 +231,7 @@ def make_project(folder: Path) -> Project:
         "corpus": {"path": "corpus", "sha256": digests},
         "protocol": {
             "processes": 1,
+            "most_processes": 1,  # no further ones, but where a test asks for them
             "warmup_batches": 1,
             "rounds": 2,
             "most_rounds": 2,

@@ -87,8 +87,11 @@ def test_its_page(measured: tuple[Project, str]) -> None:
     project, _ = measured
     text = project.path("results/report/cell-tiny-cell.md").read_text()
     (said,) = [line for line in text.splitlines() if line.startswith("**`tiny_cell` takes ")]
-    assert re.search(r"takes [\d.]+ \[[\d.]+, [\d.]+\][≈°]* times in training \(by Plain", said)
-    assert "## What to use" in text and "## In a program of your own" in text
+    # In training, in inference and for a single sequence, over the fastest LSTM.
+    assert len(re.findall(r"[\d.]+ \[[\d.]+, [\d.]+\] times", said)) == 3
+    rows = [line for line in text.splitlines() if line.startswith("| Plain ")]
+    assert len(rows) == 2 * 2 and not any("–" in row for row in rows)
+    assert "## In a program of your own" in text
     assert project.path("results/report/cell-tiny-cell.html").exists()
     assert not project.path("results/report/index.html").exists()
     folder = project.path("results/cells/tiny_cell")
@@ -126,16 +129,24 @@ def test_compared_exported_and_packed(measured: tuple[Project, str], tmp_path: P
 
 
 def test_two_machines_on_its_page(measured: tuple[Project, str]) -> None:
-    """The pack of the test before, reported beside this machine's rows; nothing is measured for it."""
+    """The pack of the test before has a page of its own beside this machine's; nothing is measured for it."""
     project, _ = measured
     before = project.measured()
     run(project, "--config", "also_report=[elsewhere]")
     assert project.measured() == before
-    text = project.path("results/report/cell-tiny-cell.md").read_text()
-    (said,) = [line for line in text.splitlines() if line.startswith("**`tiny_cell` takes on ")]
-    assert said.count(" in training ") == said.count(" for a single sequence ") == 2
-    assert said.count("(def456)") == 1  # each machine once
-    assert "24 of 48 rows have a number" in text
+    of_machine = "report/machines/other-8c-def456/cell-tiny-cell"
+    own, other = (
+        [
+            line
+            for line in project.path(f"results/{page}.md").read_text().splitlines()
+            if "Plain" in line
+        ]
+        for page in ("report/cell-tiny-cell", of_machine)
+    )
+    assert own == other  # the same numbers, on a page each
+    html = project.path("results/report/cell-tiny-cell.html").read_text()
+    assert 'href="machines/other-8c-def456/cell-tiny-cell.html"' in html
+    assert project.path(f"results/{of_machine}.html").exists()
 
 
 def test_an_edit_measures_its_own_rows_again_and_a_comment_none(
