@@ -123,8 +123,9 @@ def test_compared_exported_and_packed(measured: tuple[Project, str], tmp_path: P
     # Of another machine, for what follows.
     there = project.path("sent").rename(project.path("elsewhere"))
     (there / "pack.json").unlink()
-    for file in there.glob("manifests/*.json"):
-        write_sealed(str(file), read_json(str(file)) | {"machine": "other-8c-def456"})
+    (file,) = there.glob("manifests/*.json")
+    other = file.rename(file.with_name("cell-tiny-cell-other-8c-def456.json"))
+    write_sealed(str(other), read_json(str(other)) | {"machine": "other-8c-def456"})
     assert len(records) == 2 * (2 + 1) * 3
 
 

@@ -25,6 +25,13 @@ def change(folder: Path, pattern: str, how) -> None:
         write_sealed(str(file), content)
 
 
+def rename(folder: Path) -> None:
+    """Make the results of a folder another machine's."""
+    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
+    for file in folder.glob("manifests/*.json"):
+        file.rename(file.with_name(f"{json.loads(file.read_text())['document']}-{THERE}.json"))
+
+
 @pytest.fixture
 def with_folder(project: Project) -> Project:
     """A project that makes pages, with a folder `elsewhere`: its own pack, from another machine."""
@@ -39,7 +46,7 @@ def with_folder(project: Project) -> Project:
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(project.root)
     folder = project.path(archive.stem).rename(project.path("elsewhere"))
-    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
+    rename(folder)
     return Project(project.root)
 
 
