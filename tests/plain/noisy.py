@@ -1,5 +1,8 @@
-"""A style whose steps differ: each pauses ten times as long as the one before, every third for the shortest time. Its
-processes are alike. How many there have been is the size of a file in the working folder."""
+"""A style whose steps differ: each pauses for a time drawn at random, the longest a hundred times the shortest. Its processes
+are alike. How many there have been is the size of a file in the working folder."""
+
+import os
+import random
 
 from .steady import Steady
 
@@ -11,11 +14,10 @@ class Noisy(Steady):
         Steady.__init__(self, workload, weights, device, phase)
         with open(FILE, "a") as stream:
             stream.write(".")
-        self._steps = 0
+        self._random = random.Random(os.path.getsize(FILE))
 
     def step(self, inputs, targets):
-        self.pause_s = 0.005 * 10 ** (self._steps % 3)
-        self._steps += 1
+        self.pause_s = 0.002 * 10 ** self._random.randrange(3)
         return Steady.step(self, inputs, targets)
 
 
