@@ -163,7 +163,7 @@ def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said
         ("abacus==2.0", "plain/paused cannot be imported: OSError: libabacus.so.2: not found"),
         ("beads==1", "No current environment pins beads."),
         ("abacus", "abacus: second: plain/paused cannot be imported"),  # the newest
-        ("abacus=1", "is no pin"),
+        ("abacus=1", "PIN=abacus=1 "),
     ],
 )
 def test_version_that_cannot_be_had(project: Project, pin: str, said: str) -> None:

@@ -27,9 +27,10 @@ def change(folder: Path, pattern: str, how) -> None:
 
 def rename(folder: Path) -> None:
     """Make the results of a folder another machine's."""
-    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
     for file in folder.glob("manifests/*.json"):
         file.rename(file.with_name(f"{json.loads(file.read_text())['document']}-{THERE}.json"))
+    # Sealed under their new names.
+    change(folder, "manifests/*.json", lambda found: found.update(machine=THERE))
 
 
 @pytest.fixture
