@@ -135,9 +135,10 @@ class Plan:
         }
         tokens = self.corpus_job()
         names = {split: f"{self.corpus.config['path']}/ptb.{split}.txt" for split in contents}
+        counted = read_json(tokens.path) if tokens.done() else {}
         try:
             text.require_fits(
-                read_json(tokens.path) if tokens.done() else text.counts(contents, names),
+                counted if "vocabulary" in counted else text.counts(contents, names),
                 {name: self.benchmarks[name] for name in sorted(read)},
                 trained,
                 self.config["corpus"]["stride"],
