@@ -2,10 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 START, END = "<s>", "</s>"
-SPLITS = ("train", "valid", "test")
 
 
 class TextProblem(Exception):
@@ -45,6 +44,14 @@ def vocabulary(train: Iterable[str]) -> list[str]:
     return [START, *(word for word in frequent if word != START)]
 
 
+def require_known(found: Iterable[str], known: Container[str], name: str) -> None:
+    """Raise TextProblem where a file of this name has a word that is not among the known ones."""
+    if unknown := next((word for word in found if word not in known), None):
+        raise TextProblem(
+            f"{name} has a word that training lacks: {unknown!r}; replace rare words by <unk>"
+        )
+
+
 def counts(contents: Mapping[str, bytes], names: Mapping[str, str]) -> dict:
     """{"tokens": {split: number}, "vocabulary": number} of a text's files.
 
@@ -58,10 +65,7 @@ def counts(contents: Mapping[str, bytes], names: Mapping[str, str]) -> dict:
             raise TextProblem(f"{names[split]} has no words")
     known = set(vocabulary(texts["train"]))
     for split, found in texts.items():
-        if unknown := next((word for word in found if word not in known), None):
-            raise TextProblem(
-                f"{names[split]} has a word that training lacks: {unknown!r}; replace rare words by <unk>"
-            )
+        require_known(found, known, names[split])
     sizes = {split: len(found) for split, found in texts.items()}
     return {"tokens": sizes, "vocabulary": len(known)}
 

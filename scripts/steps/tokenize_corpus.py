@@ -20,8 +20,7 @@ def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], li
     index = {word: position for position, word in enumerate(vocabulary)}
     tokens = {}
     for split, words in texts.items():
-        if unknown := next((word for word in words if word not in index), None):
-            raise TextProblem(f"{split} has a word that training lacks: {unknown!r}")
+        text.require_known(words, index, split)
         tokens[split] = np.array([index[word] for word in words], np.int32)
     return tokens, vocabulary
 

@@ -3,18 +3,19 @@
 import pytest
 
 from plan import text
+from plan.jobs import SPLITS
 from tests.tiny import BENCHMARK, CARRIED, STRIDE
 
 GOOD = b" a b c \n d e \n"
 
 
 def counted(**changed: bytes) -> dict:
-    contents = dict.fromkeys(text.SPLITS, GOOD) | changed
+    contents = dict.fromkeys(SPLITS, GOOD) | changed
     return text.counts(contents, {split: f"ptb.{split}.txt" for split in contents})
 
 
 def test_counts() -> None:
-    assert counted() == {"tokens": dict.fromkeys(text.SPLITS, 7), "vocabulary": 7}
+    assert counted() == {"tokens": dict.fromkeys(SPLITS, 7), "vocabulary": 7}
 
 
 def test_words_are_split_at_ascii_blanks_only() -> None:
