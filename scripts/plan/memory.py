@@ -8,7 +8,7 @@ from pathlib import Path
 from measurement import machine
 from measurement.record import read_json
 from plan.estimate import EXAMPLES
-from plan.jobs import RESULTS, CellJob
+from plan.jobs import RESULTS, CellJob, damage
 
 USUAL_MB = 1500  # of what was never seen: the middle of the example's rows, and half as much again
 SHARE = 0.6  # of a machine's memory; the rest is the system's, the run's own, and what a row takes more than before
@@ -44,10 +44,11 @@ class Peaks:
         return (self._found[name] >> 20) or USUAL_MB
 
     def _here(self, name: str) -> int:
-        """The highest peak in bytes that records of a cell have; 0 without any."""
+        """The highest peak in bytes that records of a cell have; 0 without any. What is damaged says nothing."""
         place = Path(RESULTS, "records", name)
-        paths = place.parent.glob(f"{place.name}-*.json")
-        peaks = [read_json(str(path)).get("memory", {}).get("process_peak_bytes") for path in paths]
+        paths = map(str, place.parent.glob(f"{place.name}-*.json"))
+        records = [read_json(path) for path in paths if not damage(path)]
+        peaks = [each.get("memory", {}).get("process_peak_bytes") for each in records]
         return max(filter(None, peaks), default=0)
 
 

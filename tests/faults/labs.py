@@ -15,6 +15,7 @@ from .verdict import Lab
 # A second of batches a process, so that a moment within them can be met.
 PROTOCOL = {
     "processes": 1,
+    "most_processes": 1,
     "warmup_batches": 1,
     "rounds": 12,
     "most_rounds": 12,
