@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from measurement import instructions, turns
+from measurement import instructions, machine_lock
 
-os.environ.setdefault(turns.VARIABLE, "")  # clocks of tests do not wait for each other
+os.environ.setdefault(machine_lock.VARIABLE, "")  # clocks of tests do not wait for each other
 
 ROOT = Path(__file__).resolve().parent.parent
 

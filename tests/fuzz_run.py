@@ -30,7 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
-from measurement import turns
+from measurement import machine_lock
 from measurement.record import damage
 from tests import broken
 from tests.faults import labs
@@ -281,7 +281,7 @@ def main() -> None:
     parser.add_argument("--base", type=Path, help="the project, which is made where it is missing")
     parser.add_argument("--keep", type=Path, help="where projects go that something was wrong in")
     arguments = parser.parse_args()
-    os.environ.setdefault(turns.VARIABLE, "")  # beside other tests
+    os.environ.setdefault(machine_lock.VARIABLE, "")  # beside other tests
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         folder, seed = Path(name), arguments.seed

@@ -17,13 +17,15 @@ from rich.console import Console
 from commands.run_workflow import begin, make
 from measurement.record import write_json
 from plan import configuration, environments, pins, versions
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from plan.usable import Impossible, require_usable
 from plan.versions import FOLDER, Side
 from reporting import bumps, page
 
 
-def announce(old: Side, new: Side, cells: Mapping[Cell, object], files: Iterable[Path]) -> None:
+def announce(
+    old: Side, new: Side, cells: Mapping[Measurement, object], files: Iterable[Path]
+) -> None:
     """Say what becomes stale and how long it takes."""
     console = Console(highlight=False, soft_wrap=True)
     where = ", ".join(pins.names_of(files))
@@ -41,7 +43,7 @@ def announce(old: Side, new: Side, cells: Mapping[Cell, object], files: Iterable
         console.print(f"  Of {unknown} jobs nothing like them was seen before.")
 
 
-def require_text(side: Side, cells: Iterable[Cell], config: dict) -> bool:
+def require_text(side: Side, cells: Iterable[Measurement], config: dict) -> bool:
     """Have the text that cells read, where it is not known yet which that is. Returns whether it had to be fetched."""
     if side.plan.corpus.known or not any(side.plan.reads_text(cell.benchmark) for cell in cells):
         return False

@@ -79,7 +79,7 @@ def load(folder: Path, name: str | None = None) -> Run:
             )
             found[row.cell.name] = {"status": status, "reason": reason}
             if status == "ok":
-                own[row.cell] = clean.kept(row.records, best)
+                own[row.cell] = clean.usable_records(row.records, best)
         records |= {cell.name: group for cell, group in own.items()}
         times |= {cell.name: took for cell, took in measured(own).items()}
     table = pd.DataFrame.from_dict(found, orient="index", columns=["status", "reason"])

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.run_workflow import begin, make
-from measurement import caches, machine, supervisor
+from measurement import compiler_caches, machine, supervisor
 from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
 from plan.jobs import TimeJob
@@ -33,7 +33,7 @@ NAMED = {"ONEDNN_JIT_PROFILE": "2", "DNNL_JIT_PROFILE": "2"}
 PERF = "perf is not installed: on Debian and Ubuntu `apt install linux-perf`"
 
 
-def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Cell]:
+def chosen(plan: Plan, patterns: Sequence[str]) -> list[matrix.Measurement]:
     """The cells that some patterns name; a stop with one line where one names none."""
     known = [cell for name in plan.config["documents"] for cell in plan.cells(name)]
     for pattern in patterns:
@@ -59,7 +59,7 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
         worker = subprocess.Popen(
             [python, "-m", "measurement.worker", orders, folder],
             **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output},
-            env=variables | NAMED | caches.below(folder),
+            env=variables | NAMED | compiler_caches.below(folder),
             preexec_fn=machine.die_with_parent,
         )
     map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where such a map lies, by convention

@@ -7,7 +7,7 @@ makes of the machine. As in every row, results are new memory each time.
 
 import numpy as np
 
-from implementations.contract import Runner
+from measurement.contract import Runner
 from measurement.shapes import FORWARD, OF_INPUT, OF_WEIGHT, flops, products
 
 SHOWN = 32  # rows of a result that are compared

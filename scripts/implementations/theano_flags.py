@@ -63,7 +63,7 @@ os.environ["THEANO_FLAGS"] = flags()
 
 import theano  # noqa: E402
 
-from implementations.contract import Unsupported  # noqa: E402
+from measurement.contract import Unsupported  # noqa: E402
 
 
 def configure(device, threads):

@@ -14,9 +14,9 @@ import itertools
 
 import numpy as np
 
-from implementations.contract import Unsupported
-from measurement import keeping, precision, reference, timing, witness
+from measurement import gradient_check, memory_gate, precision, reference, timing
 from measurement.cells import CELLS, parts
+from measurement.contract import Unsupported
 from measurement.workload import layer_prefixes
 
 # Of the norm that clipped gradients have. PyTorch's own norm adds up float32 in float32 on a CPU: at 2 million weights
@@ -47,7 +47,7 @@ def remembering(weights, length, cell="lstm"):
     names = {"bias": kind.biases, "vectors": kind.vectors}
     shifts = {kind.keeps: np.log(length) + 1.0, kind.takes: -0.5 * np.log(length)}
     if kind.keeps is None:
-        shifts = keeping.shifts(cell, length)
+        shifts = memory_gate.shifts(cell, length)
     for prefix in layer_prefixes(weights):
         layer = {part: weights[prefix + part].copy() for part in parts(cell)}
         hidden = len(layer["recurrent"])
@@ -185,10 +185,10 @@ def witnessed(found, workload, weights):
     """What `check` found, and whether the reference of a cell whose steps were generated agrees with its own differences: an
     implementation that agrees with a wrong one is not right."""
     inputs, _ = next(workload.batches())
-    errors = witness.errors(reference.float64(weights), inputs, workload.cell)
+    errors = gradient_check.errors(reference.float64(weights), inputs, workload.cell)
     found = dict(found, errors=dict(found["errors"], **errors))
     worst = max(errors, key=lambda name: errors[name])
-    if not errors[worst] <= witness.TOLERANCE:
+    if not errors[worst] <= gradient_check.TOLERANCE:
         reason = "the gradient that was derived of %s is off by %.2g from differences of its step"
         reason %= (workload.cell, errors[worst])
         found.update(status="incorrect", reason="%s (%s)" % (reason, worst))

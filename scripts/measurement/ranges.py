@@ -3,7 +3,7 @@ Linux's perf is to sample (`make profile`). Else nothing is told."""
 
 import contextlib
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 
 @contextlib.contextmanager

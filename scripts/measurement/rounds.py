@@ -8,7 +8,7 @@ one machine agree through a folder, results/turns/<machine>/, which holds
     <pid>         flock: held by a member as long as it lives; whoever finds it free takes the member off the table
     <pid>.wake    named pipe: a byte in it says that the member is to look at the table
 
-    arriving      a member sets up (import, build, warm-up), with the machine's clock (turns.py); no round begins meanwhile
+    arriving      a member sets up (import, build, warm-up), with the machine's clock (machine_lock.py); no round begins meanwhile
     ready         it takes part in the rounds that begin from now on
     its turn      it is first in `order`: it takes the machine's clock, looks, keeps its look, and takes itself off the order
     leaving       it has looked often enough: it takes itself off the table

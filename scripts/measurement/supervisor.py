@@ -13,7 +13,15 @@ import sys
 import tempfile
 import time
 
-from measurement import caches, departures, instructions, loaded, machine, memory, turns
+from measurement import (
+    compiler_caches,
+    departures,
+    instructions,
+    machine,
+    machine_lock,
+    memory,
+    provenance,
+)
 from measurement.record import (
     SCHEMA_VERSION,
     SPOILT,
@@ -120,7 +128,7 @@ def _wait(process, take, timeout_s, parent):
         if time.monotonic() - since > timeout_s:
             return None
         if parent and not machine.alive(parent):
-            raise SystemExit(turns.ENDED)
+            raise SystemExit(machine_lock.ENDED)
 
 
 def run_worker(jobs, log, leave, parent=None):
@@ -160,7 +168,7 @@ def run_worker(jobs, log, leave, parent=None):
                     job["workers"],
                     job["benchmark"].get("isa"),
                 ),
-                **caches.below(temporary),
+                **compiler_caches.below(temporary),
             ),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
             preexec_fn=machine.die_with_parent,
@@ -175,7 +183,9 @@ def run_worker(jobs, log, leave, parent=None):
         take()
         if len(taken) < len(jobs) and (code != SPOILT or not taken):
             if parent and not machine.alive(parent):
-                raise SystemExit(turns.ENDED)  # with whatever took the result or the process away
+                raise SystemExit(
+                    machine_lock.ENDED
+                )  # with whatever took the result or the process away
             if code is None:
                 reason = "not finished after %g s (protocol.timeout_s)" % job["timeout_s"]
                 status = "timeout"
@@ -246,8 +256,8 @@ def prepared(job):
 def _changed(job):
     """{"status", "reason"} where this process has loaded other files than a job was planned with; None where not."""
     try:
-        return loaded.require_planned(job["parts"]["sources"])
-    except loaded.Changed as changed:
+        return provenance.require_planned(job["parts"]["sources"])
+    except provenance.Changed as changed:
         return {"status": "failed", "reason": str(changed)}
 
 
@@ -313,13 +323,15 @@ def supervise(arguments):
     jobs = checks or [dict(arguments.job, path=arguments.output)]
     say = functools.partial(_say, jobs[0])
     own = (
-        contextlib.ExitStack() if kind == "time" else turns.turn(not checks, say, arguments.parent)
+        contextlib.ExitStack()
+        if kind == "time"
+        else machine_lock.hold(not checks, say, arguments.parent)
     )
     with own:
         scarce = carry_out(arguments, jobs)
     # Two checks beside each other need more than either: 10 to 13 GB each, of a vocabulary of 35,000 in TensorFlow of 2018.
     if scarce:
-        with turns.turn(True, say, arguments.parent):
+        with machine_lock.hold(True, say, arguments.parent):
             carry_out(arguments, scarce, alone=True)
     if checks:
         write_sealed(arguments.output, {"checks": [check["path"] for check in jobs]})

@@ -121,13 +121,13 @@ def some(runner, workload, count=3):
         sample(runner, runner.laid_out(*batch), workload.departure)
 
 
-def _limit(count, least_s, most_s=None):
-    """Whether some batches and their seconds are enough: `count` of them that took `least_s`; or one, once `most_s` have passed
+def _limit(count, min_seconds, max_seconds=None):
+    """Whether some batches and their seconds are enough: `count` of them that took `min_seconds`; or one, once `max_seconds` have passed
     (None: no limit)."""
 
     def enough(number, seconds):
-        late = most_s is not None and seconds > most_s
-        return late or number >= count and seconds >= least_s
+        late = max_seconds is not None and seconds > max_seconds
+        return late or number >= count and seconds >= min_seconds
 
     return enough
 
@@ -197,8 +197,8 @@ class Clock(object):
             further, settling = further - 1, settling - (further <= 0)
         return seconds
 
-    def _run(self, count, least_s=0):
-        return _samples(*self._given, _limit(count, least_s), report=self._report)
+    def _run(self, count, min_seconds=0):
+        return _samples(*self._given, _limit(count, min_seconds), report=self._report)
 
     def look(self):
         """{"start": UTC, "batches": [s, ...], "faults": [page faults, ...], "warmup": [s, ...] of batches before it,

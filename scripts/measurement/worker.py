@@ -20,22 +20,22 @@ import sys
 import time
 import traceback
 
-from implementations.contract import Unsupported
 from measurement import (
-    caches,
     checking,
+    compiler_caches,
     instructions,
-    loaded,
     machine,
+    machine_lock,
     memory,
     precision,
+    provenance,
     ranges,
     rounds,
     timing,
     training,
-    turns,
     verifying,
 )
+from measurement.contract import Unsupported
 from measurement.record import (
     SPOILT,
     WAITING,
@@ -98,7 +98,7 @@ class Prepared(object):
         if lacking:
             raise Unsupported(lacking)
         self.module, import_s = imported(self.identity["implementation"])
-        loaded.require(job["held_to"])
+        provenance.require(job["held_to"])
         progress("checking" if job["kind"] == "check" else "building")
         self.settings = job["check" if job["kind"] == "check" else "protocol"]
         self.workload = Workload(
@@ -146,7 +146,7 @@ def trained(job, progress):
     return cell.told(dict(found, status="ok", reason=""), runner)
 
 
-class Living(object):
+class TimedProcess(object):
     """A process that times a cell by turns."""
 
     def __init__(self, job, progress, folder):
@@ -160,7 +160,7 @@ class Living(object):
     def _clock(self):
         """The machine's clock; until it is this process's it waits."""
         open(self._waiting, "w").close()
-        with turns.turn(True, self._progress):
+        with machine_lock.hold(True, self._progress):
             os.unlink(self._waiting)
             since = time.monotonic()
             try:
@@ -190,7 +190,7 @@ class Living(object):
         job, identity = self._job, self._job["identity"]
         self._cell = cell = Prepared(job, self._progress)
         gpu, self._marked = None, ranges.unmarked
-        self._found_compiled = bool(job.get("compiled")) and caches.share(job["compiled"])
+        self._found_compiled = bool(job.get("compiled")) and compiler_caches.share(job["compiled"])
         if identity["device"] == "gpu":
             gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
             self._marked = ranges.marked() if cell.settings["nvtx"] else self._marked
@@ -205,7 +205,7 @@ class Living(object):
             self._timing = timing.Clock(*given, gpu=gpu, ranges=self._marked)
         cell.setup["first_step_s"] = self._timing.warmup[0]
         if job.get("compiled"):
-            caches.leave(job["compiled"])
+            compiler_caches.leave(job["compiled"])
 
     def _turn(self):
         """Wait for this process's turn, and look."""
@@ -281,8 +281,8 @@ def attempt(job, progress, folder):
     """Run a job; whatever happens, return a result. None counts of what its record is not named after."""
     found = _attempt(job, progress, folder)
     try:
-        loaded.require(job["held_to"])  # with what was imported on the way
-    except loaded.Changed as changed:
+        provenance.require(job["held_to"])  # with what was imported on the way
+    except provenance.Changed as changed:
         found = {"status": "failed", "reason": str(changed)}
         if job["kind"] == "train" and os.path.exists(job["checkpoint"]["path"]):
             os.unlink(job["checkpoint"]["path"])
@@ -297,7 +297,7 @@ def attempt(job, progress, folder):
 def _attempt(job, progress, folder):
     try:
         if job["kind"] == "time":
-            return Living(job, progress, folder).run()
+            return TimedProcess(job, progress, folder).run()
         return (checked if job["kind"] == "check" else trained)(job, progress)
     except Exception as error:
         if not isinstance(error, Unsupported):

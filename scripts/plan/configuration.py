@@ -347,7 +347,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
                         yield f"overrides.{name}.{where}: the document has no measurement like `{pattern}`{close}"
 
 
-def near_row(pattern: str, cells: Iterable[matrix.Cell]) -> str:
+def near_row(pattern: str, cells: Iterable[matrix.Measurement]) -> str:
     """`; did you mean ...?`, of a pattern for rows that none has: of its name, and of the details after it."""
     name, *words = pattern.split(" ")
     known = {"in": "environment", "for": "phase", "on": "benchmark"}

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from measurement import record
 from measurement.record import RETRIED, read_lines
-from plan.matrix import Cell
+from plan.matrix import Measurement
 
 RESULTS = "results"
 # Below it: what compilers left, looks of processes that live or were killed, and whose turn it is.
@@ -268,21 +268,21 @@ class BuildJob(Job):
 
 
 @dataclass(frozen=True, eq=False)
-class CellJob(Job):
+class MeasurementJob(Job):
     """Something that is done with one cell."""
 
-    cell: Cell | None = None
+    cell: Measurement | None = None
     document: str = ""
 
 
-class CheckJob(CellJob):
+class CheckJob(MeasurementJob):
     """Hold an implementation against the float64 reference, in one phase of one benchmark."""
 
     kind, folder = "check", "checks"
 
 
 @dataclass(frozen=True, eq=False)
-class TimeJob(CellJob):
+class TimeJob(MeasurementJob):
     """Time one process of a cell, which all have the same order."""
 
     kind, folder = "time", "records"
@@ -310,7 +310,7 @@ class TimeJob(CellJob):
         return f"{RESULTS}/{COMPILED}/{digest_of([self.cell.name, self.parts], 12)}"
 
 
-class ConvergenceJob(CellJob):
+class ConvergenceJob(MeasurementJob):
     """Train an implementation from the seed, with its perplexity on the way."""
 
     kind, folder = "train", "convergence"

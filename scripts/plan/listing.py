@@ -32,7 +32,7 @@ def path_of(plan: Plan, document: str) -> str:
 def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
     """The manifest of a document; `counts`: processes of the cells that got further ones. Without, it is that of the
     first processes, and training runs are not looked at."""
-    records: dict[matrix.Cell, list[str]] = {}
+    records: dict[matrix.Measurement, list[str]] = {}
     seals = []
     for job in filter(there, plan.timings(document, dict(counts or {}))):
         records.setdefault(job.cell, []).append(below_results(job))
@@ -42,7 +42,7 @@ def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None)
         runs[job.cell] = below_results(job)
         seals.append(seal(job.path))
 
-    def why_not(cell: matrix.Cell, measured: bool, trained: bool = False) -> dict:
+    def why_not(cell: matrix.Measurement, measured: bool, trained: bool = False) -> dict:
         left_out = matrix.why_not(cell, document, plan.config, trained)
         status, reason = left_out or ((None, "") if measured else (matrix.NOT_RUN, LATER))
         return {"status": status, "reason": reason}

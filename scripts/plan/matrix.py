@@ -25,7 +25,7 @@ NOW = "now"  # the generation of today's frameworks
 
 
 @dataclass(frozen=True, order=True)
-class Cell:
+class Measurement:
     """One number of a table."""
 
     benchmark: str
@@ -40,7 +40,7 @@ class Cell:
         return f"{folder}/{self.phase}-{self.device}"
 
     @classmethod
-    def of(cls, keys: dict) -> "Cell":
+    def of(cls, keys: dict) -> "Measurement":
         """The cell that a dictionary with its keys, and others, is about."""
         return cls(**{field.name: keys[field.name] for field in fields(cls)})
 
@@ -146,12 +146,12 @@ def asks(row: dict, family: str, device: str, benchmark: str) -> bool:
 
 
 @functools.cache
-def cells_of(name: str) -> tuple[Cell, ...]:
+def cells_of(name: str) -> tuple[Measurement, ...]:
     """Every cell that one document's rows ask for, on every device there could be."""
     return tuple(_cells_of(name))
 
 
-def _cells_of(name: str) -> Iterator[Cell]:
+def _cells_of(name: str) -> Iterator[Measurement]:
     rows = document(name)["rows"]
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():
@@ -164,10 +164,10 @@ def _cells_of(name: str) -> Iterator[Cell]:
             asked = document(name)["benchmarks"][benchmark].get("phases", document(name)["phases"])
             phases = [phase for phase in asked if phase in entry.get("phases", PHASES)]
             for environment, phase in itertools.product(environments(entry, benchmark), phases):
-                yield Cell(benchmark, entry["implementation"], environment, phase, device)
+                yield Measurement(benchmark, entry["implementation"], environment, phase, device)
 
 
-def is_one_of(patterns: list[str], cell: Cell) -> bool:
+def is_one_of(patterns: list[str], cell: Measurement) -> bool:
     """Whether a cell is one of `patterns`: `name`, followed by any of `in environment`, `for phase` and `on benchmark`,
     in this order."""
     details = (f" in {cell.environment}", f" for {cell.phase}", f" on {cell.benchmark}")
@@ -175,7 +175,7 @@ def is_one_of(patterns: list[str], cell: Cell) -> bool:
     return any(takes_part(patterns, cell.implementation + "".join(each)) for each in chosen)
 
 
-def trained_cells_of(name: str) -> Iterator[Cell]:
+def trained_cells_of(name: str) -> Iterator[Measurement]:
     """Every cell whose training run one document shows, on every device there could be."""
     if run := document(name).get("training"):
         for cell in cells_of(name):
@@ -185,7 +185,7 @@ def trained_cells_of(name: str) -> Iterator[Cell]:
 
 
 def why_not(
-    cell: Cell, document_name: str, config: dict, trained: bool = False
+    cell: Measurement, document_name: str, config: dict, trained: bool = False
 ) -> tuple[str, str] | None:
     """(status, reason) of a cell that this run does not measure; None if it does. `trained`: of its training run."""
     if cell.device not in config["devices"]:
@@ -224,7 +224,7 @@ def tolerance(check: dict, benchmark: dict, phase: str) -> float:
     return max(check["tolerance"], benchmark.get("tolerance", 0), own)
 
 
-def check_of(config: dict, document_name: str, cell: Cell) -> dict:
+def check_of(config: dict, document_name: str, cell: Measurement) -> dict:
     """{"tolerance", "steps", "batch"} of a cell's check. A built kernel has one batch size only."""
     check = protocol_of(config, document_name)["check"]
     benchmark = document(document_name)["benchmarks"][cell.benchmark]
@@ -239,7 +239,7 @@ def adapts(config: dict, document_name: str) -> bool:
     return asked["most_processes"] > asked["processes"] and looks >= LEAST_PROCESSES
 
 
-def cells(config: dict) -> dict[Cell, str]:
+def cells(config: dict) -> dict[Measurement, str]:
     """{cell: document} of all cells to measure, each once: a benchmark belongs to one document."""
     return {
         cell: name

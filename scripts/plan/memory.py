@@ -8,7 +8,7 @@ from pathlib import Path
 from measurement import machine
 from measurement.record import read_json
 from plan.estimate import EXAMPLES
-from plan.jobs import RESULTS, CellJob, damage
+from plan.jobs import RESULTS, MeasurementJob, damage
 
 USUAL_MB = 1500  # of what was never seen: the middle of the example's rows, and half as much again
 SHARE = 0.6  # of a machine's memory; the rest is the system's, the run's own, and what a row takes more than before
@@ -36,7 +36,7 @@ class Peaks:
     def __init__(self) -> None:
         self._found: dict[str, int] = {}
 
-    def megabytes(self, job: CellJob) -> int:
+    def megabytes(self, job: MeasurementJob) -> int:
         """Of a timing's process."""
         name = job.cell.name
         if name not in self._found:

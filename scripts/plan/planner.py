@@ -27,7 +27,7 @@ from plan.jobs import (
     say_once,
     wanted,
 )
-from plan.matrix import Cell
+from plan.matrix import Measurement
 
 LINKERS = ("g++", "clang++")  # what TVM links kernels with
 MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
@@ -238,12 +238,12 @@ class Plan:
             gpus=self._asks_gpu(variant),
         )
 
-    def _kernel_of(self, cell: Cell) -> BuildJob | None:
+    def _kernel_of(self, cell: Measurement) -> BuildJob | None:
         variant = matrix.implementation(cell.implementation).get("kernel")
         return self.kernel(variant, cell.environment, cell.benchmark) if variant else None
 
     def _common(
-        self, cell: Cell, kernel: BuildJob | None, corpus: CorpusJob | None
+        self, cell: Measurement, kernel: BuildJob | None, corpus: CorpusJob | None
     ) -> dict[str, str]:
         """The parts of the identity of whatever is done with a cell."""
         protocol = self.settings(self.documents[cell])["protocol"]
@@ -261,7 +261,7 @@ class Plan:
             "machine": self.machine,
         }
 
-    def _order(self, cell: Cell, **more: object) -> dict:
+    def _order(self, cell: Measurement, **more: object) -> dict:
         protocol = self.settings(self.documents[cell])["protocol"]
         return {
             "identity": asdict(cell),
@@ -273,14 +273,14 @@ class Plan:
             **more,
         }
 
-    def _gpus(self, cell: Cell) -> int:
+    def _gpus(self, cell: Measurement) -> int:
         return matrix.workers(cell.implementation) if cell.device == "gpu" else 0
 
-    def check(self, cell: Cell) -> CheckJob:
+    def check(self, cell: Measurement) -> CheckJob:
         return self._check(cell, self.corpus_job() if self.reads_text(cell.benchmark) else None)
 
     @kept
-    def _check(self, cell: Cell, corpus: CorpusJob | None) -> CheckJob:
+    def _check(self, cell: Measurement, corpus: CorpusJob | None) -> CheckJob:
         document, kernel = self.documents[cell], self._kernel_of(cell)
         check = matrix.check_of(self.config, document, cell)
         return CheckJob(
@@ -296,7 +296,7 @@ class Plan:
             document=document,
         )
 
-    def timing(self, cell: Cell, process: int) -> TimeJob:
+    def timing(self, cell: Measurement, process: int) -> TimeJob:
         return self._timing(self.check(cell), process)
 
     @kept
@@ -318,7 +318,7 @@ class Plan:
             process=process,
         )
 
-    def convergence(self, cell: Cell) -> ConvergenceJob:
+    def convergence(self, cell: Measurement) -> ConvergenceJob:
         check, document = self.check(cell), self.documents[cell]
         run = self.settings(document)["training"]
         points = [point["batch"] for point in matrix.document(document)["training"]["points"]]
@@ -335,7 +335,7 @@ class Plan:
         )
 
     @kept
-    def cells(self, document: str) -> list[Cell]:
+    def cells(self, document: str) -> list[Measurement]:
         """The cells of a document that this run measures."""
         return [
             cell
@@ -355,7 +355,7 @@ class Plan:
         return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]
 
     @kept
-    def processes_of(self, cell: Cell) -> int:
+    def processes_of(self, cell: Measurement) -> int:
         """How many of them a cell gets at first: one, where the protocol says so of its row."""
         document = self.documents[cell]
         once = matrix.is_one_of(self.settings(document)["protocol"]["one_process"], cell)
@@ -383,7 +383,7 @@ class Plan:
         ]
         places = {name: place for place, name in enumerate(self.benchmarks)}
 
-        def key(pair: tuple[int, Cell]) -> tuple:
+        def key(pair: tuple[int, Measurement]) -> tuple:
             process, cell = pair
             return places[cell.benchmark], cell.device, cell.phase, process
 

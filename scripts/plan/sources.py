@@ -17,7 +17,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-from measurement import loaded
+from measurement import provenance
 from measurement.record import damage, read_result, write_sealed
 from plan import own
 
@@ -102,7 +102,7 @@ def files(*entries: str) -> list[str]:
         if path not in found:
             found.add(path)
             # What a module compiles has its name.
-            found.update(filter(_exists, map(path.with_suffix, loaded.COMPILED)))
+            found.update(filter(_exists, map(path.with_suffix, provenance.COMPILED)))
             found.update(_headed(path.parent))
             queue.extend([*_imports(path), *filter(_exists, _packages(path.parent))])
     return sorted(map(str, found))
@@ -164,7 +164,7 @@ def digest(*entries: str) -> str:
     found = hashlib.sha256(b"".join(map(_file_digest, named))).hexdigest()[:8]
     if _Root.folder != Path():
         planned = {path: hashlib.sha256(_content(path)).hexdigest() for path in named}
-        noted = loaded.list_path(str(_Root.folder), found)
+        noted = provenance.list_path(str(_Root.folder), found)
         if not os.path.exists(noted) or damage(noted) or read_result(noted)["files"] != planned:
             write_sealed(noted, {"files": planned})
     return found

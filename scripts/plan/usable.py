@@ -11,7 +11,7 @@ from measurement.record import read_json
 from measurement.supervisor import worker_environment
 from plan import environments, matrix
 from plan.jobs import RESULTS
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from plan.versions import Side
 
 SCRIPTS = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def does_not_import(side: Side, name: str, implementations: Iterable[str]) -> st
     return reason
 
 
-def require_usable(side: Side, names: Iterable[str], cells: Sequence[Cell]) -> None:
+def require_usable(side: Side, names: Iterable[str], cells: Sequence[Measurement]) -> None:
     """Build a version's environments and import what runs in them, or say why that cannot be."""
     for name in names:
         own = [cell.implementation for cell in cells if cell.environment == name]

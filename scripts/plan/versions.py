@@ -11,7 +11,7 @@ from measurement.record import read_json
 from plan import configuration, matrix, pins
 from plan.estimate import A_RUN, Estimate, total
 from plan.jobs import RESULTS, TimeJob, wanted
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from plan.planner import Plan
 
 FOLDER = Path(RESULTS, "bumps")
@@ -24,14 +24,16 @@ class Side:
     version: str
     texts: dict[Path, str]
     plan: Plan | None = None
-    jobs: dict[Cell, list[TimeJob]] = field(default_factory=dict)
+    jobs: dict[Measurement, list[TimeJob]] = field(default_factory=dict)
     missing: list[TimeJob] = field(default_factory=list)
 
     def put(self) -> None:
         """Write its pins."""
         pins.write(self.texts)
 
-    def planned(self, config: dict, names: Sequence[str], patterns: Sequence[str]) -> list[Cell]:
+    def planned(
+        self, config: dict, names: Sequence[str], patterns: Sequence[str]
+    ) -> list[Measurement]:
         """Make its plan, with its pins in place. Returns the cells that run in some environments, of those that
         `patterns` name."""
         self.put()
@@ -46,12 +48,12 @@ class Side:
             self.plan.timing(cell, 1)
         return cells
 
-    def there(self, cell: Cell) -> list[TimeJob]:
+    def there(self, cell: Measurement) -> list[TimeJob]:
         """The processes of a cell that have a record."""
         numbered = (self.plan.timing(cell, number) for number in itertools.count(1))
         return list(itertools.takewhile(lambda job: Path(job.path).exists(), numbered))
 
-    def choose(self, cells: Iterable[Cell], again: bool, retry: bool) -> None:
+    def choose(self, cells: Iterable[Measurement], again: bool, retry: bool) -> None:
         """Name the processes of some cells that are compared: all that are there, and those that are missing of as many
         as the protocol wants; `again`: as many new ones. retry: also try what failed again."""
         for cell in cells:
@@ -63,7 +65,7 @@ class Side:
         jobs = [job for each in self.jobs.values() for job in each]
         self.missing = wanted(jobs) if retry else [j for j in jobs if not Path(j.path).exists()]
 
-    def records(self) -> dict[Cell, list[Path]]:
+    def records(self) -> dict[Measurement, list[Path]]:
         """The records of the processes compared, of cells that have some."""
         found = {
             cell: [Path(job.path) for job in jobs if Path(job.path).exists()]

@@ -12,7 +12,7 @@ import pandas as pd
 
 from measurement import quiet
 from measurement.record import RETRIED, read_json
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import page
 from reporting.results import read_record
 from stats import changes, clean, samples
@@ -36,10 +36,10 @@ class Version:
     """A version and what was measured of it: the records of each cell's processes, and of its environments."""
 
     version: str
-    records: Mapping[Cell, Sequence[dict]]
+    records: Mapping[Measurement, Sequence[dict]]
     environments: Mapping[str, dict]
 
-    def status(self, cell: Cell) -> tuple[str, str]:
+    def status(self, cell: Measurement) -> tuple[str, str]:
         """(status, reason); `not measured` without a record."""
         records = self.records.get(cell, [])
         bad = [record for record in records if record["status"] != "ok"]
@@ -57,7 +57,7 @@ class Version:
         ]
         return (min(s for s, _ in found), max(e for _, e in found)) if found else None
 
-    def errors(self, cell: Cell) -> dict[str, float]:
+    def errors(self, cell: Measurement) -> dict[str, float]:
         """{name: the largest error of its processes}, by the check before them and by that after their last batch."""
         found: dict[str, float] = {}
         for record in self.records[cell]:
@@ -68,9 +68,9 @@ class Version:
                 found[name] = max(error, found.get(name, 0.0))
         return found
 
-    def timed(self, cell: Cell) -> Sequence[dict]:
-        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`clean.kept`)."""
-        return clean.kept(self.records[cell], self._best)
+    def timed(self, cell: Measurement) -> Sequence[dict]:
+        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`clean.usable_records`)."""
+        return clean.usable_records(self.records[cell], self._best)
 
     @cached_property
     def _best(self) -> dict:
@@ -89,7 +89,7 @@ class Version:
 
 
 def read(
-    version: str, records: Mapping[Cell, Sequence[Path]], environments: Mapping[str, Path]
+    version: str, records: Mapping[Measurement, Sequence[Path]], environments: Mapping[str, Path]
 ) -> Version:
     """A version from the files of its records, and of those of its environments."""
     return Version(
@@ -112,7 +112,7 @@ def age(before: Version, after: Version) -> str:
     return f"{words if hours >= 1 else f'{60 * hours:.0f} minutes'} apart"
 
 
-def grown(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+def grown(before: Version, after: Version, cells: Sequence[Measurement]) -> list[dict]:
     """Errors of cells with a number in both that grew by ten times, the one that grew most of each cell."""
     found = []
     for cell in cells:
@@ -125,11 +125,11 @@ def grown(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
     return found
 
 
-def largest_error(version: Version, cells: Sequence[Cell]) -> float | None:
+def largest_error(version: Version, cells: Sequence[Measurement]) -> float | None:
     return max((error for cell in cells for error in version.errors(cell).values()), default=None)
 
 
-def statuses(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+def statuses(before: Version, after: Version, cells: Sequence[Measurement]) -> list[dict]:
     """Cells whose status is another one; a number lost by a failure is a `regression`."""
     found = []
     for cell in cells:
@@ -168,7 +168,7 @@ def packages(before: Version, after: Version) -> list[dict]:
     return found
 
 
-def setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+def setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list[dict]:
     """Set-up times and memory that changed, in cells judged at once, a row each."""
     found = []
     for name, ((group, key), least) in SETUP.items():
@@ -185,7 +185,7 @@ def setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
     return found
 
 
-def all_setup(before: Version, after: Version, cells: Sequence[Cell]) -> list[dict]:
+def all_setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list[dict]:
     """The same of every cell, medians over processes."""
     rows = []
     for cell in cells:

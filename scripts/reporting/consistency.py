@@ -15,7 +15,7 @@ PLAIN = 0.01  # a deviation above this is no slip of rounding
 
 Interval = tuple[float, float]
 # One of the printed numbers: a row of published.numbers, with its columns as attributes.
-Cell = dict[str, object]
+Published = dict[str, object]
 
 
 def files_of(document: str) -> list[str]:
@@ -74,7 +74,7 @@ def _slip(printed: str, expected: Interval) -> str:
     return ""
 
 
-def timings(cell: Cell, copied: Collection[str] = ()) -> Iterator[dict]:
+def timings(cell: Published, copied: Collection[str] = ()) -> Iterator[dict]:
     """Documents 000 and 001: elapsed time = 50 x wall time, sequences per second = 128 / wall time. Of the three
     numbers, the one that differs from the two others; but digits that were copied from another row (`copied`: names of
     quantities) are no second voice: where the two others were, it is they that are wrong."""
@@ -123,7 +123,7 @@ def timings(cell: Cell, copied: Collection[str] = ()) -> Iterator[dict]:
             yield found
 
 
-def summaries(cell: Cell) -> Iterator[dict]:
+def summaries(cell: Published) -> Iterator[dict]:
     """Document 002: mean and median lie between minimum and maximum; the standard deviation is no less than
     the distance of mean and median, and no more than the range over the root of 2."""
     if not {"min_s", "max_s", "median_s", "std_s", "wall_s"} <= cell.keys():
@@ -184,7 +184,7 @@ def explained_parameters(shape: dict[str, float], printed: str) -> str:
     return "; ".join(found.values())
 
 
-def parameter_counts(benchmark: Cell) -> Iterator[dict]:
+def parameter_counts(benchmark: Published) -> Iterator[dict]:
     """Document 003: a model's weights follow from its shape, with one bias a gate or two."""
     if not {"parameters", "layers", "directions", "hidden", "features"} <= benchmark.keys():
         return
@@ -218,7 +218,7 @@ def speedups(numbers: pd.DataFrame) -> Iterator[dict]:
             yield from _compared(number, ratio, fast.value / slow.value, because)
 
 
-def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
+def words(cell: Published, benchmark: Published) -> Iterator[dict]:
     """Document 004: words per second = batch x steps / time of a batch. Of two numbers nothing shows which one is wrong."""
     if not ({"words_per_s", "wall_s"} <= cell.keys() and {"batch", "length"} <= benchmark.keys()):
         return
@@ -230,7 +230,7 @@ def words(cell: Cell, benchmark: Cell) -> Iterator[dict]:
         yield found | {"either": True, "explained": "unless they are of different models"}
 
 
-def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:
+def _cells(numbers: pd.DataFrame) -> dict[tuple, Published]:
     """{(document, benchmark, implementation, phase, device): {quantity: printed number}}; what is printed of a
     benchmark itself has empty strings for the others."""
     found = {}
@@ -240,7 +240,7 @@ def _cells(numbers: pd.DataFrame) -> dict[tuple, Cell]:
     return found
 
 
-def _elsewhere(cell: Cell, numbers: pd.DataFrame) -> dict[str, list[str]]:
+def _elsewhere(cell: Published, numbers: pd.DataFrame) -> dict[str, list[str]]:
     """{quantity: where an elapsed time or a rate of a cell stands a second time}: where it may have been copied from."""
     found = {}
     for name in [name for name in ("elapsed_s", "sequences_per_s") if name in cell]:

@@ -16,7 +16,7 @@ import fastjsonschema
 from measurement.record import SCHEMA_VERSION, read_result
 from plan import configuration
 from plan.jobs import MANIFEST_VERSION
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from plan.reading import on_one_line, shown
 from reporting import profiles
 
@@ -32,7 +32,7 @@ CELL = ("benchmark", "implementation", "environment", "phase", "device")
 class Row:
     """One row of a manifest: a cell, and its records, or the status and the reason for which it has none."""
 
-    cell: Cell
+    cell: Measurement
     records: tuple[dict, ...] = ()
     paths: tuple[str, ...] = ()
     status: str = ""
@@ -120,7 +120,7 @@ def read(path: Path) -> Part:
         for record in records:  # a cluster's nodes go by the name that the configuration gives them
             record["machine"] = _plain(record["machine"] | {"machine": manifest["machine"]})
         status, reason = found.get("status") or "", found.get("reason") or ""
-        return Row(Cell.of(found), records, tuple(paths), status, reason)
+        return Row(Measurement.of(found), records, tuple(paths), status, reason)
 
     return Part(
         path,

@@ -9,13 +9,13 @@ import pyarrow
 
 from measurement import quiet, shapes
 from plan import configuration, matrix
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import packs, profiles, relations, results, tradeoff, words
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 from stats import clean, estimates, rows, samples
 
-# Of a batch on a GPU, see implementations/contract.py.
+# Of a batch on a GPU, see measurement/contract.py.
 DEVICE_TIMES = ("launched_s", "span_s", "kernel_s", "kernels")
 ABOUT: dict[str, dict] = configuration.schema("cells")["properties"]  # what each column says
 COLUMNS = [*ABOUT]
@@ -46,7 +46,7 @@ def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
     return "; ".join(f"{data_type}: {counts}" for data_type, counts in kinds.items()) or None
 
 
-def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
+def row(cell: Measurement, records: Sequence[dict], best: dict) -> dict:
     """The table's row of one cell from the records of all its processes; `best`: `quiet.of_run`."""
     good = [record for record in records if record["status"] == "ok"]
     bad = [record for record in records if record["status"] != "ok"]
@@ -68,7 +68,7 @@ def row(cell: Cell, records: Sequence[dict], best: dict) -> dict:
         found["optimizer_form"] = framework["settings"].get("optimizer")
         benchmark = good[0]["benchmark"]
         off = clean.disturbed(good, best)
-        counting = clean.kept(good, best)
+        counting = clean.usable_records(good, best)
         found |= rows.cell(counting, benchmark["batch"])
         found |= {"page_faults": page_faults(counting), "disturbed_processes": sum(off)}
         found["quiet_share"] = clean.quiet_share(good, best)
@@ -229,7 +229,7 @@ def machine(part: results.Part) -> dict:
     states = [record["repository"] for record in records if record.get("repository")]
     threads = sorted({each["threads"] for each in records if each["status"] == "ok"})
     protocol = part.manifest["protocol"]
-    cells = [Cell.of(entry) for entry in part.manifest["cells"] if entry["records"]]
+    cells = [Measurement.of(entry) for entry in part.manifest["cells"] if entry["records"]]
     once = [
         pattern
         for pattern in protocol.get("one_process", ())

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from reporting.layout import three_digits
 from reporting.marks import ALIKE, NOISY, UNDECIDED, wide
 from stats import estimates
-from stats.comparisons import Cell, Comparison, NoNumber, choices, combinations, of_case
+from stats.comparisons import Comparison, NoNumber, Selection, choices, combinations, of_case
 from stats.estimates import CONFIDENCE
 from stats.quantities import KEYS, Numbers
 
@@ -53,13 +53,13 @@ class Case:
     """A case of a claim while it is decided."""
 
     ratio: str
-    cell: Cell
+    cell: Selection
     found: Comparison | None
     missing: str = ""
     verdict: str = MISSING
 
 
-def _case(numbers: Numbers, claim: Mapping, name: str, cell: Cell) -> Case:
+def _case(numbers: Numbers, claim: Mapping, name: str, cell: Selection) -> Case:
     try:
         return Case(name, cell, of_case(numbers, claim, name, cell))
     except NoNumber as missing:

@@ -10,7 +10,7 @@ from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
 
 
-def calm(record: Mapping, best: dict) -> list[bool]:
+def quiet_mask(record: Mapping, best: dict) -> list[bool]:
     """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`); all looks are."""
     if "looks" in record:
         return [True] * len(quiet.stretches(record))
@@ -20,21 +20,21 @@ def calm(record: Mapping, best: dict) -> list[bool]:
 
 def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
     """Which processes have no quiet batch."""
-    return [not any(calm(record, best)) for record in records]
+    return [not any(quiet_mask(record, best)) for record in records]
 
 
 def quiet_share(records: Sequence[Mapping], best: dict) -> float:
     """The share of some processes' batches that is in quiet stretches."""
     batches = [stretch["batches"] for record in records for stretch in quiet.stretches(record)]
-    which = [one for record in records for one in calm(record, best)]
+    which = [one for record in records for one in quiet_mask(record, best)]
     return sum(itertools.compress(batches, which)) / sum(batches)
 
 
-def counted(record: dict, best: dict) -> dict:
+def quiet_only(record: dict, best: dict) -> dict:
     """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
     if record["status"] != "ok":
         return record
-    which = calm(record, best)
+    which = quiet_mask(record, best)
     if all(which) or not any(which):
         return record
     stretches = quiet.stretches(record)
@@ -47,7 +47,7 @@ def counted(record: dict, best: dict) -> dict:
     return record | lists | {"stretches": chosen, "interference": meanwhile}
 
 
-def counting(off: Sequence[bool]) -> list[bool]:
+def usable_mask(off: Sequence[bool]) -> list[bool]:
     """Which of a cell's processes its number is made of: those with quiet batches (measurement/quiet.py), if
     they are enough for an interval; else all, as on a machine that is slow all the time. The others stay in the records
     and are counted. It is the yardstick that tells, never the process's own time: to leave out a process because it took
@@ -56,7 +56,7 @@ def counting(off: Sequence[bool]) -> list[bool]:
     return clean if sum(clean) >= LEAST_PROCESSES else [True] * len(clean)
 
 
-def kept(records: Sequence[dict], best: dict) -> list[dict]:
+def usable_records(records: Sequence[dict], best: dict) -> list[dict]:
     """The `ok` records of a cell that its number is made of, each with the batches that count."""
-    which = counting(disturbed(records, best))
-    return [counted(record, best) for record in itertools.compress(records, which)]
+    which = usable_mask(disturbed(records, best))
+    return [quiet_only(record, best) for record in itertools.compress(records, which)]

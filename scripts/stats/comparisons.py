@@ -15,7 +15,7 @@ from stats.samples import Times
 
 LEAST_SIZES = 3  # fewer show no line
 
-Cell = Mapping[str, str]
+Selection = Mapping[str, str]
 Alternatives = Sequence[Sequence[Key]]  # of numbers that are multiplied
 
 
@@ -104,11 +104,11 @@ class Comparison:
         return choose(math.prod(getattr(self.numbers[k], end) for k in one) for one in alternatives)
 
 
-def _missing(cell: Cell) -> str:
+def _missing(cell: Selection) -> str:
     return " ".join(cell[key] for key in KEYS if key in cell and cell[key] != "wall_s")
 
 
-def _key(cell: Cell) -> Key:
+def _key(cell: Selection) -> Key:
     return tuple(cell.get(key, "") for key in KEYS)
 
 
@@ -126,7 +126,7 @@ def _side(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> tuple[list[
     return list(named), numbers[fastest].text + (f" ({remark})" if remark else "")
 
 
-def _ratio(numbers: Numbers, case: Cell, sides: Mapping) -> Comparison:
+def _ratio(numbers: Numbers, case: Selection, sides: Mapping) -> Comparison:
     of, of_text = _side(numbers, {**case, **sides["of"]})
     to, to_text = _side(numbers, {**case, **sides["to"]})
     singles = [[(key,) for key in side] for side in (of, to)]
@@ -140,7 +140,7 @@ def _ratio_of_ratios(numbers: Numbers, at: Comparison, against: Comparison) -> C
     return Comparison(numbers, f"({at.text}) / ({against.text})", *sides)
 
 
-def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
+def _line(numbers: Numbers, case: Selection, linear: Mapping) -> Comparison:
     """Time at the largest size over that at the smallest, each per unit of size where the claim names one, along the line of
     least squares through the logarithms of times and sizes: all sizes speak, and none was chosen for being the slowest or the
     fastest."""
@@ -177,7 +177,7 @@ def _line(numbers: Numbers, case: Cell, linear: Mapping) -> Comparison:
     )
 
 
-def of_case(numbers: Numbers, claim: Mapping, name: str, case: Cell) -> Comparison:
+def of_case(numbers: Numbers, claim: Mapping, name: str, case: Selection) -> Comparison:
     """What a case of a claim comes to."""
     if "linear" in claim:
         return _line(numbers, case, claim["linear"])

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from measurement import machine, turns
+from measurement import machine, machine_lock
 from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
@@ -173,7 +173,7 @@ def main() -> None:
                     "pyenv); install one, set it in `interpreters`, or use --use-conda"
                 )
             with (
-                turns.turn(
+                machine_lock.hold(
                     False, lambda line: print(f"    {line}", file=sys.stderr), arguments.parent
                 ),
                 open(arguments.log, "w") as log,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported
-from measurement import instructions, loaded, machine, turns
+from measurement import instructions, machine, machine_lock, provenance
 from measurement.record import (
     note_attempt,
     read_json,
@@ -55,7 +55,7 @@ def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
         write_json(str(folder / "kernel.json"), state)
     try:
         require_planned(kernel)
-    except loaded.Changed as changed:
+    except provenance.Changed as changed:
         write_json(str(folder / "kernel.json"), {"status": "failed", "reason": str(changed)})
 
 
@@ -68,7 +68,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.parent:
         machine.end_with(arguments.parent)
-    with turns.turn(False, waiting("build", arguments.output), arguments.parent):
+    with machine_lock.hold(False, waiting("build", arguments.output), arguments.parent):
         tell_the_terminal(arguments.log)
         carry_out(arguments)
 
@@ -80,7 +80,7 @@ def carry_out(arguments: argparse.Namespace) -> None:
     for file in (output, library):
         file.unlink(missing_ok=True)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
-    os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
+    os.environ["PYTHONPATH"] = provenance.SCRIPTS  # of TVM's workers
     tuning, tuned = None, kernel["reads"].get("tuning")
     missing = not_had(kernel)
     if tuned and not missing:  # whole already, unless the database was damaged since

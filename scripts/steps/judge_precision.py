@@ -12,7 +12,7 @@ from pathlib import Path
 from measurement import quiet
 from measurement.record import damage, plainly, read_json, write_json
 from plan import matrix
-from plan.matrix import NOW, Cell
+from plan.matrix import NOW, Measurement
 from stats import clean, samples, undecided
 from stats.quantities import Numbers, of_times
 from stats.samples import Times
@@ -20,23 +20,23 @@ from stats.undecided import Statement
 
 RESULTS = Path("results")
 THEN = 0.1  # of what a verdict on today's frameworks is worth
-Records = Mapping[Cell, Sequence[dict]]
-Measured = Mapping[Cell, Times]  # of cells that have a number
+Records = Mapping[Measurement, Sequence[dict]]
+Measured = Mapping[Measurement, Times]  # of cells that have a number
 
 
 def measured(cells: Records) -> Measured:
     """What the processes of cells of one document took, with what those on one device have in common."""
-    devices: dict[str, dict[Cell, list[float]]] = defaultdict(dict)
+    devices: dict[str, dict[Measurement, list[float]]] = defaultdict(dict)
     for cell, records in cells.items():
         if records and all(record["status"] == "ok" for record in records):
             devices[cell.device][cell] = samples.medians(records)
-    found: dict[Cell, Times] = {}
+    found: dict[Measurement, Times] = {}
     for own in devices.values():
         found |= samples.with_prior(own)
     return found
 
 
-def _key(cell: Cell) -> undecided.Key:
+def _key(cell: Measurement) -> undecided.Key:
     return cell.benchmark, cell.implementation, cell.phase, cell.device
 
 
@@ -60,7 +60,7 @@ def statements(
     most: int,
 ) -> list[Statement]:
     """What is undecided of one document on one machine, with the cells that may decide it; rows: those one may use."""
-    generations: dict[str, dict[Cell, Times]] = defaultdict(dict)
+    generations: dict[str, dict[Measurement, Times]] = defaultdict(dict)
     for cell, own in times.items():
         generations[matrix.generation(cell.environment)][cell] = own
     found = []
@@ -89,13 +89,14 @@ def statements(
 
 def of_document(
     cells: Records, document_claims: Iterable[Mapping], rows: Collection[str], protocol: Mapping
-) -> dict[Cell, int]:
+) -> dict[Measurement, int]:
     """{cell: processes that it is to have} of one document on one machine, from the records of its first processes, within
     `further_s`."""
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
     cells = {
-        cell: [clean.counted(record, best) for record in records] for cell, records in cells.items()
+        cell: [clean.quiet_only(record, best) for record in records]
+        for cell, records in cells.items()
     }
     times = measured(cells)
     # Statistics count looks; of older records a process is one.
@@ -141,7 +142,9 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
     manifest = read_json(str(arguments.manifest))
-    paths = {Cell.of(entry): entry["records"] for entry in manifest["cells"] if entry["records"]}
+    paths = {
+        Measurement.of(entry): entry["records"] for entry in manifest["cells"] if entry["records"]
+    }
     cells = {cell: [read_json(str(RESULTS / path)) for path in own] for cell, own in paths.items()}
     own = [each for each in matrix.statements() if each["document"] == manifest["document"]]
     rows = [each["implementation"] for each in matrix.implementations() if "flexibility" in each]

@@ -6,7 +6,7 @@ import argparse
 import runpy
 import sys
 
-from measurement import turns
+from measurement import machine_lock
 from measurement.record import plainly
 from plan import made
 
@@ -21,7 +21,7 @@ def main() -> None:
     made.forget(arguments.outputs)
     step = sys.argv[place + 1]
     sys.argv = sys.argv[place + 1 :]
-    with turns.turn(False, lambda line: print(f"{step} {line}", file=sys.stderr)):
+    with machine_lock.hold(False, lambda line: print(f"{step} {line}", file=sys.stderr)):
         runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)
     if made.of_inputs(arguments.inputs) == of:
         made.note(arguments.outputs, of)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec, Unsupported
-from measurement import instructions, loaded, machine, turns
+from measurement import instructions, machine, machine_lock, provenance
 from measurement.record import append_line, read_json, read_lines, read_result, write_sealed
 
 
@@ -64,10 +64,10 @@ def not_had(kernel: dict) -> dict | None:
 
 
 def require_planned(kernel: dict) -> None:
-    """Raise loaded.Changed unless what this process has loaded is what its kernel is named after."""
+    """Raise provenance.Changed unless what this process has loaded is what its kernel is named after."""
     environment = read_result(kernel["reads"]["environment"])
     sources = kernel["parts"]["sources"]
-    loaded.require({"sources": sources, "environment": environment, "beside": {}})
+    provenance.require({"sources": sources, "environment": environment, "beside": {}})
 
 
 def waiting(what: str, output: str) -> Callable[[str], None]:
@@ -94,16 +94,16 @@ def main() -> None:
     if arguments.parent:
         machine.end_with(arguments.parent)
     os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
-    os.environ["PYTHONPATH"] = loaded.SCRIPTS  # of TVM's workers
+    os.environ["PYTHONPATH"] = provenance.SCRIPTS  # of TVM's workers
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "isa", "parts")}
     missing = not_had(arguments.kernel)
-    with turns.turn(False, waiting("tune", arguments.output), arguments.parent):
+    with machine_lock.hold(False, waiting("tune", arguments.output), arguments.parent):
         tell_the_terminal(arguments.log)
         found = kernel | missing if missing else tune(kernel, arguments.output)
     try:
         require_planned(arguments.kernel)
     except (
-        loaded.Changed
+        provenance.Changed
     ) as changed:  # its schedules stay, below the name of the code that they are of
         sys.exit(str(changed))
     write_sealed(arguments.output, found)

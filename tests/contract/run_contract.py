@@ -15,8 +15,8 @@ import sys
 import tempfile
 import traceback
 
-from implementations.contract import Unsupported
 from measurement import checking, precision
+from measurement.contract import Unsupported
 from measurement.worker import module_of, ran_as_asked, verdict_of
 from tests import tiny
 

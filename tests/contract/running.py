@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measurement import caches, instructions
+from measurement import compiler_caches, instructions
 from plan import environments
 
 POOL, THEANO = ThreadPoolExecutor(os.cpu_count()), ThreadPoolExecutor(1)
@@ -137,7 +137,7 @@ def _started(python: str, script: str, arguments: tuple[str, ...], isa: str | No
     variables |= {"THEANORC": str(THEANORC[kind])}
     command = [python, f"tests/contract/{script}", *arguments]
     return (THEANO if by_theano(arguments) else POOL).submit(
-        _run, command, dict(variables, **caches.below(TEMPORARY.name))
+        _run, command, dict(variables, **compiler_caches.below(TEMPORARY.name))
     )
 
 

@@ -10,7 +10,7 @@ import time
 from itertools import pairwise
 
 from commands import prune_results
-from measurement import turns
+from measurement import machine_lock
 from measurement.record import read_json
 from tests.workflow.conftest import SNAKEMAKE, span
 
@@ -185,13 +185,13 @@ def pruned(trial: Trial) -> None:
 )
 def other_clock(trial: Trial) -> None:
     file = str(trial.root.with_suffix(".lock"))
-    trial.environment[turns.VARIABLE] = file
-    hold = "import time\nfrom measurement import turns\nwith turns.turn(True, print): print('', flush=True); input()"
+    trial.environment[machine_lock.VARIABLE] = file
+    hold = "import time\nfrom measurement import machine_lock\nwith machine_lock.hold(True, print): print('', flush=True); input()"
     other = subprocess.Popen(
         [sys.executable, "-c", hold],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(trial.path("scripts")), turns.VARIABLE: file},
+        env={**os.environ, "PYTHONPATH": str(trial.path("scripts")), machine_lock.VARIABLE: file},
     )
     trial.end.callback(other.kill)
     other.stdout.readline()
@@ -215,11 +215,11 @@ def other_clock(trial: Trial) -> None:
 )
 def two_folders(trial: Trial) -> None:
     file = str(trial.root.with_suffix(".lock"))
-    trial.environment[turns.VARIABLE] = file
+    trial.environment[machine_lock.VARIABLE] = file
     beside = trial.root.with_name(f"{trial.root.name}-beside")
     shutil.copytree(trial.root, beside)
     trial.start()
-    environment = {**os.environ, turns.VARIABLE: file}
+    environment = {**os.environ, machine_lock.VARIABLE: file}
     other = subprocess.run(
         ["bash", "-c", trial.shell()], cwd=beside, capture_output=True, text=True, env=environment
     )

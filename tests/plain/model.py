@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from implementations.contract import Runner, Unsupported
 from measurement import reference
+from measurement.contract import Runner, Unsupported
 from measurement.workload import layer_prefixes
 
 

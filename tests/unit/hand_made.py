@@ -10,7 +10,7 @@ import pytest
 from measurement.record import SCHEMA_VERSION, read_json, write_json, write_sealed
 from plan import matrix
 from plan.configuration import validated
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import results
 from steps import analyse_document, join_tables, render_first_page, render_page, tabulate_records
 from tests.conftest import ROOT
@@ -26,13 +26,13 @@ MACHINE = {
     "kernel": "1.0",
     "governor": None,
 }
-Change = Callable[[Cell, int, dict], None]
+Change = Callable[[Measurement, int, dict], None]
 
 
 GPU = {"name": "A GPU", "driver": "580.95.05", "memory": "143771 MiB"}
 
 
-def cells(document: str, device: str = "cpu") -> list[Cell]:
+def cells(document: str, device: str = "cpu") -> list[Measurement]:
     """A document's cells on a machine's CPU, or on its GPU."""
     return [cell for cell in matrix.cells_of(document) if cell.device == device]
 
@@ -55,13 +55,13 @@ def on_gpu(found: dict, seconds: float) -> dict:
     }
 
 
-def wall_s(cell: Cell, process: int, document: str = "stacked-lm") -> float:
+def wall_s(cell: Measurement, process: int, document: str = "stacked-lm") -> float:
     """What a cell was measured at: different for every cell, and for its processes."""
     position = cells(document, cell.device).index(cell)
     return (1000 + position) / 1000 + process / 10000
 
 
-def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
+def record(cell: Measurement, process: int, stand_in: bool, document: str) -> dict:
     """A record of status `ok`."""
     seconds = wall_s(cell, process, document)
     errors = {"output": 1e-7} if cell.phase == "forward" else {"gradient:embedding": 2e-7}
@@ -115,7 +115,7 @@ def record(cell: Cell, process: int, stand_in: bool, document: str) -> dict:
     return on_gpu(found, seconds) if cell.device == "gpu" else found
 
 
-def training_record(cell: Cell, stand_in: bool, document: str) -> dict:
+def training_record(cell: Measurement, stand_in: bool, document: str) -> dict:
     """A record of one epoch of training; validation perplexities differ in the fourth digit."""
     found = record(cell, 1, stand_in, document)
     for key in ("warmup", "samples", "faults", "interference", "windows"):
@@ -158,12 +158,12 @@ def bad(status: str, reason: str) -> Callable[[dict], None]:
     return change
 
 
-def place(cell: Cell, process: int, machine: str = MACHINE["machine"]) -> str:
+def place(cell: Measurement, process: int, machine: str = MACHINE["machine"]) -> str:
     """Where a record lies below a results folder; what reads it knows the name from the manifest only."""
     return f"records/{machine}/{cell.name}-{process}.json"
 
 
-def training_place(cell: Cell, machine: str = MACHINE["machine"]) -> str:
+def training_place(cell: Measurement, machine: str = MACHINE["machine"]) -> str:
     return f"convergence/{machine}/{cell.name}.json"
 
 
@@ -212,7 +212,7 @@ def write_manifest(
     results_folder = folder / "results"
     how = matrix.protocol_of(config, document)
 
-    def rows(cells: list[Cell], trained: bool) -> list[dict]:
+    def rows(cells: list[Measurement], trained: bool) -> list[dict]:
         found = []
         for cell in cells:
             status, reason = matrix.why_not(cell, document, config, trained=trained) or (None, "")

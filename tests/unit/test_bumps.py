@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import bumps
 from reporting.bumps import Version
 
@@ -14,10 +14,10 @@ from . import hand_made
 
 CELLS = hand_made.cells("stacked-lm")[:20]
 SLOW, WRONG, LOST = CELLS[4], CELLS[7], CELLS[11]
-Change = Callable[[Cell, int, dict], None]
+Change = Callable[[Measurement, int, dict], None]
 
 
-def unchanged(cell: Cell, process: int, record: dict) -> None:
+def unchanged(cell: Measurement, process: int, record: dict) -> None:
     pass
 
 
@@ -26,7 +26,7 @@ def version(
 ) -> Version:
     """A version whose processes differ by 1 %, measured on a day of January from ten o'clock."""
     random = np.random.default_rng(seed)
-    records: dict[Cell, list[dict]] = {}
+    records: dict[Measurement, list[dict]] = {}
     for cell in CELLS:
         for process in range(1, processes + 1):
             record = hand_made.record(cell, process, True, "stacked-lm")
@@ -44,13 +44,13 @@ def compare(after: Version, before: Version | None = None) -> dict:
     return bumps.comparison("abacus", before or version("1", 1), after, 0.03)
 
 
-def slower(cell: Cell, process: int, record: dict) -> None:
+def slower(cell: Measurement, process: int, record: dict) -> None:
     if cell == SLOW:
         record["samples"] = [1.1 * each for each in record["samples"]]
 
 
 def less_exact(factor: float) -> Change:
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         if cell == WRONG and process == 2:
             name = next(iter(record["check"]["errors"]))
             record["check"] = {"errors": {name: factor * record["check"]["errors"][name]}}
@@ -58,7 +58,7 @@ def less_exact(factor: float) -> Change:
     return change
 
 
-def lost(cell: Cell, process: int, record: dict) -> None:
+def lost(cell: Measurement, process: int, record: dict) -> None:
     if cell == LOST and process == 3:
         hand_made.bad("failed", "RuntimeError: no | kernel")(record)
 
@@ -97,7 +97,7 @@ def test_error_that_grew_is_news_below_the_tolerance(factor: float, news: bool) 
 
 
 def test_rounding_is_no_news() -> None:
-    def exact(cell: Cell, process: int, record: dict) -> None:
+    def exact(cell: Measurement, process: int, record: dict) -> None:
         record["check"] = {"errors": dict.fromkeys(record["check"]["errors"], 1e-12)}
 
     assert compare(version("2", 2), version("1", 1, exact))["errors"] == []
@@ -113,7 +113,7 @@ def test_lost_number_is_a_regression() -> None:
 
 
 def test_set_up_that_takes_longer_is_said_and_is_no_regression() -> None:
-    def heavy(cell: Cell, process: int, record: dict) -> None:
+    def heavy(cell: Measurement, process: int, record: dict) -> None:
         if cell == SLOW:
             record["setup"] = record["setup"] | {"first_step_s": 6.0}
             record["memory"] = record["memory"] | {"process_peak_bytes": 2**31}

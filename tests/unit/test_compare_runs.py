@@ -10,7 +10,7 @@ import pytest
 
 from commands import compare_runs
 from measurement.record import write_sealed
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from steps import pack_results
 
 from . import hand_made
@@ -23,7 +23,7 @@ def noisy(seed: int, also: hand_made.Change = lambda *_: None) -> hand_made.Chan
     """Processes that differ by 1 %, and one more change."""
     random = np.random.default_rng(seed)
 
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         factor = np.exp(0.01 * random.standard_normal())
         record["samples"] = [factor * seconds for seconds in record["samples"]]
         also(cell, process, record)
@@ -68,17 +68,17 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture):
     return lambda *arguments: compare(monkeypatch, capsys, *arguments)
 
 
-def line(page: str, cell: Cell) -> str:
+def line(page: str, cell: Measurement) -> str:
     """The row of a cell in the first table that has one."""
     return next(row for row in page.splitlines() if row.startswith(f"| `{cell.name}`"))
 
 
-def slower(cell: Cell, process: int, record: dict) -> None:
+def slower(cell: Measurement, process: int, record: dict) -> None:
     if cell == SLOWER:
         record["samples"] = [1.1 * seconds for seconds in record["samples"]]
 
 
-def broken(cell: Cell, process: int, record: dict) -> None:
+def broken(cell: Measurement, process: int, record: dict) -> None:
     if cell == BROKEN:
         hand_made.bad("failed", "RuntimeError: no kernel | image")(record)
 
@@ -108,7 +108,7 @@ def test_runs_that_do_not_differ(results: Callable[..., Path], before: Path, run
 def test_a_slower_day_is_told_from_slower_cells(
     results: Callable[..., Path], before: Path, run
 ) -> None:
-    def day(cell: Cell, process: int, record: dict) -> None:
+    def day(cell: Measurement, process: int, record: dict) -> None:
         record["samples"] = [1.2 * seconds for seconds in record["samples"]]
         slower(cell, process, record)
 
@@ -122,7 +122,7 @@ def test_a_framework_that_became_slower_is_no_slower_day(
 ) -> None:
     """All rows of two environments, of another version there."""
 
-    def bumped(cell: Cell, process: int, record: dict) -> None:
+    def bumped(cell: Measurement, process: int, record: dict) -> None:
         if cell.environment in ("pytorch", "tensorflow"):
             record["samples"] = [1.1 * seconds for seconds in record["samples"]]
             environment = record["environment"]
@@ -151,10 +151,10 @@ def test_number_lost_by_a_failure_is_a_regression(
 def test_what_became_worse_as_a_whole_fails(
     results: Callable[..., Path], before: Path, run
 ) -> None:
-    def slow(cell: Cell, process: int, record: dict) -> None:
+    def slow(cell: Measurement, process: int, record: dict) -> None:
         record["samples"] = [3 * seconds for seconds in record["samples"]]
 
-    def refused(cell: Cell, process: int, record: dict) -> None:
+    def refused(cell: Measurement, process: int, record: dict) -> None:
         record.update(status="unsupported", reason="no such instruction")
 
     three_times, none = results(noisy(7, slow)), results(noisy(7, refused))
@@ -165,7 +165,7 @@ def test_what_became_worse_as_a_whole_fails(
 
 
 def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
-    def elsewhere(cell: Cell, process: int, record: dict) -> None:
+    def elsewhere(cell: Measurement, process: int, record: dict) -> None:
         packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
         record["environment"] = record["environment"] | {"packages": packages}
         if cell == SLOWER:
@@ -191,7 +191,9 @@ def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
     other = shutil.copytree(before, tmp_path / "results")
     change_manifest(
         other,
-        lambda found: found.update(cells=[row for row in found["cells"] if Cell.of(row) != SLOWER]),
+        lambda found: found.update(
+            cells=[row for row in found["cells"] if Measurement.of(row) != SLOWER]
+        ),
     )
     status, page, _ = run("--fail", before, other)
     assert status == 0
@@ -248,7 +250,7 @@ def test_archives_are_compared(
 def test_intervals_that_overlap_are_counted(
     results: Callable[..., Path], before: Path, run
 ) -> None:
-    def far(cell: Cell, process: int, record: dict) -> None:
+    def far(cell: Measurement, process: int, record: dict) -> None:
         if cell == SLOWER:
             record["samples"] = [2 * seconds for seconds in record["samples"]]
 

@@ -18,7 +18,7 @@ from plan.jobs import (
     TimeJob,
     TuneJob,
 )
-from plan.matrix import Cell
+from plan.matrix import Measurement
 
 PROTOCOL = {
     "warmup_batches": 4,
@@ -27,10 +27,10 @@ PROTOCOL = {
     "look_s": 1.0,
     "most_s": None,
 }
-CELL = Cell("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
+CELL = Measurement("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
 
 
-def time_job(cell: Cell = CELL, **protocol: object) -> TimeJob:
+def time_job(cell: Measurement = CELL, **protocol: object) -> TimeJob:
     order = {"protocol": PROTOCOL | protocol}
     return TimeJob(f"{cell.name}-1", {}, order=order, threads=2, cell=cell)
 
@@ -80,8 +80,8 @@ def test_another_protocol_is_expected_from_the_same_records(results: Path) -> No
 
 def shaped(
     benchmark: str, implementation: str = "pytorch/fused", environment: str = "pytorch"
-) -> Cell:
-    return Cell(benchmark, implementation, environment, "training", "cpu")
+) -> Measurement:
+    return Measurement(benchmark, implementation, environment, "training", "cpu")
 
 
 def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
@@ -113,13 +113,13 @@ def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
     found = Estimate(str(results))
     for strange in (shaped("stacked-lm", environment="pytorch-2019"), shaped("stacked-lm", "x/y")):
         assert found.seconds(time_job(strange)) == (found.seconds(time_job())[0], False)
-    elsewhere = Cell("stacked-lm", "pytorch/fused", "pytorch", "forward", "cpu")
+    elsewhere = Measurement("stacked-lm", "pytorch/fused", "pytorch", "forward", "cpu")
     usual = estimate.USUAL["time"] + estimate.A_JOB
     assert found.seconds(time_job(elsewhere)) == (pytest.approx(usual), False)
 
 
 def test_a_training_run_without_an_end_is_an_epoch(results: Path) -> None:
-    cell = Cell("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
+    cell = Measurement("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
     order = {"protocol": {"batches": None, "points": []}}
     seconds, known = Estimate(str(results)).seconds(
         ConvergenceJob(cell.name, {}, order=order, cell=cell)
@@ -336,7 +336,7 @@ def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None
     found = Estimate(str(example))
     for cell in (shaped("ptb-large", "pytorch/cudnn"), shaped("flexible-slstm")):
         assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
-    gpu = Cell("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
+    gpu = Measurement("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
     for cell in (shaped("flexible-lstm"), gpu):
         assert found.seconds(time_job(cell))[0] > 1
 

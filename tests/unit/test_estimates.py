@@ -195,7 +195,7 @@ def test_how_many_further_processes_would_decide_a_ratio() -> None:
     ],
 )
 def test_processes_off_the_yardstick(off: list[bool], counting: list[bool]) -> None:
-    assert clean.counting(off) == counting
+    assert clean.usable_mask(off) == counting
 
 
 def test_ratio_is_that_of_the_medians() -> None:
@@ -340,10 +340,10 @@ def test_the_number_is_over_quiet_batches() -> None:
     """Whichever are the faster ones. Their memory and what others took meanwhile are those of the same stretches."""
     found = process([5.0, 5.0, 1.0, 1.0, 1.0, 7.0], status="ok", faults=[0, 1, 2, 3, 4, 5])
     found["stretches"] = [stretch(2, 100), stretch(3, 50), stretch(1, 95, own_cpu_s=7.0)]
-    counted = clean.counted(found, BEST)
+    counted = clean.quiet_only(found, BEST)
     assert (counted["samples"], counted["faults"]) == ([5.0, 5.0, 7.0], [0, 1, 5])
     assert counted["interference"]["own_cpu_s"] == QUIET["own_cpu_s"] + 7.0
-    assert clean.counted(counted, BEST) == counted
+    assert clean.quiet_only(counted, BEST) == counted
     assert clean.quiet_share([found], BEST) == 0.5
     assert clean.disturbed([found, counted], BEST) == [False, False]
 
@@ -351,12 +351,12 @@ def test_the_number_is_over_quiet_batches() -> None:
 def test_without_a_quiet_batch_all_count() -> None:
     found = process([5.0, 1.0], status="ok", faults=[0, 0])
     found["stretches"] = [stretch(1, 50), stretch(1, 100, steal_s=9.0)]
-    assert clean.counted(found, BEST) is found
+    assert clean.quiet_only(found, BEST) is found
     assert clean.disturbed([found], BEST) == [True]
     assert clean.quiet_share([found], BEST) == 0
     quiet = [process([2.0], status="ok", faults=[0], stretches=[stretch(1, 100)])] * 3
-    assert clean.kept([found, *quiet], BEST) == quiet
-    assert clean.kept([found, *quiet[1:]], BEST) == [found, *quiet[1:]]
+    assert clean.usable_records([found, *quiet], BEST) == quiet
+    assert clean.usable_records([found, *quiet[1:]], BEST) == [found, *quiet[1:]]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import explorer, front, pages, sections, talks
 from stats import estimates
 from stats.samples import Prior, Times
@@ -26,14 +26,14 @@ DOCUMENTS = ("stacked-lm", "tvm-lstm")
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
 
-def noisy(cell: Cell, process: int, record: dict) -> None:
+def noisy(cell: Measurement, process: int, record: dict) -> None:
     """Processes differ by some per cent; one row has too few for an interval, another none that ended well."""
     record["samples"] = [s * (1 + 0.02 * (process - 2)) for s in record["samples"]]
     if cell.implementation == "pytorch/cell":
         hand_made.bad("incorrect", "an <b>error</b>")(record)
 
 
-def faster(cell: Cell, process: int, record: dict) -> None:
+def faster(cell: Measurement, process: int, record: dict) -> None:
     noisy(cell, process, record)
     if "samples" in record:
         record["samples"] = [s / (1 + len(cell.implementation) % 3) for s in record["samples"]]

@@ -11,14 +11,14 @@ import pytest
 from pyarrow import parquet
 
 from commands import export_results
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import tabulate
 from tests.unit import hand_made
 
 BROKEN = hand_made.cells("stacked-lm")[9]
 
 
-def change(cell: Cell, process: int, record: dict) -> None:
+def change(cell: Measurement, process: int, record: dict) -> None:
     """Batches that differ, and a cell that lost a process."""
     record["samples"] = [
         seconds * (1 + number / 100) for number, seconds in enumerate(record["samples"])
@@ -56,7 +56,9 @@ def test_pyperf_gets_every_batch_of_every_process(
     wanted = table(folder)
     assert len(wanted) > 10
     names = [each["metadata"]["name"] for each in found["benchmarks"]]
-    assert names == [Cell(*key).name for key in wanted[[*Cell.__annotations__]].to_numpy()]
+    assert names == [
+        Measurement(*key).name for key in wanted[[*Measurement.__annotations__]].to_numpy()
+    ]
     assert BROKEN.name not in names
     for each, median_s in zip(found["benchmarks"], wanted["wall_median_s"], strict=True):
         assert len(each["runs"]) == 3

@@ -6,8 +6,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from measurement import gradient_check, steps
 from measurement import reference as harness
-from measurement import steps, witness
 from measurement.cells import CELLS as KINDS
 from measurement.cells import Cell as Kind
 from measurement.workload import Workload
@@ -108,7 +108,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, one: Cell) -> Workload:
 def witnessed(monkeypatch: pytest.MonkeyPatch, one: Cell) -> dict[str, float]:
     work = registered(monkeypatch, one)
     weights = {name: value.astype(np.float64) for name, value in work.weights().items()}
-    return witness.errors(weights, next(work.batches())[0], "own.mine")
+    return gradient_check.errors(weights, next(work.batches())[0], "own.mine")
 
 
 def test_differences_agree_with_what_is_generated(
@@ -116,7 +116,7 @@ def test_differences_agree_with_what_is_generated(
 ) -> None:
     errors = witnessed(monkeypatch, any_cell)
     assert len(errors) == len(any_cell.sums) + len(any_cell.vectors) + len(any_cell.states)
-    assert max(errors.values()) < witness.TOLERANCE / 10, errors
+    assert max(errors.values()) < gradient_check.TOLERANCE / 10, errors
 
 
 def test_vectors_are_drawn_around_what_the_cell_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_a_kink_where_a_state_begins_is_no_error(monkeypatch: pytest.MonkeyPatch
     def mine(f, h):
         return language.tanh(f) + language.relu(h)
 
-    assert max(witnessed(monkeypatch, mine).values()) < witness.TOLERANCE
+    assert max(witnessed(monkeypatch, mine).values()) < gradient_check.TOLERANCE
 
 
 WRONG = {
@@ -162,7 +162,7 @@ def test_a_wrong_rule_of_the_derivative_is_witnessed(
     operation: str, many: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PARTIALS, operation, WRONG[operation])
-    assert max(witnessed(monkeypatch, many).values()) > 100 * witness.TOLERANCE
+    assert max(witnessed(monkeypatch, many).values()) > 100 * gradient_check.TOLERANCE
 
 
 def test_every_rule_is_planted_wrong() -> None:

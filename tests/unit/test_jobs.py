@@ -20,10 +20,10 @@ from plan.jobs import (
     TimeJob,
     TuneJob,
 )
-from plan.matrix import Cell
+from plan.matrix import Measurement
 
 PARTS = {"benchmark": "aaaa", "sources": "bbbb"}
-CELL = Cell("lm", "pytorch/fused", "pytorch", "forward", "cpu")
+CELL = Measurement("lm", "pytorch/fused", "pytorch", "forward", "cpu")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 
 from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from steps import judge_precision
 
 PROTOCOL = {"target_interval": 0.5, "most_processes": 8, "further_s": None}
@@ -19,8 +19,8 @@ CLAIM = {
 }
 
 
-def cell(name: str, environment: str = "now") -> Cell:
-    return Cell("b", name, environment, "training", "cpu")
+def cell(name: str, environment: str = "now") -> Measurement:
+    return Measurement("b", name, environment, "training", "cpu")
 
 
 def records(*medians: float, status: str = "ok") -> list[dict]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from plan import matrix, own_cell
-from plan.matrix import Cell
+from plan.matrix import Measurement
 
-CELL = Cell("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
+CELL = Measurement("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
 
 
 def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
@@ -143,7 +143,7 @@ def test_today() -> None:
 
 def test_name_and_file_of_a_cell() -> None:
     assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
-    assert Cell.of(asdict(CELL) | {"process": 1}) == CELL
+    assert Measurement.of(asdict(CELL) | {"process": 1}) == CELL
     assert (
         matrix.implementation_file(CELL.implementation)
         == "scripts/implementations/pytorch/fine_grained.py"
@@ -156,7 +156,7 @@ def test_check_of_a_cell() -> None:
     config = {key: {} for key in ("protocol", "training", "overrides")} | {"check": check}
 
     def checked(document: str, benchmark: str, implementation: str, environment: str) -> dict:
-        cell = Cell(benchmark, implementation, environment, "training", "cpu")
+        cell = Measurement(benchmark, implementation, environment, "training", "cpu")
         return matrix.check_of(config, document, cell)
 
     fused = ("pytorch/fused", "pytorch")

@@ -28,7 +28,7 @@ TIMES = {  # seconds, of the LSTM and of the cell
 }
 
 
-def there(cell: matrix.Cell, process: int, found: dict) -> None:
+def there(cell: matrix.Measurement, process: int, found: dict) -> None:
     """Times that can be followed by hand; processes are 1 % apart."""
     shape = matrix.document("cell-mine")["benchmarks"][cell.benchmark]
     mine = "cell" in shape

@@ -11,7 +11,7 @@ import pytest
 
 from measurement.record import read_json, write_sealed
 from plan import matrix
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import results, sections, summary, tabulate
 from stats import estimates, samples
 from steps import pack_results
@@ -31,7 +31,7 @@ REASONS = {
 }
 
 
-def spoil(cell: Cell, process: int, record: dict) -> None:
+def spoil(cell: Measurement, process: int, record: dict) -> None:
     """Some records of every status; with several processes only the last one goes wrong."""
     if (cell.implementation, cell.phase) in REASONS:
         hand_made.bad(*REASONS[cell.implementation, cell.phase])(record)
@@ -63,12 +63,14 @@ def text(folder: Path, name: str) -> str:
 
 
 def test_one_row_a_cell(table: pd.DataFrame) -> None:
-    found = [Cell(*key) for key in table[list(results.CELL)].itertuples(index=False, name=None)]
+    found = [
+        Measurement(*key) for key in table[list(results.CELL)].itertuples(index=False, name=None)
+    ]
     assert found == list(matrix.cells_of("stacked-lm"))
 
 
 def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
-    cell = Cell("stacked-lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
+    cell = Measurement("stacked-lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
     wall_s = hand_made.wall_s(cell, 1)
     row = table[(table.implementation == cell.implementation) & (table.phase == cell.phase)].iloc[0]
     assert row.status == "ok"
@@ -84,7 +86,7 @@ def test_intervals_can_be_computed_again(tmp_path: Path, monkeypatch: pytest.Mon
     """By what cells.csv has: each machine's noise beside its rows, and the same intervals after it was read."""
 
     def noisy(factor: float) -> hand_made.Change:
-        def change(cell: Cell, process: int, record: dict) -> None:
+        def change(cell: Measurement, process: int, record: dict) -> None:
             of_cell = factor * (1 + len(cell.implementation) % 5) / 100
             record["samples"] = [s * (1 + (process - 2) * of_cell) for s in record["samples"]]
 
@@ -270,7 +272,7 @@ def test_records_are_packed(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
 def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real corpus, three processes; of the first row, the last process is lost."""
 
-    def lose_one(cell: Cell, process: int, record: dict) -> None:
+    def lose_one(cell: Measurement, process: int, record: dict) -> None:
         if cell.implementation == "tensorflow/eager-fine-grained" and process == 3:
             hand_made.bad("failed", "the process was ended by signal SIGKILL")(record)
 
@@ -303,7 +305,7 @@ KERNEL = {
 def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every shape of document 002 in its columns; ratios are those of the table."""
 
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         record["corpus"] = None
         if cell.implementation == "tvm/template-tuned":
             record["kernel"] = KERNEL
@@ -341,7 +343,7 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chart and a table a benchmark; rows by the document's names; what is left out says so."""
 
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         record["corpus"] = None
         if cell.environment == "pytorch-2019":
             record["samples"] = [4 * seconds for seconds in record["samples"]]
@@ -357,7 +359,7 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found["1x320-ce-short"][-2:] == ["571,520", "433,000"]
     assert found["4x320-ctc-long"][2:6] == ["32x1000x123", "500 to 1000", "59", "CTC"]
     assert found["4x320-ctc-long"][-2:] == ["8,554,880", "8,500,000"]
-    cell = Cell("4x320-ce-long", "pytorch/fused", "pytorch", "training", "cpu")
+    cell = Measurement("4x320-ce-long", "pytorch/fused", "pytorch", "training", "cpu")
     seconds = hand_made.wall_s(cell, 2, document)
     shown = [
         float(row[3].split()[0])
@@ -376,7 +378,7 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The document's table, the two frameworks and every configuration; published numbers stand beside."""
 
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         record["interference"]["own_cpu_s"] = 1.5  # of one second on two threads
         record["check"]["errors"]["clip"] = 7e-4
         if "dropout" in record["benchmark"]:
@@ -393,7 +395,7 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     hand_made.render(tmp_path, monkeypatch)
     table = hand_made.table(tmp_path, document)
     table = table.set_index(["benchmark", "implementation", "environment", "device"])
-    cell = Cell("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
+    cell = Measurement("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
     wall_s = hand_made.wall_s(cell, 2, document) / 2
     own = table.loc[cell.benchmark, cell.implementation, cell.environment, "cpu"]
     assert own.words_per_s == pytest.approx(20 * 35 / wall_s)
@@ -433,7 +435,7 @@ def damage(text: str) -> list[tuple[str | dict, str]]:
 
 def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hand_made.project(tmp_path)
-    cell = Cell("stacked-lm", "pytorch/cell", "pytorch", "forward", "cpu")
+    cell = Measurement("stacked-lm", "pytorch/cell", "pytorch", "forward", "cpu")
     path = tmp_path / "results" / hand_made.place(cell, 1)
     for content, message in damage(path.read_text()):
         if isinstance(content, dict):

@@ -159,7 +159,7 @@ def tags(page: Path) -> Counter:
 def pages(folder: Path, hostile: str) -> dict[str, Counter]:
     """{page: its tags} of a report whose records, machine and configuration have this text wherever text can stand."""
 
-    def change(cell: matrix.Cell, process: int, record: dict) -> None:
+    def change(cell: matrix.Measurement, process: int, record: dict) -> None:
         record["machine"] = record["machine"] | {"system": hostile, "kernel": hostile}
         record["machine"]["cpu"] = {"Model name": hostile, "Architecture": hostile}
         record["environment"] = record["environment"] | {

@@ -11,7 +11,7 @@ import pytest
 
 from measurement.record import read_json, write_sealed
 from plan import configuration
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting import results
 from steps import pack_results
 
@@ -20,7 +20,7 @@ from . import hand_made
 HERE, THERE = hand_made.MACHINE["machine"], "other-8c-def456"
 
 
-def there(cell: Cell, process: int, record: dict) -> None:
+def there(cell: Measurement, process: int, record: dict) -> None:
     """Another machine: faster, some implementations more than others; one fails."""
     record["machine"] = record["machine"] | {"cores": 8}
     factor = 2 + len(cell.implementation) / 10
@@ -97,7 +97,7 @@ def test_manifests_in_one_folder_are_parts_of_one_report(
 def test_other_parameters_are_no_number_of_the_benchmark(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def change(cell: Cell, process: int, record: dict) -> None:
+    def change(cell: Measurement, process: int, record: dict) -> None:
         if cell.implementation == "pytorch/cell":
             record["benchmark"] = record["benchmark"] | {"hidden": 7}
 

@@ -147,7 +147,7 @@ def test_an_implementation_knows_no_other() -> None:
     found = sources.files(matrix.implementation_file("pytorch/fine-grained"))
     assert "scripts/implementations/pytorch/fine_grained.py" in found
     assert "scripts/implementations/pytorch/model.py" in found
-    assert "scripts/implementations/contract.py" in found
+    assert "scripts/measurement/contract.py" in found
     assert "scripts/implementations/pytorch/cell.py" not in found
     assert not any("tensorflow" in path or "reporting" in path for path in found)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from measurement import caches, supervisor
+from measurement import compiler_caches, supervisor
 from measurement.record import read_sealed_lines, write_sealed
 from plan import configuration
 from tests import tiny
@@ -31,7 +31,7 @@ STYLES = {
     "chained": "def build(*a):\n"
     "    try: raise RuntimeError('CUDA out of memory. Tried to allocate 2 GiB')\n"
     "    finally: raise RuntimeError('operation failed due to a previous error during capture')",
-    "unsupported": "from implementations.contract import Unsupported\n"
+    "unsupported": "from measurement.contract import Unsupported\n"
     "def build(*a): raise Unsupported('this needs a GPU')",
     "wrong": "from implementations.plain.wrong_gradient import build",
     "broken": "import no_such_module",
@@ -500,7 +500,7 @@ def test_threads_are_the_protocols(folder: Path, monkeypatch: pytest.MonkeyPatch
 def test_nothing_is_left_that_another_process_could_find_instead_of_compiling_it(
     folder: Path,
 ) -> None:
-    names = ("TMPDIR", *caches.FOLDERS)
+    names = ("TMPDIR", *compiler_caches.FOLDERS)
     style = folder / "scripts" / "implementations" / "fake" / "keeps.py"
     style.write_text(
         "import os, tempfile\n"

@@ -9,8 +9,7 @@ import types
 
 import pytest
 
-from implementations import contract
-from measurement import ranges, timing
+from measurement import contract, ranges, timing
 
 
 class Clock:

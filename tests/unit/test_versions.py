@@ -8,7 +8,7 @@ import pytest
 from measurement.record import write_sealed
 from plan import environments, pins, versions
 from plan.jobs import EnvironmentJob, TimeJob
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from plan.planner import Plan
 from plan.register import Register
 from plan.versions import Side
@@ -19,7 +19,7 @@ CELLS = ["pytorch/fused for training on stacked-lm", "pytorch/cell for forward o
 
 
 @pytest.fixture
-def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Cell], Side, Side]:
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Measurement], Side, Side]:
     """Two versions in an empty project, three processes a cell. Nothing is built: interpreters are this one."""
     planned.empty_project(tmp_path, monkeypatch)
     (tmp_path / "envs").unlink()
@@ -47,7 +47,7 @@ def numbers(*sides: Side) -> list[list[int]]:
     return [sorted(job.process for job in side.missing) for side in sides]
 
 
-def test_both_are_missing_and_take_turns(both: tuple[list[Cell], Side, Side]) -> None:
+def test_both_are_missing_and_take_turns(both: tuple[list[Measurement], Side, Side]) -> None:
     cells, old, new = both
     assert {cell.implementation for cell in cells} == {"pytorch/fused", "pytorch/cell"}
     assert (old.version, new.version) == ("2.13.0", "2.14.0")
@@ -73,7 +73,7 @@ def test_both_are_missing_and_take_turns(both: tuple[list[Cell], Side, Side]) ->
     assert Path("envs/pytorch.yaml").read_text() == (ROOT / "envs/pytorch.yaml").read_text()
 
 
-def test_what_is_there_is_not_measured_again(both: tuple[list[Cell], Side, Side]) -> None:
+def test_what_is_there_is_not_measured_again(both: tuple[list[Measurement], Side, Side]) -> None:
     cells, old, new = both
     extra = old.plan.timing(cells[0], 4)  # one more than the protocol asks for
     leave([*old.missing, extra])
@@ -86,7 +86,7 @@ def test_what_is_there_is_not_measured_again(both: tuple[list[Cell], Side, Side]
     assert not (old.missing or new.missing)
 
 
-def test_again_measures_both_in_turn(both: tuple[list[Cell], Side, Side]) -> None:
+def test_again_measures_both_in_turn(both: tuple[list[Measurement], Side, Side]) -> None:
     cells, old, new = both
     leave([*old.missing, *new.missing[:3]])  # of the second cell of the new version nothing
     for side in (old, new):
@@ -113,7 +113,7 @@ def test_a_bump_that_was_interrupted_goes_on(
     assert old.version == "1.0"
 
 
-def test_more_processes_than_a_protocol_has(both: tuple[list[Cell], Side, Side]) -> None:
+def test_more_processes_than_a_protocol_has(both: tuple[list[Measurement], Side, Side]) -> None:
     """What Snakemake is given has to know the jobs that it is asked for."""
     config = planned.config(
         documents=["stacked-lm"], overrides={"stacked-lm": {"protocol": {"processes": 2}}}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from implementations.contract import Unsupported
 from measurement import machine, worker
+from measurement.contract import Unsupported
 
 
 def test_more_threads_than_cores_are_unsupported(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from flashrnn import FlashRNNConfig, flashrnn
 from flashrnn.flashrnn import cuda_init
 from torch.utils import cpp_extension
 
-from implementations.contract import Unsupported
 from implementations.pytorch.model import Model, from_zeros
+from measurement.contract import Unsupported
 
 THREADS_OF_A_BLOCK = 1024  # at most, of every GPU since CUDA's compute capability 2.0
 

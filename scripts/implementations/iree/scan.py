@@ -10,10 +10,10 @@ import iree.runtime
 import jax
 import numpy as np
 
-from implementations.contract import Runner, Unsupported
 from implementations.jax import model
 from implementations.jax.scan import scanned
 from measurement import instructions
+from measurement.contract import Runner, Unsupported
 
 # Data tiling and microkernels are not on by default; without them the stacked model took ten times as long.
 OPTIONS = [

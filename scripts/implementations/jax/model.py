@@ -12,9 +12,9 @@ import numpy as np
 import optax
 from jax import numpy as jnp
 
-from implementations.contract import Runner, Unsupported
 from implementations.hlo import dots
 from measurement import precision
+from measurement.contract import Runner, Unsupported
 from measurement.workload import layer_weights
 
 from .fetching import fetched

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import backend as K
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Model, corrected
 

@@ -1,6 +1,6 @@
 """`keras.layers.LSTM` on TensorFlow with cuDNN's kernel, what was `CuDNNLSTM` in Keras 2; GPU only."""
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .lstm_tensorflow import OnTensorFlow, keras
 

@@ -9,7 +9,7 @@ sys.modules["tensorflow"] = None  # Keras would import it, where it finds it, to
 import jax
 import numpy as np
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Adam, Model
 

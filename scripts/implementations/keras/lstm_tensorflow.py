@@ -7,9 +7,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 import keras
 import tensorflow as tf
 
-from implementations.contract import Unsupported
 from implementations.tensorflow.device import configure, flushes_to_zero
 from implementations.tensorflow.sessions import options
+from measurement.contract import Unsupported
 
 from . import classic
 from .model import Adam, Model

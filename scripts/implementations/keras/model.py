@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import layers
 
-from implementations.contract import Runner, require_cell
+from measurement.contract import Runner, require_cell
 
 
 def network(workload, **lstm_options):

@@ -5,8 +5,8 @@ import types
 
 import numpy as np
 
-from implementations.contract import Runner, require_cell
 from implementations.theano_flags import build_facts, configure, theano
+from measurement.contract import Runner, require_cell
 from measurement.workload import layer_prefixes
 
 # isort: split

@@ -5,7 +5,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from implementations.contract import Runner, Unsupported, require_cell
+from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import layer_weights
 
 OPSET = 17

@@ -4,9 +4,9 @@ from io import BytesIO
 
 import openvino
 
-from implementations.contract import Runner, Unsupported
 from implementations.onnxruntime.lstm import onnx_model, refuse
 from measurement import precision
+from measurement.contract import Runner, Unsupported
 
 DATA_TYPES = ("float32", "bfloat16")
 

@@ -9,7 +9,7 @@ from typing import List, Tuple
 import torch
 from torch import Tensor
 
-from implementations.contract import require_cell
+from measurement.contract import require_cell
 
 from .model import Model
 

@@ -6,8 +6,8 @@ operators. The Python loop over groups of steps stays: compiling the unrolled ne
 
 import torch
 
-from implementations.contract import Unsupported
 from measurement.cells import CELLS
+from measurement.contract import Unsupported
 
 from .cells import STEPS
 from .model import Model

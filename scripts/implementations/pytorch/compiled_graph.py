@@ -2,7 +2,7 @@
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .compiled import Compiled
 from .graphs import require_gpu

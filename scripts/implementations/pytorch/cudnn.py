@@ -2,7 +2,7 @@
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .fused import KERNELS, model
 

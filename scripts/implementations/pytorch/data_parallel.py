@@ -20,8 +20,8 @@ import torch
 import torch.distributed as distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from implementations.contract import Runner, Unsupported
 from measurement import machine
+from measurement.contract import Runner, Unsupported
 
 from . import cudnn, fused
 

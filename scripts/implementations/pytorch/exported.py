@@ -10,7 +10,7 @@ import tempfile
 import numpy as np
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .cells import STEPS
 from .fine_grained import stack_of
@@ -18,7 +18,7 @@ from .model import Model
 
 
 def package_path(workload, weights):
-    """Where the package of a network lies: in the compiler's cache, which most processes find empty (measurement/caches.py).
+    """Where the package of a network lies: in the compiler's cache, which most processes find empty (measurement/compiler_caches.py).
     Its weights are part of it."""
     about = hashlib.sha256(repr((workload.cell, workload.batch, workload.length)).encode())
     for name in sorted(weights):

@@ -7,7 +7,7 @@ switched off, ATen's loop with one matrix product and one fused kernel a step.
 import torch
 from torch.nn.utils import rnn
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .cell import gru_biases
 from .model import Model, both_ways

@@ -6,7 +6,7 @@ do so when they are built. These are the operators that torch.compile's freezing
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Model
 

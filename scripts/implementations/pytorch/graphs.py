@@ -6,7 +6,7 @@ the batch, a carried state, weights and the optimizer's state.
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Model
 

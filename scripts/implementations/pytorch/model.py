@@ -20,8 +20,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from implementations.contract import Runner, Unsupported, require_cell
 from measurement import departures, precision
+from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import BLANK, layer_weights, reversal
 
 ASKED = 3  # batches of which the middle one tells where its time goes

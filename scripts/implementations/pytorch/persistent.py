@@ -14,7 +14,7 @@ import tempfile
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Model, from_zeros
 

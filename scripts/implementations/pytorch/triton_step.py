@@ -7,7 +7,7 @@ float32 throughout ("ieee"): Triton's default rounds to TF32.
 
 import torch
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 try:
     import triton

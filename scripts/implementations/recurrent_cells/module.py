@@ -7,9 +7,9 @@ a machine and kept in the user's cache folder.
 import numpy as np
 import torch
 
-from implementations.contract import Unsupported
 from implementations.pytorch import model
 from measurement.cells import CELLS
+from measurement.contract import Unsupported
 from measurement.workload import layer_prefixes
 from recurrent_cells.cells import CELLS as KNOWN
 from recurrent_cells.codegen import CompilerError

@@ -7,7 +7,7 @@ sequences is the mean of the halves' gradients: it is averaged before it is clip
 
 import tensorflow as tf
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .device import configure, host
 from .eager_fine_grained import FineGrained

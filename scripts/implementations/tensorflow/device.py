@@ -5,7 +5,7 @@ import os
 import numpy as np
 import tensorflow as tf
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .sessions import SESSIONS, Session
 from .sessions import configure as configure_sessions

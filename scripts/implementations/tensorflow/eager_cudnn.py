@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .model import Model, Stack
 from .sessions import raw_ops

@@ -1,7 +1,7 @@
 """The monolithic operator of `eager_block`, in one graph."""
 
-from implementations.contract import Unsupported
 from measurement import precision
+from measurement.contract import Unsupported
 
 from .eager_block import Block
 from .model import Model

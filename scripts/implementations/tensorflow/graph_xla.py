@@ -4,7 +4,7 @@ import inspect
 
 import tensorflow as tf
 
-from implementations.contract import Unsupported
+from measurement.contract import Unsupported
 
 from .graph_while import WhileLoop
 from .model import Model

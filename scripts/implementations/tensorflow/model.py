@@ -10,10 +10,10 @@ import math
 import numpy as np
 import tensorflow as tf
 
-from implementations.contract import Runner, Unsupported, require_cell
 from implementations.hlo import dots
 from measurement import departures, precision
 from measurement.cells import CELLS, parts
+from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import BLANK, layer_prefixes, layer_weights
 
 from .device import build_facts, compiled, configure, executed, flushes_to_zero, host

@@ -1,7 +1,7 @@
 """MetaSchedule's own rules for CUDA on the functions of one step; all steps are one CUDA graph, which one launch replays."""
 
-from implementations.contract import Unsupported
 from kernels.variants.run_gpu import GraphRunner
+from measurement.contract import Unsupported
 
 from .model import GpuKernel
 

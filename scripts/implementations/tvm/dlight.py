@@ -1,7 +1,7 @@
 """GPU kernels of one step by dlight's ready-made schedules, without tuning; the host launches four a step."""
 
-from implementations.contract import Unsupported
 from kernels.variants.run_gpu import SplitStepsRunner
+from measurement.contract import Unsupported
 
 from .model import GpuKernel
 

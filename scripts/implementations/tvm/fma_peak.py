@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from implementations.contract import Runner, Unsupported
 from kernels.fma_peak import FmaPeak
 from kernels.runtime import set_threads
 from kernels.target import cpu_target
 from measurement import instructions
+from measurement.contract import Runner, Unsupported
 from measurement.shapes import HOISTED, flops, products
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from implementations.contract import Runner, Unsupported, require_cell
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported as KernelUnsupported
+from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import layer_weights
 
 

@@ -3,12 +3,12 @@ core its rows of all steps; in training, the logits of as many tokens at a time 
 
 import numpy as np
 
-from implementations.contract import Unsupported
 from implementations.products import Products
 from kernels.runtime import set_threads
 from kernels.search.space import vector_unit
 from kernels.target import cpu_target
 from measurement import instructions
+from measurement.contract import Unsupported
 from measurement.shapes import JOINED, OF_INPUT, OF_WEIGHT
 
 

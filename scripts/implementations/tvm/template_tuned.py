@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from implementations.contract import Unsupported
 from kernels.classifier import ClassifierRunner, ClassifierTrainer
 from kernels.run import LanguageModelRunner, TemplateRunner
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported as KernelUnsupported
 from kernels.train import ModelTrainer
 from measurement.cells import CELLS, PARTS
+from measurement.contract import Unsupported
 from measurement.workload import layer_prefixes
 
 from .model import Built, Kernel, kernel_layers

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from measurement import turns
+from measurement import machine_lock
 from tests.conftest import ROOT
 
 HOLD = """\
 import sys
-from measurement import turns
-with turns.turn({alone}, lambda line: print(line, flush=True){more}):
+from measurement import machine_lock
+with machine_lock.hold({alone}, lambda line: print(line, flush=True){more}):
     print("begun", flush=True)
     sys.stdin.read()
 """
@@ -26,7 +26,7 @@ class Holder:
 
     def __init__(self, file: Path | str, alone: bool, more: str = "") -> None:
         self.folder = tempfile.mkdtemp()  # a run of its own
-        environment = {"PYTHONPATH": str(ROOT / "scripts"), turns.VARIABLE: str(file)}
+        environment = {"PYTHONPATH": str(ROOT / "scripts"), machine_lock.VARIABLE: str(file)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", HOLD.format(alone=alone, more=more)],
             stdin=subprocess.PIPE,
@@ -86,7 +86,7 @@ def test_what_nobody_wants_any_more_does_not_wait(file: Path) -> None:
 def test_nobody_waits_for_ever(file: Path) -> None:
     first = Holder(file, alone=True)
     assert first.line() == "begun\n"
-    second = Holder(file, alone=True, more=", most_s=0.1")
+    second = Holder(file, alone=True, more=", max_seconds=0.1")
     assert second.line().startswith("waits for ")
     said = second.end()
     assert "has kept this machine's clock for" in said and len(said.splitlines()) == 1
@@ -111,6 +111,6 @@ def test_where_there_can_be_no_lock_clocks_measure(tmp_path: Path, file: Path, k
 
 
 def test_every_user_can_wait(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(turns.VARIABLE, str(file))
-    with turns.turn(True, print):
+    monkeypatch.setenv(machine_lock.VARIABLE, str(file))
+    with machine_lock.hold(True, print):
         assert stat.S_IMODE(file.stat().st_mode) & 0o444 == 0o444

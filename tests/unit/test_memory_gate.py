@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from measurement import checking, keeping
+from measurement import checking, memory_gate
 from measurement.cells import BUILT_IN, CELLS
 from measurement.workload import Workload
 
@@ -13,19 +13,19 @@ from measurement.workload import Workload
     [("lstm", "f"), ("gru", "z"), ("coupled", "f"), ("peephole", "f"), ("layer-norm", "b_f")],
 )
 def test_the_one_that_is_known(cell: str, name: str) -> None:
-    (found,) = keeping.shifts(cell, 40).items()
+    (found,) = memory_gate.shifts(cell, 40).items()
     assert found == (name, pytest.approx(np.log(40) + 1.0))
     assert CELLS[cell].keeps == name
-    without, with_it = (keeping.left(cell, 40, shift) for shift in ({}, dict([found])))
+    without, with_it = (memory_gate.left(cell, 40, shift) for shift in ({}, dict([found])))
     assert without < 1e-6 < 1e-2 < with_it
 
 
 def test_what_float32_cannot_tell_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "PRECISE", 1e-12)
-    assert keeping.left("lstm", 10, {"f": 3.0}) == 0.0
-    keeping.shifts.cache_clear()
-    assert keeping.shifts("lstm", 10) == {}
-    keeping.shifts.cache_clear()
+    monkeypatch.setattr(memory_gate, "PRECISE", 1e-12)
+    assert memory_gate.left("lstm", 10, {"f": 3.0}) == 0.0
+    memory_gate.shifts.cache_clear()
+    assert memory_gate.shifts("lstm", 10) == {}
+    memory_gate.shifts.cache_clear()
 
 
 def test_a_check_of_a_cell_that_nobody_described_remembers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +40,6 @@ def test_a_check_of_a_cell_that_nobody_described_remembers(monkeypatch: pytest.M
     weights = Workload(sizes, None, 0).weights()
     found = checking.remembering(weights, 40, "unknown")
     moved = found["lstm.0.bias"] - weights["lstm.0.bias"]
-    keeping.shifts.cache_clear()
+    memory_gate.shifts.cache_clear()
     assert moved.reshape(4, 4)[1] == pytest.approx([0, np.log(40) + 1.0] * 2)  # z of r z n.x n.h
     assert np.delete(moved.reshape(4, 4), 1, axis=0) == pytest.approx(0)

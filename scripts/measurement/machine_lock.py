@@ -22,7 +22,7 @@ FILE = "/tmp/flexibility-clock.lock"
 OWN = "results/clock.lock"
 ENDED = "the workflow has ended; its processes stop too"
 LOOK_S = 1  # a look a second whether the turn is still wanted
-MOST_S = 12 * 3600.0  # longer than any cell's time limit here
+MAX_SECONDS = 12 * 3600.0  # longer than any cell's time limit here
 
 
 def _opened(path):
@@ -56,10 +56,10 @@ def _holder(descriptor):
     return "another run"
 
 
-def _await(descriptor, how, parent, most_s):
+def _await(descriptor, how, parent, max_seconds):
     """Wait for the lock, without looking at it: the system says when it is free. A stop with one line where the process
     that wants it has ended, or nobody lets go of it."""
-    end = time.monotonic() + most_s
+    end = time.monotonic() + max_seconds
 
     def look(number, frame):
         if parent and not machine.alive(parent):
@@ -67,7 +67,7 @@ def _await(descriptor, how, parent, most_s):
         if time.monotonic() > end:
             raise SystemExit(
                 "%s has kept this machine's clock for %g hours; end it, or measure beside it with %s= (empty)"
-                % (_holder(descriptor), most_s / 3600, VARIABLE)
+                % (_holder(descriptor), max_seconds / 3600, VARIABLE)
             )
 
     before = signal.signal(signal.SIGALRM, look)
@@ -80,7 +80,7 @@ def _await(descriptor, how, parent, most_s):
 
 
 @contextlib.contextmanager
-def turn(alone, say, parent=None, most_s=MOST_S):
+def hold(alone, say, parent=None, max_seconds=MAX_SECONDS):
     """Compute when it is this process's turn: alone on the machine, for a clock, or beside others that are not alone.
 
     say: takes a line, where it has to wait; parent: the process that asked for it. From the main thread only.
@@ -98,7 +98,7 @@ def turn(alone, say, parent=None, most_s=MOST_S):
                 holder = _holder(descriptor)
                 if not holder.endswith(" in " + os.getcwd()):
                     say("waits for %s, which is measuring on this machine" % holder)
-                _await(descriptor, how, parent, most_s)
+                _await(descriptor, how, parent, max_seconds)
             # Else the place knows no such locks.
         yield
     finally:

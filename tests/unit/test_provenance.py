@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from measurement import loaded, packages, supervisor
+from measurement import packages, provenance, supervisor
 from measurement.record import sha256
 from plan import copies, sources
 from tests.conftest import ROOT
 
 ENTRY = "scripts/measurement/cells.py"
-LOADS = "import sys; sys.path.insert(0, {scripts!r}); from measurement import {names}, loaded; "
-ASKS = "loaded.require_planned({digest!r})"
+LOADS = "import sys; sys.path.insert(0, {scripts!r}); from measurement import {names}, provenance; "
+ASKS = "provenance.require_planned({digest!r})"
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project of a few scripts, none of it a git checkout."""
-    for name in ("__init__", "cells", "loaded", "packages", "record", "departures"):
+    for name in ("__init__", "cells", "provenance", "packages", "record", "departures"):
         file = tmp_path / "scripts" / "measurement" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes((ROOT / "scripts" / "measurement" / file.name).read_bytes())
@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def plan() -> tuple[Path, str]:
     """(the scripts of a run's copy, the digest of what `cells` and what asks are)."""
     scripts = copies.take()
-    return scripts, sources.digest(ENTRY, "scripts/measurement/loaded.py")
+    return scripts, sources.digest(ENTRY, "scripts/measurement/provenance.py")
 
 
 def ask(scripts: Path, digest: str, names: str = "cells", more: str = "") -> str:
@@ -93,7 +93,7 @@ def test_what_a_module_compiles_counts(project: Path) -> None:
 
 def test_a_list_of_planned_files_that_is_gone_is_told(project: Path) -> None:
     scripts, digest = plan()
-    noted = Path(loaded.list_path(str(scripts.parent), digest))
+    noted = Path(provenance.list_path(str(scripts.parent), digest))
     noted.unlink()
     assert f"{noted.name} is damaged (it is missing)" in ask(scripts, digest)
 
@@ -131,10 +131,12 @@ def test_a_library_that_was_swapped(tmp_path: Path) -> None:
     library, result = tmp_path / "kernel.so", str(tmp_path / "kernel.json")
     library.write_bytes(b"one")
     read = {result: {"sha256_beside": {"kernel.so": sha256(str(library))}}}
-    loaded.require_beside(read)
+    provenance.require_beside(read)
     library.write_bytes(b"two")
-    with pytest.raises(loaded.Changed, match=r"kernel\.so was changed since the run was planned"):
-        loaded.require_beside(read)
+    with pytest.raises(
+        provenance.Changed, match=r"kernel\.so was changed since the run was planned"
+    ):
+        provenance.require_beside(read)
 
 
 class TestPackages:
@@ -163,21 +165,21 @@ class TestPackages:
 
     def test_another_version(self, site: Path) -> None:
         before = self.record()
-        loaded.require_packages(before)
+        provenance.require_packages(before)
         (site / "abacus-1.5.dist-info").rename(site / "abacus-1.6.dist-info")
         self.install(site, "1.6", "abacus.py,sha256=one,3\n")
         with pytest.raises(
-            loaded.Changed, match=r"lab was modified: abacus was 1\.5 and is 1\.6; delete /"
+            provenance.Changed, match=r"lab was modified: abacus was 1\.5 and is 1\.6; delete /"
         ):
-            loaded.require_packages(before)
+            provenance.require_packages(before)
 
     def test_another_build_of_the_same_version(self, site: Path) -> None:
         before = self.record("interpreter")
         self.install(site, "1.5", "abacus.py,sha256=two,3\n")
         with pytest.raises(
-            loaded.Changed, match=r"files of another build .*run the same command again"
+            provenance.Changed, match=r"files of another build .*run the same command again"
         ):
-            loaded.require_packages(before)
+            provenance.require_packages(before)
 
     def test_what_only_this_process_was_given_is_no_package(
         self, site: Path, monkeypatch: pytest.MonkeyPatch
@@ -187,4 +189,4 @@ class TestPackages:
         self.install(other, "2.0", "")
         monkeypatch.setattr(sys, "path", [str(site), str(other)])
         monkeypatch.setenv("PYTHONPATH", str(other))
-        loaded.require_packages(before)
+        provenance.require_packages(before)
