@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from commands.run_workflow import begin, make
-from measurement import compiler_caches, machine, supervisor
+from measurement import compiler_caches, machine, processes, supervisor
 from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
 from plan.jobs import TimeJob
@@ -60,7 +60,7 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
             [python, "-m", "measurement.worker", orders, folder],
             **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output},
             env=variables | NAMED | compiler_caches.below(folder),
-            preexec_fn=machine.die_with_parent,
+            preexec_fn=processes.die_with_parent,
         )
     map_of_code = Path(f"/tmp/perf-{worker.pid}.map")  # where such a map lies, by convention
     record = ["perf", "record", "--quiet", "--event", "cpu-clock", "--freq", str(A_SECOND)]

@@ -29,7 +29,7 @@ import psutil
 import yaml
 
 import bytecode  # noqa: F401 - before all others of ours
-from measurement import machine
+from measurement import machine, processes
 from measurement.record import read_json, refused, write_sealed
 from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
@@ -90,7 +90,7 @@ def begin(parent: int | None = None) -> None:
     for number in STOPPING:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, stop)
-    machine.adopt()
+    processes.adopt()
     if parent:
         threading.Thread(target=follow, args=(parent,), daemon=True).start()
     require_alone()
@@ -176,7 +176,7 @@ def snakemake(
         [*command, "--", *targets],
         env=environment,
         start_new_session=True,
-        preexec_fn=machine.die_with_parent,
+        preexec_fn=processes.die_with_parent,
     )
     try:
         return process.wait(limit)

@@ -14,7 +14,7 @@ import signal
 import stat
 import time
 
-from measurement import machine
+from measurement import processes
 
 # Of the environment: another file than FILE, for clocks that are to wait for some others only; empty: for those of this folder.
 VARIABLE = "CLOCK_LOCK"
@@ -62,7 +62,7 @@ def _await(descriptor, how, parent, max_seconds):
     end = time.monotonic() + max_seconds
 
     def look(number, frame):
-        if parent and not machine.alive(parent):
+        if parent and not processes.alive(parent):
             raise SystemExit(ENDED)
         if time.monotonic() > end:
             raise SystemExit(

@@ -9,7 +9,7 @@ Off glibc nothing is changed; the faults of each sample tell.
 import os
 import resource
 
-from measurement import machine
+from measurement import processes
 
 KEPT = {
     "MALLOC_MMAP_MAX_": "0",  # large blocks come from the heap, above 32 MB too,
@@ -39,7 +39,7 @@ def inherited(variables):
 def faults(helpers=()):
     """Page faults without input or output of this process, and of `helpers` (ids of processes), so far."""
     own = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    return own + sum(map(machine.process_faults, helpers))
+    return own + sum(map(processes.page_faults, helpers))
 
 
 def peaks(runner):
@@ -47,6 +47,6 @@ def peaks(runner):
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     own *= 1 if os.uname().sysname == "Darwin" else 1024
     return {
-        "process_peak_bytes": own + sum(map(machine.process_peak_bytes, runner.helpers())),
+        "process_peak_bytes": own + sum(map(processes.peak_bytes, runner.helpers())),
         "device_peak_bytes": runner.device_peak_bytes(),
     }

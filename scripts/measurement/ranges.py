@@ -3,8 +3,6 @@ Linux's perf is to sample (`make profile`). Else nothing is told."""
 
 import contextlib
 
-from measurement.contract import Unsupported
-
 
 @contextlib.contextmanager
 def unmarked(name):
@@ -12,10 +10,8 @@ def unmarked(name):
     yield
 
 
-def marked():
-    """What makes a range of a name, as a context: by the package `nvtx`, or by a PyTorch with CUDA. Raises Unsupported
-    where neither is there, as a timeline without names is not what was asked for."""
-    push, pop = _library()
+def marked(push, pop):
+    """What makes a range of a name, as a context, by two functions of a profiler (measurement.devices)."""
 
     @contextlib.contextmanager
     def named(name):
@@ -55,22 +51,3 @@ def sampled(ready, control, answer):
             tell("disable")
 
     return named
-
-
-def _library():
-    """(push a name, pop it)"""
-    try:
-        import nvtx
-
-        return nvtx.push_range, nvtx.pop_range
-    except ImportError:
-        pass
-    try:
-        from torch.cuda import nvtx
-
-        nvtx.range_push("probe")  # a build without CUDA raises
-        nvtx.range_pop()
-        return nvtx.range_push, nvtx.range_pop
-    except (ImportError, RuntimeError):
-        words = "protocol.nvtx asks for ranges, and here is neither the package nvtx nor PyTorch with CUDA"
-        raise Unsupported(words)

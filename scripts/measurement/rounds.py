@@ -31,12 +31,9 @@ import os
 import random
 import select
 
-from measurement import machine
+from measurement import machine, processes
 from measurement.record import whole
 
-# What a turn begins with: another row's batches have emptied the caches, and after a pause a framework's threads may share a core
-# until the system moves one, for 5 to 50 ms: TVM's batches then took twice as long, in nearly every process.
-AGAIN_S = 0.1
 # Of setting up, after the first step, which may compile for long.
 WARM_UP_S = 2.0
 
@@ -143,7 +140,7 @@ class Table(object):
         if not table["members"]:
             table.update(block=_block(), round=0, medians={})
         order = [name for name in table["order"] if name in table["members"]]
-        while order and order[0] != self._name and machine.stopped(int(order[0])):
+        while order and order[0] != self._name and processes.stopped(int(order[0])):
             order.pop(0)
         table["order"] = order
 
@@ -169,7 +166,11 @@ class Table(object):
         """Draw the order of the next round, unless one is under way or somebody who arrives would miss it."""
         states = table["members"]
         arriving = [name for name, state in states.items() if state == ARRIVING]
-        if table["order"] or not states or not all(machine.stopped(int(each)) for each in arriving):
+        if (
+            table["order"]
+            or not states
+            or not all(processes.stopped(int(each)) for each in arriving)
+        ):
             return
         order = sorted(set(states) - set(arriving))
         if not order:

@@ -15,11 +15,12 @@ import time
 
 from measurement import (
     compiler_caches,
-    departures,
+    devices,
     instructions,
     machine,
     machine_lock,
     memory,
+    processes,
     provenance,
 )
 from measurement.record import (
@@ -73,17 +74,7 @@ def worker_environment(kind, threads, device, departure=None, workers=1, isa=Non
     variables = dict(os.environ, **{name: str(threads) for name in THREAD_VARIABLES})
     if kind == "check":
         variables.update(PATIENT)
-    if device == "gpu":
-        variables.update(machine.visible_gpus(workers))
-        # All CUDA libraries obey it: no product is rounded to TF32, whatever a framework's own default is. XLA has kernels
-        # of its own, which JAX asks; and it would take three quarters of a GPU's memory, which two checks share.
-        variables["NVIDIA_TF32_OVERRIDE"] = "0"
-        variables["JAX_DEFAULT_MATMUL_PRECISION"] = "highest"
-        variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    else:
-        variables["CUDA_VISIBLE_DEVICES"] = "-1"  # a CUDA build would start a context otherwise
-        if departure != departures.DEFAULT_MALLOC:
-            variables.update(memory.KEPT)
+    variables.update(devices.variables(device, workers, departure))
     variables.update(instructions.switches(isa, variables))
     variables["PYTHONPATH"] = SCRIPTS
     variables["PYTHONNOUSERSITE"] = "1"
@@ -127,7 +118,7 @@ def _wait(process, take, timeout_s, parent):
             since = time.monotonic()
         if time.monotonic() - since > timeout_s:
             return None
-        if parent and not machine.alive(parent):
+        if parent and not processes.alive(parent):
             raise SystemExit(machine_lock.ENDED)
 
 
@@ -171,7 +162,7 @@ def run_worker(jobs, log, leave, parent=None):
                 **compiler_caches.below(temporary),
             ),
             start_new_session=True,  # so that what it starts, compilers for one, can be ended with it
-            preexec_fn=machine.die_with_parent,
+            preexec_fn=processes.die_with_parent,
         )
         try:
             code = _wait(process, take, job["timeout_s"], parent)
@@ -179,10 +170,10 @@ def run_worker(jobs, log, leave, parent=None):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-            machine.end_descendants(os.getpid())  # also what has left its session
+            processes.end_descendants(os.getpid())  # also what has left its session
         take()
         if len(taken) < len(jobs) and (code != SPOILT or not taken):
-            if parent and not machine.alive(parent):
+            if parent and not processes.alive(parent):
                 raise SystemExit(
                     machine_lock.ENDED
                 )  # with whatever took the result or the process away
@@ -340,7 +331,7 @@ def supervise(arguments):
 def carry_out(arguments, jobs, alone=False):
     """Run jobs, unless something upstream already decided their status, and write the records. Returns the checks for
     which memory did not last, unless they were alone: they have no record yet."""
-    machine.adopt()
+    processes.adopt()
     signal.signal(signal.SIGTERM, _stopped)
     signal.signal(signal.SIGINT, _stopped)
     if not alone:

@@ -9,9 +9,10 @@ import time
 
 import numpy as np
 
-from measurement import departures, machine, memory, quiet
+from measurement import departures, machine, memory, processes, quiet
+from measurement.devices import cpu
 from measurement.ranges import unmarked
-from measurement.rounds import AGAIN_S, WARM_UP_S
+from measurement.rounds import WARM_UP_S
 from measurement.yardstick import Yardstick, settle
 
 # A batch that faults in more pages still takes memory from the system: 256 MB are 62,500, and a twelfth of the time of
@@ -20,13 +21,6 @@ from measurement.yardstick import Yardstick, settle
 FEW_FAULTS = 1000
 FURTHER_WARMUP = 6  # batches, at most; some old allocators never end
 SLEPT_S = 0.1  # of the machine, which two readings of its clocks are not apart
-
-# An idle GPU lowers its clocks, and it takes more than some batches of milliseconds to raise them.
-GPU_WARM_S = 0.5
-# What a GPU's row has of the host: the thread that launches, and PyTorch's second one for the backward pass. A yardstick on all
-# of 16 virtual cores stops whenever one of them does: beside an H200 49 processes read 3,100 to 740,000 hand-overs a second, and
-# 29 of them timed again, up to 20 times, to find a quiet stretch, though others took more than 5 % in 10 of 152 only.
-GPU_HOST_THREADS = 2
 
 
 class Meter(object):
@@ -44,7 +38,7 @@ class Meter(object):
         self._suspensions += 1
 
     def _own_seconds(self):
-        return sum(os.times()[:2]) + sum(map(machine.process_cpu_seconds, self._helpers))
+        return sum(os.times()[:2]) + sum(map(processes.cpu_seconds, self._helpers))
 
     def read(self):
         """{"wall_s", "own_cpu_s", "other_cpu_s", "steal_s", "suspensions": how often this process, or the machine, was
@@ -146,12 +140,12 @@ def _samples(runner, stream, departure, enough, report, ranges=unmarked):
             return seconds, faults
 
 
-def _at_work(gpu, given, report):
-    """(a GPU's state while it runs batches, as idle its clocks say nothing; the seconds of each batch). For GPU_WARM_S, and
-    until nvidia-smi has answered, which can take a second."""
-    found = []
-    asking = threading.Thread(target=lambda: found.append(machine.gpu_state(gpu)))
-    seconds, _ = _samples(*given, _limit(1, GPU_WARM_S), report=report)
+def _at_work(device, given, report):
+    """(a GPU's state while it runs batches, as idle its clocks say nothing; the seconds of each batch). Until its clocks are up,
+    and nvidia-smi, for one, has answered, which can take a second."""
+    found, which = [], device.chosen()
+    asking = threading.Thread(target=lambda: found.append(device.state(which)))
+    seconds, _ = _samples(*given, _limit(1, device.WARM_S), report=report)
     asking.start()
     while asking.is_alive():
         seconds += _samples(*given, _limit(1, 0), report=report)[0]
@@ -161,23 +155,26 @@ def _at_work(gpu, given, report):
 class Clock(object):
     """Times the batches of a runner, a look at a time. Made when the machine is this process's."""
 
-    def __init__(self, runner, workload, protocol, progress, gpu=None, ranges=unmarked):
-        """Run the first step and batches to warm up. gpu: which one takes part; ranges: makes a range that a profiler sees."""
+    def __init__(self, runner, workload, protocol, progress, device=cpu, ranges=unmarked):
+        """Run the first step and batches to warm up. device: its kind (measurement.devices); ranges: makes a range that a profiler
+        sees."""
         self._runner, self._protocol, self._report = runner, protocol, progress
-        self._gpu, self._ranges = gpu, ranges
+        self._device, self._ranges = device, ranges
+        self._stated = (
+            device.chosen() is not None
+        )  # whether its state is asked for, beside the CPU's
         self._given = (runner, batches(workload, runner.reset), workload.departure)
-        threads = min(workload.threads, GPU_HOST_THREADS) if gpu else workload.threads
-        self._yardstick = Yardstick(threads)
+        self._yardstick = Yardstick(device.host_threads(workload.threads))
         with ranges("warm-up"):
             self.warmup = self._warm_up(workload.departure)
         reading = self._yardstick.read()
         self._found = {
             "warmup": self.warmup,
             "yardstick": {"before": reading},
-            "frequency": {"before": machine.frequency()},
+            "frequency": {"before": cpu.state()},
         }
-        if gpu:
-            state_at_work, more = _at_work(gpu, self._given, progress)
+        if self._stated:
+            state_at_work, more = _at_work(device, self._given, progress)
             self.warmup += more
             self._found["gpu"] = {"before": state_at_work}
         self._state = state(runner)
@@ -203,7 +200,7 @@ class Clock(object):
     def look(self):
         """{"start": UTC, "batches": [s, ...], "faults": [page faults, ...], "warmup": [s, ...] of batches before it,
         "interference": Meter's} of as many batches as take `look_s`, one at least."""
-        warmup, _ = self._run(1, GPU_WARM_S if self._gpu else AGAIN_S)
+        warmup, _ = self._run(1, self._device.WARM_S)
         meter = Meter(self._runner.helpers())
         enough, start = _limit(1, self._protocol["look_s"]), datetime.datetime.utcnow()
         with self._ranges("timed"):
@@ -226,9 +223,9 @@ class Clock(object):
         found = self._found
         found["changes"] = changes(self._state, state(self._runner))
         found["yardstick"]["after"] = self._yardstick.read()
-        found["frequency"]["after"] = machine.frequency()
-        if self._gpu:
-            found["gpu"]["after"] = _at_work(self._gpu, self._given, self._report)[0]
+        found["frequency"]["after"] = cpu.state()
+        if self._stated:
+            found["gpu"]["after"] = _at_work(self._device, self._given, self._report)[0]
             runner, stream, departure = self._given
             batch = fed(runner, next(stream), departure)
             found["gpu"]["batch"] = runner.device_times(*batch)

@@ -23,6 +23,7 @@ import traceback
 from measurement import (
     checking,
     compiler_caches,
+    devices,
     instructions,
     machine,
     machine_lock,
@@ -189,11 +190,11 @@ class TimedProcess(object):
     def _set_up(self):
         job, identity = self._job, self._job["identity"]
         self._cell = cell = Prepared(job, self._progress)
-        gpu, self._marked = None, ranges.unmarked
+        device, self._marked = devices.of(identity["device"]), ranges.unmarked
         self._found_compiled = bool(job.get("compiled")) and compiler_caches.share(job["compiled"])
-        if identity["device"] == "gpu":
-            gpu = os.environ["CUDA_VISIBLE_DEVICES"].split(",")[0]
-            self._marked = ranges.marked() if cell.settings["nvtx"] else self._marked
+        profiler = device.profiler_ranges() if cell.settings["nvtx"] else None
+        if profiler:
+            self._marked = ranges.marked(*profiler)
         if "profiler" in job:
             self._marked = ranges.sampled(*job["profiler"])
         start = time.perf_counter()
@@ -202,7 +203,7 @@ class TimedProcess(object):
         cell.setup["build_s"] = time.perf_counter() - start
         given = self._runner, cell.workload, cell.settings, self._progress
         with self._marked(identity["phase"]):
-            self._timing = timing.Clock(*given, gpu=gpu, ranges=self._marked)
+            self._timing = timing.Clock(*given, device=device, ranges=self._marked)
         cell.setup["first_step_s"] = self._timing.warmup[0]
         if job.get("compiled"):
             compiler_caches.leave(job["compiled"])

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import jsonschema
 from jsonschema import ValidationError
 
-from measurement import machine
+from measurement import devices
 from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
 from plan.jobs import MANIFEST_VERSION
@@ -443,5 +443,5 @@ def validated(
             require_valid(str(matrix.document_file(name)), "document")
     require_valid("config/claims.yaml", "claims", claim_problems)
     if config["devices"] == "auto":
-        config["devices"] = ["cpu", "gpu"] if machine.gpus() else ["cpu"]
+        config["devices"] = ["cpu", "gpu"] if devices.gpus() else ["cpu"]
     return config

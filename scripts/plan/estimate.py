@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from measurement import machine, quiet, rounds, shapes, yardstick
+from measurement.devices import cpu
 from measurement.record import read_json
 from plan import matrix
 from plan.jobs import (
@@ -105,7 +106,7 @@ def batches_s(batch_s: float, protocol: dict) -> float:
     count = protocol["rounds"]
     if protocol["most_s"]:
         count = min(count, max(protocol["least_rounds"], math.ceil(protocol["most_s"] / look)))
-    return warm + count * (look + max(rounds.AGAIN_S, batch_s) + A_TURN)
+    return warm + count * (look + max(cpu.WARM_S, batch_s) + A_TURN)
 
 
 @functools.cache

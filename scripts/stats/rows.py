@@ -13,7 +13,7 @@ from stats.samples import medians
 SPREAD_LIMIT = 0.10  # interquartile range over median
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
 FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, above one
-# Of machine.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
+# Of devices.cuda.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
 SLOWDOWNS = {
     *("hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"),
 }

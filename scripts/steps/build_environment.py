@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from measurement import machine, machine_lock
+from measurement import machine_lock, processes
 from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix
 from plan.environments import EnvironmentProblem, Specification
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
     if arguments.parent:
-        machine.end_with(arguments.parent)
+        processes.end_with(arguments.parent)
     job = arguments.job
     folder = Path(job["folder"])
 

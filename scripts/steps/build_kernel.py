@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import Unsupported
-from measurement import instructions, machine, machine_lock, provenance
+from measurement import devices, instructions, machine, machine_lock, processes, provenance
 from measurement.record import (
     note_attempt,
     read_json,
@@ -35,7 +35,7 @@ from steps.tune_kernel import (
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:
     """Write kernel.so and kernel.json of the variant into `folder`, or a status of what cannot be built here, unless the
     process that waits for it ends."""
-    machine.die_with_parent(multiprocessing.parent_process().pid)
+    processes.die_with_parent(multiprocessing.parent_process().pid)
     set_threads(threads)
     from kernels.variants import target_of, variant_named
     from kernels.workload import spec_of
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, help="kernel.json; kernel.so goes beside it")
     arguments = parser.parse_args()
     if arguments.parent:
-        machine.end_with(arguments.parent)
+        processes.end_with(arguments.parent)
     with machine_lock.hold(False, waiting("build", arguments.output), arguments.parent):
         tell_the_terminal(arguments.log)
         carry_out(arguments)
@@ -79,7 +79,7 @@ def carry_out(arguments: argparse.Namespace) -> None:
     library = output.with_name("kernel.so")
     for file in (output, library):
         file.unlink(missing_ok=True)
-    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
+    os.environ.update(devices.gpu().visible(1))  # the one that its cells will run on
     os.environ["PYTHONPATH"] = provenance.SCRIPTS  # of TVM's workers
     tuning, tuned = None, kernel["reads"].get("tuning")
     missing = not_had(kernel)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kernels.runtime import set_threads
 from kernels.spec import KernelSpec, Unsupported
-from measurement import instructions, machine, machine_lock, provenance
+from measurement import devices, instructions, machine_lock, processes, provenance
 from measurement.record import append_line, read_json, read_lines, read_result, write_sealed
 
 
@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("--parent", type=int, help="stop when this process ends")
     arguments = parser.parse_args()
     if arguments.parent:
-        machine.end_with(arguments.parent)
-    os.environ.update(machine.visible_gpus(1))  # the one that its cells will run on
+        processes.end_with(arguments.parent)
+    os.environ.update(devices.gpu().visible(1))  # the one that its cells will run on
     os.environ["PYTHONPATH"] = provenance.SCRIPTS  # of TVM's workers
     kernel = {key: arguments.kernel[key] for key in ("shape", "variant", "trials", "isa", "parts")}
     missing = not_had(arguments.kernel)

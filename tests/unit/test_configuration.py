@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measurement import departures, machine
+from measurement import departures, devices
 from plan import configuration
 
 
@@ -116,7 +116,7 @@ def test_a_benchmark_of_two_documents(tmp_path: Path, monkeypatch: pytest.Monkey
     ("gpus", "expected"), [([], ["cpu"]), ([{"name": "a GPU"}], ["cpu", "gpu"])]
 )
 def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: list) -> None:
-    monkeypatch.setattr(machine, "gpus", lambda: gpus)
+    monkeypatch.setattr(devices, "gpus", lambda: gpus)
     assert configuration.validated({"devices": "auto"})["devices"] == expected
     assert configuration.validated({"devices": ["cpu"]})["devices"] == ["cpu"]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from measurement import machine
+from measurement.devices import cpu, cuda
 
 CPUS = Path("/sys/devices/system/cpu")
 
@@ -37,11 +38,11 @@ CPUS = Path("/sys/devices/system/cpu")
 )
 def test_frequency(files: dict[str, str], expected: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {CPUS / name: text for name, text in files.items()}
-    monkeypatch.setattr(machine, "_read", lambda path: texts.get(Path(path), "").strip() or None)
+    monkeypatch.setattr(cpu, "read", lambda path: texts.get(Path(path), "").strip() or None)
     monkeypatch.setattr(
-        machine.glob, "glob", lambda pattern: [str(path) for path in texts if path.match(pattern)]
+        cpu.glob, "glob", lambda pattern: [str(path) for path in texts if path.match(pattern)]
     )
-    assert machine.frequency() == expected
+    assert cpu.state() == expected
 
 
 H200 = "NVIDIA H200, 1980, 3201, 1980, 43, 212.40, 700.00, 97, 5321"
@@ -67,7 +68,7 @@ def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_state_of_a_gpu(nvidia_smi, tmp_path: Path) -> None:
     nvidia_smi(f"{H200}, 0x0000000000000004", known="clocks_event_reasons.active")
-    assert machine.gpu_state("0") == {
+    assert cuda.state("0") == {
         **{"name": "NVIDIA H200", "sm_mhz": 1980, "memory_mhz": 3201, "most_sm_mhz": 1980},
         **{"temperature_c": 43, "power_w": 212.4, "power_limit_w": 700},
         **{"utilisation_percent": 97, "memory_used_mib": 5321, "held_back_by": ["power cap"]},
@@ -89,7 +90,7 @@ def test_state_of_a_gpu(nvidia_smi, tmp_path: Path) -> None:
 def test_fields_that_a_gpu_does_not_have(nvidia_smi, mask: str, reasons: list | None) -> None:
     """From a driver that knows the reasons by their old name only."""
     nvidia_smi(f"{RTX}, {mask}", known="clocks_throttle_reasons.active")
-    found = machine.gpu_state("GPU-0123abcd")
+    found = cuda.state("GPU-0123abcd")
     assert found["held_back_by"] == reasons
     assert (found["sm_mhz"], found["memory_used_mib"]) == (210, 1024)
     assert {found[name] for name in ("power_w", "power_limit_w", "utilisation_percent")} == {None}
@@ -101,20 +102,20 @@ def test_fields_that_a_gpu_does_not_have(nvidia_smi, mask: str, reasons: list | 
 )
 def test_no_gpu_to_ask(nvidia_smi, output: str, status: int) -> None:
     nvidia_smi(output, known="query-gpu", status=status)
-    assert machine.gpu_state("0") is None
-    assert machine.gpus() == []
+    assert cuda.state("0") is None
+    assert cuda.found() == []
 
 
 def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> None:
     nvidia_smi("NVIDIA GB10, 580.95.05, [N/A]\nNVIDIA H200, 580.95.05, 143771 MiB", "query-gpu")
-    assert [gpu["name"] for gpu in machine.gpus()] == ["NVIDIA GB10", "NVIDIA H200"]
-    assert machine.gpus()[1] | {"name": ""} == {
+    assert [gpu["name"] for gpu in cuda.found()] == ["NVIDIA GB10", "NVIDIA H200"]
+    assert cuda.found()[1] | {"name": ""} == {
         **{"name": "", "driver": "580.95.05", "memory": "143771 MiB"},
     }
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "0"
+    assert cuda.visible(1)["CUDA_VISIBLE_DEVICES"] == "0"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0123abcd,GPU-4567abcd")
-    assert machine.visible_gpus(1)["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"
+    assert cuda.visible(1)["CUDA_VISIBLE_DEVICES"] == "GPU-0123abcd"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_quota(files: dict[str, str], expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the own control group and of those above it, in both versions."""
-    monkeypatch.setattr(machine, "_read", lambda path: files.get(path, "").strip() or None)
+    monkeypatch.setattr(machine, "read", lambda path: files.get(path, "").strip() or None)
     assert machine.quota() == expected
 
 
@@ -162,11 +163,11 @@ def test_cores_are_those_that_the_quota_pays_for(
 def test_what_has_left_its_session_is_ended_too() -> None:
     """A child of a child that a daemon's double fork has made an orphan, and that ignores SIGTERM."""
     code = (
-        "import os, subprocess, sys, time; from measurement import machine; machine.adopt()\n"
+        "import os, subprocess, sys, time; from measurement import processes; processes.adopt()\n"
         "deaf = 'import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(100)'\n"
         "subprocess.run(['setsid', '-f', sys.executable, '-c', deaf])\n"
-        "before = machine.descendants(os.getpid()); machine.end_descendants(os.getpid())\n"
-        "print(len(before), len(machine.descendants(os.getpid())))"
+        "before = processes.descendants(os.getpid()); processes.end_descendants(os.getpid())\n"
+        "print(len(before), len(processes.descendants(os.getpid())))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd="scripts", capture_output=True, text=True, check=True
@@ -176,7 +177,7 @@ def test_what_has_left_its_session_is_ended_too() -> None:
 
 def test_a_process_ends_with_another_one() -> None:
     other = subprocess.Popen(["sleep", "100"])
-    code = "import sys, time; from measurement import machine; machine.end_with(int(sys.argv[1])); time.sleep(100)"
+    code = "import sys, time; from measurement import processes; processes.end_with(int(sys.argv[1])); time.sleep(100)"
     watching = subprocess.Popen([sys.executable, "-c", code, str(other.pid)], cwd="scripts")
     other.kill()
     other.wait()

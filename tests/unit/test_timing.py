@@ -10,6 +10,7 @@ import types
 import pytest
 
 from measurement import contract, ranges, timing
+from measurement.devices import cuda
 
 
 class Clock:
@@ -168,9 +169,10 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
         threads = 16
 
     monkeypatch.setattr(timing, "time", clock)
-    monkeypatch.setattr(timing.machine, "gpu_state", asked)
+    monkeypatch.setattr(cuda, "state", asked)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(timing, "Yardstick", OnHost)
-    own = timing.Clock(OnGpu(clock), OnManyCores(), PROTOCOL, lambda message: None, gpu="0")
+    own = timing.Clock(OnGpu(clock), OnManyCores(), PROTOCOL, lambda message: None, device=cuda)
     look = own.look()
     assert (len(look["warmup"]), len(look["batches"])) == (4, 4)  # half a second each
     found = own.finish()
@@ -195,7 +197,7 @@ def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Noting(0.125)
     monkeypatch.setattr(timing, "time", clock)
     given = Runner(clock), Endless(), PROTOCOL, lambda message: None
-    timing.Clock(*given, ranges=ranges.marked()).look()
+    timing.Clock(*given, ranges=ranges.marked(*cuda.profiler_ranges())).look()
     pushed = [each for each in noted if each != "clock"]
     assert pushed[:2] == ["warm-up", "end"]
     assert pushed[2:] == ["timed", *["batch", "end"] * 4, "end"]
@@ -207,7 +209,7 @@ def test_ranges_that_nothing_can_make_are_unsupported(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "nvtx", None)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(contract.Unsupported, match=r"protocol\.nvtx"):
-        ranges.marked()
+        cuda.profiler_ranges()
 
 
 def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +219,7 @@ def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nvtx", None)
     monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
     monkeypatch.setitem(sys.modules, "torch.cuda", types.SimpleNamespace(nvtx=own))
-    with ranges.marked()("build"):
+    with ranges.marked(*cuda.profiler_ranges())("build"):
         noted.append("building")
     assert noted[2:] == ["build", "building", "end"]
 
@@ -226,7 +228,7 @@ def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     own.range_push = raises
     with pytest.raises(contract.Unsupported, match="PyTorch with CUDA"):
-        ranges.marked()
+        cuda.profiler_ranges()
 
 
 class Recorder:

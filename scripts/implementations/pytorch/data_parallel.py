@@ -20,7 +20,7 @@ import torch
 import torch.distributed as distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from measurement import machine
+from measurement import processes
 from measurement.contract import Runner, Unsupported
 
 from . import cudnn, fused
@@ -68,7 +68,7 @@ class Worker(object):
 
 def serve(connection, parent, *place):
     """The second worker's process: does what it is told until the first one hangs up."""
-    machine.die_with_parent(parent)
+    processes.die_with_parent(parent)
     worker, handle = Worker(*(connection.recv() + place)), None
     connection.send("ready")
     worker.join()

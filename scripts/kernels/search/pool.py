@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from multiprocessing import get_context
 from typing import Any
 
-from measurement import machine
+from measurement import processes
 
 TIMEOUT_SECONDS = 120.0  # of a job
 
@@ -47,7 +47,7 @@ class WorkerPool(AbstractContextManager):
     def _begun(self) -> ProcessPoolExecutor:
         # Told its parent: where that was killed meanwhile, a worker would wait for jobs for ever.
         return ProcessPoolExecutor(
-            self.workers, get_context("spawn"), machine.die_with_parent, (os.getpid(),)
+            self.workers, get_context("spawn"), processes.die_with_parent, (os.getpid(),)
         )
 
     def _submitted(self, job: Job) -> Future[Any]:
