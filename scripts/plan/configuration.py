@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import jsonschema
 from jsonschema import ValidationError
 
+import datasets
 from measurement import devices
 from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
@@ -322,6 +323,9 @@ def _unknown_names(config: dict) -> Iterator[str]:
     """What the configuration names and nothing has, a line each: it would be left out in silence."""
     documents = set(matrix.documents())
     environments = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
+    dataset, there = config["corpus"]["dataset"], datasets.names()
+    if dataset not in there:
+        yield f"corpus.dataset: there is no scripts/datasets/{dataset}.py{near(dataset, there)}"
     for name in config["interpreters"]:
         if not fnmatch.filter(environments, name):
             yield f"interpreters: there is no envs/{name}.yaml{near(name, environments)}"

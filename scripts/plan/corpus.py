@@ -6,7 +6,9 @@ import sys
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 
+import datasets
 from measurement.record import read_json, sha256
 from plan.jobs import RESULTS, aside, damage, digest_of, say, say_once
 
@@ -20,7 +22,27 @@ class Corpus:
     @property
     def wanted(self) -> dict:
         """What decides which text it is; mirrors decide only whence."""
-        return {key: self.config[key] for key in ("path", "sha256", "stand_in")}
+        kept = {key: self.config[key] for key in ("dataset", "path", "stand_in")}
+        return kept | {"sha256": self.sha256}
+
+    @cached_property
+    def dataset(self) -> ModuleType:
+        return datasets.load(self.config["dataset"])
+
+    @cached_property
+    def sha256(self) -> dict[str, str]:
+        """{split: digest of the wanted file}: the configuration's, else the data set's own."""
+        return self.dataset.SHA256 | (self.config["sha256"] or {})
+
+    @property
+    def mirrors(self) -> list[str]:
+        """Likewise, where the files are downloaded from."""
+        own = self.config["mirrors"]
+        return list(self.dataset.MIRRORS) if own is None else own
+
+    def file(self, split: str) -> str:
+        """The name of a split's file."""
+        return self.dataset.FILE.format(split=split)
 
     @cached_property
     def source_digest(self) -> str:
@@ -28,7 +50,7 @@ class Corpus:
 
     @cached_property
     def source(self) -> str:
-        """The file that says which text was had: PTB from a folder or a mirror, or the stand-in."""
+        """The file that says which text was had: from a folder or a mirror, or the stand-in."""
         return f"{RESULTS}/corpus/sources/{self.source_digest}/source.json"
 
     @property
@@ -48,7 +70,7 @@ class Corpus:
         return ""
 
     def _text(self, split: str) -> Path:
-        return Path(self.source).with_name(f"ptb.{split}.txt")
+        return Path(self.source).with_name(self.file(split))
 
     def set_aside(self, dry: bool = False) -> bool:
         """Take a text that was fetched and is damaged out of the way of the next one, and say so; a `dry` run says it
@@ -59,7 +81,7 @@ class Corpus:
             say_once(f"{self.source} is damaged ({wrong}); a run downloads it again.")
         else:
             os.replace(self.source, aside(self.source))
-            for file in map(self._text, self.config["sha256"]):
+            for file in map(self._text, self.sha256):
                 if file.is_dir():
                     os.replace(file, aside(str(file)))
             say(f"{self.source} is damaged ({wrong}); it is downloaded again.")
@@ -71,10 +93,10 @@ class Corpus:
         return read_json(self.source)["sha256"]
 
     def text(self) -> dict[str, str]:
-        """{split: SHA-256}; of PTB, as wanted, where it is not known yet."""
+        """{split: SHA-256}; as wanted, where it is not known yet."""
         if not self.config["path"] and self.known:
             return self._fetched
-        return self.config["sha256"]
+        return self.sha256
 
     def require_files(self) -> dict[str, bytes]:
         """The files of the folder that is named, {split: content}; {} where none is. Stop with one line, before anything runs,
@@ -82,12 +104,12 @@ class Corpus:
         contents = {}
         if not self.config["path"]:
             return contents
-        for split, wanted in self.config["sha256"].items():
-            file = Path(self.config["path"]) / f"ptb.{split}.txt"
+        for split, wanted in self.sha256.items():
+            file = Path(self.config["path"]) / self.file(split)
             if not file.is_file():
                 sys.exit(
-                    f"corpus.path: {file} does not exist; name a folder with ptb.train.txt, "
-                    "ptb.valid.txt and ptb.test.txt."
+                    f"corpus.path: {file} does not exist; name a folder with "
+                    f"{', '.join(map(self.file, self.sha256))}."
                 )
             contents[split] = file.read_bytes()
             found = hashlib.sha256(contents[split]).hexdigest()

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from datasets import ptb
 from measurement import machine, quiet, rounds, shapes, yardstick
 from measurement.devices import cpu
 from measurement.record import read_json
@@ -64,7 +65,6 @@ CHECKS_GROW = 0.5
 A_TURN = 0.05  # of a turn beside its batches: what waits until threads sleep, and whose turn it is
 VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
-WORDS = 929_589  # of the Penn Treebank's training text, an epoch
 PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
     8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
@@ -415,7 +415,7 @@ class Estimate:
                 return self.slower * USUAL["time"], False
             (start, batch), known = found
             shape = _parameters(job.cell.benchmark)
-            epoch = WORDS // (shape["batch"] * shape["length"]) if shape else 0
+            epoch = ptb.SIZES["train"][1] // (shape["batch"] * shape["length"]) if shape else 0
             return start + batch * (protocol["batches"] or epoch), known
         if isinstance(job, TuneJob):
             return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
+from datasets import TextProblem
 from kernels.spec import FLOAT32, KernelSpec
 from kernels.workload import cell_name
 from measurement import machine
@@ -113,7 +114,8 @@ class Plan:
     @kept
     def _corpus_job(self, text: tuple) -> CorpusJob:
         stride = str(self.config["corpus"]["stride"])
-        parts = {"text": digest_of(dict(text)), "stride": stride}
+        name = self.corpus.config["dataset"]
+        parts = {"dataset": name, "text": digest_of(dict(text)), "stride": stride}
         return CorpusJob("corpus", parts, (self.environment("corpus"),))
 
     def require_text(self) -> None:
@@ -133,17 +135,19 @@ class Plan:
             for name in self.config["documents"]
             for job in self.convergences(name)
         }
-        tokens = self.corpus_job()
-        names = {split: f"{self.corpus.config['path']}/ptb.{split}.txt" for split in contents}
+        tokens, folder = self.corpus_job(), self.corpus.config["path"]
+        names = {split: f"{folder}/{self.corpus.file(split)}" for split in contents}
         counted = read_json(tokens.path) if tokens.done() else {}
         try:
             text.require_fits(
-                counted if "vocabulary" in counted else text.counts(contents, names),
+                counted
+                if "vocabulary" in counted
+                else text.counts(self.corpus.dataset, contents, names),
                 {name: self.benchmarks[name] for name in sorted(read)},
                 trained,
                 self.config["corpus"]["stride"],
             )
-        except text.TextProblem as problem:
+        except TextProblem as problem:
             sys.exit(f"corpus.path: {problem}")
 
     def reads_text(self, benchmark: str) -> bool:

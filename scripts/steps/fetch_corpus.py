@@ -1,4 +1,4 @@
-"""Fetch the three PTB files: from a local folder, from a mirror, or, where allowed, a stand-in."""
+"""Fetch the three files of a text: from a local folder, from a mirror, or, where allowed, a stand-in."""
 
 import argparse
 import http.client
@@ -9,13 +9,13 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import ModuleType
 
+import datasets
 from measurement.record import plainly, sha256, write_sealed
-from steps import stand_in
 
 ATTEMPTS, TIMEOUT_S = 3, 30  # seconds without a byte
 ATTEMPT_S = 120  # a mirror may drip
-MOST_BYTES = 64 << 20  # the largest of the three files has 5.1 million
 
 
 class Unavailable(Exception):
@@ -31,35 +31,35 @@ def verify(path: Path, expected: str, source: str) -> None:
         )
 
 
-def _attempt(url: str, partial: Path) -> None:
+def _attempt(url: str, partial: Path, max_bytes: int) -> None:
     """Download to `partial`, going on from what an earlier attempt left there."""
     offset = partial.stat().st_size if partial.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={offset}-"} if offset else {})
     with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
         resumed = response.status == 206
         with open(partial, "ab" if resumed else "wb") as stream:
-            _save(response, stream, url)
+            _save(response, stream, url, max_bytes)
         if response.length:  # what is left of its Content-Length
             raise OSError(f"the connection ended {response.length} bytes early")
 
 
-def _save(response, stream, url: str) -> None:
+def _save(response, stream, url: str, max_bytes: int) -> None:
     """Write what a server sends, within the limits of size and time."""
     start = time.monotonic()
     while block := response.read1(1 << 16):
         stream.write(block)
-        if stream.tell() > MOST_BYTES:
-            raise Unavailable(f"{url} sends more than {MOST_BYTES >> 20} MB, which is not PTB")
+        if stream.tell() > max_bytes:
+            raise Unavailable(f"{url} sends more than {max_bytes >> 20} MB, which is another text")
         if time.monotonic() - start > ATTEMPT_S:
             raise OSError(f"not finished after {ATTEMPT_S} s")
 
 
-def download(url: str, destination: Path, expected: str) -> None:
+def download(url: str, destination: Path, expected: str, max_bytes: int) -> None:
     """Download one file, retried and resumed, and verified before it gets its name."""
     partial = destination.with_suffix(".part")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            _attempt(url, partial)
+            _attempt(url, partial, max_bytes)
             verify(partial, expected, url)
             partial.replace(destination)
             return
@@ -77,9 +77,9 @@ def download(url: str, destination: Path, expected: str) -> None:
     raise problem
 
 
-def from_folder(folder: Path, output: Path, digests: dict[str, str]) -> str:
+def from_folder(folder: Path, output: Path, dataset: ModuleType, digests: dict[str, str]) -> str:
     for split, expected in digests.items():
-        source = folder / f"ptb.{split}.txt"
+        source = folder / dataset.FILE.format(split=split)
         if not source.exists():
             raise Unavailable(f"{source} does not exist")
         verify(source, expected, str(source))
@@ -87,37 +87,38 @@ def from_folder(folder: Path, output: Path, digests: dict[str, str]) -> str:
     return f"local folder {folder}"
 
 
-def from_mirror(template: str, output: Path, digests: dict[str, str]) -> str:
+def from_mirror(template: str, output: Path, dataset: ModuleType, digests: dict[str, str]) -> str:
     for split, expected in digests.items():
-        download(template.replace("{split}", split), output / f"ptb.{split}.txt", expected)
+        file = output / dataset.FILE.format(split=split)
+        download(template.replace("{split}", split), file, expected, dataset.MAX_BYTES)
     return template
 
 
-def from_stand_in(output: Path, digests: dict[str, str]) -> str:
+def from_stand_in(output: Path, dataset: ModuleType, digests: dict[str, str]) -> str:
     for split in digests:
-        (output / f"ptb.{split}.txt").write_text(stand_in.split(split))
+        (output / dataset.FILE.format(split=split)).write_text(dataset.stand_in(split))
     return "stand-in"
 
 
 def fetch(corpus: dict, output: Path) -> str:
     """Fill `output` with the three files. Returns the name of the source that gave them."""
-    digests = corpus["sha256"]
+    dataset, digests = datasets.load(corpus["dataset"]), corpus["sha256"]
     if corpus["path"]:  # named by the user: nothing else will do
-        return from_folder(Path(corpus["path"]), output, digests)
+        return from_folder(Path(corpus["path"]), output, dataset, digests)
     problems = []
     for template in corpus["mirrors"]:
         try:
-            return from_mirror(template, output, digests)
+            return from_mirror(template, output, dataset, digests)
         except Unavailable as error:
             problems.append(str(error))
             print(f"    mirror failed: {error}", file=sys.stderr)
     if corpus["stand_in"]:
         print(
-            "    The Penn Treebank cannot be reached; using synthetic text instead, as every page will say.",
+            f"    {dataset.TITLE} cannot be reached; using synthetic text instead, as every page will say.",
             file=sys.stderr,
         )
-        return from_stand_in(output, digests)
-    raise Unavailable("no mirror has the Penn Treebank: " + "; ".join(problems))
+        return from_stand_in(output, dataset, digests)
+    raise Unavailable(f"no mirror has {dataset.TITLE}: " + "; ".join(problems))
 
 
 def main() -> None:
@@ -130,7 +131,8 @@ def main() -> None:
         "--output", required=True, type=Path, help="source.json; the files lie beside it"
     )
     arguments = parser.parse_args()
-    folder = arguments.output.parent
+    folder, dataset = arguments.output.parent, datasets.load(arguments.corpus["dataset"])
+    files = {split: dataset.FILE.format(split=split) for split in arguments.corpus["sha256"]}
     folder.mkdir(parents=True, exist_ok=True)
     try:
         source = fetch(arguments.corpus | {"mirrors": arguments.mirrors}, folder)
@@ -138,17 +140,20 @@ def main() -> None:
         sys.exit(
             f"corpus: {error}\n"
             "Three ways out:\n"
-            "  1. name a folder with ptb.train.txt, ptb.valid.txt and ptb.test.txt:\n"
+            f"  1. name a folder with {', '.join(files.values())}:\n"
             "       --config corpus='{path: /some/folder}'\n"
             "  2. add a reachable mirror to corpus.mirrors in config/config.yaml\n"
-            "  3. measure on a stand-in of PTB's size and statistics (every report will say so):\n"
+            "  3. measure on a stand-in of its size and statistics (every report will say so):\n"
             "       --config corpus='{stand_in: true}'"
         )
     # The digests tell one corpus from another: a run cut short before tokenizing is then seen as such.
-    digests = {
-        split: sha256(str(folder / f"ptb.{split}.txt")) for split in arguments.corpus["sha256"]
+    digests = {split: sha256(str(folder / file)) for split, file in files.items()}
+    found = {
+        "dataset": arguments.corpus["dataset"],
+        "source": source,
+        "stand_in": source == "stand-in",
+        "sha256": digests,
     }
-    found = {"source": source, "stand_in": source == "stand-in", "sha256": digests}
     write_sealed(str(arguments.output), found)
 
 

@@ -1,22 +1,26 @@
-"""Tokenize PTB as document 001's source did: one integer a word, an end-of-sentence token a line."""
+"""Tokenize a text: one integer a token, as its data set divides it."""
 
 import argparse
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
+import datasets
+from datasets import TextProblem
 from measurement.record import plainly, read_json, sha256, write_sealed
 from plan import text
-from plan.text import TextProblem
 
 
-def tokenize(folder: Path, splits: list[str]) -> tuple[dict[str, np.ndarray], list[str]]:
+def tokenize(
+    dataset: ModuleType, folder: Path, splits: list[str]
+) -> tuple[dict[str, np.ndarray], list[str]]:
     """{split: int32 tokens}, and the vocabulary, whose positions the tokens are."""
     texts = {}
     for split in splits:
-        file = folder / f"ptb.{split}.txt"
-        texts[split] = text.words(file.read_bytes(), str(file))
-    vocabulary = text.vocabulary(texts["train"])
+        file = folder / dataset.FILE.format(split=split)
+        texts[split] = dataset.tokens(file.read_bytes(), str(file))
+    vocabulary = dataset.vocabulary(texts["train"])
     index = {word: position for position, word in enumerate(vocabulary)}
     tokens = {}
     for split, words in texts.items():
@@ -35,9 +39,10 @@ def main() -> None:
         "--output", required=True, type=Path, help="corpus.json; tokens lie beside it"
     )
     arguments = parser.parse_args()
-    folder = arguments.output.parent
+    folder, source = arguments.output.parent, read_json(str(arguments.source))
+    dataset = datasets.load(source["dataset"])
     try:
-        tokens, vocabulary = tokenize(arguments.source.parent, ["train", "valid", "test"])
+        tokens, vocabulary = tokenize(dataset, arguments.source.parent, ["train", "valid", "test"])
     except TextProblem as problem:
         raise SystemExit(f"corpus: {problem}") from None
     for split, values in tokens.items():
@@ -46,7 +51,8 @@ def main() -> None:
     write_sealed(
         str(arguments.output),
         {
-            **read_json(str(arguments.source)),
+            **source,
+            "title": dataset.TITLE,
             "tokens": {split: len(values) for split, values in tokens.items()},
             "sha256_beside": {
                 f"{split}.npy": sha256(str(folder / f"{split}.npy")) for split in tokens

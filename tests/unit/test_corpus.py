@@ -22,7 +22,12 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def corpus(**changes: object) -> Corpus:
-    settled = {"path": "texts", "mirrors": ["https://example.org/{split}"], "sha256": DIGESTS}
+    settled = {
+        "dataset": "ptb",
+        "path": "texts",
+        "mirrors": ["https://example.org/{split}"],
+        "sha256": DIGESTS,
+    }
     return Corpus(settled | {"stand_in": False, "stride": 3} | changes)
 
 

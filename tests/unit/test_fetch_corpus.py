@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from steps import fetch_corpus, stand_in
+from datasets import ptb
+from steps import fetch_corpus
 
 TEXTS = {split: f" {split} words \n".encode() * 4000 for split in ("train", "valid", "test")}
 DIGESTS = {split: hashlib.sha256(text).hexdigest() for split, text in TEXTS.items()}
@@ -102,7 +103,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def corpus(*mirrors: str, path: str | None = None, stand_in: bool = False) -> dict:
-    return {"path": path, "mirrors": list(mirrors), "sha256": DIGESTS, "stand_in": stand_in}
+    found = {"dataset": "ptb", "path": path, "mirrors": list(mirrors), "stand_in": stand_in}
+    return found | {"sha256": DIGESTS}
 
 
 def assert_whole(folder: Path) -> None:
@@ -186,7 +188,7 @@ def test_wrong_digest_says_what_came(server: Server, tmp_path: Path) -> None:
 def test_stand_in_where_allowed(server: Server, tmp_path: Path) -> None:
     bad = server.mirror("bad", *[missing] * fetch_corpus.ATTEMPTS)
     assert fetch_corpus.fetch(corpus(bad, stand_in=True), tmp_path) == "stand-in"
-    assert (tmp_path / "ptb.valid.txt").read_text() == stand_in.split("valid")
+    assert (tmp_path / "ptb.valid.txt").read_text() == ptb.stand_in("valid")
 
 
 def test_local_folder(tmp_path: Path) -> None:

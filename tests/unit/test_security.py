@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from commands import compare_runs
+from datasets import ptb
 from plan import configuration, matrix
 from reporting import page, results
 from steps import fetch_corpus, pack_results
@@ -108,7 +109,7 @@ def test_mirrors_are_addresses_and_no_patterns(
     asked = []
     monkeypatch.setattr(fetch_corpus, "download", lambda url, *more: asked.append(url))
     template = "https://example.org/{split}?{split.__class__}{0}"
-    fetch_corpus.from_mirror(template, tmp_path, {"train": "0" * 64})
+    fetch_corpus.from_mirror(template, tmp_path, ptb, {"train": "0" * 64})
     assert asked == ["https://example.org/train?{split.__class__}{0}"]
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from datasets import TextProblem, ptb
 from plan import text
 from plan.jobs import SPLITS
 from tests.tiny import BENCHMARK, CARRIED, STRIDE
@@ -11,7 +12,7 @@ GOOD = b" a b c \n d e \n"
 
 def counted(**changed: bytes) -> dict:
     contents = dict.fromkeys(SPLITS, GOOD) | changed
-    return text.counts(contents, {split: f"ptb.{split}.txt" for split in contents})
+    return text.counts(ptb, contents, {split: f"ptb.{split}.txt" for split in contents})
 
 
 def test_counts() -> None:
@@ -19,11 +20,11 @@ def test_counts() -> None:
 
 
 def test_words_are_split_at_ascii_blanks_only() -> None:
-    assert text.words("a\u00a0b c\n".encode(), "x") == ["a\u00a0b", "c", text.END]
+    assert ptb.tokens("a\u00a0b c\n".encode(), "x") == ["a\u00a0b", "c", ptb.END]
 
 
 def test_start_token_in_the_text_counts_once() -> None:
-    assert text.vocabulary(["<s>", "a", "<s>"]) == ["<s>", "a"]
+    assert ptb.vocabulary(["<s>", "a", "<s>"]) == ["<s>", "a"]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_start_token_in_the_text_counts_once() -> None:
     ],
 )
 def test_unusable_files(split: str, content: bytes, place: str) -> None:
-    with pytest.raises(text.TextProblem) as problem:
+    with pytest.raises(TextProblem) as problem:
         counted(**{split: content})
     assert place in str(problem.value) and "\n" not in str(problem.value)
 
@@ -56,10 +57,10 @@ def test_a_text_shorter_than_a_batch(benchmark: dict, trained: tuple) -> None:
         15 if "state" in benchmark else 11
     )  # 3 streams of 4 + 1; windows of 4 + 1 that start at 0, 3, 6
     fits(benchmark, tokens=least, trained=trained)
-    with pytest.raises(text.TextProblem):
+    with pytest.raises(TextProblem):
         fits(benchmark, tokens=least - 1, trained=trained)
 
 
 def test_a_vocabulary_larger_than_a_benchmark() -> None:
-    with pytest.raises(text.TextProblem, match="tiny"):
+    with pytest.raises(TextProblem, match="tiny"):
         fits(BENCHMARK, vocabulary=12)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from datasets import TextProblem, ptb
 from measurement.record import write_sealed
-from plan.text import TextProblem
 from steps import tokenize_corpus
 from tests.conftest import ROOT
 
@@ -25,7 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 def run_main(monkeypatch: pytest.MonkeyPatch, source: Path, output: Path) -> dict:
     """What tokenize_corpus.py leaves in corpus.json."""
-    write_sealed(str(output / "source.json"), {"source": "a test", "stand_in": False})
+    write_sealed(
+        str(output / "source.json"), {"dataset": "ptb", "source": "a test", "stand_in": False}
+    )
     description = source / "source.json" if source == output else output / "source.json"
     options = {"--source": description, "--stride": 3, "--output": output / "corpus.json"}
     flat = [str(part) for option in options.items() for part in option]
@@ -35,7 +37,7 @@ def run_main(monkeypatch: pytest.MonkeyPatch, source: Path, output: Path) -> dic
 
 
 def test_tokens(folder: Path) -> None:
-    tokens, vocabulary = tokenize_corpus.tokenize(folder, ["train", "valid", "test"])
+    tokens, vocabulary = tokenize_corpus.tokenize(ptb, folder, ["train", "valid", "test"])
     # By frequency, ties by first occurrence; a newline is a token, even that of an empty line.
     assert vocabulary == ["<s>", "the", "</s>", "cat", "<unk>", "N", "sat"]
     assert tokens["train"].tolist() == [1, 3, 4, 1, 5, 2, 1, 3, 2, 6, 2]
@@ -47,7 +49,7 @@ def test_tokens(folder: Path) -> None:
 def test_unknown_word(folder: Path) -> None:
     (folder / "ptb.test.txt").write_text(" the dog sat \n")
     with pytest.raises(TextProblem, match=r"^test .*'dog'"):
-        tokenize_corpus.tokenize(folder, ["train", "test"])
+        tokenize_corpus.tokenize(ptb, folder, ["train", "test"])
 
 
 def test_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +65,7 @@ def test_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(not PTB.is_dir(), reason="the Penn Treebank is not beside this repository")
 def test_penn_treebank() -> None:
-    tokens, vocabulary = tokenize_corpus.tokenize(PTB, ["train", "valid", "test"])
+    tokens, vocabulary = tokenize_corpus.tokenize(ptb, PTB, ["train", "valid", "test"])
     sizes = {split: len(values) for split, values in tokens.items()}
     assert sizes == {"train": 929_589, "valid": 73_760, "test": 82_430}
     assert len(vocabulary) == 10_001

@@ -1,4 +1,4 @@
-# Penn Treebank: fetched, then tokenized. Which text it is decides what records are of, so the plan waits for it.
+# The text: fetched, then tokenized. Which text it is decides what records are of, so the plan waits for it.
 
 
 checkpoint fetch_corpus:
@@ -13,7 +13,7 @@ checkpoint fetch_corpus:
         lambda w: tool("corpus", "conda")
     params:
         corpus=json.dumps(PLAN.corpus.wanted),
-        mirrors=lambda w, input: json.dumps(config["corpus"]["mirrors"]),
+        mirrors=lambda w, input: json.dumps(PLAN.corpus.mirrors),
         python=lambda w, input: tool("corpus", "python"),
     shell:
         "{params.python:q} scripts fetch_corpus --corpus {params.corpus:q}"

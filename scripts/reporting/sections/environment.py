@@ -28,7 +28,9 @@ def analyse(tables: Tables, about: Mapping) -> Answer:
     corpus = machine["corpus"]
     text = ""
     if corpus:
-        text = "a stand-in corpus" if corpus["stand_in"] else "the Penn Treebank"
+        text = (
+            "a stand-in corpus" if corpus["stand_in"] else corpus.get("title", "the Penn Treebank")
+        )
     name = about["machine_names"][machine["machine"]]
     return Answer(name, machine["threads"], text, versions)
 

@@ -1,0 +1,93 @@
+"""Another text is one module: here one read by characters, generated, with a configuration that only names it."""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import datasets
+from measurement.workload import Workload
+from plan import configuration
+from plan.corpus import Corpus
+from steps import fetch_corpus, tokenize_corpus
+
+ALPHABET = "abcd \n"
+MODULE = '''
+"""A generated text, by characters."""
+import random
+
+from datasets import decoded
+
+TITLE, FILE, MIRRORS, MAX_BYTES = "generated letters", "{split}.letters", (), 1 << 20
+
+
+def stand_in(split):
+    return "".join(random.Random(split).choices(%(alphabet)r, k=2000 if split == "train" else 100))
+
+
+def tokens(content, name):
+    return list(decoded(content, name))
+
+
+def vocabulary(train):
+    return sorted(set(train))
+
+
+SHA256 = %(digests)r
+'''
+
+
+@pytest.fixture
+def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of that data set."""
+    text = MODULE % {"alphabet": ALPHABET, "digests": {}}
+    namespace: dict = {}
+    exec(compile(text, "letters", "exec"), namespace)
+    digests = {
+        split: hashlib.sha256(namespace["stand_in"](split).encode()).hexdigest()
+        for split in ("train", "valid", "test")
+    }
+    (tmp_path / "letters.py").write_text(MODULE % {"alphabet": ALPHABET, "digests": digests})
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
+    yield "letters"
+    sys.modules.pop("datasets.letters", None)
+
+
+def test_a_text_by_characters(
+    letters: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"devices": ["cpu"], "corpus": {"dataset": letters, "stand_in": True, "stride": 3}}
+    corpus = Corpus(configuration.validated(given)["corpus"])
+    assert (
+        set(corpus.text()) == {"train", "valid", "test"} and corpus.file("valid") == "valid.letters"
+    )
+    assert corpus.source != Corpus(corpus.config | {"dataset": "ptb"}).source
+    assert corpus.mirrors == []
+    source = tmp_path / "source.json"
+    options = {"corpus": json.dumps(corpus.wanted), "mirrors": "[]", "output": source}
+    run(fetch_corpus, options, monkeypatch)
+    options = {"source": source, "stride": 3, "output": tmp_path / "corpus.json"}
+    run(tokenize_corpus, options, monkeypatch)
+    found = json.loads((tmp_path / "corpus.json").read_text())
+    assert (found["vocabulary"], found["tokens"]["train"]) == (len(ALPHABET), 2000)
+    text = datasets.load(letters).stand_in("train")
+    tokens = np.load(tmp_path / "train.npy")
+    assert "".join(sorted(ALPHABET)[token] for token in tokens) == text
+    sizes = {"vocabulary": 6, "embedding": 2, "hidden": 2, "layers": 1, "batch": 2, "length": 5}
+    workload = Workload(sizes | {"loss": "ce"}, str(tmp_path), 0)
+    inputs, targets = next(workload.batches())
+    assert (inputs[1:] == targets[:-1]).all() and inputs.max() < 6
+
+
+def run(step, options: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
+    monkeypatch.setattr(sys, "argv", ["step", *flat])
+    step.main()
+
+
+def test_a_data_set_that_is_not_there() -> None:
+    with pytest.raises(SystemExit, match=r"corpus\.dataset: .*did you mean `ptb`"):
+        configuration.validated({"corpus": {"dataset": "ptbs"}})
