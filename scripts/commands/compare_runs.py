@@ -19,7 +19,7 @@ from measurement import quiet
 from plan.matrix import NOT_RUN
 from reporting import packs, page, results
 from stats import changes, clean, samples
-from steps.judge_precision import measured
+from stats.samples import measured
 
 SHIFTED = 1.2
 """Times as long, of the middle unchanged row: days of one virtual machine differ by up to 1.1."""

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 from plan import environments, lease, locks
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock, LockProblem
-from steps.build_environment import begin_venv, build_venv, run_pip
+from plan.virtual import begin_venv, build_venv, run_pip
 
 
 def digests(

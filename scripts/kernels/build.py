@@ -9,12 +9,13 @@ from typing import Any
 
 import tvm
 
+from measurement.contract import Unsupported
 from recurrent_cells.cells import CELLS, Cell
 
 from .library import compile_library, write_metadata
 from .search.fingerprint import fingerprint
 from .search.space import default_schedule, unit_of, vector_unit
-from .spec import KernelSpec, Schedule, Unsupported
+from .spec import KernelSpec, Schedule
 from .template import language_model
 from .template.blocking import squarest
 from .template.forward import add_forward

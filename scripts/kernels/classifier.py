@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from measurement.contract import Unsupported
+from measurement.workload import aligned_zeros
 from recurrent_cells.cells import CELLS
 
 from .run import TemplateRunner
 from .runtime import Array, Layer
-from .spec import KernelSpec, Unsupported
+from .spec import KernelSpec
 from .template.layout import LINE, classifier_shapes, flat_views, views_size
-from .train import TrainingRunner, adam_constants, allocated, layer_buffers
+from .train import TrainingRunner, adam_constants, layer_buffers
 
 
 class ClassifierRunner:
@@ -46,13 +48,13 @@ class ClassifierTrainer:
         self.metadata, self.spec = metadata, KernelSpec(**metadata["spec"])
         shapes = classifier_shapes(CELLS[self.spec.cell], self.spec, classes)
         names = ("weights", "gradients", "first", "second")
-        flat = {name: allocated((views_size(shapes),)) for name in names}
+        flat = {name: aligned_zeros((views_size(shapes),)) for name in names}
         self.weights = flat_views(flat["weights"], shapes)
         self.gradients = flat_views(flat["gradients"], shapes)
         layers = layer_buffers(self.spec, self.weights, self.gradients)
         self._layers = TrainingRunner(directory, buffers=layers)
         self._layers.output_gradient[...] = 0.0  # of all steps but the last it stays so
-        self._constants = allocated((7,))
+        self._constants = aligned_zeros((7,))
         self._adam = self._layers.module["adam"]
         self._arguments = [tvm_ffi.from_dlpack(a) for a in (self._constants, *flat.values())]
         self._optimizer, self._steps = dict(optimizer), 0

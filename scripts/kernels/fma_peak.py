@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from measurement.contract import Unsupported
+
 from .search.space import vector_unit
-from .spec import Unsupported
 
 BLOCK = 64
 """Steps of the inner loop. A single loop of more than some 90 million hangs in one of TVM's passes (0.27)."""

@@ -10,10 +10,6 @@ TUNED_LENGTH = 32
 FLOAT32, BFLOAT16 = "float32", "bfloat16"
 
 
-class Unsupported(Exception):
-    """A restriction of the template that the given kernel or target runs into."""
-
-
 @dataclass(frozen=True)
 class KernelSpec:
     """Shape of one recurrent layer (depth 1) or of a stack of layers.

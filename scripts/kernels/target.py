@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .spec import Unsupported
+from measurement.contract import Unsupported
 
 CACHES = "feature.caches"
 KB = 1024

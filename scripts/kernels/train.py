@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from measurement.contract import Unsupported
+from measurement.workload import aligned_zeros
 from recurrent_cells.cells import CELLS, Cell
 
-from .runtime import ALIGNMENT, Array, Layer, set_threads
-from .spec import KernelSpec, Unsupported
+from .runtime import Array, Layer, set_threads
+from .spec import KernelSpec
 from .template.layout import LINE, flat_shapes, flat_size, flat_views, state_sizes
-
-
-def allocated(shape: Sequence[int], dtype: Any = np.float32) -> Array:
-    """Zeros whose memory begins where TVM's functions want it."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class _TrainedLayer:
         for shapes in functions.values():
             for name, shape in shapes.items():
                 if name not in self.buffers:
-                    self.buffers[name] = allocated(shape)
+                    self.buffers[name] = aligned_zeros(shape)
         tensors = {name: tvm_ffi.from_dlpack(value) for name, value in self.buffers.items()}
         self._calls = {
             name: (module[name + suffix], [tensors[key] for key in shapes])
@@ -236,7 +230,7 @@ class ModelTrainer:
         cell = CELLS[spec.cell]
         shapes = flat_shapes(cell, spec, vocabulary)
         size = flat_size(cell, spec, vocabulary)
-        flat = {n: allocated((size,)) for n in ("weights", "gradients", "first", "second")}
+        flat = {n: aligned_zeros((size,)) for n in ("weights", "gradients", "first", "second")}
         self._weights = flat_views(flat["weights"], shapes)
         self._gradients = flat_views(flat["gradients"], shapes)
         layers = layer_buffers(spec, self._weights, self._gradients)
@@ -247,9 +241,9 @@ class ModelTrainer:
         self._rows = spec.length * spec.batch
         chunk = functions["scores"]["targets"][0]
         buffers = {
-            "tokens": allocated((self._rows,), np.int64),
-            "targets": allocated((self._rows,), np.int64),
-            "losses": allocated((self._rows,)),
+            "tokens": aligned_zeros((self._rows,), np.int64),
+            "targets": aligned_zeros((self._rows,), np.int64),
+            "losses": aligned_zeros((self._rows,)),
             "h": self._layers.whole("y").reshape(self._rows, -1),
             "d_h": self._layers.whole("dy").reshape(self._rows, -1),
             "x": self._layers.whole("x").reshape(self._rows, -1),
@@ -261,7 +255,7 @@ class ModelTrainer:
         for name in ("pack_output", "scores", "d_hidden", "d_output", "adam"):
             for key, shape in functions[name].items():
                 if key not in buffers:
-                    buffers[key] = allocated(shape)
+                    buffers[key] = aligned_zeros(shape)
         self._buffers = buffers
 
         def call(name: str, part: slice | None = None) -> tuple[Any, list[Any]]:

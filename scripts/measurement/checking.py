@@ -17,6 +17,7 @@ import numpy as np
 from measurement import gradient_check, memory_gate, precision, reference, timing
 from measurement.cells import CELLS, parts
 from measurement.contract import Unsupported
+from measurement.reference import relative_error
 from measurement.workload import layer_prefixes
 
 # Of the norm that clipped gradients have. PyTorch's own norm adds up float32 in float32 on a CPU: at 2 million weights
@@ -86,17 +87,6 @@ def gradient_error(name, value, expected, hidden):
         for kind in (0, 1)
         for place in places
     )
-
-
-def relative_error(value, expected):
-    """Max-norm relative error, max|value - expected| / max|expected|; infinity for NaN or a bad shape."""
-    value, expected = np.asarray(value, dtype=np.float64), np.asarray(expected, dtype=np.float64)
-    if value.shape != expected.shape or not np.isfinite(value).all():
-        return float("inf")
-    if not expected.size:
-        return 0.0
-    scale = np.abs(expected).max()
-    return float(np.abs(value - expected).max() / (scale if scale > 0 else 1.0))
 
 
 def update_error(before, after, expected):

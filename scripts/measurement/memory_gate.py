@@ -50,7 +50,7 @@ def left(cell, length, shifted):
         changed = np.abs(_run(cell, other, layer, np.float64)[0] - y)
         single, rough = _run(cell, x, layer, np.float32)
         pairs = [(single, y)] + list(zip(rough, found))
-        precise = all(_error(a, b) < PRECISE for a, b in pairs)
+        precise = all(reference.relative_error(a, b) < PRECISE for a, b in pairs)
     largest = changed.max()
     return float(changed[-1].max() / largest) if precise and largest > 0 else 0.0
 
@@ -62,11 +62,3 @@ def _run(cell, x, layer, kind):
     d_y = np.zeros_like(y)
     d_y[-1] = 1.0
     return y, reference.layer_gradient(cell, x, layer, tape, d_y)[1:]
-
-
-def _error(value, expected):
-    if not value.size:
-        return 0.0
-    largest = np.abs(expected).max()
-    error = np.abs(value - expected).max() / (largest if largest > 0 else 1.0)
-    return error if np.isfinite(error) else np.inf

@@ -336,3 +336,14 @@ class Adam(object):
 def optimizer(constants):
     """The optimizer that a benchmark's `optimizer` entry names."""
     return {"adam": Adam, "sgd": GradientDescent}[constants["name"]](constants)
+
+
+def relative_error(value, expected):
+    """Max-norm relative error, max|value - expected| / max|expected|; infinity for NaN or a bad shape."""
+    value, expected = np.asarray(value, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    if value.shape != expected.shape or not np.isfinite(value).all():
+        return float("inf")
+    if not expected.size:
+        return 0.0
+    scale = np.abs(expected).max()
+    return float(np.abs(value - expected).max() / (scale if scale > 0 else 1.0))

@@ -162,12 +162,12 @@ def aligned(array):
     return copy
 
 
-def aligned_zeros(shape):
-    """float32 zeros whose memory starts at a multiple of BOUNDARY bytes."""
-    size = int(np.prod(shape))
-    memory = np.zeros(size * 4 + BOUNDARY, dtype=np.uint8)
+def aligned_zeros(shape, dtype=np.float32):
+    """Zeros whose memory starts at a multiple of BOUNDARY bytes."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + BOUNDARY, dtype=np.uint8)
     start = -memory.ctypes.data % BOUNDARY
-    return memory[start : start + size * 4].view(np.float32).reshape(shape)
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 def layer_prefixes(weights):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
+from plan.matrix import Measurement
 from stats.rounds import Estimate, Look, Rounds
 
 CONFIDENCE = 0.95
@@ -155,6 +156,18 @@ def with_prior(cells: Mapping[Hashable, Sequence[float]]) -> dict[Hashable, Time
         name: Times(times, place=Place(rounds, name)) if name in looked else Times(times, common)
         for name, times in cells.items()
     }
+
+
+def measured(cells: Mapping[Measurement, Sequence[dict]]) -> dict[Measurement, Times]:
+    """What the processes of cells of one document took, with what those on one device have in common."""
+    devices: dict[str, dict[Measurement, list[float]]] = defaultdict(dict)
+    for cell, records in cells.items():
+        if records and all(record["status"] == "ok" for record in records):
+            devices[cell.device][cell] = medians(records)
+    found: dict[Measurement, Times] = {}
+    for own in devices.values():
+        found |= with_prior(own)
+    return found
 
 
 def in_rounds(cells: Sequence[Times], powers: Sequence[float]) -> Estimate:

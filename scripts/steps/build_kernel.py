@@ -10,9 +10,17 @@ import os
 import shutil
 from pathlib import Path
 
+from kernels.jobs import (
+    database_folder,
+    not_had,
+    require_planned,
+    tell_the_terminal,
+    tune,
+    waiting,
+)
 from kernels.runtime import set_threads
-from kernels.spec import Unsupported
 from measurement import devices, instructions, machine, machine_lock, processes, provenance
+from measurement.contract import Unsupported
 from measurement.record import (
     note_attempt,
     read_json,
@@ -22,14 +30,6 @@ from measurement.record import (
     write_sealed,
 )
 from measurement.workload import Workload
-from steps.tune_kernel import (
-    database_folder,
-    not_had,
-    require_planned,
-    tell_the_terminal,
-    tune,
-    waiting,
-)
 
 
 def build(kernel: dict, threads: int, tuning: str | None, folder: Path) -> None:

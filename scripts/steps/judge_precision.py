@@ -24,18 +24,6 @@ Records = Mapping[Measurement, Sequence[dict]]
 Measured = Mapping[Measurement, Times]  # of cells that have a number
 
 
-def measured(cells: Records) -> Measured:
-    """What the processes of cells of one document took, with what those on one device have in common."""
-    devices: dict[str, dict[Measurement, list[float]]] = defaultdict(dict)
-    for cell, records in cells.items():
-        if records and all(record["status"] == "ok" for record in records):
-            devices[cell.device][cell] = samples.medians(records)
-    found: dict[Measurement, Times] = {}
-    for own in devices.values():
-        found |= samples.with_prior(own)
-    return found
-
-
 def _key(cell: Measurement) -> undecided.Key:
     return cell.benchmark, cell.implementation, cell.phase, cell.device
 
@@ -98,7 +86,7 @@ def of_document(
         cell: [clean.quiet_only(record, best) for record in records]
         for cell, records in cells.items()
     }
-    times = measured(cells)
+    times = samples.measured(cells)
     # Statistics count looks; of older records a process is one.
     looks = {
         cell: statistics.median(len(record.get("looks", "1")) for record in records)

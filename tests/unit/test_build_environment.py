@@ -16,7 +16,7 @@ import pytest
 from plan import environments, locks
 from plan.environments import EnvironmentProblem
 from plan.jobs import EnvironmentJob, failed_last
-from steps.build_environment import explained, install
+from plan.virtual import explained, install
 from tests.conftest import ROOT
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"

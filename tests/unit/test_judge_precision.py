@@ -8,6 +8,7 @@ import pytest
 from measurement.record import read_json, write_json, write_sealed
 from plan import matrix
 from plan.matrix import Measurement
+from stats import samples
 from steps import judge_precision
 
 PROTOCOL = {"target_interval": 0.5, "most_processes": 8, "further_s": None}
@@ -176,7 +177,7 @@ def test_words_per_second_are_of_the_same_processes() -> None:
     assert found == dict.fromkeys(NEAR, 8)
     (number,) = (
         n
-        for key, n in judge_precision.numbers(judge_precision.measured(NEAR), NEAR).items()
+        for key, n in judge_precision.numbers(samples.measured(NEAR), NEAR).items()
         if key[1] == "x/a" and key[-1] == "words_per_s"
     )
     assert number.value == pytest.approx(200 / 1.03)

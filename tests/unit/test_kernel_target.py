@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kernels.spec import Unsupported
 from kernels.target import CACHES, KINDS, Core, Kind, core_of, cpu_caches, cpu_target
 from kernels.template import blocking
+from measurement.contract import Unsupported
 
 
 def of_kind(kind: Kind, **more: object) -> dict:

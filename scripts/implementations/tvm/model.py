@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from kernels.runtime import set_threads
-from kernels.spec import Unsupported as KernelUnsupported
-from measurement.contract import Runner, Unsupported, require_cell
+from measurement.contract import Runner, require_cell
 from measurement.workload import layer_weights
 
 
@@ -44,10 +43,7 @@ class Kernel(Built):
     def __init__(self, workload, weights, runner, cells=("lstm",)):
         require_cell(workload, cells)
         set_threads(workload.threads)
-        try:
-            self.kernel = runner(Path(workload.kernel), kernel_layers(workload, weights))
-        except KernelUnsupported as reason:
-            raise Unsupported(str(reason)) from None
+        self.kernel = runner(Path(workload.kernel), kernel_layers(workload, weights))
 
     def step(self, inputs, targets):
         self.kernel.set_input(inputs)

@@ -5,7 +5,6 @@ from pathlib import Path
 from kernels.classifier import ClassifierRunner, ClassifierTrainer
 from kernels.run import LanguageModelRunner, TemplateRunner
 from kernels.runtime import set_threads
-from kernels.spec import Unsupported as KernelUnsupported
 from kernels.train import ModelTrainer
 from measurement.cells import CELLS, PARTS
 from measurement.contract import Unsupported
@@ -91,8 +90,7 @@ class TrainedClassifier(Trained):
         set_threads(workload.threads)
         if workload.optimizer["name"] != "adam":
             raise Unsupported("its training step has Adam")
-        given = Path(workload.kernel), workload.outputs, workload.optimizer
-        self.kernel = made(ClassifierTrainer, *given)
+        self.kernel = ClassifierTrainer(Path(workload.kernel), workload.outputs, workload.optimizer)
         self.take(weights, {"projection.weight": "w_output"})
 
 
@@ -105,7 +103,7 @@ class TrainedLanguageModel(Trained):
             raise Unsupported("its training step is mean cross-entropy, Adam and a state of zero")
         if workload.dropout or "clip_norm" in workload.optimizer:
             raise Unsupported("its training step has no dropout and no clipping")
-        self.kernel = made(ModelTrainer, Path(workload.kernel), workload.optimizer)
+        self.kernel = ModelTrainer(Path(workload.kernel), workload.optimizer)
         names = {"embedding": "embedding", "projection.weight": "w_output"}
         self.take(weights, dict(names, **{"projection.bias": "w_output_bias"}))
 
@@ -114,14 +112,6 @@ class TrainedLanguageModel(Trained):
 
     def loss_of(self, handle):
         return self.kernel.loss()
-
-
-def made(trainer, *given):
-    """A trainer; raises the contract's Unsupported for the kernels' own."""
-    try:
-        return trainer(*given)
-    except KernelUnsupported as reason:
-        raise Unsupported(str(reason)) from None
 
 
 def build(workload, weights, device, phase):

@@ -10,9 +10,10 @@ from typing import Any
 from tvm.target import Target
 from tvm.target.codegen import target_has_features
 
+from measurement.contract import Unsupported
 from recurrent_cells.cells import CELLS, Cell
 
-from ..spec import KernelSpec, Schedule, Unsupported
+from ..spec import KernelSpec, Schedule
 from ..target import core_of
 from ..template.blocking import squarest, sums_at_once, tallest
 from ..template.units import divisible

@@ -15,8 +15,10 @@ from typing import Any
 import tvm
 from tvm.s_tir import dlight
 
+from measurement.contract import Unsupported
+
 from ..library import compile_library, write_metadata
-from ..spec import KernelSpec, Unsupported
+from ..spec import KernelSpec
 from ..target import cuda_target
 from .te_lstm import split_step_functions
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from measurement.contract import Unsupported
+
 from ..runtime import ALIGNMENT, Array, Layer
-from ..spec import KernelSpec, Unsupported
+from ..spec import KernelSpec
 
 PINNED = 3  # kDLCUDAHost, which has no name in TVM 0.27
 BYTE_OFFSET = 40  # of DLTensor's last field; its data is the first

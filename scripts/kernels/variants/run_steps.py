@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from measurement.contract import Unsupported
 from measurement.workload import aligned
 
 from ..runtime import ALIGNMENT, Array, Layer, set_threads
-from ..spec import KernelSpec, Unsupported
+from ..spec import KernelSpec
 
 
 class StepsRunner:
