@@ -30,13 +30,17 @@ def template_functions(
     spec: KernelSpec, schedule: Schedule, target: dict[str, Any], cell: Cell | None = None
 ) -> Functions:
     """The template's `main`. cell: the one to compile, where it is none of those in cells/."""
-    functions, cell = Functions(), cell or CELLS[spec.cell]
-    if spec.paired and cell.projected:
-        raise Unsupported(
-            f"of cells that project their output the template has no {spec.data_type}"
-        )
+    functions, cell = Functions(), _cell(spec, cell)
     add_forward(functions, cell, spec, schedule, unit_of(spec, target))
     return functions
+
+
+def _cell(spec: KernelSpec, cell: Cell | None) -> Cell:
+    """What is compiled: a cell by its name, unless another one is given."""
+    cell = cell or CELLS[spec.cell]
+    if cell.projected:
+        raise Unsupported("the template has no cells that project their output")
+    return cell
 
 
 def compile_template(
@@ -71,14 +75,14 @@ def build_template(
     if vocabulary:
         made |= language_model.functions(spec, vocabulary, unit)
         if spec.input_size % LINE == spec.hidden_size % LINE == 0:
-            own = cell or CELLS[spec.cell]
+            own = _cell(spec, cell)
             # Tuned is the schedule of inference.
             training = training_functions(own, spec, default_schedule(spec, target), target)
             weights = flat_size(own, spec, vocabulary)
             Surroundings(spec, vocabulary, unit, weights).add(training)
             made |= training.made
     if classes and spec.hidden_size % LINE == 0:
-        own = cell or CELLS[spec.cell]
+        own = _cell(spec, cell)
         training = training_functions(own, spec, default_schedule(spec, target), target)
         weights = views_size(classifier_shapes(own, spec, classes))
         Surroundings(spec, classes, unit, weights).add(training, ["adam"])
@@ -118,7 +122,7 @@ def training_functions(
         raise Unsupported(f"training by the template is in float32, not in {spec.data_type}")
     unit, functions = vector_unit(target), Functions()
     first = spec.input_size, whole_lines(spec.input_size)
-    rest = spec.output_size, whole_lines(spec.output_size)
+    rest = spec.hidden_size, whole_lines(spec.hidden_size)
     for suffix, sizes in (("_first", first), ("_rest", rest))[: min(spec.depth, 2)]:
         layer = TrainedLayer(cell, spec, schedule, unit, *sizes)
         add_training(functions, layer, suffix)
@@ -131,12 +135,10 @@ def build_training(
     target: dict[str, Any],
     directory: Path,
     cell: Cell | None = None,
-    graph: str | None = None,
 ) -> dict[str, Any]:
-    """Write kernel.so and kernel.json of the functions of training; returns the metadata written. graph: a digest of
-    what the cell computes, by which the library is known again."""
+    """Write kernel.so and kernel.json of the functions of training; returns the metadata written."""
     start = time.perf_counter()
-    functions = training_functions(cell or CELLS[spec.cell], spec, schedule, target)
+    functions = training_functions(_cell(spec, cell), spec, schedule, target)
     module, tvm_target = tvm.ir.IRModule(functions.made), tvm.target.Target(target)
     _, seconds = compile_library(module, tvm_target, directory / "kernel.so", start)
     return write_metadata(
@@ -147,5 +149,4 @@ def build_training(
         seconds,
         schedule=asdict(schedule),
         functions=functions.shapes,
-        graph=graph,
     )

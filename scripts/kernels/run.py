@@ -13,7 +13,7 @@ from recurrent_cells.cells import CELLS, Cell
 
 from .runtime import ALIGNMENT, Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import pack_stack, state_sizes
+from .template.layout import pack_stack
 
 
 class TemplateRunner:
@@ -32,16 +32,14 @@ class TemplateRunner:
         cell = cell or CELLS[spec.cell]
         gates = metadata["schedule"]["gates"]
         packed = pack_stack(cell, layers, metadata["lanes"], gates, spec.paired)
-        states = {
-            name: (spec.depth, spec.batch, size) for name, size in state_sizes(cell, spec).items()
-        }
+        states = dict.fromkeys(cell.states, (spec.depth, spec.batch, spec.hidden_size))
         sequence = (spec.length, spec.batch)
         self.input = tensor(np.zeros((*sequence, spec.input_size), np.float32))
         self.initial = {
             name: tensor(np.full(shape, cell.start(name), np.float32))
             for name, shape in states.items()
         }
-        outputs = [(*sequence, spec.output_size), *states.values()]
+        outputs = [(*sequence, spec.hidden_size), *states.values()]
         self.outputs = tuple(tensor(np.zeros(shape, np.float32)) for shape in outputs)
         given = [tensor(value) for value in packed if value.size]
         self._arguments = (self.input, *given, *self.initial.values(), *self.outputs)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float32]
 Layer = Sequence[Array]
-"""w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]; of a cell
-that projects its output to P values, w_recurrent [P, gates * H] and at last w_projection [H, P]."""
+"""w_input [K, gates * H], w_recurrent [H, gates * H], bias [sums * H], then the cell's vectors [H]."""
 
 ALIGNMENT = 64
 """Bytes; TVM's compiled functions require it of every argument."""

@@ -17,8 +17,7 @@ class KernelSpec:
     All layers have the same hidden size. The first reads x [length, batch, input_size], each
     further layer reads the previous one's output. `threads` is the number of cores the kernel
     is divided over; it is part of the kernel, as the division is fixed when it is built. `cell` is the name
-    of the recurrent cell, of those in cells/ or of one's own; `projection` is the size of its output, if the cell
-    projects that, else 0. `data_type` is that of the products' factors; their sums and all else are float32.
+    of the recurrent cell, of those in cells/ or of one's own. `data_type` is that of the products' factors; their sums and all else are float32.
     """
 
     batch: int
@@ -28,23 +27,16 @@ class KernelSpec:
     depth: int = 1
     threads: int = 1
     cell: str = "lstm"
-    projection: int = 0
     data_type: str = FLOAT32
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            least = 0 if name == "projection" else 1
             if name in ("cell", "data_type"):
                 continue
-            if not isinstance(value, int) or value < least:
+            if not isinstance(value, int) or value < 1:
                 raise ValueError(f"{name} must be a positive integer, not {value!r}")
         if self.data_type not in (FLOAT32, BFLOAT16):
             raise ValueError(f"products are of {FLOAT32} or {BFLOAT16}, not of {self.data_type!r}")
-
-    @property
-    def output_size(self) -> int:
-        """Values that a layer gives for a row and step."""
-        return self.projection or self.hidden_size
 
     @property
     def paired(self) -> bool:
@@ -59,7 +51,7 @@ class KernelSpec:
         """Yield the input size of every layer, first to last."""
         yield self.input_size
         for _ in range(self.depth - 1):
-            yield self.output_size
+            yield self.hidden_size
 
     @property
     def tuned(self) -> KernelSpec:
@@ -71,15 +63,13 @@ class KernelSpec:
         return replace(
             self,
             length=1 if self.length == 1 else TUNED_LENGTH,
-            depth=1 if self.input_size == self.output_size else min(self.depth, 2),
+            depth=1 if self.input_size == self.hidden_size else min(self.depth, 2),
         )
 
     @property
     def name(self) -> str:
         """Name for files and tasks, e.g. `lstm-128x32x32x32-d1-t2` (batch x length x K x H)."""
         shape = f"{self.batch}x{self.length}x{self.input_size}x{self.hidden_size}"
-        if self.projection:
-            shape += f"x{self.projection}"
         kind = f"-{self.data_type}" if self.paired else ""
         return f"{self.cell}-{shape}-d{self.depth}-t{self.threads}{kind}"
 

@@ -16,7 +16,7 @@ from recurrent_cells.cells import CELLS, Cell
 
 from .runtime import Array, Layer, set_threads
 from .spec import KernelSpec
-from .template.layout import LINE, flat_shapes, flat_size, flat_views, state_sizes
+from .template.layout import LINE, flat_shapes, flat_size, flat_views
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ class TrainingRunner:
             if number + 1 < spec.depth:
                 # What flows back into a layer is what the one above leaves.
                 shared["dx"] = layer.buffers["dy"]
-        self._hidden, self._output = spec.hidden_size, spec.output_size
-        self._sizes = state_sizes(self.cell, spec)
+        self._hidden = spec.hidden_size
 
     def whole(self, name: str) -> Array:
         """A buffer in whole lines: `x` and `dx` of the first layer, `y` and `dy` of the last one."""
@@ -102,12 +101,12 @@ class TrainingRunner:
     @property
     def output(self) -> Array:
         """y [T, B, H] of the last layer."""
-        return self._layers[-1].buffers["states"][1:, :, : self._output]
+        return self._layers[-1].buffers["states"][1:, :, : self._hidden]
 
     @property
     def output_gradient(self) -> Array:
         """dy [T, B, H]: may be written instead of being handed over."""
-        return self._layers[-1].buffers["dy"][..., : self._output]
+        return self._layers[-1].buffers["dy"][..., : self._hidden]
 
     def weights(self) -> list[Layer]:
         """Every layer's weights: the arrays themselves, which `pack` reads."""
@@ -115,10 +114,9 @@ class TrainingRunner:
         found = []
         for layer in self._layers:
             vectors = list(layer.buffers["w_vectors"]) if self.cell.vectors else []
-            projection = [layer.buffers["w_projection"]] if self.cell.projected else []
-            none = np.zeros((self._output, 0), np.float32)  # no gate reads h
+            none = np.zeros((self._hidden, 0), np.float32)  # no gate reads h
             own = (layer.buffers.get(name, none) for name in names)
-            found.append([*own, *vectors, *projection])
+            found.append([*own, *vectors])
         return found
 
     def set_weights(self, layers: Sequence[Layer]) -> None:
@@ -135,7 +133,7 @@ class TrainingRunner:
                 to = layer.buffers["states"][0] if first else layer.buffers[name]
                 to[...] = 0.0
                 given = self.cell.start(name) if initial is None else initial[name][number]
-                to[:, : self._sizes[name]] = given
+                to[:, : self._hidden] = given
             layer("pack")
             layer("forward")
 
@@ -147,7 +145,7 @@ class TrainingRunner:
             own = [
                 each.buffers["states"][-1] if first else each.buffers[name] for each in self._layers
             ]
-            found[name] = np.array(own)[..., : self._sizes[name]]
+            found[name] = np.array(own)[..., : self._hidden]
         return found
 
     def backward(self, final: Mapping[str, Array] | None = None) -> None:
@@ -158,7 +156,7 @@ class TrainingRunner:
                 to = layer.buffers[f"d_{name}"]
                 to[...] = 0.0
                 if final is not None:
-                    to[:, : self._sizes[name]] = final[name][number]
+                    to[:, : self._hidden] = final[name][number]
             layer("backward")
             layer("gradients")
 
@@ -169,14 +167,12 @@ class TrainingRunner:
         for layer in self._layers:
             own = layer.buffers
             rest = list(own["d_vectors"][:, :hidden]) if self.cell.vectors else []
-            if self.cell.projected:
-                rest.append(own["d_projection"][:, : self._output])
             layers.append(
                 [
                     *(
                         own[name][..., :hidden].reshape(len(own[name]), -1)
                         if name in own
-                        else np.zeros((self._output, 0), np.float32)
+                        else np.zeros((self._hidden, 0), np.float32)
                         for name in ("d_input", "d_recurrent")
                     ),
                     own["d_bias"][:, :hidden].reshape(-1),
@@ -184,8 +180,8 @@ class TrainingRunner:
                 ]
             )
         states = {
-            name: np.array([layer.buffers[f"d_{name}"][:, :size] for layer in self._layers])
-            for name, size in self._sizes.items()
+            name: np.array([layer.buffers[f"d_{name}"][:, :hidden] for layer in self._layers])
+            for name in self.cell.states
         }
         return Gradients(self._layers[0].buffers["dx"][..., : spec.input_size], states, layers)
 

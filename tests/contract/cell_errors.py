@@ -9,10 +9,15 @@ from kernels.build import build_template, build_training
 from kernels.run import TemplateRunner
 from kernels.search.space import default_schedule
 from kernels.spec import KernelSpec
-from kernels.template.layout import state_sizes
 from kernels.train import TrainingRunner
+from kernels.workload import cell_name
+from measurement.cells import BUILT_IN
 from measurement.checking import relative_error
-from recurrent_cells.cells import CELLS, Cell, reference
+from recurrent_cells import cells
+from recurrent_cells.cells import Cell, reference
+
+CELLS = {name: cells.CELLS[name] for name in map(cell_name, BUILT_IN)}
+"""The cells of rows."""
 
 
 def cell_errors(
@@ -20,12 +25,10 @@ def cell_errors(
 ) -> dict[str, float]:
     """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
     cell = name if isinstance(name, Cell) else CELLS[name]
-    # Neither in whole vectors nor as many as the units.
-    projection = shape[3] - 5 if cell.projected else 0
-    spec = KernelSpec(*shape, threads=target["num-cores"], cell=cell.name, projection=projection)
+    spec = KernelSpec(*shape, threads=target["num-cores"], cell=cell.name)
     random = np.random.default_rng(0)
     layers = [
-        reference.random_layer(cell, k, spec.hidden_size, random, spec.output_size)
+        reference.random_layer(cell, k, spec.hidden_size, random, spec.hidden_size)
         for k in spec.input_sizes()
     ]
 
@@ -33,14 +36,16 @@ def cell_errors(
         return random.uniform(0.1, 1, shape).astype(np.float32)
 
     x = drawn(spec.length, spec.batch, spec.input_size)
-    d_y = drawn(spec.length, spec.batch, spec.output_size)
+    d_y = drawn(spec.length, spec.batch, spec.hidden_size)
+
+    of_layers = spec.depth, spec.batch, spec.hidden_size
 
     def states() -> dict[str, np.ndarray]:
-        sizes = state_sizes(cell, spec)
-        return {each: drawn(spec.depth, spec.batch, size) for each, size in sizes.items()}
+        return {each: drawn(*of_layers) for each in cell.states}
 
     initial, d_final = states(), states()
-    begin = reference.initial_states(cell, spec.depth, spec.batch, state_sizes(cell, spec))
+    sizes = dict.fromkeys(cell.states, spec.hidden_size)
+    begin = reference.initial_states(cell, spec.depth, spec.batch, sizes)
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
     schedule = default_schedule(spec, target, cell)
     build_template(spec, schedule, target, folder, cell=cell)

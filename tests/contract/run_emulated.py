@@ -27,8 +27,7 @@ import tvm_ffi  # noqa: E402
 from kernels import build  # noqa: E402
 from kernels.runtime import ALIGNMENT  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
-from recurrent_cells.cells import CELLS  # noqa: E402
-from tests.contract.cell_errors import cell_errors  # noqa: E402
+from tests.contract.cell_errors import CELLS, cell_errors  # noqa: E402
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 SHAPES = [(13, 3, 17, 24, 2), (4, 3, 17, 100, 1)]  # rows divided, in two layers; units divided

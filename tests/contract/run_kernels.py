@@ -29,9 +29,8 @@ from kernels.variants.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, precision, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
-from recurrent_cells.cells import CELLS  # noqa: E402
 from recurrent_cells.cells import reference as cells  # noqa: E402
-from tests.contract.cell_errors import cell_errors  # noqa: E402
+from tests.contract.cell_errors import CELLS, cell_errors  # noqa: E402
 
 SHAPES = [
     (1, 1, 1, 1, 1),
@@ -116,7 +115,7 @@ def half_error(name: str, shape: tuple[int, ...], folder: Path, target: dict) ->
     build_template(spec, default_schedule(spec, target), target, folder)
     random = np.random.default_rng(0)
     layers = [
-        cells.random_layer(cell, size, spec.hidden_size, random, spec.output_size)
+        cells.random_layer(cell, size, spec.hidden_size, random, spec.hidden_size)
         for size in spec.input_sizes()
     ]
     x = random.uniform(0.1, 1, (spec.length, spec.batch, spec.input_size)).astype(np.float32)

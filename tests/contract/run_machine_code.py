@@ -25,7 +25,7 @@ from kernels import build  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
-from recurrent_cells.cells import CELLS  # noqa: E402
+from tests.contract.cell_errors import CELLS  # noqa: E402
 from tests.contract.machine_code import innermost_loops  # noqa: E402
 
 AVX2 = {"avx2", "fma", "bmi2"}
@@ -63,8 +63,7 @@ def loops(made: Callable[[Path], Any]) -> Counts:
 
 def of_cell(kind: str, name: str, divided: str) -> Counts:
     """Of a cell's functions, in inference and in training."""
-    target, projection = TARGETS[kind], SIZE - LENGTH if CELLS[name].projected else 0
-    spec = KernelSpec(DIVIDED[divided], LENGTH, SIZE, SIZE, 1, THREADS, name, projection)
+    target, spec = TARGETS[kind], KernelSpec(DIVIDED[divided], LENGTH, SIZE, SIZE, 1, THREADS, name)
     given = spec, default_schedule(spec, target), target
     return loops(lambda to: build.build_template(*given, to)) | loops(
         lambda to: build.build_training(*given, to)
@@ -85,7 +84,7 @@ def main() -> None:
             f"{name} {divided}": pool.submit(of_cell, kind, name, divided)
             for divided in DIVIDED
             for name, cell in CELLS.items()
-            if divided == "rows" or not (cell.norms or cell.projected)  # which divide rows always
+            if divided == "rows" or not cell.norms  # which divide rows always
         }
         jobs["language model"] = pool.submit(of_language_model, kind)
         # More sums than any target has registers for.

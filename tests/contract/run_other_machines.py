@@ -19,8 +19,7 @@ from kernels.build import template_functions, training_functions  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec  # noqa: E402
 from kernels.target import cpu_flags, cpu_target  # noqa: E402
-from recurrent_cells.cells import CELLS  # noqa: E402
-from tests.contract.cell_errors import cell_errors  # noqa: E402
+from tests.contract.cell_errors import CELLS, cell_errors  # noqa: E402
 
 SHAPES = [(33, 3, 17, 24, 1), (4, 3, 17, 100, 1)]  # rows divided; units divided
 # Rows of 64 values share the sets of so small a cache: they are copied beside each other for the weights' gradients.

@@ -2,12 +2,15 @@
 
 import pytest
 
-from recurrent_cells.cells import CELLS
+from kernels.workload import cell_name
+from measurement.cells import BUILT_IN
+from recurrent_cells import cells
 
 from .running import run
 
+CELLS = {name: cells.CELLS[name] for name in map(cell_name, BUILT_IN)}
 KINDS = ("avx2", "avx512", "neon")
-ALIKE = [name for name, cell in CELLS.items() if not (cell.norms or cell.projected)]
+ALIKE = [name for name, cell in CELLS.items() if not cell.norms]
 KERNELS = [
     *(f"{name} rows" for name in CELLS),
     *(f"{name} units" for name in ALIKE),  # others never divide units among cores
@@ -20,7 +23,6 @@ SPILLED = {
         "layer_norm rows": "backward_first, forward_first, main",
     },
     "avx512": {
-        "projected rows": "main",
         "layer_norm rows": "backward_first, forward_first",
         "coupled units": "forward_first, main",
         "language model": "scores",
@@ -30,12 +32,9 @@ SPILLED = {
         "coupled rows": "gradients_first",
         "peephole rows": "gradients_first",
         "gru rows": "gradients_first",
-        "mgu rows": "backward_first, gradients_first",
         "slstm rows": "gradients_first",
-        "projected rows": "gradients_first",
         "layer_norm rows": "backward_first, forward_first, gradients_first, main",
         "coupled units": "forward_first, main",
-        "mgu units": "backward_first, gradients_first",
         "language model": "d_hidden, d_output, gradients_first, gradients_rest",
     },
 }

@@ -18,7 +18,6 @@ from .blocking import unrolled
 from .gates import Inputs
 from .layout import LINE, taking
 from .phases import PhasedUpdate
-from .projection import emit_product
 from .tiles import Registers, accumulate, in_tiles, integer, reduction, registers
 from .trained_layer import TrainedLayer
 from .units import one_region, phase, shared
@@ -103,7 +102,7 @@ class BackwardPanel:
                 value = value + unit.load(own[output], row - self.start, column)
             unit.store(d_h, value, row, column)
 
-        self._plain("recurrent", False, layer.outputs, integer(0), initial)
+        self._plain("recurrent", False, layer.hidden, integer(0), initial)
         for name in inner:
             layer.copy(
                 self.rows,
@@ -214,11 +213,10 @@ class BackwardPanel:
     def _updates(self, step: Expr, at_end: Expr, own: dict[str, Expr]) -> None:
         """Gradients of all sums and old states of a step."""
         layer, a, unit, lanes = self.layer, self.a, self.layer.unit, self.layer.lanes
-        projected = layer.cell.projected
         d_output = a[gradient_name(layer.cell.states[0])]
         # A loop of no steps at the sequence's end saves a second copy of the tile's code.
         extent = tirx.Select(at_end, integer(0), integer(layer.blocks))
-        for first, count, wide in layer.strips(layer.outputs):
+        for first, count, wide in layer.strips(layer.hidden):
 
             def tiles(number: Expr) -> None:
                 part = first + number * wide
@@ -238,20 +236,14 @@ class BackwardPanel:
                         step + 1,
                         extent,
                         begin,
-                        None
-                        if projected
-                        else lambda block: self._fetch(block, step, row, high, part, wide),
+                        lambda block: self._fetch(block, step, row, high, part, wide),
                     )
                     for v in range(wide):
                         for r in range(high):
                             column = (part + v) * lanes
                             given = unit.load(a["dy"], step, self.start + row + r, column)
                             value = unit.load(sums[r, v], 0) + given
-                            if projected:
-                                place = step, self.start + row + r, column
-                                unit.store(a["d_states"], value, *place)
-                            else:
-                                self._update(value, step, part + v, row + r, own)
+                            self._update(value, step, part + v, row + r, own)
 
                 in_tiles(self.rows, layer.tall(wide), body)
 
@@ -260,40 +252,11 @@ class BackwardPanel:
             else:
                 with ir.serial(count) as number:
                     tiles(number)
-        if projected:
-            self._projected(step, own)
         if self._phased:
             self._phased.emit(
                 lambda row, name, column: self._load(step, row, name, column, own),
                 lambda row, name, value, column: self._store(step, row, name, value, column, own),
             )
-
-    def _projected(self, step: Expr, own: dict[str, Expr]) -> None:
-        """From the gradient of the projected output to that of what was projected, and on."""
-        layer, a = self.layer, self.a
-
-        def before(row: Expr, high: int, part: Expr, wide: int) -> None:
-            with ir.serial(layer.blocks) as block:
-                self._fetch(block, step, row, high, part, wide)
-
-        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
-            for (r, v), register in sums.items():
-                value = layer.unit.load(register, 0)
-                self._update(value, step, part + v, row + r, own)
-
-        emit_product(
-            layer.unit,
-            self.rows,
-            layer.blocks,
-            layer.spec.output_size,
-            layer.tall,
-            layer.columns(layer.blocks),
-            lambda row, k: a["d_states"][step, self.start + row, k],
-            a["turned"],
-            integer(0),
-            store,
-            before,
-        )
 
     def _fetch(self, block: Expr, step: Expr, row: Expr, high: int, part: Expr, wide: int) -> None:
         """A share of the values that this tile's update reads: they lie in memory."""
@@ -307,8 +270,7 @@ class BackwardPanel:
                 for buffer in saved:
                     for line in range(0, int(buffer.shape[-1]), LINE):
                         unit.prefetch(buffer, step, part + v, at, integer(line), level=1)
-                if not layer.cell.projected:
-                    unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
+                unit.prefetch(a["dy"], step, at, (part + v) * layer.lanes, level=1)
 
     def _update(
         self,

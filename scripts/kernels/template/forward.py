@@ -16,10 +16,9 @@ from recurrent_cells.cells.simplify import lowered
 from ..spec import KernelSpec, Schedule
 from .gates import GateBlock, Operand
 from .inference import Inference
-from .layout import LINE, block_vectors, buffer_shapes, padded_size, projection_size
+from .layout import LINE, block_vectors, buffer_shapes, padded_size
 from .phases import PhasedUpdate
-from .projection import emit_product
-from .tiles import Functions, Registers, parallel_panels
+from .tiles import Functions, parallel_panels
 from .units import DividedUnits, divisible
 from .vector import VectorUnit
 
@@ -50,17 +49,15 @@ class DividedRows(Inference):
 
     def _panel(self, start: Expr, rows: int) -> None:
         """All layers of the `rows` batch rows from `start` on."""
-        size = padded_size(self.spec.output_size, self.unit.lanes)
+        size = padded_size(self.spec.hidden_size, self.unit.lanes)
         state = ir.alloc_buffer((2, rows, size), "float32", align=64)
-        if self.cell.projected:
-            self._made = ir.alloc_buffer((rows, self.padded), "float32", align=64)
         memory = {
             name: ir.alloc_buffer((rows, self.padded), "float32", align=64)
             for name in self.cell.states[1:]
         }
         if self.unit.paired:
             # What products read of a step: x, and h of the step before.
-            sizes = max(self.spec.input_sizes()), self.spec.output_size
+            sizes = max(self.spec.input_sizes()), self.spec.hidden_size
             self._pairs = [
                 ir.alloc_buffer(
                     (rows, padded_size(size, self.unit.lanes) // 2), "float32", align=64
@@ -102,14 +99,14 @@ class DividedRows(Inference):
         cell, spec, unit = self.cell, self.spec, self.unit
         arguments = self.arguments
         first = source.same_as(arguments["x"])
-        inputs = spec.input_size if first else spec.output_size
+        inputs = spec.input_size if first else spec.hidden_size
         base = 0 if first else self.sizes[0] + (layer - 1) * self.sizes[-1]
         zero = tirx.IntImm("int32", 0)
         self._copy_rows(
             rows,
             lambda row, col: arguments[f"{cell.states[0]}0"][layer, start + row, col],
             lambda row, col, value: ir.buffer_store(state, value, [zero, row, col]),
-            size=spec.output_size,
+            size=spec.hidden_size,
             pad=True,
         )
         for name, buffer in memory.items():
@@ -122,7 +119,7 @@ class DividedRows(Inference):
             )
         blocks = self.blocks
         # Other layers read y while they compute, and odd sizes have no whole vectors.
-        direct = first and spec.output_size % unit.lanes == 0
+        direct = first and spec.hidden_size % unit.lanes == 0
         lines = -(-inputs // (LINE * blocks))
         with ir.serial(spec.length) as step:
             now = tirx.floormod(step, 2)
@@ -138,12 +135,6 @@ class DividedRows(Inference):
                 if name in memory:
                     unit.store(memory[name], value, row, column)
                     return
-                if cell.projected:
-                    unit.store(self._made, value, row, column)
-                else:
-                    leave(row, value, column)
-
-            def leave(row: Expr, value: Expr, column: Expr, step=step, now=now) -> None:
                 unit.store(state, value, 1 - now, row, column)
                 if direct:
                     unit.store(arguments["y"], value, step, start + row, column)
@@ -153,7 +144,7 @@ class DividedRows(Inference):
                 lambda row, k, now=now: state[now, row, k],
             )
             if unit.paired:
-                self._round(rows, factors, (inputs, spec.output_size))
+                self._round(rows, factors, (inputs, spec.hidden_size))
                 factors = tuple(lambda row, k, own=own: own[row, k] for own in self._pairs)
             with ir.serial(blocks) as block:
 
@@ -172,13 +163,13 @@ class DividedRows(Inference):
                     rows=rows,
                     operands=(
                         Operand(True, spec.places(inputs), factors[0]),
-                        Operand(False, spec.places(spec.output_size), factors[1]),
+                        Operand(False, spec.places(spec.hidden_size), factors[1]),
                     ),
                     weights=arguments["weights"],
                     weights_base=base
                     + block
                     * (
-                        block_vectors(cell, spec.places(inputs), spec.places(spec.output_size))
+                        block_vectors(cell, spec.places(inputs), spec.places(spec.hidden_size))
                         * unit.lanes
                     ),
                     bias=arguments["bias"],
@@ -189,8 +180,6 @@ class DividedRows(Inference):
                 ).emit()
             if phased:
                 phased.emit(load, store)
-            if cell.projected:
-                self._project(rows, layer, leave)
             if not direct:
                 self._copy_rows(
                     rows,
@@ -198,7 +187,7 @@ class DividedRows(Inference):
                     lambda row, col, value: ir.buffer_store(
                         arguments["y"], value, [step, start + row, col]
                     ),
-                    size=spec.output_size,
+                    size=spec.hidden_size,
                 )
         self._copy_rows(
             rows,
@@ -206,7 +195,7 @@ class DividedRows(Inference):
             lambda row, col, value: ir.buffer_store(
                 arguments[cell.states[0]], value, [layer, start + row, col]
             ),
-            size=spec.output_size,
+            size=spec.hidden_size,
         )
         for name, buffer in memory.items():
             self._copy_rows(
@@ -240,28 +229,6 @@ class DividedRows(Inference):
                         column = tirx.IntImm("int32", whole * lanes + n)
                         ir.buffer_store(last, load(row, column), [n])
                     put(row, tirx.IntImm("int32", whole * lanes), unit.load(last, 0))
-
-    def _project(self, rows: int, layer: Expr, leave: Callable[[Expr, Expr, Expr], None]) -> None:
-        """leave(row, value, column) of the output of all rows, from what the update made."""
-        unit, spec = self.unit, self.spec
-        size = projection_size(spec.hidden_size, spec.output_size, unit.lanes)
-
-        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
-            for (r, v), register in sums.items():
-                leave(row + r, unit.load(register, 0), (part + v) * unit.lanes)
-
-        emit_product(
-            unit,
-            rows,
-            -(-spec.output_size // unit.lanes),
-            spec.hidden_size,
-            lambda wide: self.schedule.rows,
-            self.schedule.gates,
-            lambda row, k: self._made[row, k],
-            self.arguments["projection"],
-            layer * size,
-            store,
-        )
 
     def _copy_rows(
         self,

@@ -16,7 +16,7 @@ from tvm.tirx.script import builder as ir
 from ..target import Core
 from .blocking import VALUE, rows_apart, sums_at_once, tallest
 from .layout import LINE, declared_places, taking
-from .tiles import accumulate, in_tiles, integer, parallel_panels, reduction, registers, tile_rows
+from .tiles import accumulate, integer, parallel_panels, reduction, registers, tile_rows
 from .trained_layer import TrainedLayer
 from .vector import VectorUnit
 
@@ -47,11 +47,11 @@ def blocks(layer: TrainedLayer) -> Blocks:
     cell, spec, core = layer.cell, layer.spec, layer.unit.core
     most = max(1, core.first // (VALUE * len(cell.sums) * layer.lanes))
     height = min(spec.batch, most)
-    columns = len(cell.x_gates) * layer.inputs + len(cell.h_gates) * spec.output_size
+    columns = len(cell.x_gates) * layer.inputs + len(cell.h_gates) * spec.hidden_size
     weights = columns * spec.hidden_size
     wanted = most // 2 if VALUE * weights <= spec.threads * core.second else 4 * most
     steps = min(spec.length, max(1, wanted // height))
-    if height * steps <= min(rows_apart(core, width) for width in (layer.width, layer.outputs)):
+    if height * steps <= min(rows_apart(core, width) for width in (layer.width, layer.hidden)):
         return Blocks(height, steps, 0)
     room = core.second // 2 // VALUE
     steps = min(spec.length, -(-math.isqrt(room) // height))
@@ -82,7 +82,7 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     sums = len(cell.sums)
     sources = (
         ("x", "d_input", layer.inputs, True),
-        ("states", "d_recurrent", spec.output_size, False),
+        ("states", "d_recurrent", spec.hidden_size, False),
     )
     # Where results of some tiles go, the first of the reduction's columns and how many, which sums take part, and where
     # each of them lies.
@@ -252,53 +252,6 @@ def emit_gradients(layer: TrainedLayer, a: dict[str, Expr]) -> None:
 
     threads = min(spec.threads, layer.blocks)
     parallel_panels(layer.blocks, -(-layer.blocks // threads), threads, share)
-    if cell.projected:
-        _emit_projection(layer, a)
-
-
-def _emit_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
-    """The projection's gradient; a core takes a share of the units."""
-    spec, unit, lanes = layer.spec, layer.unit, layer.lanes
-
-    def share(start: Expr, units: int) -> None:
-        with ir.serial(spec.length) as step:
-            for first_row, row_blocks, rows in tile_rows(spec.batch, blocks(layer).rows):
-                with ir.serial(row_blocks) as panel:
-                    row = first_row + panel * rows
-                    fresh = tirx.And(step == 0, row == 0)
-                    for first, count, wide in layer.strips(layer.outputs):
-                        with ir.serial(count) as number:
-                            column = (first + number * wide) * lanes
-
-                            def body(k: Expr, high: int, _tile: Expr) -> None:
-                                def begin(r: int, v: int) -> Expr:
-                                    place = start + k + r, column + v * lanes
-                                    before = unit.load(a["d_projection"], *place)
-                                    return tirx.Select(fresh, unit.splat(0.0), before)
-
-                                found = registers(unit, high, wide, begin)
-                                reduction(
-                                    rows,
-                                    2,
-                                    lambda n: accumulate(
-                                        unit,
-                                        found,
-                                        high,
-                                        range(wide),
-                                        lambda r: a["made"][step, row + n, start + k + r],
-                                        lambda v: unit.load(
-                                            a["d_states"], step, row + n, column + v * lanes
-                                        ),
-                                    ),
-                                )
-                                for (r, v), register in found.items():
-                                    place = start + k + r, column + v * lanes
-                                    unit.store(a["d_projection"], unit.load(register, 0), *place)
-
-                            in_tiles(units, layer.tall(wide), body)
-
-    threads = min(spec.threads, spec.hidden_size)
-    parallel_panels(spec.hidden_size, -(-spec.hidden_size // threads), threads, share)
 
 
 def _lines(

@@ -46,7 +46,7 @@ def padded_size(hidden_size: int, lanes: int) -> int:
 
 def weight_sizes(cell: Cell, spec: KernelSpec, lanes: int) -> list[int]:
     """Packed float32 values of every layer's weights."""
-    columns, outputs = padded_size(spec.hidden_size, lanes), spec.places(spec.output_size)
+    columns, outputs = padded_size(spec.hidden_size, lanes), spec.places(spec.hidden_size)
     return [
         columns * block_vectors(cell, spec.places(size), outputs) for size in spec.input_sizes()
     ]
@@ -56,7 +56,7 @@ def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[i
     """Shapes of the arguments of `main`, in their order; all are float32.
 
     x [T, B, K] input; weights, bias and vectors as `pack_stack` gives them; h0, c0, ... [D, B, H] initial states;
-    y [T, B, H] the last layer's output; h, c, ... [D, B, H] final states. The output has `output_size` values, not H.
+    y [T, B, H] the last layer's output; h, c, ... [D, B, H] final states.
     """
     padded = padded_size(spec.hidden_size, lanes)
     shapes: dict[str, tuple[int, ...]] = {
@@ -66,23 +66,10 @@ def buffer_shapes(cell: Cell, spec: KernelSpec, lanes: int) -> dict[str, tuple[i
     }
     if cell.vectors:
         shapes["vectors"] = (spec.depth * len(cell.vectors) * padded,)
-    if cell.projected:
-        size = projection_size(spec.hidden_size, spec.output_size, lanes)
-        shapes["projection"] = (spec.depth * size,)
-    states = state_sizes(cell, spec)
-    shapes |= {f"{name}0": (spec.depth, spec.batch, size) for name, size in states.items()}
-    shapes["y"] = (spec.length, spec.batch, spec.output_size)
-    return shapes | {name: (spec.depth, spec.batch, size) for name, size in states.items()}
-
-
-def state_sizes(cell: Cell, spec: KernelSpec) -> dict[str, int]:
-    """Values of every state."""
-    return {cell.states[0]: spec.output_size, **dict.fromkeys(cell.states[1:], spec.hidden_size)}
-
-
-def projection_size(inputs: int, outputs: int, lanes: int) -> int:
-    """Float32 values of a matrix [inputs, outputs] as `projection.emit_product` reads it: [outputs/lanes][inputs][lanes]."""
-    return padded_size(outputs, lanes) * inputs
+    state = (spec.depth, spec.batch, spec.hidden_size)
+    shapes |= {f"{name}0": state for name in cell.states}
+    shapes["y"] = (spec.length, spec.batch, spec.hidden_size)
+    return shapes | dict.fromkeys(cell.states, state)
 
 
 def declared_places(cell: Cell, is_x: bool) -> dict[int, int]:
@@ -111,12 +98,11 @@ def pack_weights(
 ) -> tuple[Array, ...]:
     """Pack one layer; `gates`: how many sums the kernel computes in one pass; `paired`: weights as `pairs` of bfloat16.
 
-    Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes], vectors [vectors, H] and the projection
-    [P/lanes, H, lanes], all flat, those that the cell has not empty; sums in the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
+    Returns weights as GateBlock reads them, bias [H/lanes, sums, lanes] and vectors [vectors, H], all flat, empty where the cell
+    has none; sums in the kernels' order, scaled as `scales` says (in float64), padded with zeros where H is no multiple of lanes.
     Padded units keep states of zero.
     """
-    w_input, w_recurrent, bias, *rest = layer
-    vectors, projection = rest[: len(cell.vectors)], rest[len(cell.vectors) :]
+    w_input, w_recurrent, bias, *vectors = layer
     hidden = bias.size // len(cell.sums)
     padded = padded_size(hidden, lanes)
     factors = [scales(cell)[one.name] for one in cell.sums]
@@ -146,20 +132,14 @@ def pack_weights(
     packed_vectors = np.zeros((len(vectors), padded))
     for to, vector in enumerate(vectors):
         packed_vectors[to, :hidden] = vector
-    packed_projection = np.zeros(0)
-    for matrix in projection:
-        outputs = matrix.shape[1]
-        full = np.zeros((hidden, padded_size(outputs, lanes)))
-        full[:, :outputs] = matrix
-        packed_projection = full.reshape(hidden, -1, lanes).transpose(1, 0, 2)
-    found = np.concatenate(parts, axis=1), packed_bias, packed_vectors, packed_projection
+    found = np.concatenate(parts, axis=1), packed_bias, packed_vectors
     return tuple(value.astype(np.float32).ravel() for value in found)
 
 
 def pack_stack(
     cell: Cell, layers: Sequence[Layer], lanes: int, gates: int, paired: bool = False
 ) -> tuple[Array, ...]:
-    """Pack all layers of a stack into flat arrays: weights, bias, vectors, projections."""
+    """Pack all layers of a stack into flat arrays: weights, bias, vectors."""
     packed = [pack_weights(cell, layer, lanes, gates, paired) for layer in layers]
     return tuple(np.concatenate(parts) for parts in zip(*packed, strict=True))
 

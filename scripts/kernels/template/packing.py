@@ -21,7 +21,7 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
     cell, hidden, lanes, unit = layer.cell, layer.spec.hidden_size, layer.lanes, layer.unit
     factors = scales(cell)
     places = {is_x: declared_places(cell, is_x) for is_x in (True, False)}
-    sizes = {True: layer.inputs, False: layer.spec.output_size}
+    sizes = {True: layer.inputs, False: layer.spec.hidden_size}
     whole = hidden == layer.hidden
 
     def units(source: Expr, *row: Expr, first: Expr, block: Expr) -> Expr:
@@ -36,7 +36,7 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
             [integer(n) for n in range(lanes)],
         )
 
-    total = block_vectors(cell, layer.inputs, layer.spec.output_size) * lanes
+    total = block_vectors(cell, layer.inputs, layer.spec.hidden_size) * lanes
     with ir.parallel(layer.blocks) as block:
         base = 0
         for own in passes(cell, layer.schedule.gates):
@@ -60,11 +60,9 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
         for one in range(len(cell.vectors)):
             value = units(a["w_vectors"], integer(one), first=integer(0), block=block)
             unit.store(a["vectors"], value, one * layer.hidden + block * lanes)
-    if cell.projected:
-        _pack_projection(layer, a)
     for name, result, is_x, size in (
         ("w_input", "input", True, layer.width),
-        ("w_recurrent", "recurrent", False, layer.outputs),
+        ("w_recurrent", "recurrent", False, layer.hidden),
     ):
         own = taking(cell, range(len(cell.sums)), is_x)
         for first, count, wide in layer.strips(size) if own else ():
@@ -86,24 +84,6 @@ def emit_packing(layer: TrainedLayer, a: dict[str, Expr]) -> None:
                     for lane, value in enumerate(unit.transposed(found)):
                         at = (block * len(own) + to) * lanes + lane
                         unit.store(a[result], value, base + (at * wide + strip % wide) * lanes)
-
-
-def _pack_projection(layer: TrainedLayer, a: dict[str, Expr]) -> None:
-    """w_projection [H, P] to [P/lanes][H][lanes], and turned, [H/lanes][P][lanes], as emit_product reads them."""
-    sizes, lanes = layer.spec.hidden_size, layer.lanes
-    outputs, zero = layer.spec.output_size, tirx.FloatImm("float32", 0.0)
-    with ir.parallel(layer.outputs // lanes) as part, ir.serial(sizes) as k:
-        for n in range(lanes):
-            column = part * lanes + n
-            value = tirx.Select(
-                column < outputs, a["w_projection"][k, _below(column, outputs)], zero
-            )
-            ir.buffer_store(a["projection"], value, [(part * sizes + k) * lanes + n])
-    with ir.parallel(layer.blocks) as part, ir.serial(outputs) as k:
-        for n in range(lanes):
-            row = part * lanes + n
-            value = tirx.Select(row < sizes, a["w_projection"][_below(row, sizes), k], zero)
-            ir.buffer_store(a["turned"], value, [(part * outputs + k) * lanes + n])
 
 
 def _below(index: Expr, limit: int) -> Expr:

@@ -104,11 +104,6 @@ class TrainedLayer:
         return whole_lines(self.spec.hidden_size)
 
     @property
-    def outputs(self) -> int:
-        """Values of the output in whole lines."""
-        return whole_lines(self.spec.output_size)
-
-    @property
     def blocks(self) -> int:
         """Vectors of hidden units."""
         return self.hidden // self.lanes
@@ -159,34 +154,21 @@ class TrainedLayer:
             saved["inverse"] = (steps, batch, whole_lines(len(cell.norms)))
         vectors: Shapes = {"vectors": (len(cell.vectors) * hidden,)} if cell.vectors else {}
         packed: Shapes = {
-            "weights": (hidden * block_vectors(cell, self.inputs, spec.output_size),),
+            "weights": (hidden * block_vectors(cell, self.inputs, spec.hidden_size),),
             "bias": (sums * hidden,),
         }
-        recurrent: Shapes = {"recurrent": (self.outputs * cell.h_sums * hidden,)}
+        recurrent: Shapes = {"recurrent": (self.hidden * cell.h_sums * hidden,)}
         turned: Shapes = {"input": (self.width * cell.x_sums * hidden,), **recurrent}
         trained: Shapes = {
             "w_input": (self.inputs, len(cell.x_gates) * spec.hidden_size),
-            "w_recurrent": (spec.output_size, len(cell.h_gates) * spec.hidden_size),
+            "w_recurrent": (spec.hidden_size, len(cell.h_gates) * spec.hidden_size),
             "w_bias": (sums * spec.hidden_size,),
         }
         if cell.vectors:
             trained["w_vectors"] = (len(cell.vectors), spec.hidden_size)
-        # Of a projected output: the matrix as it is multiplied by and turned, what was projected, its gradient.
-        projection: Shapes = {}
-        turned_back: Shapes = {}
-        made: Shapes = {}
-        d_states: Shapes = {}
-        d_projection: Shapes = {}
-        if cell.projected:
-            trained["w_projection"] = (spec.hidden_size, spec.output_size)
-            projection["projection"] = (self.outputs * spec.hidden_size,)
-            turned_back["turned"] = (hidden * spec.output_size,)
-            made["made"] = (steps, batch, hidden)
-            d_states["d_states"] = (steps, batch, self.outputs)
-            d_projection["d_projection"] = (spec.hidden_size, self.outputs)
         sequence: Shapes = {
             "x": (steps, batch, self.width),
-            "states": (steps + 1, batch, self.outputs),
+            "states": (steps + 1, batch, self.hidden),
         }
         partial: Shapes = {}
         summed: Shapes = {}
@@ -195,31 +177,26 @@ class TrainedLayer:
             summed["d_vectors"] = (len(cell.vectors), hidden)
         inner: Shapes = {name: (batch, hidden) for name in cell.states[1:]}
         found: dict[str, Shapes] = {
-            "pack": {**trained, **packed, **vectors, **turned, **projection, **turned_back},
-            "forward": {**sequence, **packed, **vectors, **projection, **inner, **saved, **made},
+            "pack": {**trained, **packed, **vectors, **turned},
+            "forward": {**sequence, **packed, **vectors, **inner, **saved},
             "backward": {
                 **saved,
                 **vectors,
                 **turned,
-                **turned_back,
-                "dy": (steps, batch, self.outputs),
+                "dy": (steps, batch, self.hidden),
                 "dx": (steps, batch, self.width),
-                gradient_name(cell.states[0]): (batch, self.outputs),
+                gradient_name(cell.states[0]): (batch, self.hidden),
                 **{gradient_name(name): (batch, hidden) for name in cell.states[1:]},
                 **partial,
-                **d_states,
             },
             "gradients": {
                 **sequence,
                 "gates": saved["gates"],
                 "d_input": (self.inputs, len(cell.x_gates), hidden),
-                "d_recurrent": (spec.output_size, len(cell.h_gates), hidden),
+                "d_recurrent": (spec.hidden_size, len(cell.h_gates), hidden),
                 "d_bias": (sums, hidden),
                 **partial,
                 **summed,
-                **made,
-                **d_states,
-                **d_projection,
             },
         }
         # Of no gate of h there is no matrix.

@@ -26,8 +26,7 @@ from .gates import GateBlock, Operand
 from .gradients import emit_gradients
 from .layout import LINE, block_vectors
 from .packing import emit_packing
-from .projection import emit_product
-from .tiles import Functions, Registers, integer, parallel_panels
+from .tiles import Functions, integer, parallel_panels
 from .trained_layer import TrainedLayer
 from .units import emit_input_sums, one_region, phase
 
@@ -101,8 +100,6 @@ class ForwardPanel:
                         a["inverse"], value, [step, start + row, integer(number)]
                     ),
                 )
-            if cell.projected:
-                self._project(step)
         for name, buffer in memory.items():
             layer.copy(
                 rows,
@@ -131,10 +128,10 @@ class ForwardPanel:
                 layer.schedule,
                 spec.length * spec.batch,
                 layer.inputs,
-                spec.output_size,
+                spec.hidden_size,
                 lambda row, k: a["x"][(*split(row), k)],
                 a["weights"],
-                block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
+                block * (block_vectors(cell, layer.inputs, spec.hidden_size) * lanes),
                 lambda one: unit.load(a["bias"], (block * len(cell.sums) + one) * lanes),
                 put,
             )
@@ -167,38 +164,13 @@ class ForwardPanel:
         layer, a, unit = self.layer, self.a, self.layer.unit
         row_of_all = self.start + row
         if name == layer.cell.states[0]:
-            if layer.cell.projected:
-                unit.store(a["made"], value, step, row_of_all, column)
-            else:
-                unit.store(a["states"], value, step + 1, row_of_all, column)
+            unit.store(a["states"], value, step + 1, row_of_all, column)
         elif name in memory:
             unit.store(memory[name], value, row, column)
         else:
             buffer, place = layer.place(a, name)
             block = tirx.floordiv(column, layer.lanes)
             unit.store(buffer, value, step, block, row_of_all, integer(place))
-
-    def _project(self, step: Expr) -> None:
-        """The output of a step, from what the update made."""
-        layer, a, start, unit = self.layer, self.a, self.start, self.layer.unit
-
-        def store(sums: Registers, row: Expr, part: Expr, high: int, wide: int) -> None:
-            for (r, v), register in sums.items():
-                place = step + 1, start + row + r, (part + v) * layer.lanes
-                unit.store(a["states"], unit.load(register, 0), *place)
-
-        emit_product(
-            unit,
-            self.rows,
-            layer.outputs // layer.lanes,
-            layer.spec.hidden_size,
-            layer.tall,
-            layer.columns(layer.outputs // layer.lanes),
-            lambda row, k: a["made"][step, start + row, k],
-            a["projection"],
-            integer(0),
-            store,
-        )
 
     def _block(
         self, step: Expr, block: Expr, load: Callable[..., Expr], store: Callable[..., None]
@@ -222,7 +194,7 @@ class ForwardPanel:
                 layer.inputs,
                 None if layer.divided else lambda r, k: a["x"][step, start + r, k],
             ),
-            Operand(False, spec.output_size, lambda r, k: a["states"][step, start + r, k]),
+            Operand(False, spec.hidden_size, lambda r, k: a["states"][step, start + r, k]),
         )
 
         def before(row: Expr, one: int) -> Expr:
@@ -238,7 +210,7 @@ class ForwardPanel:
             rows=self.rows,
             operands=operands,
             weights=a["weights"],
-            weights_base=block * (block_vectors(cell, layer.inputs, spec.output_size) * lanes),
+            weights_base=block * (block_vectors(cell, layer.inputs, spec.hidden_size) * lanes),
             bias=a["bias"],
             bias_base=block * (sums * lanes),
             load=partial(load, column=block * lanes),

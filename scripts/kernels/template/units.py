@@ -35,7 +35,7 @@ STACK = 1024
 def divisible(cell: Cell, spec: KernelSpec, lanes: int) -> bool:
     """Whether the units of a kernel can be divided among cores: it takes two vectors of them (see `phase`), and rows of
     bfloat16 are made by the core that multiplies by them."""
-    return spec.hidden_size > lanes and not (cell.norms or cell.projected or spec.paired)
+    return spec.hidden_size > lanes and not (cell.norms or spec.paired)
 
 
 def shared(first: int, *rest: int) -> Expr:
@@ -205,7 +205,7 @@ class DividedUnits(Inference):
             self.schedule,
             spec.length * spec.batch,
             inputs,
-            spec.output_size,
+            spec.hidden_size,
             source,
             self.arguments["weights"],
             base + block * (block_vectors(self.cell, inputs, spec.hidden_size) * lanes),
