@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from measurement import machine as host
 from measurement.contract import Unsupported
 
 CACHES = "feature.caches"
@@ -80,17 +81,9 @@ class Core:
     avx512: bool = False
 
 
-def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
-    """Feature flags of the first CPU (`flags` on x86, `Features` on ARM), empty if unknown."""
-    try:
-        lines = cpuinfo.read_text().splitlines()
-    except OSError:
-        return frozenset()
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() in ("flags", "Features"):
-            return frozenset(value.split())
-    return frozenset()
+def cpu_flags() -> frozenset[str]:
+    """Feature flags of this machine's CPU, empty if unknown."""
+    return frozenset(host.cpu_flags().split())
 
 
 def cpu_caches(
@@ -136,16 +129,6 @@ def cpu_target(
                 CACHES: list(caches or kind.caches),
             }
     raise Unsupported(f"no CPU target is known for the architecture {machine!r}")
-
-
-def runs_on(target: dict[str, Any], flags: Set[str] | None = None) -> bool:
-    """Whether what was compiled for a CPU target runs on this machine (or on one with the given flags)."""
-    flags = cpu_flags() if flags is None else flags
-    here = _SAME.get(platform.machine(), platform.machine())
-    return any(
-        kind.architecture == here and kind.mcpu == target.get("mcpu") and kind.flags <= flags
-        for kind in KINDS
-    )
 
 
 def cuda_target() -> dict[str, Any]:

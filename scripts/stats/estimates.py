@@ -165,16 +165,6 @@ def ratio(
     return Ratio(point, low, high, compared(low, high))
 
 
-def over_shapes(
-    of: Sequence[Sequence[float]], to: Sequence[Sequence[float]], shapes: int
-) -> tuple[float, float, float]:
-    """(point, low, high) of the geometric mean over so many shapes of a cell's time over another's, or over a constant
-    (`to` is empty); a shape without times has a ratio of one, exactly. NaN, NaN without any."""
-    if not len(of):
-        return 1.0, math.nan, math.nan
-    return product((*of, *to), (*[1 / shapes] * len(of), *[-1 / shapes] * len(to)))
-
-
 def over(row: Mapping, best: Mapping, name: str) -> dict[str, float]:
     """The time of a cell's row of a table over that of another: `name`, with `_low`, `_high` and `_mark`."""
     found = ratio([row["process_medians_s"]], [best["process_medians_s"]])
