@@ -327,3 +327,21 @@ def part(folder: Path, document: str, section: str) -> dict:
     """The data of one section of a document's page."""
     found = read_json(str(folder / "results" / "documents" / document / "sections.json"))
     return next(each["data"] for each in found["parts"] if each["section"] == section)
+
+
+QUIET = {"wall_s": 10.0, "own_cpu_s": 19.0, "other_cpu_s": 0.1, "steal_s": 0.0}
+
+
+def process(samples: list[float], first_step: float = 1.0, **changes: object) -> dict:
+    """A record of one process with what the estimates read."""
+    record = {
+        "identity": {"device": "cpu"},
+        "threads": 2,
+        "samples": samples,
+        "setup": {"import_s": 0.5, "build_s": 0.25, "first_step_s": first_step},
+        "memory": {"process_peak_bytes": 1000, "device_peak_bytes": None},
+        "interference": QUIET,
+        "machine": {"cores": 2},
+        "load": {"before": [1.0, 1.0, 1.0]},
+    }
+    return record | changes

@@ -193,5 +193,9 @@ def main() -> None:
         print(f"| {cases} |", " | ".join(shares), "|", flush=True)
 
 
+def drawn(random: np.random.Generator, noise: float, count: int, middle: float = 1.0) -> list:
+    return list(middle * np.exp(noise * random.standard_normal(count)))
+
+
 if __name__ == "__main__":
     main()
