@@ -27,15 +27,19 @@ class Case:
     initial: bool = True
     threads: int = 1
     batch_first: bool = False
+    half: bool = False
 
 
 def drawn(case: Case, seed: int = 0) -> Arrays:
-    """Random weights, inputs and gradients."""
+    """Random weights, inputs and gradients; values of bfloat16 for half precision."""
     shape, random = case.shape, np.random.default_rng(seed)
     steps, batch, inputs, hidden, outputs = shape
 
     def uniform(*sizes: int) -> np.ndarray:
-        return random.uniform(-1, 1, sizes).astype(np.float32)
+        return rounded(random.uniform(-1, 1, sizes).astype(np.float32))
+
+    def rounded(values: np.ndarray) -> np.ndarray:
+        return widened(narrowed(values)) if case.half else values
 
     layer = reference.random_layer(case.cell, inputs, hidden, random, outputs)
     vectors = slice(3, 3 + len(case.cell.vectors))
@@ -49,6 +53,8 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
         )
         for place, name in enumerate(case.cell.states)
     ]
+    layer = [rounded(one) for one in layer]
+    states[0] = rounded(states[0])
     return {
         "weights": layer,
         "x": uniform(steps, batch, inputs),
@@ -56,6 +62,25 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
         "d_y": uniform(steps, batch, outputs),
         "d_final": [uniform(*state.shape) for state in states],
     }
+
+
+def disturbed(given: Arrays, by: float) -> Arrays:
+    """The same with weights that are off by up to a share of each value."""
+    random = np.random.default_rng(0)
+    weights = [one * (1 + by * random.uniform(-1, 1, one.shape)) for one in given["weights"]]
+    return {**given, "weights": weights}
+
+
+def narrowed(values: np.ndarray) -> np.ndarray:
+    """float32 as bfloat16, rounded to the nearest, in uint16."""
+    words = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    words = (words + (0x7FFF + ((words >> 16) & 1)).astype(np.uint32)) >> 16
+    return np.where(np.isnan(values), 0x7FC0, words).astype(np.uint16)
+
+
+def widened(values: np.ndarray) -> np.ndarray:
+    """bfloat16 in uint16 as float32."""
+    return (values.astype(np.uint32) << 16).view(np.float32)
 
 
 def _address(array: np.ndarray | None) -> int:
@@ -68,14 +93,17 @@ def _memory(size: int) -> np.ndarray:
 
 
 class _Layout:
-    """Arrays [T, B, n] in memory as [T, B, n + 3] or, batch first, [B, T, n + 3]."""
+    """Arrays [T, B, n] in memory as [T, B, n + 3] or, batch first, [B, T, n + 3], in float32 or bfloat16."""
 
-    def __init__(self, batch_first: bool) -> None:
+    def __init__(self, batch_first: bool, half: bool) -> None:
         self._order = (1, 0, 2) if batch_first else (0, 1, 2)
+        self._half = half
 
     def put(self, values: np.ndarray) -> np.ndarray:
         """A copy that lies so."""
         wide = np.full((*values.shape[:2], values.shape[2] + 3), np.nan, np.float32)
+        if self._half:
+            wide, values = narrowed(wide), narrowed(values)
         wide = np.ascontiguousarray(wide.transpose(self._order)).transpose(self._order)
         wide[:, :, : values.shape[2]] = values
         return wide[:, :, : values.shape[2]]
@@ -83,25 +111,28 @@ class _Layout:
     @staticmethod
     def strided(array: np.ndarray) -> Strided:
         """As a kernel takes it."""
-        step, row, _ = (stride // 4 for stride in array.strides)
+        step, row, _ = (stride // array.itemsize for stride in array.strides)
         return Strided(array.ctypes.data, step, row)
 
 
 def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
     """By the kernel."""
-    kernel, shape, threads = Kernel.of(case.cell), case.shape, case.threads
+    kernel, shape, threads = Kernel.of(case.cell, case.half), case.shape, case.threads
     steps, batch, inputs, _, outputs = shape
-    layout, sizes = _Layout(case.batch_first), kernel.sizes(shape, threads)
+    layout, sizes = _Layout(case.batch_first, case.half), kernel.sizes(shape, threads)
     weights = given["weights"]
     x = layout.put(_unread(case, given["x"]))
     y = layout.put(np.full((steps, batch, outputs), np.nan, np.float32))
-    final = [np.full_like(state, np.nan) for state in given["initial"]]
+    initial, final = given["initial"], [np.full_like(one, np.nan) for one in given["initial"]]
+    if case.half:
+        initial = [narrowed(initial[0]), *initial[1:]]
+        final[0] = narrowed(final[0])
     packed, tape, scratch = map(_memory, (sizes.packed, sizes.tape, sizes.scratch))
     kernel.pack(shape, list(map(_address, weights)), _address(packed))
     lengths = None if case.lengths is None else case.lengths.astype(np.int64)
     resets = None if case.resets is None else np.ascontiguousarray(case.resets, np.uint8)
     common: Arrays = {
-        "initial": list(map(_address, given["initial"])) if case.initial else None,
+        "initial": list(map(_address, initial)) if case.initial else None,
         "lengths": _address(lengths),
         "resets": _address(resets),
         "reverse": case.reverse,
@@ -118,6 +149,8 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
         **common,
     )
     found: Arrays = {"y": y, "final": final}
+    if case.half:
+        found = {"y": widened(y), "final": [widened(final[0]), *final[1:]]}
     if not training:
         return found
     packed, scratch = _memory(sizes.packed_backward), _memory(sizes.scratch_backward)
@@ -140,6 +173,7 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
         d_weights=list(map(_address, d_weights)),
         **common,
     )
+    d_x = widened(d_x) if case.half else d_x
     return found | {"d_x": d_x, "d_initial": d_initial, "d_weights": d_weights}
 
 

@@ -15,7 +15,7 @@ from kernel_cases import Case, computed, drawn, expected
 
 from recurrent_cells import CELLS, cell_file
 from recurrent_cells.cells.language import Cell
-from recurrent_cells.codegen import CompilerError, Kernel, Shape
+from recurrent_cells.codegen import CompilerError, Kernel, Shape, kernel
 from recurrent_cells.codegen.library import library
 
 CELLS_OF_FILES = [cell_file.load(path) for path in [*EXAMPLES.values(), MANY]]
@@ -30,13 +30,20 @@ def _compiled_quickly() -> None:
 
 
 def check(case: Case, seed: int = 0) -> None:
-    """Errors of at most 1e-5, or ten times those of NumPy in float32 where a cell makes more of rounding."""
+    """Errors of at most 1e-5, or ten times those of NumPy in float32 where a cell makes more of rounding; in bfloat16 of at
+    most 0.01, or ten times what it makes of weights that are off by as much as bfloat16 rounds."""
     values = drawn(case, seed)
     right = expected(case, values)
-    rounding = kernel_cases.errors(expected(case, values, np.float32), right)
+    if case.half:
+        rough = expected(case, kernel_cases.disturbed(values, 2.0**-9))
+    else:
+        rough = expected(case, values, np.float32)
+    allowed, rounding = 0.01 if case.half else 1e-5, kernel_cases.errors(rough, right)
     for training in (True, False):
         found = kernel_cases.errors(computed(case, values, training), right)
-        wrong = {name: one for name, one in found.items() if one > max(1e-5, 10 * rounding[name])}
+        wrong = {
+            name: one for name, one in found.items() if one > max(allowed, 10 * rounding[name])
+        }
         assert not wrong, case
 
 
@@ -45,15 +52,16 @@ def shaped(cell: Cell, steps: int, batch: int, inputs: int, hidden: int) -> Shap
     return Shape(steps, batch, inputs, hidden, (hidden + 1) // 2 if cell.projected else hidden)
 
 
+@pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
 @pytest.mark.parametrize("cell", [*CELLS.values(), *CELLS_OF_FILES], ids=lambda cell: cell.name)
-def test_every_cell(cell: Cell) -> None:
-    check(Case(cell, shaped(cell, 5, 17, 9, 21)))
+def test_every_cell(cell: Cell, half: bool) -> None:
+    check(Case(cell, shaped(cell, 5, 17, 9, 21), half=half))
     lengths, resets = np.array([0, 6, 1, 3, 6, 2, 5, 4, 6, 6, 3, 2, 6]), np.zeros((6, 13))
     resets[2, :5] = resets[0, 3] = resets[5, 8] = 1
     for reverse in (False, True):
         shape = shaped(cell, 6, 13, 20, 33)
-        check(Case(cell, shape, lengths, resets, reverse, False, 2, batch_first=True))
-    check(Case(cell, shaped(cell, 7, 2, 5, 40), threads=2))
+        check(Case(cell, shape, lengths, resets, reverse, False, 2, batch_first=True, half=half))
+    check(Case(cell, shaped(cell, 7, 2, 5, 40), threads=2, half=half))
 
 
 @st.composite
@@ -73,6 +81,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(st.booleans()),
         draw(st.integers(1, 3)),
         draw(st.booleans()),
+        draw(st.booleans()),
     )
 
 
@@ -80,6 +89,12 @@ def cases(draw: st.DrawFn) -> Case:
 @given(cases(), st.integers(0, 100))
 def test_any_case(case: Case, seed: int) -> None:
     check(case, seed)
+
+
+def test_bfloat16_without_instructions_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECURRENT_CELLS_CFLAGS", "-O1")
+    monkeypatch.setattr(kernel, "_kernels", {})
+    check(Case(CELLS["projected"], Shape(5, 17, 9, 21, 11), half=True))
 
 
 @pytest.mark.parametrize(("steps", "batch"), [(0, 3), (4, 0), (0, 0)])

@@ -185,6 +185,78 @@ def test_it_is_what_pytorchs_layers_are(kind: str) -> None:
     assert error(flat(*loaded(x)), found[0][:-1]) < 1e-6
 
 
+# bfloat16
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize("kind", ["lstm", "projected", "gru"])
+def test_bfloat16_is_as_near_to_float64_as_pytorchs(kind: str, autocast: bool) -> None:
+    """Outputs, states and gradients, in the types that nn.LSTM gives; under autocast those of weights are float32."""
+    torch.manual_seed(0)
+    made, options = KINDS[kind]
+    exactly = made(33, 64, **options).double()
+    x, found = torch.rand(20, 7, 33).bfloat16(), []
+    with torch.no_grad():
+        for one in exactly.parameters():
+            one.copy_(one.bfloat16())
+    other = made(33, 64, **options).float() if autocast else made(33, 64, **options).bfloat16()
+    other.load_state_dict(exactly.state_dict())
+    own = getattr(Recurrent, f"from_{made.__name__.lower()}")(other)
+    assert own.weight_input_l0.dtype == (torch.float32 if autocast else torch.bfloat16)
+    for layer in (exactly, own, other):
+        mine = x.double() if layer is exactly else x.float() if autocast else x.clone()
+        mine.requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast and layer is not exactly):
+            results = flat(*layer(mine))
+        if layer is own:
+            assert {one.dtype for one in results} == {torch.bfloat16}
+        sum(one.double().square().sum() for one in results).backward()
+        weights = [layer.weight_input_l0.grad] if layer is own else [layer.weight_ih_l0.grad.t()]
+        found.append([one.detach() for one in results] + [mine.grad, *weights])
+    assert [one.dtype for one in found[1][-2:]] == [own.weight_input_l0.dtype] * 2
+    for right, mine, theirs in zip(*found, strict=True):
+        assert error([mine], [right]) < max(1.5 * error([theirs], [right]), 0.004)
+
+
+def test_bfloat16_does_what_float32_does() -> None:
+    """Lengths, both directions, streams, torch.compile and gradients of gradients."""
+    layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True)
+    half = copy.deepcopy(layer).bfloat16()
+    x, lengths = torch.rand(STEPS, BATCH, INPUTS), torch.tensor([3, 6, 0, 4])
+    compiled = torch.compile(half, fullgraph=True, backend="aot_eager")
+    for one in (half, compiled):
+        own = x.bfloat16().requires_grad_()
+        y, h = one(own, lengths=lengths)
+        assert error(flat(y, h), flat(*layer(x, lengths=lengths))) < 0.02
+        y.sum().backward()
+        assert own.grad.dtype == torch.bfloat16 and not own.grad[3:, 0].any()
+    own = x.bfloat16().requires_grad_()
+    (d_x,) = torch.autograd.grad(half(own)[0].square().sum(), own, create_graph=True)
+    d_x.square().sum().backward()
+    assert own.grad.isfinite().all()
+    single = Recurrent("lstm", INPUTS, HIDDEN, 2, dtype=torch.bfloat16)
+    stream, x = single.stream(BATCH), x.bfloat16()
+    found = torch.stack([stream.step(one).clone() for one in x])
+    assert found.dtype == torch.bfloat16 and error([found], [single(x)[0]]) < 0.004
+
+
+def test_autocast_trains_float32_weights() -> None:
+    torch.manual_seed(0)
+    layer = Recurrent("lstm", 4, 32)
+    optimizer = torch.optim.Adam(layer.parameters(), 0.01)
+    x = torch.rand(8, 64, 4) - 0.5
+    wanted, losses = x.sum(0), []
+    for _ in range(150):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = layer(x)[0][-1, :, :4]
+        loss = (y.float() - wanted.tanh()).square().mean()
+        losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert losses[-1] < 0.05 * losses[0] and layer.weight_input_l0.dtype == torch.float32
+
+
 @pytest.mark.parametrize("sort", [False, True])
 def test_packed_sequences(sort: bool) -> None:
     lstm = nn.LSTM(INPUTS, HIDDEN, 2, bidirectional=True)
@@ -408,11 +480,8 @@ def test_checkpoint_inference_mode_and_two_backward_passes() -> None:
         assert error([layer(x)[0]], [y]) < 1e-6
 
 
-def test_autocast_computes_in_float32_and_meta_in_nothing() -> None:
-    layer, x = Recurrent("lstm", INPUTS, HIDDEN, 2), torch.rand(STEPS, BATCH, INPUTS)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert error(flat(*layer(x)), flat(*layer(x))) == 0.0
-        assert layer(x.bfloat16())[0].dtype == torch.float32
+def test_meta_computes_nothing() -> None:
+    x = torch.rand(STEPS, BATCH, INPUTS)
     elsewhere = Recurrent("lstm", INPUTS, HIDDEN, device="meta")
     y, (_, c) = elsewhere(x.to("meta"))
     assert y.is_meta and y.shape == (STEPS, BATCH, HIDDEN) and c.shape == (1, BATCH, HIDDEN)
@@ -453,6 +522,8 @@ WRONG = {
     "dtype": lambda: layer_of(dtype=torch.float16),
     "dropout": lambda: layer_of(dropout=1.5),
     "half x": lambda: layer_of()(X.half()),
+    "bfloat16 x": lambda: layer_of()(X.bfloat16()),
+    "bfloat16 weights": lambda: layer_of().bfloat16()(X),
     "double weights": lambda: layer_of().double()(X),
     "x elsewhere": lambda: layer_of()(X.to_sparse()),
     "an array": lambda: layer_of()(X.numpy()),

@@ -65,7 +65,7 @@ def from_torch(made_of: Any, given: nn.RNNBase, kind: type[nn.RNNBase], name: st
         raise TypeError(f"from_{kind.__name__.lower()}: {told}")
     facts = {each: getattr(given, each) for each in (*COMMON, "bidirectional", "proj_size")}
     with torch.random.fork_rng(devices=()):  # the program's random numbers stay what they were
-        made = made_of(CELLS[name], **facts)
+        made = made_of(CELLS[name], **facts, dtype=given.weight_ih_l0.dtype)
     with torch.no_grad():
         made.load_state_dict(given.state_dict())
     return made.train(given.training)
@@ -80,7 +80,7 @@ def to_torch(layer: Any, kind: type[nn.RNNBase], cell: Cell) -> Any:
     if layer.proj_size:
         facts["proj_size"] = layer.proj_size
     with torch.random.fork_rng(devices=()):
-        made = kind(**facts)
+        made = kind(**facts, dtype=layer.weight_input_l0.dtype)
     with torch.no_grad():
         for end in layer._ends():
             own = {name: getattr(layer, name + end) for name in layer._names()}

@@ -18,6 +18,9 @@ USUAL = {
 }
 """Arguments of `Recurrent` with what they are unless given."""
 
+KINDS = {torch.float32: "torch.float32", torch.bfloat16: "torch.bfloat16"}
+"""What layers can compute in."""
+
 
 def found_cell(cell: Any) -> Cell:
     """A cell, or the predefined one of a name."""
@@ -57,32 +60,39 @@ def checked_place(device: Any, dtype: Any) -> dict[str, Any]:
         raise ValueError(
             f"Recurrent: device={place}, but kernels are for CPUs (nn.LSTM runs there)"
         )
-    if dtype not in (None, torch.float32):
-        raise ValueError(f"Recurrent: dtype={dtype}, but kernels compute in torch.float32")
-    return {"device": place, "dtype": torch.float32}
+    if dtype not in (None, *KINDS):
+        raise ValueError(
+            f"Recurrent: dtype={dtype}, but kernels compute in {' or '.join(KINDS.values())}"
+        )
+    return {"device": place, "dtype": dtype or torch.float32}
 
 
-def check_weights(weights: Sequence[Tensor]) -> None:
-    """Raise unless a layer's weights can be computed with."""
+def kind_of(weights: Sequence[Tensor]) -> torch.dtype:
+    """What layers of these weights compute in: under autocast what that says, else the first weight's type."""
     for one in weights:
-        _check_kind("a parameter", one)
+        if one.dtype not in KINDS:
+            told = f"Recurrent: a parameter is {one.dtype}, not {' or '.join(KINDS.values())}"
+            raise TypeError(f"{told}: .float()")
+        _check_place("a parameter", one)
+    narrow = torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
+    return torch.bfloat16 if narrow else weights[0].dtype
 
 
-def _check_kind(what: str, one: Tensor) -> None:
-    if one.dtype != torch.float32:
-        raise TypeError(f"Recurrent: {what} is {one.dtype}, not torch.float32: .float()")
+def _check_place(what: str, one: Tensor) -> None:
     if one.device.type not in ("cpu", "meta") or one.layout != torch.strided:
         told = one.device if one.layout == torch.strided else one.layout
         raise TypeError(f"Recurrent: {what} is on {told}, not a dense tensor on a CPU")
 
 
-def _float32(what: str, one: Any) -> Tensor:
-    """x or a state; under autocast, what other layers made in a narrower type is widened."""
+def _checked(what: str, one: Any, kind: torch.dtype) -> Tensor:
+    """x or a state; under autocast it is converted."""
     if not isinstance(one, Tensor):
         raise TypeError(f"Recurrent: {what} is a {type(one).__name__}, not a tensor")
-    if torch.is_autocast_enabled("cpu") and one.dtype in (torch.bfloat16, torch.float16):
-        one = one.float()
-    _check_kind(what, one)
+    if torch.is_autocast_enabled("cpu") and one.dtype in (*KINDS, torch.float16):
+        one = one.to(kind)
+    if one.dtype != kind:
+        raise TypeError(f"Recurrent: {what} is {one.dtype}, not {kind}: .to({kind})")
+    _check_place(what, one)
     return one
 
 
@@ -99,15 +109,15 @@ class Batch:
     places: Tensor | None = None  # of a PackedSequence's values in the flat [T * B]
 
     @classmethod
-    def of(cls, layer: Any, x: Any, lengths: Any, resets: Any) -> Batch:
-        """Of the arguments of `layer.forward`."""
+    def of(cls, layer: Any, x: Any, lengths: Any, resets: Any, kind: torch.dtype) -> Batch:
+        """Of the arguments of `layer.forward`, for layers that compute in a type."""
         if torch._C._are_functorch_transforms_active():
             raise RuntimeError(
                 "Recurrent: torch.func (vmap, grad, jvp, ...) cannot look into its kernel; use autograd, a batch instead of vmap"
             )
         if isinstance(x, PackedSequence):
-            return cls._unpacked(layer, x, lengths, resets)
-        x = _float32("x", x)
+            return cls._unpacked(layer, x, lengths, resets, kind)
+        x = _checked("x", x, kind)
         single = x.dim() == 2
         turned = layer.batch_first and not single
         if single:
@@ -124,11 +134,13 @@ class Batch:
         return cls(x, lengths, resets, turned, single)
 
     @classmethod
-    def _unpacked(cls, layer: Any, x: PackedSequence, lengths: Any, resets: Any) -> Batch:
+    def _unpacked(
+        cls, layer: Any, x: PackedSequence, lengths: Any, resets: Any, kind: torch.dtype
+    ) -> Batch:
         for name, value in (("lengths", lengths), ("resets", resets)):
             if value is not None:
                 raise ValueError(f"Recurrent: {name} with a PackedSequence; pad_packed_sequence")
-        data, sizes = _float32("x", x.data), x.batch_sizes
+        data, sizes = _checked("x", x.data, kind), x.batch_sizes
         steps, batch = len(sizes), int(sizes[0])
         before = torch.cumsum(sizes, 0) - sizes
         times = torch.repeat_interleave(torch.arange(steps), sizes)
@@ -175,7 +187,7 @@ def initial_states(layer: Any, batch: Batch, states: Any) -> list[list[Tensor]]:
         raise ValueError(f"Recurrent: {len(given)} initial states, not {told}")
     found = []
     for name, one, size in zip(cell.states, given, sizes, strict=True):
-        one = _float32(f"initial {name}", one)
+        one = _checked(f"initial {name}", one, batch.x.dtype)
         if batch.single and one.dim() == 2:
             one = one.unsqueeze(1)
         if one.shape != (places, rows, size):

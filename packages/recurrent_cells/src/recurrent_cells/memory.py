@@ -52,9 +52,9 @@ class _Blocks:
 _BLOCKS = _Blocks()
 
 
-def empty(*shape: int) -> Tensor:
-    """Uninitialised float32 on the CPU, whatever the process's defaults are."""
-    values = prod(shape)
-    if 4 * values < LARGE:
-        return torch.empty(shape, dtype=torch.float32, device="cpu")
-    return _BLOCKS.take(values).view(shape)
+def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Uninitialised values on the CPU, whatever the process's defaults are."""
+    values, size = prod(shape), dtype.itemsize
+    if size * values < LARGE:
+        return torch.empty(shape, dtype=dtype, device="cpu")
+    return _BLOCKS.take(-(-size * values // 4)).view(dtype)[:values].view(shape)

@@ -21,7 +21,11 @@ States: TypeAlias = "Tensor | Sequence[Tensor]"
 
 
 class Recurrent(nn.Module):
-    """Layers of a recurrent cell in float32 on a CPU, used like nn.LSTM: `y, states = layer(x)` or `layer(x, states)`.
+    """Layers of a recurrent cell on a CPU, used like nn.LSTM: `y, states = layer(x)` or `layer(x, states)`.
+
+    They compute in float32 or, after `.bfloat16()` and under `torch.autocast("cpu", torch.bfloat16)`, in bfloat16: x, y, the
+    weights and the output that the next step reads are rounded; sums, other states, the update and gradients of weights are
+    float32. Results are bfloat16 then, as those of nn.LSTM.
 
     The first use of a cell on a machine compiles its kernel, which serves all sizes and is kept on disk.
 
@@ -41,7 +45,7 @@ class Recurrent(nn.Module):
     device:
         "cpu" or "meta".
     dtype:
-        torch.float32.
+        torch.float32 or torch.bfloat16.
     """
 
     def __init__(
@@ -157,23 +161,24 @@ class Recurrent(nn.Module):
         tuple
             The output, like x with P values per direction, and the final states, like the initial ones.
         """
-        batch = inputs.Batch.of(self, x, lengths, resets)
+        weights = [self._weights(end) for end in self._ends()]
+        kind = inputs.kind_of([one for own in weights for one in own])
+        batch = inputs.Batch.of(self, x, lengths, resets, kind)
         initial = inputs.initial_states(self, batch, states)
         with torch.autocast("cpu", enabled=False):
-            y, final = self._layers(batch, initial)
+            y, final = self._layers(batch, initial, weights)
         return batch.restored(y), batch.restored_states(final)
 
     def _layers(
-        self, batch: inputs.Batch, initial: list[list[Tensor]]
+        self, batch: inputs.Batch, initial: list[list[Tensor]], given: list[list[Tensor]]
     ) -> tuple[Tensor, list[Tensor]]:
-        """initial: of each layer and direction, its states."""
-        x, finals, ends = batch.x, [], self._ends()
+        """initial, given: of each layer and direction, its states and weights."""
+        x, finals = batch.x, []
         how = batch.lengths, batch.resets
         count = 1 + self.bidirectional
         for number in range(self.num_layers):
             places = range(number * count, (number + 1) * count)
-            weights = [one for place in places for one in self._weights(ends[place])]
-            inputs.check_weights(weights)
+            weights = [one for place in places for one in given[place]]
             begin = [one for place in places for one in initial[place]]
             x, *final = layer(self._text, x, begin, weights, *how, count)
             finals += [final[: len(final) // count], final[len(final) // count :]][:count]

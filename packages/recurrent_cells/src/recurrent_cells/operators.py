@@ -23,7 +23,8 @@ def layer(
 ) -> list[Tensor]:
     """One layer by its kernel: y [T, B, directions * P] and the final states.
 
-    cell: its text (`cells.text`). Others as of `steps.layer`, in float32; of two directions, the states and weights of the first, then those of the other.
+    cell: its text (`cells.text`). Others as of `steps.layer`; of two directions, the states and weights of the first, then those
+    of the other. x in float32 or bfloat16 says what is computed in; the others may be of either type.
     """
     given = (x, *initial, *weights)
     training = torch.is_grad_enabled() and any(one.requires_grad for one in given)
@@ -42,7 +43,7 @@ def layer(
         count = len(initial)
         return list(_Layer.apply(cell, count, lengths, resets, directions, x, *initial, *weights))
     return tensors.forward(
-        tensors.kernel_of(cell), x, initial, weights, lengths, resets, directions, False
+        tensors.kernel_of(cell, x.dtype), x, initial, weights, lengths, resets, directions, False
     )[:-1]
 
 
@@ -60,7 +61,7 @@ class _Layer(torch.autograd.Function):
     ) -> Any:
         initial, weights = rest[:count], rest[count:]
         *made, tape = tensors.forward(
-            tensors.kernel_of(cell), x, initial, weights, lengths, resets, directions, True
+            tensors.kernel_of(cell, x.dtype), x, initial, weights, lengths, resets, directions, True
         )
         ctx.set_materialize_grads(False)
         ctx.cell, ctx.count, ctx.directions = cell, count, directions
@@ -76,7 +77,15 @@ class _Layer(torch.autograd.Function):
             found = _differentiable(ctx.cell, x, initial, weights, how, (d_y, *d_final))
         else:
             found = tensors.backward(
-                tensors.kernel_of(ctx.cell), x, initial, weights, *how, y, tape, d_y, d_final
+                tensors.kernel_of(ctx.cell, x.dtype),
+                x,
+                initial,
+                weights,
+                *how,
+                y,
+                tape,
+                d_y,
+                d_final,
             )
         return None, None, None, None, None, *found
 
@@ -90,7 +99,10 @@ def _differentiable(
     gradients: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients as operators that can be differentiated again."""
-    made = steps.both(from_text(cell), x, initial, weights, *how)
+    wide = [one.to(torch.float32) for one in (x, *initial, *weights)]
+    states, own = wide[1 : 1 + len(initial)], wide[1 + len(initial) :]
+    made = steps.both(from_text(cell), wide[0], states, own, *how)
+    made = [one.to(given.dtype) for one, given in zip(made, (x, *initial), strict=True)]
     pairs = [(one, d) for one, d in zip(made, gradients, strict=True) if d is not None]
     inputs = [x, *initial, *weights]
     wanted = [one for one in inputs if one.requires_grad]
@@ -111,7 +123,7 @@ def _forward(
     training: bool,
 ) -> list[Tensor]:
     return tensors.forward(
-        tensors.kernel_of(cell), x, initial, weights, lengths, resets, directions, training
+        tensors.kernel_of(cell, x.dtype), x, initial, weights, lengths, resets, directions, training
     )
 
 
@@ -120,13 +132,13 @@ def _(x, initial, weights, lengths, resets, directions, cell, training):  # type
     steps, batch = x.shape[:2]
     size: Any = 0
     if training and isinstance(steps, int) and isinstance(batch, int):
-        size = tensors.tape_size(tensors.kernel_of(cell), x, initial, weights)
+        size = tensors.tape_size(tensors.kernel_of(cell, x.dtype), x, initial, weights)
     elif training:
         size = torch.library.get_ctx().new_dynamic_size()
     return [
         tensors.output(x, directions * initial[0].shape[1]),
         *(one.new_empty(one.shape) for one in initial),
-        x.new_empty(directions, size),
+        x.new_empty(directions, size, dtype=torch.float32),
     ]
 
 
@@ -145,7 +157,7 @@ def _backward(
 ) -> list[Tensor]:
     how = lengths, resets, directions, y, tape
     return tensors.backward(
-        tensors.kernel_of(cell), x, initial, weights, *how, gradients[0], gradients[1:]
+        tensors.kernel_of(cell, x.dtype), x, initial, weights, *how, gradients[0], gradients[1:]
     )
 
 

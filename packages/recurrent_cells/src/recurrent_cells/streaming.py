@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from . import inputs, tensors
@@ -33,19 +32,22 @@ class Stream:
         if not isinstance(batch, int) or batch < 1:
             raise ValueError(f"stream: batch must be a positive integer, not {batch!r}")
         self.cell, self.batch = layer.cell, batch
+        own = [[one.detach() for one in layer._weights(end)] for end in layer._ends()]
+        kind = inputs.kind_of([one for each in own for one in each])
         sizes = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
-        self.states = [empty(layer.num_layers, batch, size) for size in sizes]
-        self._x = empty(1, batch, layer.input_size)
-        self._kernel, self._calls = tensors.kernel_of(layer._text), []
+        self._x = empty(1, batch, layer.input_size, dtype=kind)
+        self._kernel, self._calls = tensors.kernel_of(layer._text, kind), []
+        self.states = [
+            empty(layer.num_layers, batch, size, dtype=own_kind)
+            for size, own_kind in zip(sizes, tensors.kinds(self._kernel), strict=True)
+        ]
         self._held: list[Tensor] = []  # what the calls have addresses of
         x = self._x
-        for number, end in enumerate(layer._ends()):
-            weights = [one.detach() for one in layer._weights(end)]
-            inputs.check_weights(weights)
+        for number, weights in enumerate(own):
             shape = Shape(1, batch, x.shape[2], layer.hidden_size, layer.output_size)
             packed = tensors.pack(self._kernel, shape, weights, backward=False)
             scratch = empty(self._kernel.sizes(shape, threads).scratch)
-            y = empty(1, batch, layer.output_size)
+            y = empty(1, batch, layer.output_size, dtype=kind)
             places = [one[number].data_ptr() for one in self.states]
             how = {
                 **{"x": tensors.strided(x), "y": tensors.strided(y), "packed": packed.data_ptr()},
@@ -60,9 +62,9 @@ class Stream:
 
     def step(self, x: Tensor) -> Tensor:
         """Return the output [B, P] for the input x [B, K] of a step; the next step overwrites it."""
-        if x.shape != self._x.shape[1:] or x.dtype != torch.float32:
+        if x.shape != self._x.shape[1:] or x.dtype != self._x.dtype:
             told = f"{x.dtype} of shape {tuple(x.shape)}, not {tuple(self._x.shape[1:])}"
-            raise ValueError(f"stream: x is {told} of torch.float32")
+            raise ValueError(f"stream: x is {told} of {self._x.dtype}")
         self._x[0].copy_(x.detach())
         for shape, how in self._calls:
             self._kernel.forward(shape, **how)

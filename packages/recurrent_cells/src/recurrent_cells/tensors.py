@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -16,9 +17,21 @@ Tensors = Sequence[Tensor]
 
 
 @functools.cache
-def kernel_of(cell: str) -> Kernel:
-    """The kernel of a cell's text; compiled where no process of this machine has done so."""
-    return Kernel.of(from_text(cell))
+def kernel_of(cell: str, kind: torch.dtype) -> Kernel:
+    """The kernel of a cell's text in a type; compiled where no process of this machine has done so."""
+    kernel = Kernel.of(from_text(cell), kind == torch.bfloat16)
+    if not kernel.has_products:
+        warnings.warn(
+            "Recurrent: this CPU has no bfloat16 products; bfloat16 is computed in float32, which is slower than float32 itself",
+            stacklevel=2,
+        )
+    return kernel
+
+
+def kinds(kernel: Kernel) -> list[torch.dtype]:
+    """The type of each initial and final state, as the kernel has it."""
+    first = torch.bfloat16 if kernel.half else torch.float32
+    return [first, *[torch.float32] * (len(kernel.cell.states) - 1)]
 
 
 def shape_of(kernel: Kernel, x: Tensor, initial: Tensors, weights: Tensors) -> Shape:
@@ -30,7 +43,7 @@ def shape_of(kernel: Kernel, x: Tensor, initial: Tensors, weights: Tensors) -> S
 
 def strided(one: Tensor, first: int = 0) -> Strided:
     """[T, B, values] from a column on; the last axis is contiguous."""
-    return Strided(one.data_ptr() + 4 * first, one.stride(0), one.stride(1))
+    return Strided(one.data_ptr() + one.element_size() * first, one.stride(0), one.stride(1))
 
 
 def dense(one: Tensor) -> Tensor:
@@ -45,7 +58,7 @@ def pack(kernel: Kernel, shape: Shape, weights: Tensors, backward: bool) -> Tens
     """
     sizes = kernel.sizes(shape, 1)
     packed = empty(sizes.packed_backward if backward else sizes.packed)
-    own = [one.contiguous() for one in weights]
+    own = [one.to(torch.float32).contiguous() for one in weights]
     kernel.pack(shape, [one.data_ptr() for one in own], packed.data_ptr(), backward=backward)
     return packed
 
@@ -75,7 +88,10 @@ def forward(
     shape = shape_of(kernel, x, initial, weights)
     sizes = kernel.sizes(shape, threads)
     y = output(x, shape.outputs * directions)
-    final = [empty(*one.shape) for one in initial]
+    final = [
+        empty(*one.shape, dtype=kind)
+        for one, kind in zip(initial, kinds(kernel) * directions, strict=True)
+    ]
     scratch = empty(sizes.scratch)
     tape = empty(directions, sizes.tape if keep else 0)
     masks = masked(lengths, resets, shape)
@@ -87,7 +103,7 @@ def forward(
     )
     for number, (begin, end, own) in enumerate(given):
         packed = pack(kernel, shape, own, backward=False)
-        begin = [one.contiguous() for one in begin]
+        begin = _begun(kernel, begin)
         kernel.forward(
             shape,
             x=strided(x),
@@ -102,7 +118,7 @@ def forward(
             tape=tape[number].data_ptr() if keep else 0,
             threads=threads,
         )
-    return [y, *final, tape]
+    return [y, *(one.to(given.dtype) for one, given in zip(final, initial, strict=True)), tape]
 
 
 def backward(
@@ -118,7 +134,7 @@ def backward(
     d_y: Tensor | None,
     d_final: Sequence[Tensor | None],
 ) -> list[Tensor]:
-    """Gradients of x, of the initial states and of the weights."""
+    """Gradients of x, of the initial states and of the weights, in their types."""
     threads = torch.get_num_threads()
     x = dense(x.detach())
     shape = shape_of(kernel, x, initial, weights)
@@ -135,8 +151,8 @@ def backward(
     )
     for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
         packed = pack(kernel, shape, own, backward=True)
-        begin = [one.contiguous() for one in begin]
-        d_end = [None if one is None else one.contiguous() for one in d_end]
+        begin = _begun(kernel, begin)
+        d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
         first = number * shape.outputs
         d_x = output(x, shape.inputs)
         kernel.backward(
@@ -159,7 +175,14 @@ def backward(
         )
         all_d_x.append(d_x)
     d_x = all_d_x[0] if directions == 1 else all_d_x[0].add_(all_d_x[1])
-    return [d_x, *d_initial, *d_weights]
+    found = zip((*d_initial, *d_weights), (*initial, *weights), strict=True)
+    return [d_x, *(one.to(given.dtype) for one, given in found)]
+
+
+def _begun(kernel: Kernel, initial: Tensors) -> list[Tensor]:
+    """Initial states of one direction in the kernel's types."""
+    pairs = zip(initial, kinds(kernel), strict=True)
+    return [one.to(kind).contiguous() for one, kind in pairs]
 
 
 def output(x: Tensor, values: int) -> Tensor:
@@ -167,8 +190,8 @@ def output(x: Tensor, values: int) -> Tensor:
     steps, batch = x.shape[:2]
     new = empty if type(x) is Tensor and not x.is_meta else x.new_empty
     if by_sequences(x):
-        return new(batch, steps, values).transpose(0, 1)
-    return new(steps, batch, values)
+        return new(batch, steps, values, dtype=x.dtype).transpose(0, 1)
+    return new(steps, batch, values, dtype=x.dtype)
 
 
 def by_sequences(x: Tensor) -> bool:

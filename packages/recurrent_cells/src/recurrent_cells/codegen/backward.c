@@ -3,7 +3,7 @@
 
 #if !NORMS
 /* The gradients of one block of units, for all rows of a step; sums over rows in registers. */
-static void gradients_of_units(const Call *c, const Layout *l, long part, long s, long u, float *const *d_output, float *total) {
+static void gradients_of_units(const Call *c, const Layout *l, long part, long s, long u, const number *const *d_output, float *total) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
   for (int w = 0; w < WIDE; w++) {
     const long at = u * UNIT + w * LANES, left = c->hidden - at;
@@ -11,9 +11,9 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
     UNROLL for (int g = 0; g < GRADIENTS; g++) sums[g] = (vec){0};
     for (long j = 0; j < n; j++) {
       const float *kept = KEPT_AT(l, m, n, u, j);
-      float *to = l->d_sums + (u * l->total + m + j) * BLOCK + w * LANES;
+      number *to = l->d_sums + (u * l->total + m + j) * BLOCK + w * LANES;
       if (left <= 0) {
-        for (int g = 0; g < SUMS; g++) store(to + g * UNIT, (vec){0});
+        for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, (vec){0});
         continue;
       }
       vec in[KEPT + STATES + VECTORS], new[SUMS + STATES + VECTORS];
@@ -22,13 +22,13 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
       UNROLL for (int q = 0; q < STATES; q++) d_state[q] = l->d_states[q] + (first + j) * l->width_of[q] + at;
       if (PROJECTED) in[KEPT] = load(l->d_made + (first + j) * l->width + at);
       else in[KEPT] = load(d_state[0]);
-      if (!PROJECTED && d_output[j]) in[KEPT] += load_up_to(d_output[j] + at, left);
+      if (!PROJECTED && d_output[j]) in[KEPT] += load_numbers_up_to(d_output[j] + at, left);
       UNROLL for (int q = 1; q < STATES; q++) in[KEPT + q] = load(d_state[q]);
       UNROLL for (int v = 0; v < VECTORS; v++) in[KEPT + STATES + v] = load(l->vectors + v * l->width + at);
       gradient(in, new);
       if (left < LANES)
         for (int g = 0; g < SUMS + STATES; g++) new[g] = first_of(new[g], left);
-      UNROLL for (int g = 0; g < SUMS; g++) store(to + g * UNIT, new[g]);
+      UNROLL for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, new[g]);
       UNROLL for (int q = PROJECTED; q < STATES; q++) store(d_state[q], new[SUMS + q]);
       UNROLL for (int g = 0; g < SUMS; g++) sums[g] += new[g];
       UNROLL for (int v = 0; v < VECTORS; v++) sums[SUMS + v] += new[SUMS + STATES + v];
@@ -41,7 +41,8 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
 static void backward_part(const Call *c, const Layout *l, long part, long begin, long end, int me, Team *team) {
   const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part];
   const long from = begin * UNIT, columns = (end - begin) * UNIT, table = (l->by_units ? me * B : 0) + first;
-  float **out = l->y_at + table, **d_output = (float **)(l->h_at + table);
+  void **out = l->y_at + table;
+  const number **d_output = l->h_at + table;
   const int last = me == team->threads - 1;
   const long panel = l->by_units ? me * l->panels_y / team->threads : 0;
   const long last_panel = l->by_units ? (me + 1) * l->panels_y / team->threads : l->panels_y;
@@ -65,19 +66,19 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
     if (!n) continue;
     for (long j = 0; j < n; j++) {
       const long row = l->order[first + j];
-      d_output[j] = c->d_y ? (float *)c->d_y + time_of(c, row, s) * c->d_y_step + row * c->d_y_row : 0;
+      d_output[j] = c->d_y ? c->d_y + time_of(c, row, s) * c->d_y_step + row * c->d_y_row : 0;
     }
     if (PROJECTED) {
       for (long j = 0; j < n; j++)
         for (long p = panel; p < last_panel; p++)
           for (long k = 0; k < PANEL; k += LANES) {
             vec d = load(l->d_states[0] + (first + j) * l->width_of[0] + p * PANEL + k);
-            if (d_output[j]) d += load_up_to(d_output[j] + p * PANEL + k, P - p * PANEL - k);
-            store(l->d_output + (p * l->total + m + j) * PANEL + k, first_of(d, P - p * PANEL - k));
+            if (d_output[j]) d += load_numbers_up_to(d_output[j] + p * PANEL + k, P - p * PANEL - k);
+            store_numbers(l->d_output + (p * l->total + m + j) * PANEL + k, first_of(d, P - p * PANEL - k));
           }
       for (long j = 0; j < n; j++) out[j] = l->d_made + (first + j) * l->width;
       if (l->by_units) wait_for_all(team);
-      products(n, l->d_output + m * PANEL, PANEL, l->total * PANEL, l->panels_y, PANEL, l->projection, out, l->width, panel_h,
+      products(n, l->d_output + m * PANEL, PANEL, l->total * PANEL, l->panels_y, PANEL, l->projection, out, 1, l->width, panel_h,
                last_panel_h, 0);
       if (l->by_units) wait_for_all(team);
     }
@@ -90,7 +91,7 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
     if (l->by_units) wait_for_all(team);
     if (H_SUMS && (s || initial)) {
       for (long j = 0; j < n; j++) out[j] = l->d_states[0] + (first + j) * l->width_of[0];
-      products(n, l->d_sums + m * BLOCK + FIRST_H * UNIT, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, P,
+      products(n, l->d_sums + m * BLOCK + FIRST_H * UNIT, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P,
                panel, last_panel, !PROJECTED);
       if (l->by_units) wait_for_all(team);
     } else if (PROJECTED) {
@@ -102,7 +103,7 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
         const long row = l->order[first + j];
         out[j] = c->d_x + time_of(c, row, s) * c->d_x_step + row * c->d_x_row;
       }
-      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, c->inputs, 0,
+      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, 0,
                l->panels_x, 0);
     }
     for (long j = 0; j < n; j++)
@@ -153,33 +154,47 @@ static long row_of(const Layout *l, const Cursor *at) { return l->order[l->first
 static void gradients_of_x(const Call *c, const Layout *l, long begin, long end) {
   if (begin >= end) return;
   enum { MOST = 192 };
-  const long fit = (SECOND_LEVEL / 4) / (long)(l->units * BLOCK * sizeof(float)), some = least(MOST, most(1, fit / ROWS) * ROWS);
+  const long fit = (SECOND_LEVEL / 4) / (long)(l->units * BLOCK * sizeof(number)), some = least(MOST, most(1, fit / ROWS) * ROWS);
   Cursor at = cursor(c, l, begin);
-  float *out[MOST];
+  void *out[MOST];
   for (long m = begin; m < end; m += some) {
     const long n = least(some, end - m);
     for (long r = 0; r < n; r++, next(c, l, &at)) {
       const long row = row_of(l, &at);
       out[r] = c->d_x + time_of(c, row, at.step) * c->d_x_step + row * c->d_x_row;
     }
-    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, c->inputs, 0,
+    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, 0,
              l->panels_x, 0);
   }
 }
 
-/* Columns `begin` to `end` of tiles of n rows of factors, [tile][CHUNK][ROWS]. */
-static void pack_factors(float *to, const float *const *from, long rows, long begin, long end, long n) {
-  const long whole = least(end, n / ROWS);
-  for (long m = 0; m < rows; m++, to += ROWS) {
-    float *tile = to;
-    const float *row = from[m] + begin * ROWS;
-    long t = begin;
-    for (; t < whole; t++, tile += CHUNK * ROWS, row += ROWS) memcpy(tile, row, sizeof(float) * ROWS);
-    if (t < end) {
-      memset(tile, 0, sizeof(float) * ROWS);
-      memcpy(tile, row, sizeof(float) * (n - t * ROWS));
+/* Columns `begin` to `end` of tiles of n rows of factors, [tile][CHUNK][ROWS], rows in pairs. */
+static void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
+  for (long m = 0; m < rows; m += PAIR, to += ROWS * PAIR) {
+    number *tile = to;
+    for (long t = begin; t < end; t++, tile += CHUNK * ROWS) {
+      const long some = least(ROWS, n - t * ROWS);
+      const number *even = from[m] + t * ROWS;
+      memset(tile, 0, sizeof(number) * ROWS * PAIR);
+      if (PAIR == 1 && some == ROWS) memcpy(tile, even, sizeof(number) * ROWS);
+      else for (long r = 0; r < some; r++) {
+        tile[r * PAIR] = even[r];
+        if (PAIR > 1 && m + 1 < rows) tile[r * PAIR + 1] = from[m + 1][t * ROWS + r];
+      }
     }
   }
+}
+/* n rows of `columns` numbers, side by side in pairs; as they are, where numbers are floats. */
+static const number *joined(const number *d, long columns, long n, number *to) {
+#if HALF
+  for (long m = 0; m < n; m += PAIR)
+    for (long j = 0; j < columns; j += LANES)
+      join(to + m * columns + j * PAIR, d + m * columns + j, m + 1 < n ? d + (m + 1) * columns + j : 0);
+  return to;
+#else
+  (void)columns, (void)n, (void)to;
+  return d;
+#endif
 }
 
 /* Adds to one tile of a gradient [n][columns]: `rows` rows from `to` on; values of a vector beyond `left` are none. */
@@ -190,24 +205,24 @@ INLINE void add_tile(const int R, vec s[ROWS][PASS], int v, float *to, long colu
     store_up_to(p, s[r][v], left);
   }
 }
-INLINE void gradient_tile(const int R, const Call *c, const float *factors, const float *d, long n, const int from, const int end,
+INLINE void gradient_tile(const int R, const Call *c, const number *factors, const number *d, long n, const int from, const int end,
                           const int *column, float *to, long columns, long u, int add) {
   vec s[ROWS][PASS];
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < (end - from) * WIDE; v++) s[r][v] = (vec){0};
-  outer(R, 0, (end - from) * WIDE, s, factors, d + from * UNIT, BLOCK, n);
+  outer(R, 0, (end - from) * WIDE, s, factors, d + from * UNIT * PAIR, BLOCK, n);
   UNROLL for (int v = 0; v < (end - from) * WIDE; v++) {
     const long at = u * UNIT + v % WIDE * LANES;
     add_tile(R, s, v, to + column[from + v / WIDE] * c->hidden + at, columns, c->hidden - at, add);
   }
 }
 /* All tiles of x's (or h's) factors for one block of units. */
-static NOINLINE void gradient_tiles(const Call *c, const float *factors, const float *d, long n, int of_h, float *to, long u, long begin,
+static NOINLINE void gradient_tiles(const Call *c, const number *factors, const number *d, long n, int of_h, float *to, long u, long begin,
                            long end, int add) {
   const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? H_SUMS : X_SUMS) * c->hidden;
 #define GRADIENT_PASS(FROM, TO) { \
     enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
     for (long t = begin; t < end; t++) { \
-      const float *own = factors + (t - begin) * CHUNK * ROWS; \
+      const number *own = factors + (t - begin) * CHUNK * ROWS; \
       float *at = to + t * ROWS * columns; \
       const long left = least(ROWS, rows - t * ROWS); \
       if (!of_h && FROM < X_TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
@@ -216,7 +231,7 @@ static NOINLINE void gradient_tiles(const Call *c, const float *factors, const f
   }
   EACH_PASS(GRADIENT_PASS)
 }
-INLINE void projection_tile(const int R, const float *factors, const float *d, long n, float *to, long columns, long left, int add) {
+INLINE void projection_tile(const int R, const number *factors, const number *d, long n, float *to, long columns, long left, int add) {
   vec s[ROWS][PASS];
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) s[r][v] = (vec){0};
   outer(R, 0, PASS, s, factors, d, PANEL, n);
@@ -229,12 +244,13 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
   const long x_begin = tiles(K) * me / threads, x_end = tiles(K) * (me + 1) / threads;
   const long h_end = tiles(P) - tiles(P) * other / threads, h_begin = tiles(P) - tiles(P) * (other + 1) / threads;
   const long p_begin = tiles(H) * me / threads, p_end = tiles(H) * (me + 1) / threads;
-  float *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * ROWS * CHUNK;
-  float *of_h = of_x + (x_end - x_begin) * ROWS * CHUNK, *of_made = of_h + (h_end - h_begin) * ROWS * CHUNK;
+  number *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * ROWS * CHUNK;
+  number *of_h = of_x + (x_end - x_begin) * ROWS * CHUNK, *of_made = of_h + (h_end - h_begin) * ROWS * CHUNK;
+  number *pairs = l->joined + HALF * me * CHUNK * most(BLOCK, PANEL);
   Cursor at = cursor(c, l, 0);
   for (long m = 0; m < l->total; m += CHUNK) {
     const long n = least(CHUNK, l->total - m);
-    const float *x[CHUNK], *h[CHUNK], *made[CHUNK];
+    const number *x[CHUNK], *h[CHUNK], *made[CHUNK];
     for (long r = 0; r < n; r++, next(c, l, &at)) {
       const long row = row_of(l, &at);
       x[r] = input_at(c, row, at.step);
@@ -244,18 +260,20 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
     if (c->d_weights[0]) pack_factors(of_x, x, n, x_begin, x_end, K);
     if (c->d_weights[1]) pack_factors(of_h, h, n, h_begin, h_end, P);
     for (long u = 0; u < l->units; u++) {
-      const float *d = l->d_sums + (u * l->total + m) * BLOCK;
+      const number *d = joined(l->d_sums + (u * l->total + m) * BLOCK, BLOCK, n, pairs);
       if (c->d_weights[0] && X_SUMS) gradient_tiles(c, of_x, d, n, 0, c->d_weights[0], u, x_begin, x_end, m > 0);
       if (c->d_weights[1] && H_SUMS) gradient_tiles(c, of_h, d, n, 1, c->d_weights[1], u, h_begin, h_end, m > 0);
     }
     if (PROJECTED && c->d_weights[WEIGHTS - 1]) {
       pack_factors(of_made, made, n, p_begin, p_end, H);
-      for (long p = 0; p < l->panels_y; p++)
+      for (long p = 0; p < l->panels_y; p++) {
+        const number *d = joined(l->d_output + (p * l->total + m) * PANEL, PANEL, n, pairs);
         for (long t = p_begin; t < p_end; t++) {
-          const float *own = of_made + (t - p_begin) * CHUNK * ROWS, *d = l->d_output + (p * l->total + m) * PANEL;
+          const number *own = of_made + (t - p_begin) * CHUNK * ROWS;
           float *to = c->d_weights[WEIGHTS - 1] + t * ROWS * P + p * PANEL;
           BY_ROWS(least(ROWS, H - t * ROWS), projection_tile(R, own, d, n, to, P, P - p * PANEL, m > 0))
         }
+      }
     }
   }
 }
@@ -284,7 +302,7 @@ static void backward_team(const Call *c, Layout *l, int me, Team *team) {
   if (c->d_x) {
     if (!l->x_by_steps) gradients_of_x(c, l, l->total * me / team->threads, l->total * (me + 1) / team->threads);
     for (long row = c->batch * me / team->threads; row < c->batch * (me + 1) / team->threads; row++)
-      for (long t = length_of(c, row); t < c->steps; t++) memset(c->d_x + t * c->d_x_step + row * c->d_x_row, 0, sizeof(float) * c->inputs);
+      for (long t = length_of(c, row); t < c->steps; t++) memset(c->d_x + t * c->d_x_step + row * c->d_x_row, 0, sizeof(number) * c->inputs);
   }
   gradients_of_matrices(c, l, me, team->threads);
   if (me == 0) gradients_of_vectors(c, l, team->threads);

@@ -2,7 +2,7 @@
 /* ---- forward ---- */
 
 /* The sums of R rows for one block of units: begin + x W + h U, whose parts of x or h are left out where these are 0. */
-INLINE void sums_of(const int R, const float *const *x, long K, const float *const *h, long P, const float *w,
+INLINE void sums_of(const int R, const number *const *x, long K, const number *const *h, long P, const number *w,
                     const float *begin, long begin_row, float *out, long out_row) {
 #define SUM_PASS(FROM, TO) { \
     enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H), N = (TO - FROM) * WIDE }; \
@@ -11,27 +11,27 @@ INLINE void sums_of(const int R, const float *const *x, long K, const float *con
       s[r][v] = load(begin + r * begin_row + FROM * UNIT + v * LANES); \
     if (FROM < X_TO) { \
       if (x) multiply(R, 0, (X_TO - FROM) * WIDE, s, x, K, w); \
-      w += K * (X_TO - FROM) * UNIT; \
+      w += EVEN(K) * (X_TO - FROM) * UNIT; \
     } \
     if (H_FROM < TO) { \
       if (h) multiply(R, (H_FROM - FROM) * WIDE, N, s, h, P, w); \
-      w += P * (TO - H_FROM) * UNIT; \
+      w += EVEN(P) * (TO - H_FROM) * UNIT; \
     } \
     UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < N; v++) \
       store(out + r * out_row + FROM * UNIT + v * LANES, s[r][v]); \
   }
   EACH_PASS(SUM_PASS)
 }
-static NOINLINE void sums_of_rows(long rows, const float *const *x, long K, const float *const *h, long P, const float *w,
+static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, const number *const *h, long P, const number *w,
                          const float *begin, long begin_row, float *out, long out_row) {
   BY_ROWS(rows, sums_of(R, x, K, h, P, w, begin, begin_row, out, out_row))
 }
 
 /* The parts of x of all steps, for few rows: steps are rows like others. */
 static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end) {
-  const long block = X_SUMS * c->inputs * UNIT + H_SUMS * c->outputs * UNIT;
+  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
-  const float *x[48];
+  const number *x[48];
   for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
     long count = 0;
     while (count < 48 && s < c->steps && active[s]) {
@@ -52,29 +52,29 @@ static void sum_inputs(const Call *c, const Layout *l, long part, long begin, lo
 #if !NORMS
 /* One row's update of a block of units. */
 INLINE void update_units(const int keep, long H, long u, const float *sums, const float *vectors, long width,
-                         const float *before, float *memory, long memory_state, float *out, float *kept) {
+                         const number *before, float *memory, long memory_state, number *out, float *kept) {
   UNROLL for (int w = 0; w < WIDE; w++) {
     const long at = u * UNIT + w * LANES, left = H - at;
     if (left <= 0) break;
     vec in[INPUTS], new[STATES + KEPT];
     UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT + w * LANES);
-    in[SUMS] = READS_OUTPUT ? load_up_to(before + at, left) : (vec){0};
-    UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - 1) * memory_state + at);
+    in[SUMS] = !READS_OUTPUT ? (vec){0} : OWN_OUTPUT ? load(memory + at) : load_numbers_up_to(before + at, left);
+    UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - !OWN_OUTPUT) * memory_state + at);
     UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);
     if (keep) update_and_keep(in, new);
     else update(in, new);
-    if (PROJECTED) store(out + at, new[0]);
-    else store_up_to(out + at, new[0], left);
-    UNROLL for (int q = 1; q < STATES; q++) store(memory + (q - 1) * memory_state + at, new[q]);
+    if (PROJECTED) store_numbers(out + at, new[0]);
+    else store_numbers_up_to(out + at, new[0], left);
+    UNROLL for (int q = !OWN_OUTPUT; q < STATES; q++) store(memory + (q - !OWN_OUTPUT) * memory_state + at, new[q]);
     if (keep) UNROLL for (int k = 0; k < KEPT; k++) store(kept + k * UNIT + w * LANES, new[STATES + k]);
   }
 }
 #endif
 
 static void step_of_rows(const int keep, const Call *c, const Layout *l, long part, long s, long begin, long end,
-                         const float **x, const float **h, float **out, int me) {
+                         const number **x, const number **h, void **out, int me) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
-  const long block = X_SUMS * c->inputs * UNIT + H_SUMS * c->outputs * UNIT;
+  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT;
   const long memory_state = c->batch * l->width;
   float own[ROWS * BLOCK] __attribute__((aligned(64)));
   for (long u = begin; u < end; u++)
@@ -102,12 +102,12 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
 #endif
 }
 #if !NORMS
-static void step_only(const Call *c, const Layout *l, long part, long s, long begin, long end, const float **x,
-                      const float **h, float **out, int me) {
+static void step_only(const Call *c, const Layout *l, long part, long s, long begin, long end, const number **x,
+                      const number **h, void **out, int me) {
   step_of_rows(0, c, l, part, s, begin, end, x, h, out, me);
 }
-static void step_and_keep(const Call *c, const Layout *l, long part, long s, long begin, long end, const float **x,
-                          const float **h, float **out, int me) {
+static void step_and_keep(const Call *c, const Layout *l, long part, long s, long begin, long end, const number **x,
+                          const number **h, void **out, int me) {
   step_of_rows(1, c, l, part, s, begin, end, x, h, out, me);
 }
 #else
@@ -116,20 +116,24 @@ static void step_and_keep(const Call *c, const Layout *l, long part, long s, lon
 #endif
 
 static void copy(float *to, const float *from, long n) { memcpy(to, from, sizeof(float) * n); }
+/* A given state, as floats. */
+static void copy_state(int q, float *to, const void *from, long first, long n) {
+  for (long j = 0; j < n; j++) to[j] = q ? ((const float *)from)[first + j] : from_number(((const number *)from)[first + j]);
+}
 
 /* All steps of a part, of hidden units from `begin` to `end`. */
 static void forward_part(const Call *c, const Layout *l, long part, long begin, long end, int me, Team *team) {
   const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part], rows = l->first[part + 1] - first;
   const long from = begin * UNIT, columns = (end - begin) * UNIT, table = (l->by_units ? me * B : 0) + first;
-  const float **x = l->x_at + table, **h = l->h_at + table;
-  float **out = l->y_at + table;
+  const number **x = l->x_at + table, **h = l->h_at + table;
+  void **out = l->y_at + table;
   const long panels = l->by_units ? l->panels_y : 0, panel = me * panels / team->threads;
   const long last_panel = l->by_units ? (me + 1) * panels / team->threads : l->panels_y;
-  for (int q = 1; q < STATES; q++)
+  for (int q = !OWN_OUTPUT; q < STATES; q++)
     for (long j = first; j < first + rows; j++) {
-      float *to = l->memory + ((q - 1) * B + j) * l->width + from;
+      float *to = l->memory + ((q - !OWN_OUTPUT) * B + j) * l->width + from;
       copy(to, l->start[q] + from, columns);
-      if (c->initial[q]) copy(to, c->initial[q] + l->order[j] * H + from, least(columns, H - from));
+      if (c->initial[q]) copy_state(q, to, c->initial[q], l->order[j] * H + from, least(columns, H - from));
     }
   if (l->ahead) sum_inputs(c, l, part, begin, end);
   for (long s = 0; s < T; s++) {
@@ -142,29 +146,30 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       out[j] = PROJECTED ? (c->tape ? l->made_kept + (m + j) * l->width : l->made + (first + j) * l->width)
                          : c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
       if (begins(c, row, s))
-        for (int q = 1; q < STATES; q++)
-          copy(l->memory + ((q - 1) * B + first + j) * l->width + from, l->start[q] + from, columns);
+        for (int q = !OWN_OUTPUT; q < STATES; q++)
+          copy(l->memory + ((q - !OWN_OUTPUT) * B + first + j) * l->width + from, l->start[q] + from, columns);
     }
     if (c->tape) step_and_keep(c, l, part, s, begin, end, x, h, out, me);
     else step_only(c, l, part, s, begin, end, x, h, out, me);
     if (l->by_units) wait_for_all(team);
     if (PROJECTED) {
-      const float *made = out[0];
+      const number *made = out[0];
       for (long j = 0; j < n; j++) {
         const long row = l->order[first + j];
         out[j] = c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
       }
-      products(n, made, l->width, 0, 1, H, l->projection, out, P, panel, last_panel, 0);
+      products(n, made, l->width, 0, 1, H, l->projection, out, 0, P, panel, last_panel, 0);
       if (l->by_units) wait_for_all(team);
     }
   }
   for (long j = first; j < first + rows; j++) {
     const long row = l->order[j], length = length_of(c, row);
     for (int q = 1; q < STATES; q++)
-      if (c->final[q]) copy(c->final[q] + row * H + from, l->memory + ((q - 1) * B + j) * l->width + from, least(columns, H - from));
+      if (c->final[q])
+        copy((float *)c->final[q] + row * H + from, l->memory + ((q - !OWN_OUTPUT) * B + j) * l->width + from, least(columns, H - from));
     if (begin == 0) {
-      if (c->final[0]) memmove(c->final[0] + row * P, last_output(c, l, row), sizeof(float) * P);
-      for (long t = length; t < T; t++) memset(c->y + t * c->y_step + row * c->y_row, 0, sizeof(float) * P);
+      if (c->final[0]) memmove((number *)c->final[0] + row * P, last_output(c, l, row), sizeof(number) * P);
+      for (long t = length; t < T; t++) memset(c->y + t * c->y_step + row * c->y_row, 0, sizeof(number) * P);
     }
   }
 }

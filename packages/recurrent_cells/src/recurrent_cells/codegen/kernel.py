@@ -24,7 +24,7 @@ class Shape(NamedTuple):
 
 
 class Strided(NamedTuple):
-    """An array [T, B, n] of float32: the address of its first value, and how many floats a step and a row are apart."""
+    """An array [T, B, n]: the address of its first value, and how many values a step and a row are apart."""
 
     address: int
     step: int
@@ -65,33 +65,41 @@ os.register_at_fork(after_in_child=_after_fork)
 class Kernel:
     """The compiled functions of a cell. `Kernel.of` gives the same one for the same cell.
 
-    Addresses are those of contiguous float32 arrays; 0 is an array that is not given, or not wanted.
+    Addresses are those of contiguous float32 arrays; 0 is an array that is not given, or not wanted. Of a `half` kernel, x, y,
+    d_x, d_y and the output's initial and final state are bfloat16. Its sums, other states and updates are float32, also
+    its weights as they are given, and their gradients.
+
+    Attributes
+    ----------
+    has_products : bool
+        Whether this machine multiplies these numbers by instructions of their own. bfloat16 is widened where it does not.
     """
 
-    def __init__(self, cell: Cell, source: str) -> None:
-        self.cell = cell
+    def __init__(self, cell: Cell, source: str, half: bool = False) -> None:
+        self.cell, self.half = cell, half
         self._weights = 3 + len(cell.vectors) + cell.projected
         self._library = library(source, cell.name)
+        self.has_products = bool(self._library.has_products())
         self._call = self._call_type()
         self._process = os.getpid()
         self._threads_found = False
 
     @classmethod
-    def of(cls, cell: Cell) -> Kernel:
-        """The kernel of a cell, compiled where no process of this machine has done so.
+    def of(cls, cell: Cell, half: bool = False) -> Kernel:
+        """The kernel of a cell, in float32 or bfloat16 (half), compiled where no process of this machine has done so.
 
         Raises
         ------
         CompilerError
             No C compiler was found, or it failed.
         """
-        source = c_source(cell)
+        source = c_source(cell, half)
         found = _kernels.get(source)
         if found is None:
             with _lock:
                 found = _kernels.get(source)
                 if found is None:
-                    found = _kernels[source] = cls(cell, source)
+                    found = _kernels[source] = cls(cell, source, half)
         return found
 
     def _call_type(self) -> type[ctypes.Structure]:

@@ -16,22 +16,23 @@
 #define INPUTS (SUMS + STATES + VECTORS)
 #define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
 #define CHUNK 256                  /* elements m of which gradients of weights are summed at a time */
+#define OWN_OUTPUT (HALF && READS_OUTPUT) /* the output is also kept as floats, for the next update */
 
 typedef struct {
   int64_t steps, batch, inputs, hidden, outputs, threads, reverse;
-  const float *x;
+  const number *x;
   int64_t x_step, x_row;
-  float *y;
+  number *y;
   int64_t y_step, y_row;
-  const float *d_y;
+  const number *d_y;
   int64_t d_y_step, d_y_row;
-  float *d_x;
+  number *d_x;
   int64_t d_x_step, d_x_row;
-  float *packed, *tape, *scratch;
+  void *packed, *tape, *scratch;
   const int64_t *lengths;
   const uint8_t *resets;
-  const float *initial[STATES];
-  float *final[STATES];
+  const void *initial[STATES]; /* the output's in numbers, others in floats */
+  void *final[STATES];
   const float *d_final[STATES];
   float *d_initial[STATES];
   const float *weights[WEIGHTS];
@@ -46,19 +47,23 @@ static long most(long a, long b) { return a > b ? a : b; }
 typedef struct {
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
   /* packed */
-  float *weights, *bias, *vectors, *projection, *back_x, *back_h;
+  number *weights, *projection, *back_x, *back_h;
+  float *bias, *vectors;
   /* the plan */
   long parts, by_units, total, ahead, x_by_steps;
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
-  float *start[STATES], *memory, *made, *waiting, *arguments, *x_sums;
-  const float **x_at, **h_at;
-  float **y_at;
+  float *start[STATES], *memory, *waiting, *arguments, *x_sums;
+  number *begin, *made;
+  const number **x_at, **h_at;
+  void **y_at;
   /* tape */
-  float *kept, *made_kept, *inverses;
+  float *kept, *inverses;
+  number *made_kept;
   /* backward */
   long width_of[STATES]; /* of d_states */
-  float *d_states[STATES], *d_sums, *d_made, *d_output, *d_total, *factors;
+  float *d_states[STATES], *d_made, *d_total;
+  number *d_sums, *d_output, *factors, *joined;
 } Layout;
 
 typedef struct {
@@ -70,6 +75,7 @@ static void *take(Arena *a, long count, long size) {
   return p;
 }
 #define FLOATS(count) take(&a, count, sizeof(float))
+#define NUMBERS(count) take(&a, count, sizeof(number))
 #define SIZE_OF(a) ((int64_t)((uintptr_t)(a).at / sizeof(float)) + 16) /* and 64 bytes to begin at a line */
 
 static void lay_out(Layout *l, const Call *c) {
@@ -84,21 +90,21 @@ static void lay_out(Layout *l, const Call *c) {
 static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
   Arena a = {memory};
   if (backward) {
-    l->back_h = FLOATS(l->panels_y * l->units * H_SUMS * UNIT * PANEL);
-    l->back_x = FLOATS(l->panels_x * l->units * X_SUMS * UNIT * PANEL);
+    l->back_h = NUMBERS(l->panels_y * l->units * H_SUMS * UNIT * PANEL);
+    l->back_x = NUMBERS(l->panels_x * l->units * X_SUMS * UNIT * PANEL);
   } else {
-    l->weights = FLOATS(l->units * (X_SUMS * c->inputs + H_SUMS * c->outputs) * UNIT);
+    l->weights = NUMBERS(l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT);
     l->bias = FLOATS(l->units * BLOCK);
   }
   l->vectors = FLOATS(VECTORS * l->width);
-  if (PROJECTED) l->projection = FLOATS(backward ? l->panels_h * l->panels_y * PANEL * PANEL : l->panels_y * c->hidden * PANEL);
+  if (PROJECTED) l->projection = NUMBERS(backward ? l->panels_h * l->panels_y * PANEL * PANEL : l->panels_y * EVEN(c->hidden) * PANEL);
   return SIZE_OF(a);
 }
 static int64_t lay_out_tape(Layout *l, const Call *c, long total, void *memory) {
   Arena a = {memory};
   take(&a, 1, 64); /* how many parts there were */
   l->kept = FLOATS(total * KEPT * l->width);
-  l->made_kept = FLOATS(PROJECTED * total * l->width);
+  l->made_kept = NUMBERS(PROJECTED * total * l->width);
   l->inverses = FLOATS(total * NORMS);
   (void)c;
   return SIZE_OF(a);
@@ -113,12 +119,13 @@ static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
   l->h_at = take(a, tables * c->batch, 8);
   l->y_at = take(a, tables * c->batch, 8);
   for (int q = 0; q < STATES; q++) l->start[q] = take(a, most(l->width, c->outputs), 4);
+  l->begin = take(a, most(l->width, c->outputs), sizeof(number));
 }
 static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
   lay_out_plan(l, c, &a);
-  l->memory = FLOATS((STATES - 1) * c->batch * l->width);
-  l->made = FLOATS(PROJECTED * c->batch * l->width);
+  l->memory = FLOATS((STATES - !OWN_OUTPUT) * c->batch * l->width);
+  l->made = NUMBERS(PROJECTED * c->batch * l->width);
   l->waiting = FLOATS((NORMS > 0) * c->batch * l->units * BLOCK);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
   l->ahead = X_SUMS && c->steps > 1 && c->batch < ROWS * l->parts;
@@ -132,12 +139,13 @@ static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   l->x_by_steps = !l->by_units && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
   lay_out_plan(l, c, &a);
   for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
-  l->d_sums = FLOATS(most_total * l->units * BLOCK);
+  l->d_sums = NUMBERS(most_total * l->units * BLOCK);
   l->d_made = FLOATS(PROJECTED * c->batch * l->width);
-  l->d_output = FLOATS(PROJECTED * most_total * l->panels_y * PANEL);
+  l->d_output = NUMBERS(PROJECTED * most_total * l->panels_y * PANEL);
   l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
-  l->factors = FLOATS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * ROWS * CHUNK);
+  l->factors = NUMBERS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * ROWS * CHUNK);
+  l->joined = NUMBERS(HALF * c->threads * CHUNK * most(BLOCK, PANEL));
   return SIZE_OF(a);
 }
 
@@ -187,6 +195,7 @@ static void make_plan(Layout *l, const Call *c) {
   l->total = m;
   for (int q = 0; q < STATES; q++)
     for (long k = 0; k < most(l->width, c->outputs); k++) l->start[q][k] = START[q];
+  for (long k = 0; k < most(l->width, c->outputs); k++) store_numbers_up_to(l->begin + k, all(START[0]), 1);
 }
 
 static long time_of(const Call *c, long row, long s) { return c->reverse ? length_of(c, row) - 1 - s : s; }
@@ -196,16 +205,16 @@ static int begins(const Call *c, long row, long s) {
   const long t = time_of(c, row, s) + c->reverse;
   return t < length_of(c, row) && c->resets[t * c->batch + row];
 }
-static const float *output_before(const Call *c, const Layout *l, long row, long s) {
-  if (begins(c, row, s)) return l->start[0];
-  if (s == 0) return c->initial[0] ? c->initial[0] + row * c->outputs : l->start[0];
+static const number *output_before(const Call *c, const Layout *l, long row, long s) {
+  if (begins(c, row, s)) return l->begin;
+  if (s == 0) return c->initial[0] ? (const number *)c->initial[0] + row * c->outputs : l->begin;
   return c->y + time_of(c, row, s - 1) * c->y_step + row * c->y_row;
 }
-static const float *last_output(const Call *c, const Layout *l, long row) {
+static const number *last_output(const Call *c, const Layout *l, long row) {
   const long n = length_of(c, row);
   return n ? c->y + time_of(c, row, n - 1) * c->y_step + row * c->y_row : output_before(c, l, row, 0);
 }
-static const float *input_at(const Call *c, long row, long s) { return c->x + time_of(c, row, s) * c->x_step + row * c->x_row; }
+static const number *input_at(const Call *c, long row, long s) { return c->x + time_of(c, row, s) * c->x_step + row * c->x_row; }
 
 /* ---- threads ---- */
 
@@ -278,60 +287,69 @@ static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Cal
 
 /* ---- packing ---- */
 
-/* Rows of a matrix [.., n] turned to panels of `wide` columns, [panel][rows][wide], zeros beyond n. */
-static void pack_panels(const float *from, long row, long rows, long n, long wide, float *to) {
-  for (long first = 0; first < n; first += wide)
-    for (long r = 0; r < rows; r++, to += wide)
-      for (long k = 0; k < wide; k++) to[k] = first + k < n ? from[r * row + first + k] : 0.0f;
-}
-
 #define LOW(a, b) ((a) < (b) ? (a) : (b))
 #define HIGH(a, b) ((a) > (b) ? (a) : (b))
 
+/* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are. */
+INLINE void pack_columns(const float *from, long row, long k, long rows, long at, long n, float scale, number *to) {
+  const float *p = from + k * row + at;
+  vec odd = {0};
+  if (PAIR > 1 && k + 1 < rows) odd = load_up_to(p + row, n - at) * scale;
+  store_pair(to, load_up_to(p, n - at) * scale, odd);
+}
 static void pack_forward(const Call *c, Layout *l) {
   const long H = c->hidden;
-  float *to = l->weights;
+  number *to = l->weights;
   for (long u = 0; u < l->units; u++) {
 #define PACK_PASS(FROM, TO) \
   for (int h = 0; h < 2; h++) { \
     const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
     const long rows = from >= end ? 0 : h ? c->outputs : c->inputs, gates = h ? H_SUMS : X_SUMS; \
-    for (long k = 0; k < rows; k++) \
-      for (int s = from; s < end; s++) { \
-        const float *own = c->weights[h] + k * gates * H + (h ? H_COLUMN : X_COLUMN)[s] * H; \
-        for (long j = u * UNIT; j < (u + 1) * UNIT; j++) *to++ = j < H ? own[j] * SCALE[s] : 0.0f; \
-      } \
+    for (long k = 0; k < rows; k += PAIR) \
+      for (int s = from; s < end; s++) \
+        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) \
+          pack_columns(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
   }
     EACH_PASS(PACK_PASS)
     for (int s = 0; s < SUMS; s++)
       for (long j = u * UNIT; j < (u + 1) * UNIT; j++)
         l->bias[u * BLOCK + s * UNIT + j - u * UNIT] = j < H ? c->weights[2][BIAS_PLACE[s] * H + j] * SCALE[s] : 0.0f;
   }
-  if (PROJECTED) pack_panels(c->weights[WEIGHTS - 1], c->outputs, H, c->outputs, PANEL, l->projection);
+  if (!PROJECTED) return;
+  to = l->projection;
+  for (long p = 0; p < l->panels_y; p++)
+    for (long k = 0; k < H; k += PAIR)
+      for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
+        pack_columns(c->weights[WEIGHTS - 1], c->outputs, k, H, at, c->outputs, 1.0f, to);
+}
+/* LANES columns of a matrix's row become rows of one column: of a panel [LANES][PANEL]. */
+INLINE void pack_column(const float *from, long n, number *to) {
+  number one[LANES];
+  store_numbers(one, load_up_to(from, n));
+  for (int j = 0; j < LANES; j++) to[j / PAIR * PANEL * PAIR + j % PAIR] = one[j];
 }
 /* The transposed matrix of gates [rows, gates * H]: [panel of rows][block of units][sums][UNIT][PANEL]. */
 static void pack_transposed(const Call *c, const Layout *l, const float *from, long rows, long gates, const int *column,
-                            int first, int end, float *to) {
+                            int first, int end, number *to) {
+  const long H = c->hidden;
   for (long p = 0; p < rows; p += PANEL)
     for (long u = 0; u < l->units; u++)
-      for (int s = first; s < end; s++, to += UNIT * PANEL)
-        for (long k = 0; k < PANEL; k++)
-          for (long j = 0; j < UNIT; j++)
-            to[j * PANEL + k] = p + k < rows && u * UNIT + j < c->hidden
-                                    ? from[(p + k) * gates * c->hidden + column[s] * c->hidden + u * UNIT + j] : 0.0f;
+      for (int s = first; s < end; s++)
+        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PANEL)
+          for (long k = 0; k < PANEL; k++)
+            pack_column(from + (p + k) * gates * H + column[s] * H + at, p + k < rows ? H - at : 0, to + k * PAIR);
 }
 static void pack_backward(const Call *c, Layout *l) {
   pack_transposed(c, l, c->weights[0], c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
   pack_transposed(c, l, c->weights[1], c->outputs, H_SUMS, H_COLUMN, FIRST_H, SUMS, l->back_h);
-  if (PROJECTED) {
-    float *to = l->projection;
-    const float *from = c->weights[WEIGHTS - 1];
-    for (long p = 0; p < l->panels_h; p++)
-      for (long k = 0; k < l->panels_y * PANEL; k++)
-        for (long j = p * PANEL; j < (p + 1) * PANEL; j++) *to++ = j < c->hidden && k < c->outputs ? from[j * c->outputs + k] : 0.0f;
-  }
+  if (!PROJECTED) return;
+  number *to = l->projection;
+  for (long p = 0; p < l->panels_h * PANEL; p += PANEL)
+    for (long at = 0; at < l->panels_y * PANEL; at += LANES, to += LANES * PANEL)
+      for (long k = 0; k < PANEL; k++)
+        pack_column(c->weights[WEIGHTS - 1] + (p + k) * c->outputs + at, p + k < c->hidden ? c->outputs - at : 0, to + k * PAIR);
 }
-static void *aligned(float *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
+static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 void pack(const Call *c, int backward) {
   Layout l = {0};
   lay_out(&l, c);

@@ -22,37 +22,71 @@ INLINE long share(long left) {
   return (left + blocks - 1) / blocks;
 }
 
-/* s[r][from .. to) += in[r][0 .. n) x w [n][to - from][LANES] */
-INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS], const float *const *in, long n,
-                     const float *w) {
-  const float *row[ROWS];
-  UNROLL for (int r = 0; r < R; r++) row[r] = in[r];
-  UNROLL_TWICE
-  for (long k = 0; k < n; k++, w += (to - from) * LANES) {
+/* s[r][from .. to) += PAIR values of each row, or one, x as many rows of w, [to - from][LANES]. */
+INLINE void multiply_once(const int R, const int from, const int to, vec s[ROWS][PASS], const number *const row[ROWS], long k,
+                          const number *w, const int values) {
+#if DOT
+  words b[PASS];
+  UNROLL for (int v = from; v < to; v++) b[v] = *(const loose_words *)(w + (v - from) * LANES * PAIR);
+  UNROLL for (int r = 0; r < R; r++) {
+    uint32_t one = row[r][k];
+    if (values == PAIR) memcpy(&one, row[r] + k, sizeof one);
+    UNROLL for (int v = from; v < to; v++) s[r][v] = dot(s[r][v], (words){0} + one, b[v]);
+  }
+#else
+  UNROLL for (int own = 0; own < values; own++) {
     vec b[PASS];
-    UNROLL for (int v = from; v < to; v++) b[v] = load(w + (v - from) * LANES);
-    UNROLL for (int v = from; v < to; v++)
-      if (v % (16 / LANES) == 0) __builtin_prefetch(w + (AHEAD * (to - from) + v - from) * LANES);
+    UNROLL for (int v = from; v < to; v++) {
+#if HALF
+      words pair = *(const loose_words *)(w + (v - from) * LANES * PAIR);
+      if (own) pair &= 0xffff0000;
+      else pair <<= 16;
+      b[v] = (vec)pair;
+#else
+      b[v] = load(w + (v - from) * LANES);
+#endif
+    }
     UNROLL for (int r = 0; r < R; r++) {
-      vec one = all(row[r][k]);
+      vec one = all(from_number(row[r][k + own]));
       UNROLL for (int v = from; v < to; v++) s[r][v] += one * b[v];
     }
   }
+#endif
 }
 
-/* Sums over `blocks` blocks of n columns: block b of row r lies at in + r * row + b * block. out[r] takes `columns` values. */
-INLINE void product(const int R, const float *in, long row, long block, long blocks, long n, const float *w,
-                    float *const *out, long offset, long columns, int add) {
+/* s[r][from .. to) += in[r][0 .. n) x w [n][to - from][LANES] */
+INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS], const number *const *in, long n,
+                     const number *w) {
+  const number *row[ROWS];
+  const long whole = n / PAIR * PAIR;
+  UNROLL for (int r = 0; r < R; r++) row[r] = in[r];
+  UNROLL_TWICE
+  for (long k = 0; k < whole; k += PAIR, w += (to - from) * LANES * PAIR) {
+    UNROLL for (int v = from; v < to; v++)
+      if (v % (16 / LANES) == 0) __builtin_prefetch(w + (AHEAD * (to - from) + v - from) * LANES * PAIR);
+    multiply_once(R, from, to, s, row, k, w, PAIR);
+  }
+  if (n > whole) multiply_once(R, from, to, s, row, whole, w, 1);
+}
+
+/* Sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
+   numbers, takes `columns` values. */
+INLINE void product(const int R, const number *in, long row, long block, long blocks, long n, const number *w,
+                    void *const *out, int floats, long offset, long columns, int add) {
   vec s[ROWS][PASS];
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) s[r][v] = (vec){0};
-  for (long b = 0; b < blocks; b++, in += block, w += n * PASS * LANES) {
-    const float *rows[ROWS];
+  for (long b = 0; b < blocks; b++, in += block, w += EVEN(n) * PASS * LANES) {
+    const number *rows[ROWS];
     UNROLL for (int r = 0; r < R; r++) rows[r] = in + r * row;
     multiply(R, 0, PASS, s, rows, n, w);
   }
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) {
-    float *to = out[r] + offset + v * LANES;
     const long left = columns - v * LANES;
+    if (HALF && !floats) {
+      store_numbers_up_to((number *)out[r] + offset + v * LANES, s[r][v], left);
+      continue;
+    }
+    float *to = (float *)out[r] + offset + v * LANES;
     if (add) s[r][v] += load_up_to(to, left);
     store_up_to(to, s[r][v], left);
   }
@@ -60,28 +94,26 @@ INLINE void product(const int R, const float *in, long row, long block, long blo
 
 /* The same for any number of rows and all columns; panels of weights [columns / (PASS LANES)][blocks][n][PASS][LANES], of
    which those from `begin` on, up to `end`, are computed. */
-static NOINLINE void products(long rows, const float *in, long row, long block, long blocks, long n, const float *w,
-                     float *const *out, long columns, long begin, long end, int add) {
+static NOINLINE void products(long rows, const number *in, long row, long block, long blocks, long n, const number *w,
+                     void *const *out, int floats, long columns, long begin, long end, int add) {
   const long wide = PASS * LANES;
   for (long p = begin; p < end; p++) {
-    const float *own = w + p * blocks * n * wide;
+    const number *own = w + p * blocks * EVEN(n) * wide;
     for (long first = 0; first < rows;) {
       const long some = share(rows - first);
-      BY_ROWS(some, product(R, in + first * row, row, block, blocks, n, own, out + first, p * wide, columns - p * wide, add))
+      BY_ROWS(some, product(R, in + first * row, row, block, blocks, n, own, out + first, floats, p * wide, columns - p * wide, add))
       first += some;
     }
   }
 }
 
-/* s[r][v] += over m of in[m][r] * d[m][v]: R columns of what was multiplied, by PASS vectors of gradients of sums. */
-INLINE void outer(const int R, const int from, const int to, vec s[ROWS][PASS], const float *in, const float *d,
+/* s[r][v] += over m of in[m][r] * d[m][v]: R columns of what was multiplied, by PASS vectors of gradients of sums; both in
+   pairs of m. */
+INLINE void outer(const int R, const int from, const int to, vec s[ROWS][PASS], const number *in, const number *d,
                   long row, long n) {
-  for (long m = 0; m < n; m++, in += ROWS, d += row) {
-    vec b[PASS];
-    UNROLL for (int v = from; v < to; v++) b[v] = load(d + v * LANES);
-    UNROLL for (int r = 0; r < R; r++) {
-      vec one = all(in[r]);
-      UNROLL for (int v = from; v < to; v++) s[r][v] += one * b[v];
-    }
+  for (long m = 0; m < n; m += PAIR, in += ROWS * PAIR, d += row * PAIR) {
+    const number *factor[ROWS];
+    UNROLL for (int r = 0; r < R; r++) factor[r] = in + r * PAIR;
+    multiply_once(R, from, to, s, factor, 0, d, PAIR);
   }
 }

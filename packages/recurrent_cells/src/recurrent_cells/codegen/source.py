@@ -11,8 +11,8 @@ from ..cells.language import Cell, Expression, in_order, is_constant, named
 from ..cells.phases import Phase, backward_phases, forward_phases
 from ..cells.simplify import lowered, scales
 
-SHARED = ("products.h", "layer.c", "norms.c", "forward.c", "backward.c")
-"""The files that follow a cell's own part, in order; `vector.h` comes before it."""
+SHARED = ("vector.h", "numbers.h", "products.h", "layer.c", "norms.c", "forward.c", "backward.c")
+"""The files that all cells share, in order; a cell's own part follows the second one."""
 
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
@@ -34,11 +34,14 @@ FUNCTIONS = {
 """What operations are called in vector.h."""
 
 
-def c_source(cell: Cell) -> str:
-    """One C file that computes layers of the cell; it wants nothing but a C compiler with vector extensions."""
+def c_source(cell: Cell, half: bool = False) -> str:
+    """One C file that computes layers of the cell; it wants nothing but a C compiler with vector extensions.
+
+    half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
+    """
     here = Path(__file__).parent
-    parts = [(here / "vector.h").read_text(), cell_source(cell)]
-    return "\n".join([*parts, *((here / name).read_text() for name in SHARED)])
+    shared = [(here / name).read_text() for name in SHARED]
+    return "\n".join([f"#define HALF {int(half)}", *shared[:2], cell_source(cell), *shared[2:]])
 
 
 def cell_source(cell: Cell) -> str:
