@@ -26,11 +26,7 @@ def stretches(record):
     """[{"batches": how many, "before", "after": readings, "interference": Meter's}] of a timed process; one stretch where
     its record is of the time before there were several."""
     if "looks" in record:
-        parts = {"before": None, "after": None}
-        return [
-            dict(parts, batches=len(look["batches"]), interference=look["interference"])
-            for look in record["looks"]
-        ]
+        return [of_look(look, record["yardstick"]["before"]) for look in record["looks"]]
     if "stretches" in record:
         return record["stretches"]
     read = record.get("yardstick") or {"before": None, "after": None}
@@ -38,10 +34,23 @@ def stretches(record):
     return [dict(read, batches=batches, interference=record.get("interference"))]
 
 
+def of_look(look, like):
+    """A look as a stretch; like: a reading of its process."""
+    pair = [
+        rate
+        and dict(dict.fromkeys(RATES), by=like["by"], threads=like["threads"], handovers_per_s=rate)
+        for rate in look.get("handovers_per_s", (None, None))
+    ]
+    ends = dict(zip(("before", "after"), pair))
+    return dict(ends, batches=len(look["batches"]), interference=look["interference"])
+
+
 def readings(record):
     """All readings of a record, [] of one that has none."""
     if "looks" in record:
-        return [record["yardstick"][when] for when in ("before", "after")]
+        whole = [record["yardstick"][when] for when in ("before", "after")]
+        ends = [each[when] for each in stretches(record) for when in ("before", "after")]
+        return whole + [one for one in ends if one]
     found = [each[when] for each in stretches(record) for when in ("before", "after")]
     # Where one stretch follows the other at once, they share a reading.
     return [one for at, one in enumerate(found) if one and not (at and one == found[at - 1])]

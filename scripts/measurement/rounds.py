@@ -213,10 +213,12 @@ class Table(object):
             self._sleep()
 
     def done(self, number, median):
-        """The turn in a round is over; median: seconds of its batches."""
+        """The turn in a round is over; median: seconds of its batches, None where they were disturbed."""
 
         def note(table):
             self._pass(table)
+            if median is None:
+                return
             own = table["medians"].setdefault(str(number), {})
             own[self._name] = [math.log(median), self._compared]
 

@@ -13,7 +13,7 @@ from measurement import departures, machine, memory, processes, quiet
 from measurement.devices import cpu
 from measurement.ranges import unmarked
 from measurement.rounds import WARM_UP_S
-from measurement.yardstick import Yardstick, settle
+from measurement.yardstick import Yardstick, remembered, settle
 
 # A batch that faults in more pages still takes memory from the system: 256 MB are 62,500, and a twelfth of the time of
 # PyTorch's forward pass. Its rows do so in some of their first six batches or so, after quiet ones too, until the blocks
@@ -167,6 +167,7 @@ class Clock(object):
         self._yardstick = Yardstick(device.host_threads(workload.threads))
         with ranges("warm-up"):
             self.warmup = self._warm_up(workload.departure)
+        self._remembered = remembered()
         reading = self._yardstick.read()
         self._found = {
             "warmup": self.warmup,
@@ -199,7 +200,9 @@ class Clock(object):
 
     def look(self):
         """{"start": UTC, "batches": [s, ...], "faults": [page faults, ...], "warmup": [s, ...] of batches before it,
-        "interference": Meter's} of as many batches as take `look_s`, one at least."""
+        "interference": Meter's, "handovers_per_s": readings before and after} of as many batches as take `look_s`, one at
+        least."""
+        before = self._handovers()
         warmup, _ = self._run(1, self._device.WARM_S)
         meter = Meter(self._runner.helpers())
         enough, start = _limit(1, self._protocol["look_s"]), datetime.datetime.utcnow()
@@ -213,7 +216,18 @@ class Clock(object):
             "faults": faults,
             "warmup": warmup,
             "interference": interference,
+            "handovers_per_s": [before, self._handovers()],
         }
+
+    def _handovers(self):
+        return None if self._stated else self._yardstick.handovers()
+
+    def disturbed(self, look):
+        """Whether others took a share of the machine during a look, or its cores were far from each other, by what processes
+        have seen of this machine."""
+        reading = self._found["yardstick"]["before"]
+        best = quiet.best(self._remembered + [reading])
+        return bool(quiet.reasons(quiet.of_look(look, reading), best, machine.usable_cores()))
 
     def finish(self):
         """After the last look: {"warmup": seconds of each batch of setting up, the first of which carries tracing, compiling and

@@ -218,18 +218,23 @@ class TimedProcess(object):
             if "looks" in self._job:
                 append_sealed(self._job["looks"], look)
         self._looks.append(look)
-        self._table.done(number, sorted(look["batches"])[len(look["batches"]) // 2])
+        median = sorted(look["batches"])[len(look["batches"]) // 2]
+        self._table.done(number, None if self._timing.disturbed(look) else median)
 
     def _enough(self):
         """Whether this process has looked often enough: as often as the protocol says, for as long as it says, or until it is
-        decided how its row compares with others'."""
-        asked, count = self._cell.settings, len(self._looks)
-        seconds = sum(sum(look["batches"]) for look in self._looks)
-        if asked["most_s"] is not None and seconds >= asked["most_s"]:
-            return count >= asked["least_rounds"]
-        if count < asked["rounds"]:
-            return False
-        return count >= asked["most_rounds"] or self._table.decided(self._job["target_interval"])
+        decided how its row compares with others'. Disturbed looks do not count, up to as many again."""
+        asked = self._cell.settings
+        calm = [look for look in self._looks if not self._timing.disturbed(look)]
+        for looks, times in ((calm, 1), (self._looks, 2)):
+            seconds = sum(sum(look["batches"]) for look in looks)
+            enough = asked["most_s"] is not None and seconds >= times * asked["most_s"]
+            if enough and len(looks) >= times * asked["least_rounds"]:
+                return True
+            if len(looks) >= times * asked["most_rounds"]:
+                return True
+        decided = len(calm) >= asked["rounds"]
+        return decided and self._table.decided(self._job["target_interval"])
 
     def _verified(self):
         """What was found, after one more batch that is held against the reference."""

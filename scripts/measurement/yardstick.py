@@ -250,6 +250,10 @@ class Yardstick(object):
         self._work = InC(library) if library else InNumpy()
         self._threads = threads
 
+    def handovers(self):
+        """A reading of the hand-overs between threads alone, which takes 10 ms; None of a single thread, or without a compiler."""
+        return self._work.handovers(self._threads)
+
     def read(self):
         """{"gflops", "gbytes_per_s", "handovers_per_s": rates of this process now, on all its threads (None: not
         measured); "threads", "by"}"""

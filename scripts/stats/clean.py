@@ -1,26 +1,26 @@
 """Which batches and processes a row's number is made of: those that ran while the machine was itself, as its records tell
-(measurement/quiet.py). Records of looks have no readings around each, and all of them count."""
+(measurement/quiet.py)."""
 
 import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from measurement import quiet
+from measurement import quiet, timing
 from plan.matrix import LEAST_PROCESSES
+from stats.rounds import LEAST_ROUNDS
 
 
 def quiet_mask(record: Mapping, best: dict) -> list[bool]:
-    """Which stretches of a process's batches are quiet, by the best of the run's readings (`quiet.of_run`); all looks are."""
-    if "looks" in record:
-        return [True] * len(quiet.stretches(record))
+    """Which stretches of a process's batches, or which of its looks, are quiet, by the best of the run's readings
+    (`quiet.of_run`)."""
     cores = record["machine"]["cores"]
     return [not quiet.reasons(stretch, best, cores) for stretch in quiet.stretches(record)]
 
 
 def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
-    """Which processes have no quiet batch."""
-    return [not any(quiet_mask(record, best)) for record in records]
+    """Which processes have no quiet batch; none of those that took turns: their intervals say how noisy they are."""
+    return ["looks" not in record and not any(quiet_mask(record, best)) for record in records]
 
 
 def quiet_share(records: Sequence[Mapping], best: dict) -> float:
@@ -31,12 +31,17 @@ def quiet_share(records: Sequence[Mapping], best: dict) -> float:
 
 
 def quiet_only(record: dict, best: dict) -> dict:
-    """A process's record with the batches that count: those of its quiet stretches; all where none is, or it has none."""
+    """A process's record with the batches that count: those of its quiet stretches, or looks; all where none is (fewer looks
+    are than have an interval), or it has none."""
     if record["status"] != "ok":
         return record
     which = quiet_mask(record, best)
     if all(which) or not any(which):
         return record
+    if "looks" in record:
+        if sum(which) < LEAST_ROUNDS:
+            return record
+        return record | timing.together([*itertools.compress(record["looks"], which)])
     stretches = quiet.stretches(record)
     of_batch = np.repeat(which, [one["batches"] for one in stretches])
     lists = {

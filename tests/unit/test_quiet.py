@@ -3,6 +3,7 @@
 import pytest
 
 from measurement import quiet
+from stats import clean
 
 
 def reading(
@@ -124,3 +125,35 @@ def test_stretches_of_a_record() -> None:
     both = [{"before": one, "after": two}, {"before": two, "after": three}]
     assert quiet.readings({"samples": [1.0, 2.0], "stretches": both}) == [one, two, three]
     assert quiet.readings({"samples": [1.0]}) == quiet.readings({"status": "failed"}) == []
+
+
+def looked(handovers: list[tuple[float, float]], taken: float = 0.0) -> dict:
+    """A record of looks with such readings, one of which others took a part of."""
+    meanwhile = {"wall_s": 0.5, "own_cpu_s": 1.0, "other_cpu_s": 0.0, "steal_s": 0.0}
+    looks = [
+        {"batches": [1.0 + k], "faults": [0], "interference": meanwhile, "handovers_per_s": [*pair]}
+        for k, pair in enumerate(handovers)
+    ]
+    looks[0] = looks[0] | {"interference": meanwhile | {"other_cpu_s": taken}}
+    ends = dict.fromkeys(("before", "after"), reading(500, handovers_per_s=5e6))
+    return {"status": "ok", "looks": looks, "yardstick": ends, "machine": {"cores": 2}}
+
+
+NEAR, FAR = 5e6, 1e6
+
+
+@pytest.mark.parametrize(
+    ("pairs", "taken", "left"),
+    [
+        (4 * [(NEAR, NEAR)], 0.0, [1, 2, 3, 4]),
+        (4 * [(NEAR, NEAR)], 0.5, [2, 3, 4]),
+        ([(NEAR, NEAR), (NEAR, FAR), (NEAR, NEAR), (NEAR, NEAR)], 0.0, [1, 3, 4]),
+        ([(NEAR, NEAR), (FAR, NEAR), (NEAR, NEAR)], 0.0, [1, 2, 3]),  # too few else
+    ],
+)
+def test_disturbed_looks_do_not_count_where_others_are_enough(
+    pairs: list[tuple[float, float]], taken: float, left: list[float]
+) -> None:
+    record = looked(pairs, taken)
+    counted = clean.quiet_only(record, quiet.of_run([record]))
+    assert [look["batches"][0] for look in counted["looks"]] == left

@@ -59,6 +59,9 @@ class Reading:
         self.number += 1
         return {"number": self.number}
 
+    def handovers(self) -> None:
+        return None
+
 
 @pytest.fixture(autouse=True)
 def reading(monkeypatch: pytest.MonkeyPatch) -> None:
