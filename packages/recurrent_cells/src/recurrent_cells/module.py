@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -14,6 +15,7 @@ from torch.nn.utils.rnn import PackedSequence
 from . import conversion, inputs
 from .cells import CELLS, Cell
 from .cells.text import to_text
+from .exporting import export
 from .operators import layer
 from .streaming import Stream
 
@@ -185,6 +187,13 @@ class Recurrent(nn.Module):
             if self.dropout and number + 1 < self.num_layers:
                 x = functional.dropout(x, self.dropout, self.training)
         return x, [torch.stack(each) for each in zip(*finals, strict=True)]
+
+    def export_c(self, folder: str | os.PathLike[str]) -> None:
+        """Write `cell.c`, `cell.h`, `weights.bin` and `test.c`: these layers for inference in C, without Python.
+
+        They need a compiler with vector extensions (GCC, clang) and nothing else; `cell.h` says how they are compiled and called.
+        """
+        export(self, folder)
 
     def stream(self, batch: int = 1, threads: int = 1) -> Stream:
         """Compute step by step, without gradients."""

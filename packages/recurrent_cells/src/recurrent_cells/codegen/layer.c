@@ -132,6 +132,7 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
   return SIZE_OF(a);
 }
+#if LIBRARY
 static long tiles(long n) { return up(n, ROWS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
@@ -158,6 +159,9 @@ void sizes(const Call *c, int64_t *found) {
   found[3] = lay_out_forward(&l, c, 0);
   found[4] = lay_out_backward(&l, c, 0);
 }
+/* Whether products of numbers are instructions of their own. */
+int has_products(void) { return DOT || !HALF; }
+#endif /* LIBRARY */
 
 static long length_of(const Call *c, long row) { return c->lengths ? c->lengths[row] : c->steps; }
 
@@ -252,6 +256,7 @@ static void *run_member(void *given) {
   job->run(job->call, job->layout, ((Member *)given)->me, &job->team);
   return 0;
 }
+#if LIBRARY
 static void (*openmp_parallel)(void (*)(void *), void *, unsigned, unsigned);
 static int (*openmp_number)(void), (*openmp_threads)(void);
 /* The functions of the OpenMP library that the process has loaded; zeros: threads of our own. */
@@ -265,13 +270,16 @@ static void run_openmp(void *given) {
   if (member.me == 0) __atomic_store_n(&member.job->team.threads, openmp_threads(), __ATOMIC_RELEASE);
   run_member(&member);
 }
+#endif /* LIBRARY */
 /* On as many threads as there are, at most c->threads. */
 static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Call *c, Layout *l) {
   Job job = {run, c, l, {0, 0, 0}};
+#if LIBRARY
   if (c->threads > 1 && openmp_parallel) {
     openmp_parallel(run_openmp, &job, c->threads, 0);
     return;
   }
+#endif /* LIBRARY */
   Member members[c->threads];
   pthread_t threads[c->threads];
   int count = 1;
@@ -322,6 +330,7 @@ static void pack_forward(const Call *c, Layout *l) {
       for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
         pack_columns(c->weights[WEIGHTS - 1], c->outputs, k, H, at, c->outputs, 1.0f, to);
 }
+#if LIBRARY
 /* LANES columns of a matrix's row become rows of one column: of a panel [LANES][PANEL]. */
 INLINE void pack_column(const float *from, long n, number *to) {
   number one[LANES];
@@ -349,13 +358,16 @@ static void pack_backward(const Call *c, Layout *l) {
       for (long k = 0; k < PANEL; k++)
         pack_column(c->weights[WEIGHTS - 1] + (p + k) * c->outputs + at, p + k < c->hidden ? c->outputs - at : 0, to + k * PAIR);
 }
+#endif /* LIBRARY */
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 void pack(const Call *c, int backward) {
   Layout l = {0};
   lay_out(&l, c);
   lay_out_packed(&l, c, backward, aligned(c->packed));
+#if LIBRARY
   if (backward) pack_backward(c, &l);
-  else pack_forward(c, &l);
+#endif /* LIBRARY */
+  if (!backward) pack_forward(c, &l);
   for (int v = 0; v < VECTORS; v++)
     for (long j = 0; j < l.width; j++) l.vectors[v * l.width + j] = j < c->hidden ? c->weights[3 + v][j] : 0.0f;
 }

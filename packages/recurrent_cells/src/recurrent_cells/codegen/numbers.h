@@ -83,6 +83,3 @@ INLINE void store_pair(number *p, vec even, vec odd) {
 }
 #endif
 #define EVEN(n) (((n) + PAIR - 1) / PAIR * PAIR)
-
-/* Whether products of numbers are instructions of their own. */
-int has_products(void) { return DOT || !HALF; }

@@ -41,11 +41,19 @@ def c_source(cell: Cell, half: bool = False) -> str:
     """
     here = Path(__file__).parent
     shared = [(here / name).read_text() for name in SHARED]
-    return "\n".join([f"#define HALF {int(half)}", *shared[:2], cell_source(cell), *shared[2:]])
+    return "\n".join(
+        [
+            f"#define HALF {int(half)}",
+            "#define LIBRARY 1",
+            *shared[:2],
+            cell_source(cell),
+            *shared[2:],
+        ]
+    )
 
 
-def cell_source(cell: Cell) -> str:
-    """The part that is the cell's own."""
+def cell_source(cell: Cell, training: bool = True) -> str:
+    """The part that is the cell's own; training: also what backward is of."""
     rules, norms = backward(cell), cell.norms
     kept = {**cell.outputs, **rules.kept}
     inputs = _places([one.name for one in cell.sums], cell.states, cell.vectors)
@@ -59,11 +67,14 @@ def cell_source(cell: Cell) -> str:
     results = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
     first, second = forward_phases(cell, cell.outputs), backward_phases(cell, rules)
     whole = forward_phases(cell, kept)[-1].wanted
-    lines = [*_facts(cell, len(rules.kept))]
+    lines = [*_facts(cell, len(rules.kept) if training else 0)]
     if norms:
         lines += _phases("forward", cell, first, ahead, [one.name for one in cell.sums])
-        lines += _phases("backward", None, second, of_backward, list(rules.kept))
     lines += _function("update", _lowered(cell, first[-1].wanted, False), ahead, list(cell.states))
+    if not training:
+        return "\n".join([*lines, "#define update_and_keep update", ""])
+    if norms:
+        lines += _phases("backward", None, second, of_backward, list(rules.kept))
     lines += _function("update_and_keep", _lowered(cell, whole, True), ahead, list(kept))
     lines += _function("gradient", second[-1].wanted, of_backward, results)
     return "\n".join(lines) + "\n"

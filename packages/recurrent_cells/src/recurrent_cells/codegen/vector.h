@@ -25,7 +25,7 @@
 #define SECOND_LEVEL 1048576 /* bytes of a core's second-level cache; whoever compiles may know better */
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline, unused))
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_TWICE _Pragma("clang loop unroll_count(2)")

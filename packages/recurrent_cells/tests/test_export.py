@@ -1,0 +1,69 @@
+"""`Recurrent.export_c`: its files compile with GCC and clang, for x86-64 and AArch64, and compute what the layer does."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from recurrent_cells import Recurrent  # noqa: E402
+
+LAYERS: dict[str, dict[str, Any]] = {
+    "lstm": {"hidden_size": 70},
+    "gru": {"num_layers": 3, "batch_first": True, "dropout": 0.5},
+    "peephole": {"num_layers": 2, "bidirectional": True, "bias": False},
+    "layer_norm": {},
+    "projected": {"proj_size": 9, "num_layers": 2},
+}
+SANITIZED = "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all"
+COMPILERS = {
+    "gcc": f"gcc {SANITIZED}",
+    "clang": "clang -march=native",
+    "gcc, baseline": "gcc",
+    "gcc, AVX2": "gcc -mavx2 -mfma",
+    "gcc, AArch64": "aarch64-linux-gnu-gcc -static",
+    "clang, AArch64": "clang --target=aarch64-linux-gnu -static",
+}
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("exported")
+    for name, options in LAYERS.items():
+        Recurrent(name, 7, **{"hidden_size": 21, **options}).export_c(folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_files_compile_and_agree_with_the_layer(compiler: str, exported: Path) -> None:
+    command = COMPILERS[compiler].split()
+    needed = [
+        command[0],
+        *(["qemu-aarch64", "aarch64-linux-gnu-gcc"] if "AArch64" in compiler else []),
+    ]
+    if missing := [one for one in needed if shutil.which(one) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    for folder in exported.iterdir():
+        warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
+        built = [*command, "-O1", "-std=gnu99", *warnings, "cell.c", "test.c", "-o", "test"]
+        subprocess.run([*built, "-pthread", "-lm"], cwd=folder, check=True)
+        run = ["qemu-aarch64"] if "AArch64" in compiler else []
+        done = subprocess.run([*run, "./test"], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, (folder.name, done.stdout, done.stderr[-2000:])
+
+
+def test_weights_of_another_layer_are_refused(exported: Path) -> None:
+    folder = exported / "lstm"
+    built = ["gcc", "-O1", "cell.c", "test.c", "-o", "test", "-pthread", "-lm"]
+    subprocess.run(built, cwd=folder, check=True)
+    done = subprocess.run(["./test", "../gru/weights.bin"], cwd=folder, capture_output=True)
+    assert done.returncode == 2
+
+
+def test_bfloat16_is_not_exported(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="bfloat16"):
+        Recurrent("lstm", 3, 4, dtype=torch.bfloat16).export_c(tmp_path)
+    assert not list(tmp_path.iterdir())
