@@ -12,7 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from plan import matrix
-from stats import estimates, samples
+from reporting import sections
+from stats import estimates
 
 ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
@@ -26,19 +27,18 @@ Rows = pd.DataFrame
 
 
 def table(path: Path = TABLE) -> Rows:
-    """Results of current versions that are LSTMs or other cells, with `level` and `times`, the processes' medians (s)."""
+    """Results of current versions that are LSTMs or other cells, with `level` and `times`, as pages compare them."""
     rows = pd.read_csv(path, low_memory=False)
     levels = {each["implementation"]: each.get("flexibility") for each in matrix.implementations()}
     rows["level"] = rows["implementation"].map(levels)
-    now = rows["environment"].map(matrix.generation) == matrix.NOW
-    rows = rows[(rows["status"] == "ok") & now & rows["level"].notna()].copy()
-    medians = rows["process_medians_s"].str.findall(r"[\d.e+-]+")
-    known = rows[["noise_freedom", "noise_sd"]].fillna(0).itertuples(index=False)
-    rows["times"] = [
-        samples.Times(map(float, times), samples.Prior(*noise))
-        for times, noise in zip(medians, known, strict=True)
+    rows = rows[rows["status"] == "ok"].copy()
+    rows["process_medians_s"] = [
+        [*map(float, each)] for each in rows["process_medians_s"].str.findall(r"[\d.e+-]+")
     ]
-    return rows
+    rows["looks"] = rows["looks"].astype(object).str.findall("'([^']+)'")
+    rows = pd.concat(sections.with_noise(own) for _, own in rows.groupby("document", sort=False))
+    now = rows["environment"].map(matrix.generation) == matrix.NOW
+    return rows[now & rows["level"].notna()].rename(columns={"process_medians_s": "times"})
 
 
 def ratios(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reporting.layout import DASH, cell
@@ -88,8 +88,3 @@ def _table(block: Table) -> dict:
         "align": [block.align(at) for at in block.shown],
         "rows": [[cell(row[at]) for at in block.shown] for row in block.rows],
     }
-
-
-def words(parts: Iterable[Mapping]) -> int:
-    """How many words sections have, tables with them."""
-    return sum(len(str(value).split()) for part in parts for value in part["blocks"])

@@ -14,6 +14,7 @@ from measurement import quiet
 from measurement.record import RETRIED, read_json
 from plan.matrix import Measurement
 from reporting import page
+from reporting.layout import none
 from reporting.results import read_record
 from stats import changes, clean, samples
 
@@ -75,17 +76,6 @@ class Version:
     @cached_property
     def _best(self) -> dict:
         return quiet.of_run(record for own in self.records.values() for record in own)
-
-    def yardstick(self) -> dict[str, float]:
-        """{rate: its median} of the known work beside the clocks."""
-        rates = [
-            reading
-            for records in self.records.values()
-            for record in records
-            for reading in quiet.readings(record)
-        ]
-        names = ("gflops", "gbytes_per_s")
-        return {name: float(np.median([each[name] for each in rates])) for name in names if rates}
 
 
 def read(
@@ -185,19 +175,6 @@ def setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list
     return found
 
 
-def all_setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list[dict]:
-    """The same of every cell, medians over processes."""
-    rows = []
-    for cell in cells:
-        row: dict = {"cell": cell.name}
-        for name, ((group, key), _) in SETUP.items():
-            for side, version in (("before", before), ("after", after)):
-                values = [record[group][key] for record in version.records[cell]]
-                row[f"{name} {side}"] = float(np.median([each or 0.0 for each in values]))
-        rows.append(row)
-    return rows
-
-
 def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
     if regressions or errors:
         worse = f"worse in {regressions} cell{'s' * (regressions != 1)}"
@@ -247,9 +224,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
         "statuses": changed,
         "without_before": [c.name for c in cells if before.status(c)[0] == "not measured"],
         "packages": packages(before, after),
-        "yardstick": [before.yardstick(), after.yardstick()],
         "setup": setup(before, after, both),
-        "all_setup": all_setup(before, after, both),
         "machine": next((r["machine"]["machine"] for c in cells for r in after.records[c]), ""),
         "grew": GREW,
         "setup_relevant": SETUP_RELEVANT,
@@ -260,5 +235,8 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
 def rendered(found: dict) -> str:
     """The page, in markdown."""
     template = page.environment(page.REPORT).get_template("bump.md.j2")
-    text = template.render(found | {"machines": {}})
+    for row in (*found["cells"], *found["setup"]):
+        ends = "" if none(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
+        row["shown"] = f"{row['ratio']:.3f}{ends}"
+    text = template.render(found)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

@@ -1,8 +1,6 @@
 """Whether published numbers agree with each other, within what their rounding allows."""
 
-import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from decimal import Decimal
 
 import pandas as pd
 
@@ -47,8 +45,6 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
         "plain": deviation > PLAIN,
         "either": False,
         "because": because,
-        "also": [],
-        "explained": "",
     }
 
 
@@ -56,22 +52,6 @@ def _compared(number, expected: Interval, consistent: float, because: str) -> It
     """The contradiction between a printed number and where others say that it lies, if there is one."""
     if deviation := _gap(_interval(number), expected):
         yield _contradiction(number, consistent, deviation, because)
-
-
-def _slip(printed: str, expected: Interval) -> str:
-    """The one slip of a hand that makes of an expected number what is printed, as a text; empty if none does."""
-    places = range(len(printed) + 1)
-    dropped = (printed[:at] + digit + printed[at:] for at in places for digit in "0123456789")
-    swapped = (
-        printed[:at] + printed[at + 1] + printed[at] + printed[at + 2 :] for at in places[:-2]
-    )
-    for words, tried in (("without one of its digits", dropped), ("with two swapped", swapped)):
-        for text in tried:
-            if text[0] not in "0." and text[-1] != ".":
-                low, high = published.interval(text)
-                if low <= expected[1] and high >= expected[0]:
-                    return f"{text} {words}"
-    return ""
 
 
 def timings(cell: Published, copied: Collection[str] = ()) -> Iterator[dict]:
@@ -109,18 +89,7 @@ def timings(cell: Published, copied: Collection[str] = ()) -> Iterator[dict]:
         if name in wrong:
             because = ", ".join(made[name][other] for other in walls if other in made[name])
             deviation = max(_gap(walls[name], walls[other]) for other in right)
-            found = _contradiction(cell[name], printed[name], deviation, because)
-            low, high = max(walls[n][0] for n in right), min(walls[n][1] for n in right)
-            ends = {
-                "wall_s": (low, high),
-                "elapsed_s": (low * BATCHES, high * BATCHES),
-                "sequences_per_s": (BATCH / high, BATCH / low),
-            }
-            if found[
-                "plain"
-            ]:  # a slip of rounding has another digit at the end, which always is one too
-                found["explained"] = _slip(cell[name].printed, ends[name])
-            yield found
+            yield _contradiction(cell[name], printed[name], deviation, because)
 
 
 def summaries(cell: Published) -> Iterator[dict]:
@@ -142,46 +111,15 @@ def summaries(cell: Published) -> Iterator[dict]:
             return  # a wrong mean or median leaves the standard deviation nothing to be held against
 
 
-GATES = {"LSTM": 4, "GRU": 3}
-
-
-def parameters(
-    shape: dict[str, float], biases: int, kind: str = "LSTM", last_inputs: int | None = None
-) -> int:
+def parameters(shape: Mapping[str, float], biases: int) -> int:
     """Weights of a stack of LSTM layers and a dense layer without bias, as document 003's scripts build them.
 
-    A layer and direction has 4 H (D + H + biases): frameworks have one bias a gate or two. `kind`: of another cell;
-    `last_inputs`: of a dense layer with other inputs than the layers' outputs.
+    A layer and direction has 4 H (D + H + biases): frameworks have one bias a gate or two.
     """
     hidden, directions = int(shape["hidden"]), int(shape["directions"])
     widths = [int(shape["features"])] + [directions * hidden] * (int(shape["layers"]) - 1)
-    gates = GATES[kind]
-    cells = sum(directions * gates * hidden * (width + hidden + biases) for width in widths)
-    return cells + (last_inputs or directions * hidden) * int(shape["outputs"])
-
-
-def _cut_off(count: int, printed: str) -> bool:
-    """Whether a count has the digits that are printed if it is not rounded but cut off."""
-    unit = Decimal(1).scaleb(Decimal(printed).as_tuple().exponent)
-    return int(Decimal(count) // unit) == int(Decimal(printed) / unit)
-
-
-def explained_parameters(shape: dict[str, float], printed: str) -> str:
-    """Which other models have the number of weights that is printed: of another cell, with one bias a gate or two, with
-    as many inputs to the dense layer as if a unidirectional layer had two directions; empty if none has."""
-    low, high = published.interval(printed)
-    own = int(shape["directions"]) * int(shape["hidden"])
-    inputs = dict.fromkeys((own, 2 * int(shape["hidden"])))
-    found = {}
-    for kind, biases, last in itertools.product(GATES, (1, 2), inputs):
-        count = parameters(shape, biases, kind, last)
-        rounded = low <= count <= high
-        if rounded or _cut_off(count, printed):
-            about = f"{kind} with {biases} bias{'es' * (biases - 1)} a gate"
-            about += f" and {last} inputs to its last layer" if last != own else ""
-            how = "" if rounded else ", cut off instead of rounded"
-            found[kind, biases, last] = f"{count:,}: {about}{how}"
-    return "; ".join(found.values())
+    cells = sum(directions * 4 * hidden * (width + hidden + biases) for width in widths)
+    return cells + directions * hidden * int(shape["outputs"])
 
 
 def parameter_counts(benchmark: Published) -> Iterator[dict]:
@@ -194,9 +132,7 @@ def parameter_counts(benchmark: Published) -> Iterator[dict]:
     nearest = min((one, two), key=lambda count: abs(count - printed.value))
     if not any(printed.low <= count <= printed.high for count in (one, two)):
         because = f"the shape: {one:,} with one bias a gate, {two:,} with two"
-        explained = explained_parameters(shape, printed.printed)
-        for found in _compared(printed, (nearest, nearest), nearest, because):
-            yield found | {"explained": explained}
+        yield from _compared(printed, (nearest, nearest), nearest, because)
 
 
 def speedups(numbers: pd.DataFrame) -> Iterator[dict]:
@@ -225,9 +161,9 @@ def words(cell: Published, benchmark: Published) -> Iterator[dict]:
     batch, length = int(benchmark["batch"].value), int(benchmark["length"].value)
     rate = _over((batch * length, batch * length), _interval(cell["wall_s"]))
     wall = cell["wall_s"]
-    because = f"{batch} x {length} words (line {benchmark['batch'].line}) in {wall.printed} s (line {wall.line})"
+    because = f"{batch} x {length} words (line {benchmark['batch'].line}) in {wall.printed} s (line {wall.line}), if of the same model"
     for found in _compared(cell["words_per_s"], rate, batch * length / wall.value, because):
-        yield found | {"either": True, "explained": "unless they are of different models"}
+        yield found | {"either": True}
 
 
 def _cells(numbers: pd.DataFrame) -> dict[tuple, Published]:
@@ -240,16 +176,13 @@ def _cells(numbers: pd.DataFrame) -> dict[tuple, Published]:
     return found
 
 
-def _elsewhere(cell: Published, numbers: pd.DataFrame) -> dict[str, list[str]]:
-    """{quantity: where an elapsed time or a rate of a cell stands a second time}: where it may have been copied from."""
-    found = {}
+def _copied(cell: Published, numbers: pd.DataFrame) -> list[str]:
+    """Which of an elapsed time and a rate of a cell have digits that stand in another row too."""
+    found = []
     for name in [name for name in ("elapsed_s", "sequences_per_s") if name in cell]:
-        same = numbers[
-            (numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)
-        ].drop(index=cell[name].Index)
-        if len(same):
-            places = (f"{row.document}, line {row.line}" for row in same.itertuples())
-            found[name] = [f"{cell[name].printed}: {place}" for place in places]
+        same = (numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)
+        if same.sum() > 1:
+            found.append(name)
     return found
 
 
@@ -258,54 +191,14 @@ def contradictions(paths: Iterable[str]) -> list[dict]:
 
     A dict has the number's cell, `document`, `line`, `quantity` and `printed`; `consistent`: what the others
     make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `either`: whether
-    the other number may as well be the wrong one, `also`: where digits of its row stand again, `explained`: what would make of the consistent number, or of another model,
-    what is printed; empty if that is not known.
+    the other number may as well be the wrong one.
     """
     numbers = published.numbers(paths)
     found = list(speedups(numbers))
     cells = _cells(numbers)
     for key, cell in cells.items():
-        again = _elsewhere(cell, numbers)
-        also = list(itertools.chain(*again.values()))
-        found += (contradiction | {"also": also} for contradiction in timings(cell, again))
+        found += timings(cell, _copied(cell, numbers))
         found += summaries(cell)
         found += parameter_counts(cell)
         found += words(cell, cells.get((*key[:2], "", "", ""), {}))
-    return sorted(found, key=lambda entry: (entry["document"], entry["line"]))
-
-
-SIZES = ("batch", "length", "features", "hidden", "layers")
-
-
-def inversions(numbers: pd.DataFrame, benchmarks: Mapping[str, Mapping]) -> list[dict]:
-    """Rows in which a smaller problem takes longer than a larger one: no larger in any of batch, length, width and depth,
-    smaller in one, and slower by more than rounding explains. No contradiction, but a reason to doubt one of the two.
-
-    numbers: as published.numbers; benchmarks: {name: parameters}. A dict a row that is too slow: its cell, `document`,
-    `line`, `printed`, `value`, `than`: of the larger problems that were faster the fastest, {"benchmark", "line",
-    "printed", "value"}, `times`: how many times as long it took.
-    """
-    times = numbers[(numbers["quantity"] == "wall_s") & numbers["benchmark"].isin([*benchmarks])]
-    found = []
-    for _, rows in times.groupby(["document", "implementation", "phase", "device"]):
-        cells = list(rows.itertuples())
-        sizes = {
-            cell.Index: [benchmarks[cell.benchmark].get(key, 0) for key in SIZES] for cell in cells
-        }
-        for small in cells:
-            faster = [
-                large
-                for large in cells
-                if sizes[small.Index] != sizes[large.Index]
-                and all(map(int.__le__, sizes[small.Index], sizes[large.Index]))
-                and large.high < small.low
-            ]
-            if faster:
-                large = min(faster, key=lambda cell: cell.value)
-                kept = ("document", "line", *published.KEY, "printed", "value")
-                than = {
-                    key: getattr(large, key) for key in ("benchmark", "line", "printed", "value")
-                }
-                entry = {key: getattr(small, key) for key in kept} | {"than": than}
-                found.append(entry | {"times": small.value / large.value})
     return sorted(found, key=lambda entry: (entry["document"], entry["line"]))

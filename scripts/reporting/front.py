@@ -87,6 +87,8 @@ class Measured:
         self.machine, self.settings = machine, settings
         self.cells = pd.concat([cells for cells, _ in self.parts], ignore_index=True)
         self.ok = self.cells[self.cells["status"] == OK]
+        own = self.ok.drop_duplicates("implementation").set_index("implementation")
+        self.called = own[["name", "flexibility"]].to_dict("index")
 
     def rows(self, benchmark: str, phase: str) -> pd.DataFrame:
         """Today's, on the CPU or else on the GPU."""
@@ -165,7 +167,7 @@ def custom(measured: Measured) -> Card:
     generated."""
     own: dict[tuple[str, str], list[str]] = {}
     others: dict[str, str] = {}
-    made = []
+    made: dict[str, list[str]] = {}
     for phase, where in PHASES.items():
         rows = measured.rows(measured.main, phase)
         within = flexibility.within(rows, flexibility.WRITTEN)
@@ -179,16 +181,18 @@ def custom(measured: Measured) -> Card:
                 others[name] = f"{name} {measured.linked(over, phase)}x" + " (inference)" * (
                     phase == "forward"
                 )
-        generated = flexibility.first(rows, [flexibility.GENERATED])
         fused = flexibility.first(rows, [flexibility.FUSED])
-        if generated and fused:
-            over = Over.of(generated, fused)
-            made.append(f"{measured.linked(over, phase)}x in {where}{UNSURE[over.verdict]}")
+        for row in (
+            rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records") if fused else ()
+        ):
+            over = Over.of(row, fused)
+            get = row["install"] or "make cell CELL=my_cell.py"
+            said = f"{measured.linked(over, phase)}x in {where}{UNSURE[over.verdict]}"
+            made.setdefault(f"{row['name']} (`{get}`)", []).append(said)
     points = [f"{name}, over {to}: {', '.join(said)}." for (name, to), said in own.items()]
     if made:
-        points.append(
-            f"Generated kernel (`make cell CELL=my_cell.py`), over the fastest fused kernel: {', '.join(made)}."
-        )
+        ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
+        points.append(f"Generated kernels, over the fastest fused kernel: {ways}.")
     if others:
         points.append(f"Over the fastest of all, in training: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
@@ -220,18 +224,17 @@ def compiling(measured: Measured) -> Card:
     """Whether what is compiled or traced is faster than what it is written from, and after how many batches it pays."""
     own = measured.cells[measured.cells["benchmark"] == measured.main]
     own = own[own["generation"] == matrix.NOW].reset_index(drop=True)
-    named = dict(zip(own["implementation"], own["name"], strict=True))
-    levels = dict(zip(own["implementation"], own["flexibility"], strict=True))
     pays, others = [], {"never": [], "undecided": [], "same": []}
     for row in tradeoff.break_even(own):
-        name = row["implementation"]
-        if row["phase"] != "training" or levels[name] not in flexibility.WRITTEN:
+        about = measured.called.get(row["implementation"], {})
+        if row["phase"] != "training" or about.get("flexibility") not in flexibility.WRITTEN:
             continue
+        name = about["name"]
         if row["verdict"] == "pays":
             many = f"{row['batches']:,} batch{'es' * (row['batches'] > 1)}"
-            pays.append((row["ratio"], f"{named[name]} {two(1 / row['ratio'])}x after {many}"))
+            pays.append((row["ratio"], f"{name} {two(1 / row['ratio'])}x after {many}"))
         elif row["verdict"] in others:
-            others[row["verdict"]].append(named[name])
+            others[row["verdict"]].append(name)
     said = [one for _, one in sorted(pays, reverse=True)]
     points = [f"Over the same code uncompiled, in training: {'; '.join(said)}."] if pays else []
     equal = [*others["undecided"], *others["same"]]
@@ -249,7 +252,7 @@ def then(measured: Measured) -> Card:
         oldest = own.sort_values("environment_then").drop_duplicates(["benchmark", "phase"])
         if oldest.empty:
             continue
-        called = measured.cells.set_index("implementation")["name"].to_dict()[name]
+        called = measured.called[name]["name"]
         ends = [two(oldest["ratio"].min()), two(oldest["ratio"].max())]
         old, now = oldest.iloc[0]["framework_version_then"], oldest.iloc[0]["framework_version_now"]
         points.append(

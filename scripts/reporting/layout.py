@@ -4,13 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jinja2
 import pandas as pd
 
-from reporting import marks
+from stats.estimates import Ratio
 
 DASH = "–"
-UNDECIDED = f" {marks.UNDECIDED}"
 
 
 def none(value: Any) -> bool:
@@ -75,13 +73,6 @@ def digits(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4f}"
 
 
-def interval(low: float | None, high: float | None, decimals: int = 2) -> str:
-    """An interval in brackets."""
-    if none(low) or none(high):
-        return ""
-    return f"[{low:.{decimals}f}, {high:.{decimals}f}]"
-
-
 def within(value: float, low: float | None, high: float | None) -> str:
     """± half of a number's 95 % interval, relative to it; nothing where there is none."""
     if none(low) or none(high):
@@ -89,19 +80,6 @@ def within(value: float, low: float | None, high: float | None) -> str:
     half = 50 * (high - low) / value
     printed = f"{half:.2g}" if half < 99.5 else f"{half:.0f}"
     return f"± {printed} %"
-
-
-def ratio(
-    value: float | None, low: float | None = None, high: float | None = None, decimals: int = 3
-) -> str:
-    """A ratio with its interval. One whose interval contains 1 is undecided, and one without interval is one look."""
-    if none(value):
-        return DASH
-    found = f"{value:.{decimals}f}"
-    if none(low):
-        return found
-    undecided = UNDECIDED if low <= 1 <= high and value != 1 else ""
-    return f"{found} {interval(low, high, decimals)}{undecided}"
 
 
 def brief(value: float | None, low: float | None = None, high: float | None = None) -> str:
@@ -113,6 +91,11 @@ def brief(value: float | None, low: float | None = None, high: float | None = No
     return f"{value:.{decimals}f}{ends}"
 
 
+def times(found: Ratio | None) -> str:
+    """The same of an estimate."""
+    return DASH if found is None else brief(found.ratio, found.low, found.high)
+
+
 def time_within(value: float | None, low: float | None = None, high: float | None = None) -> str:
     """A time with its unit, and half of its interval in per cent."""
     if none(value) or none(low) or none(high):
@@ -120,81 +103,29 @@ def time_within(value: float | None, low: float | None = None, high: float | Non
     return f"{time(value)} ± {100 * (math.sqrt(high / low) - 1):.2g} %"
 
 
-Format = Callable[..., str]
-FORMATS: dict[str, tuple[Format, str]] = {
+FORMATS: dict[str, tuple[Callable[[Any], str], str]] = {
     "text": (lambda value: DASH if none(value) else cell(value), ":--"),
     "code": (lambda value: DASH if none(value) or value == "" else f"`{cell(value)}`", ":--"),
-    "number": (number, "--:"),
-    "s": (seconds, "--:"),
     "time": (time, "--:"),
     "whole": (lambda value: DASH if none(value) else f"{value:,.0f}", "--:"),
     "error": (lambda value: DASH if none(value) else f"{value:.1e}", "--:"),
-    "mebibytes": (lambda value: DASH if none(value) else f"{value / 2**20:,.0f}", "--:"),
     "digits": (digits, "--:"),
-    "deviation": (deviation, "--:"),
-    # Of several keys:
-    "ratio": (ratio, ":--"),
-    "ratio2": (lambda value, low=None, high=None: ratio(value, low, high, 2), ":--"),
-    "spread": (
-        lambda mean, std: number(mean) + ("" if none(std) else f" ± {number(std)}"),
-        "--:",
-    ),
-    "of": (lambda count, each: DASH if none(count) else f"{count} x {each}", "--:"),
 }
-TEXTS = ("text", "code")
 
 
-def _printed(row: Mapping, key: str | Sequence[str], form: str) -> str:
-    keys = [key] if isinstance(key, str) else key
-    return FORMATS[form][0](*(row.get(each) for each in keys))
-
-
-@jinja2.pass_context
-def table(context: Mapping, rows: Sequence[Mapping], columns: Sequence[Sequence]) -> str:
-    """A markdown table of rows (dicts). A column is [heading, key] or [heading, key or keys, format], see FORMATS.
-
-    Where several machines are reported and rows have one, theirs is the first column. A row with a `status` other
-    than ok says so in the first column of its own numbers, and has none in the others; a column that begins with
-    "Published" keeps its number. Columns in which no row has anything are left out, and so is the device where all are
-    the CPU's.
-    """
+def table(rows: Sequence[Mapping], columns: Sequence[Sequence[str]]) -> str:
+    """A Markdown table of rows (dicts). A column is [heading, key] or [heading, key, format], see FORMATS."""
     columns = [[*column, "text"][:3] for column in columns]
-    machines = context["machines"]
-    if len(machines) > 1 and any("machine" in row for row in rows):
-        called = [{**row, "_machine": machines.get(row.get("machine"), "")} for row in rows]
-        rows, columns = called, [["Machine", "_machine", "text"], *columns]
-    lines = []
-    for row in rows:
-        status, printed = row.get("status", "ok"), []
-        for heading, key, form in columns:
-            text = _printed(row, key, form)
-            if status != "ok" and form not in TEXTS and not heading.startswith("Published"):
-                text, status = (f"*{status}*", "") if status else ("", status)
-            printed.append(text)
-        lines.append(printed)
-    used = [
-        place
-        for place, (_, _, form) in enumerate(columns)
-        if (form in TEXTS and place < 2) or any(line[place] not in ("", DASH) for line in lines)
-        if columns[place][0] != "Device" or any(line[place] not in ("cpu", "CPU") for line in lines)
+    lines = [
+        [heading for heading, _, _ in columns],
+        [FORMATS[form][1] for _, _, form in columns],
+        *([FORMATS[form][0](row.get(key)) for _, key, form in columns] for row in rows),
     ]
-    columns = [columns[place] for place in used]
-    head = [[heading for heading, _, _ in columns], [FORMATS[form][1] for _, _, form in columns]]
-    body = [[line[place] for place in used] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [*head, *body]) + "\n"
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 FILTERS: dict[str, Callable] = {
     "table": table,
     "cell": cell,
-    "number": number,
-    "seconds": seconds,
-    "time": time,
-    "percent": percent,
-    "deviation": deviation,
-    "off": off,
-    "digits": digits,
-    "interval": interval,
-    "whole": FORMATS["whole"][0],
     "error": FORMATS["error"][0],
 }

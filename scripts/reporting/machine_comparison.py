@@ -12,7 +12,6 @@ from reporting import flexibility, page, pages, style
 from reporting.flexibility import Cost, Over
 from reporting.front import MOST_OF, PHASES, Measured, cost_words, two
 from reporting.layout import time
-from reporting.sections import NARROW
 
 NAME, FOLDER = "machines", "figures/talks"
 
@@ -57,25 +56,22 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
     return found
 
 
-def draw(machines: Sequence[Machine], wide: bool) -> plt.Figure:
+def draw(machines: Sequence[Machine]) -> plt.Figure:
     """The fastest and the slowest LSTM of basic operators over the fastest of all, a line a machine."""
-    height = 0.9 + 0.3 * len(machines)
     shown = [phase for phase in PHASES if any(each.costs[phase] for each in machines)]
     shown = shown or [*PHASES][:1]
     with plt.rc_context(style.STYLE):
-        shape = (1, len(shown)) if wide else (len(shown), 1)
-        size = (style.width(wide, 9.5), height * (1 if wide else len(shown)))
-        figure, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=wide)
+        size = (9.5, 0.9 + 0.3 * len(machines))
+        figure, axes = plt.subplots(1, len(shown), figsize=size, squeeze=False, sharey=True)
         for axis, phase in zip(axes.flat, shown, strict=True):
             for place, each in enumerate(reversed(machines)):
                 if cost := each.costs[phase]:
                     _points(axis, place, each.name, (cost.least, cost.most))
-            names = [style.wrapped(each.name, wide) for each in reversed(machines)]
-            axis.set_yticks(range(len(machines)), names)
+            axis.set_yticks(range(len(machines)), [each.name for each in reversed(machines)])
             axis.set_ylim(-0.6, len(machines) - 0.4)
             axis.set_title(PHASES[phase].capitalize())
             style.logarithmic(axis)
-            style.numbered(axis, "times the fastest implementation's time (log)")
+            axis.set_xlabel("times the fastest implementation's time (log)")
     return figure
 
 
@@ -84,17 +80,15 @@ def _points(axis: plt.Axes, place: int, name: str, ends: tuple[Over, Over]) -> N
         if not math.isnan(over.low):
             style.span(axis, over.low, over.high, place, style.LOOKS["pytorch"].color)
         mark = {"color": style.LOOKS["pytorch"].color, "marker": "o", "ls": ""}
-        (point,) = axis.plot([over.ratio], [place], **mark, **style.fill(number, mark["color"]))
-        which = ("fastest", "slowest")[number]
+        filled, which = (("full", "fastest"), ("none", "slowest"))[number]
+        (point,) = axis.plot([over.ratio], [place], fillstyle=filled, **mark)
         style.hover(point, f"{name}, {which} of operators: {over.name}, {over.ratio:.2f} times")
 
 
 def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: page.Site) -> None:
     """machines.md, its HTML and its figure."""
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-    for wide, end in ((True, ""), (False, NARROW)):
-        drawn = style.svg(draw(machines, wide))
-        (folder / FOLDER / f"{NAME}{end}.svg").write_text(drawn)
+    (folder / FOLDER / f"{NAME}.svg").write_text(style.svg(draw(machines)))
     context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
     context["figure"] = f"{FOLDER}/{NAME}.svg"
     text = page.environment(page.REPORT).get_template("machines.md.j2").render(context)

@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 from reporting import layout
-from reporting.sections import NARROW, slug
+from reporting.sections import slug
 
 REPORT = Path("report")
 Site = Sequence[Mapping[str, str]]
@@ -47,25 +47,16 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
 
 
 def _inlined(number: int, path: Path, text: str) -> str:
-    """A figure as a part of a page: for wide screens, and for narrow ones where there is such a file beside it."""
-    narrow = path.with_name(f"{path.stem}{NARROW}.svg")
-    drawn = _svg(f"f{number}", path, text)
-    if narrow.is_file():
-        drawn += _svg(f"n{number}", narrow, text).replace("<svg", '<svg class="narrow"', 1)
-    return f'<figure class="drawn" tabindex="0" role="group" aria-label="Figure">{drawn}</figure>'
-
-
-def _svg(name: str, path: Path, text: str) -> str:
-    """A figure's SVG: what its points say is shown in a page, which a picture does not do. Its names are made different
-    from those of other figures."""
+    """A figure as a part of a page: what its points say is shown in a page, which a picture does not do. Its names are made
+    different from those of other figures."""
     svg = path.read_text()
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r'\b(id=")([^"]+)"', rf'\1{name}-\2"', svg)
-    svg = re.sub(r'(url\(#|href="#)', rf"\1{name}-", svg)
+    svg = re.sub(r'\b(id=")([^"]+)"', rf'\1f{number}-\2"', svg)
+    svg = re.sub(r'(url\(#|href="#)', rf"\1f{number}-", svg)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S)
     svg = re.sub(r'\bwidth="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
-    label = html.escape(text, quote=True)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1)
+    svg = svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(text, quote=True)}"', 1)
+    return f'<figure class="drawn" tabindex="0" role="group" aria-label="Figure">{svg}</figure>'
 
 
 class _Renderer(RendererHTML):

@@ -2,17 +2,12 @@
 
 import bisect
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from measurement.record import damage, read_json
-from plan.reading import on_one_line
 
 FOLDER = "profiles"  # of a results folder, beside its records
 BETWEEN = ";"  # the fields of perf's lines
 LEAST = 0.002  # a smaller share is not kept
-NAME = 60  # characters of a function's, which C++ has hundreds of
 UNKNOWN = "made at run time"
 
 
@@ -62,33 +57,6 @@ def shares(lines: Iterable[str], code: Code) -> list[dict]:
     return sorted(rows, key=lambda row: -row["share"])
 
 
-def of_rows(folder: Path, records: Iterable[str]) -> dict[str, list[dict]]:
-    """{record: its profile's shares} of those in a results folder that have one. No number is of it: what is damaged is passed
-    over, and said to be."""
-    found = {}
-    for record in records:
-        file = folder / beside(record)
-        if file.exists() and (shares := _read(file)):
-            found[record] = shares
-    return found
-
-
-def _read(file: Path) -> list[dict]:
-    """Names are anybody's, and may have what means something on a page."""
-    wrong = damage(str(file))
-    try:
-        if not wrong:
-            return [
-                {"share": float(row["share"])}
-                | {key: _plainly(row[key]) for key in ("library", "function")}
-                for row in read_json(str(file))["shares"]
-            ]
-    except (KeyError, TypeError, ValueError):
-        wrong = "it is no profile"
-    print(f"{file} is damaged ({wrong}); `make profile` makes it again.", file=sys.stderr)
-    return []
-
-
 def _short(function: str) -> str:
     """A function's name, of C++ without what it takes and what it is a template of; of what only calls another, PyTorch's
     loops over elements for one, that one's."""
@@ -98,23 +66,6 @@ def _short(function: str) -> str:
     return re.split(r"[<(]", function)[0].rpartition(" ")[2] or function
 
 
-def _plainly(name: str) -> str:
-    return on_one_line(name).replace("`", "'").replace("|", "/")[:NAME]
-
-
 def pattern(cell: Mapping) -> str:
     """What `make profile` calls the row of a cell."""
     return "{implementation} in {environment} for {phase} on {benchmark}".format(**cell)
-
-
-def of_cell(found: Mapping[str, list[dict]], records: str) -> str:
-    """In words, of what `of_rows` found, the profile of a cell of these records: it lies beside the first; "" without one."""
-    return in_words(found.get(records.partition(" ")[0], []))
-
-
-def in_words(shares: list[dict], count: int = 3) -> str:
-    """The largest of them."""
-    return "; ".join(
-        f"{100 * row['share']:.0f} % `{row['function'] or 'without a name'}` ({row['library']})"
-        for row in shares[:count]
-    )

@@ -18,7 +18,6 @@ from plan import configuration
 from plan.jobs import MANIFEST_VERSION
 from plan.matrix import Measurement
 from plan.reading import on_one_line, shown
-from reporting import profiles
 
 MANIFESTS = "manifests"
 MEND = "delete it and run again"
@@ -169,13 +168,12 @@ def of_document(document: str, own: Iterable[Path], folders: Iterable[Path]) -> 
 
 
 def members(folder: Path) -> dict[str, Path]:
-    """{name below a results folder: file} of its manifests, the records they name and what explains these: what has to be
+    """{name below a results folder: file} of its manifests, and the records they name: what has to be
     sent."""
     found = {}
     for path in manifests_in(folder):
         manifest = read_manifest(path)
         named = [each for row in manifest["cells"] for each in row["records"]]
-        named += [name for name in map(profiles.beside, named) if (folder / name).exists()]
         named += [row["record"] for row in manifest["training"] if row.get("record")]
         found |= {f"{MANIFESTS}/{path.name}": path} | {name: folder / name for name in named}
     return found

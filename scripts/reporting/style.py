@@ -1,11 +1,7 @@
-"""What all figures share: colours and markers, type, files, axes, legends, and what a point says of itself.
-
-Every figure is drawn twice: wide, and narrow for a telephone, where panels stand below each other and names are wrapped."""
+"""What all figures share: colours and markers, type, files, axes, legends, and what a point says of itself."""
 
 import io
 import re
-import textwrap
-from collections.abc import Iterable
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
@@ -17,36 +13,30 @@ import pandas as pd
 from matplotlib import ticker
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 
 class Look(NamedTuple):
-    """How a framework is drawn: by colour and by marker, as either alone may be lost."""
+    """What a framework is called, and its colour."""
 
     name: str
     color: str
-    marker: str
 
 
 # Okabe & Ito (2008): eight colours that stay apart under the common colour deficiencies.
 LOOKS = {
-    "tensorflow": Look("TensorFlow", "#E69F00", "s"),
-    "pytorch": Look("PyTorch", "#0072B2", "o"),
-    "tvm": Look("TVM", "#009E73", "^"),
-    "onnxruntime": Look("ONNX Runtime", "#56B4E9", "P"),
-    "openvino": Look("OpenVINO", "#D55E00", "X"),
-    "keras": Look("Keras", "#CC79A7", "v"),
-    "lasagne": Look("Lasagne", "#F0E442", "p"),
-    "iree": Look("IREE", "#332288", "8"),
-    "jax": Look("JAX", "#882255", "*"),
+    "tensorflow": Look("TensorFlow", "#E69F00"),
+    "pytorch": Look("PyTorch", "#0072B2"),
+    "tvm": Look("TVM", "#009E73"),
+    "onnxruntime": Look("ONNX Runtime", "#56B4E9"),
+    "openvino": Look("OpenVINO", "#D55E00"),
+    "keras": Look("Keras", "#CC79A7"),
+    "lasagne": Look("Lasagne", "#F0E442"),
+    "iree": Look("IREE", "#332288"),
+    "jax": Look("JAX", "#882255"),
+    "recurrent_cells": Look("recurrent_cells", "#117733"),
 }
-GREY = "#666666"
-OTHER = Look("other", GREY, "h")
-EDGE = {"markeredgecolor": "black", "markeredgewidth": 0.5}
-FILLS = {"filled": "full", "hollow": "none", "half-filled": "left", "half-hollow": "top"}
-MARKERS = ("^", "v", "<", ">", "D", "d", "p", "h", "H", "*", "X", "P", "o", "s", "8")
-PUBLISHED = {"color": "none", "marker": "D", "markeredgecolor": "black", "markersize": 5}
-NOTE = {"fontsize": 7.5, "style": "italic", "color": "#444444"}
+OTHER = Look("other", "#666666")
 STYLE = {
     "font.size": 9,
     "axes.titlesize": 10,
@@ -67,46 +57,10 @@ STYLE = {
 }
 
 
-NARROW = 4.2  # inches: what a telephone shows without making letters smaller
-LETTERS = 20  # of a line of a row's name there
-
-
-def width(wide: bool, inches: float) -> float:
-    return inches if wide else NARROW
-
-
-def wrapped(name: str, wide: bool) -> str:
-    """A row's name, in lines where the figure is narrow."""
-    return name if wide else textwrap.fill(name, LETTERS)
-
-
-def marked(implementations: Iterable[str]) -> dict[str, dict]:
-    """{implementation: how it is drawn}: in its framework's colour, and with a mark that no other of them has there."""
-    found: dict[str, dict] = {}
-    used: dict[Look, int] = {}
-    for name in dict.fromkeys(implementations):
-        each = look(name)
-        number = used[each] = used.get(each, -1) + 1
-        shapes = [each.marker, *(marker for marker in MARKERS if marker != each.marker)]
-        shape = {"color": each.color, "marker": shapes[number // 2 % len(shapes)]}
-        found[name] = shape | fill(number % 2, each.color)
-    return found
-
-
-def fill(number: int, color: str) -> dict:
-    """How the markers of one of several that share a colour and a shape are filled: the words for it are FILLS' keys, in order."""
-    style = list(FILLS.values())[number % len(FILLS)]
-    if style == "full":
-        return {**EDGE}
-    ground = {"mfc": "white"} if style == "none" else {"fillstyle": style, "mfcalt": "white"}
-    return {**ground, "markeredgecolor": color, "markeredgewidth": 1.5}
-
-
-def span(axis: Axes, low: float, high: float, at: float, color: str, upright: bool = False) -> None:
+def span(axis: Axes, low: float, high: float, at: float, color: str) -> None:
     """An interval: a broad bar in a row's colour, and a line in it that is seen on any ground."""
-    ends, place = [low, high], [at, at]
     for drawn in ({"color": color, "lw": 4, "alpha": 0.35}, {"color": "#333333", "lw": 0.9}):
-        axis.plot(*((place, ends) if upright else (ends, place)), zorder=1.5, **drawn)
+        axis.plot([low, high], [at, at], zorder=1.5, **drawn)
 
 
 def hover(artist: Artist, text: str) -> None:
@@ -158,33 +112,17 @@ def three_digits(value: float) -> str:
     return f"{value:#.3g}".removesuffix(".")
 
 
-def framework_legend(
-    figure: plt.Figure, cells: pd.DataFrame, *others: Line2D, wide: bool = True
-) -> None:
-    """Below the axes: the marker of every framework that has a number, then `others`."""
-    measured = cells[cells["status"] == "ok"]["implementation"]
-    looks = dict.fromkeys(map(look, measured))
-    handles = [
-        Line2D([], [], ls="", color=each.color, marker=each.marker, label=each.name, **EDGE)
-        for each in looks
-    ]
-    if handles or others:
-        figure.legend(
-            handles=[*handles, *others], loc="outside lower center", ncols=6 if wide else 2
-        )
+def framework_legend(figure: plt.Figure, cells: pd.DataFrame) -> None:
+    """Below the axes: the colour of every framework that has a number."""
+    looks = dict.fromkeys(map(look, cells[cells["status"] == "ok"]["implementation"]))
+    marks = [Patch(color=each.color, label=each.name) for each in looks]
+    figure.legend(handles=marks, loc="outside lower center", ncols=6)
 
 
-def logarithmic(axis: Axes, way: str = "x") -> None:
-    """A logarithmic axis, x or y, with plain numbers at 1, 2 and 5."""
-    axis.set(**{f"{way}scale": "log"})
-    own = getattr(axis, f"{way}axis")
-    own.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
-    own.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
-    own.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
-    axis.tick_params(axis=way, which="both", length=3)
-
-
-def numbered(axis: Axes, label: str) -> None:
-    """What the x axis shows and its numbers below each panel, also above others that share it."""
-    axis.set_xlabel(label)
-    axis.tick_params(axis="x", which="both", labelbottom=True)
+def logarithmic(axis: Axes) -> None:
+    """A logarithmic x axis with plain numbers at 1, 2 and 5."""
+    axis.set_xscale("log")
+    axis.xaxis.set_minor_locator(ticker.LogLocator(subs=(2, 5)))
+    axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(ticker.StrMethodFormatter("{x:g}"))
+    axis.tick_params(axis="x", which="both", length=3)

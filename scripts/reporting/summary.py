@@ -48,7 +48,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "machine_names": about["machine_names"],
             "machines": machines,
             "preliminary": any(machine["preliminary"] for machine in machines),
-            "stand_in": on_stand_in({about["name"]: machines}, about["machine_names"]),
+            "stand_in": on_stand_in({about["name"]: machines}),
             "counts": counts,
             "protocol": about["protocol"],
             "origin": origin and {**origin, "cited": cited(origin)},
@@ -56,28 +56,13 @@ def head(tables: Tables, about: Mapping) -> dict:
     )
 
 
-def on_stand_in(documents: Mapping[str, list[dict]], names: Mapping[str, str]) -> str:
-    """Which of some documents had a stand-in for their text, on which of their machines, in words: "all", "" where none had.
-    names: of machines, as pages call them."""
+def on_stand_in(documents: Mapping[str, Sequence[Mapping]]) -> str:
+    """Which of some documents had a stand-in for their text on one machine, in words: "all", "" where none had."""
     taken = {
-        document: {
-            each["machine"]: bool(each["corpus"]["stand_in"]) for each in machines if each["corpus"]
-        }
-        for document, machines in documents.items()
+        name: bool(each["corpus"]["stand_in"])
+        for name, machines in documents.items()
+        for each in machines[:1]
+        if each["corpus"]
     }
-    parts = []
-    for document, machines in taken.items():
-        on = [names.get(machine, machine) for machine, stand_in in machines.items() if stand_in]
-        if on:
-            parts.append(f"`{document}`" + f" on {words.listed(on)}" * (len(on) < len(machines)))
-    everywhere = all(stand_in for machines in taken.values() for stand_in in machines.values())
-    return "all" if parts and everywhere else "; ".join(parts)
-
-
-def machine_names(summaries: Sequence[Mapping], in_full: bool = False) -> dict[str, str]:
-    """Of the machines of all documents."""
-    facts: dict[str, Mapping | None] = {}
-    for machine in (machine for each in summaries for machine in each["machines"]):
-        # A document of which nothing was measured knows none.
-        facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
-    return words.machines(facts.items(), in_full)
+    own = [f"`{name}`" for name, stand_in in taken.items() if stand_in]
+    return "all" if own and all(taken.values()) else words.listed(own)

@@ -1,6 +1,5 @@
 """The records of one document become a tidy table, a row a cell, and what is to be said beside it."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow
 from measurement import quiet, shapes
 from plan import configuration, matrix
 from plan.matrix import Measurement
-from reporting import packs, profiles, relations, results, tradeoff, words
+from reporting import packs, relations, results, words
 from reporting.published import KEY as PUBLISHED_KEY
 from reporting.published import by_cell
 from stats import clean, estimates, rows, samples
@@ -151,7 +150,6 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
         if "baseline" in parameters
     }
     table = relations.relate_to_baseline(relations.relate(table), baselines)
-    table = tradeoff.ceilings(table)
     over = {document: about["speedup_over"]} if "speedup_over" in about else {}
     table = relations.scale(relations.speed_up(table, over), about["benchmarks"])
     table = table.merge(published(document), on=PUBLISHED_KEY, how="left")[COLUMNS]
@@ -193,28 +191,9 @@ def trainings(parts: Iterable[results.Part]) -> list[dict]:
     return found
 
 
-def _shared(settings: list[dict]) -> dict:
-    """The settings that all implementations of an environment have in common."""
-    first = settings[0] if settings else {}
-    return {k: v for k, v in first.items() if all(entry.get(k) == v for entry in settings)}
-
-
 def _environments(records: Sequence[dict]) -> dict[str, dict]:
-    """{name: its record, with the settings that its rows have in common, and those on a GPU}"""
-    found, settings = {}, defaultdict(list)
-    for record in records:
-        name, framework = record["identity"]["environment"], record.get("framework")
-        found[name] = record["environment"]
-        if framework:
-            settings[name].append(framework["settings"])
-        if framework and record["identity"]["device"] == "gpu":
-            libraries = {key: framework["build"].get(key) for key in ("cuda", "cudnn")}
-            settings[name, "gpu"].append(framework["settings"] | libraries)
-    return {
-        name: environment
-        | {"settings": _shared(settings[name]), "gpu": _shared(settings[name, "gpu"])}
-        for name, environment in found.items()
-    }
+    """{name: its record}"""
+    return {record["identity"]["environment"]: record["environment"] for record in records}
 
 
 def machine(part: results.Part) -> dict:
@@ -229,18 +208,6 @@ def machine(part: results.Part) -> dict:
     states = [record["repository"] for record in records if record.get("repository")]
     threads = sorted({each["threads"] for each in records if each["status"] == "ok"})
     protocol = part.manifest["protocol"]
-    cells = [Measurement.of(entry) for entry in part.manifest["cells"] if entry["records"]]
-    once = [
-        pattern
-        for pattern in protocol.get("one_process", ())
-        if any(matrix.is_one_of([pattern], cell) for cell in cells)
-    ]
-    fewer = sum(
-        0 < len(each.records) < protocol["processes"]
-        and all(record["status"] == "ok" for record in each.records)
-        and not matrix.is_one_of(once, each.cell)
-        for each in part.cells
-    )
     return {
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],
@@ -248,7 +215,7 @@ def machine(part: results.Part) -> dict:
         "protocol": protocol,
         "facts": records[0]["machine"] if records else None,
         "threads": threads,
-        "how": words.protocol(protocol, threads, once, fewer),
+        "how": words.protocol(protocol, threads),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),
@@ -269,11 +236,4 @@ def about(document: str, parts: Sequence[results.Part]) -> dict:
             machine(part) | {"origin": origins.get(part.path.parent.parent)} for part in parts
         ],
         "trainings": trainings(parts),
-        "profiles": {
-            record: shares
-            for part in parts
-            for record, shares in profiles.of_rows(
-                part.path.parent.parent, (row.paths[0] for row in part.cells if row.paths)
-            ).items()
-        },
     }

@@ -135,21 +135,12 @@ def _time(row: Mapping) -> Bar:
 def compiling(measured: Measured) -> Figure | None:
     """What compiling gains in training, with what it takes first."""
     own = measured.cells[measured.cells["benchmark"] == measured.main]
-    own = own[(own["generation"] == matrix.NOW) & own["flexibility"].isin(flexibility.WRITTEN)]
-    known = (
-        own.drop_duplicates("implementation")
-        .set_index("implementation")[["name", "flexibility"]]
-        .to_dict("index")
-    )
+    own = own[own["generation"] == matrix.NOW]
     bars = []
-    for row in tradeoff.break_even(measured.cells[measured.cells["benchmark"] == measured.main]):
-        about = known.get(row["implementation"])
-        if (
-            about
-            and row["phase"] == "training"
-            and "ratio" in row
-            and matrix.generation(row["environment"]) == matrix.NOW
-        ):
+    for row in tradeoff.break_even(own):
+        about = measured.called.get(row["implementation"], {})
+        written = about.get("flexibility") in flexibility.WRITTEN
+        if written and row["phase"] == "training" and "ratio" in row:
             said = f"{row['ratio']:.2f}x after {seconds(row['start_s'])} s"
             ends = (_end(row[end]) for end in ("low", "high"))
             bars.append(Bar(about["name"], row["ratio"], *ends, about["flexibility"], said))
@@ -167,12 +158,7 @@ def then(measured: Measured) -> Figure | None:
     if rows.empty:
         return None
     rows = rows[rows["ratio"].notna() & (rows["phase"] == "training")]
-    levels_of = (
-        measured.ok.drop_duplicates("implementation")
-        .set_index("implementation")[["name", "flexibility"]]
-        .to_dict("index")
-    )
-    lstms = [name for name, about in levels_of.items() if about["flexibility"] in COLORS]
+    lstms = [name for name, about in measured.called.items() if about["flexibility"] in COLORS]
     rows = rows[rows["implementation"].isin(lstms)]
     rows = rows.sort_values("environment_then").drop_duplicates(["benchmark", "implementation"])
     if rows.empty:
@@ -181,19 +167,11 @@ def then(measured: Measured) -> Figure | None:
     own = rows[rows["benchmark"] == benchmark].sort_values("ratio", ascending=False).head(MOST)
     bars = []
     for row in own.to_dict("records"):
-        about, old = levels_of[row["implementation"]], row["framework_version_then"]
+        about, old = measured.called[row["implementation"]], row["framework_version_then"]
         year = matrix.generation(row["environment_then"])
         said = f"{row['ratio']:.1f}x since {year} ({old})"
-        bars.append(
-            Bar(
-                about["name"],
-                row["ratio"],
-                _end(row["low"]),
-                _end(row["high"]),
-                about["flexibility"],
-                said,
-            )
-        )
+        ends = (_end(row[end]) for end in ("low", "high"))
+        bars.append(Bar(about["name"], row["ratio"], *ends, about["flexibility"], said))
     ends = " to ".join(dict.fromkeys((two(bars[-1].value), two(bars[0].value))))
     message = f"Today's versions train {ends} times as fast as the oldest"
     return Figure("then-and-now", message, f"times as fast ({benchmark})", bars)

@@ -9,24 +9,6 @@ import pandas as pd
 from plan import matrix
 from stats import estimates
 
-# Matrix products of a phase over those of the forward pass: a backward pass has two for each, one for the
-# gradient of the weights and one for that of the input.
-PRODUCTS = {"forward": 1, "training": 3}
-
-
-def ceilings(table: pd.DataFrame) -> pd.DataFrame:
-    """Add `ceiling_sequences_per_s`: what torch.mm's rate on a benchmark's forward matrix products would come
-    to in each phase. NaN where that was not measured."""
-    measured = table[
-        (table["implementation"] == "pytorch/products-large") & (table["phase"] == "forward")
-    ]
-    key = ["machine", "benchmark", "device"]
-    rate = measured.groupby(key)["sequences_per_s"].max()
-    found = table[key].merge(rate, left_on=key, right_index=True, how="left")["sequences_per_s"]
-    products = table["phase"].map(PRODUCTS).to_numpy()
-    return table.assign(ceiling_sequences_per_s=found.to_numpy() / products)
-
-
 START = ("build_s", "first_step_s")  # in every process
 ONCE = (
     "kernel_schedule_s",

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from plan import own
-from plan.matrix import LEAST_PROCESSES
 from reporting import processors
 
 LEVELS = {
@@ -52,37 +51,21 @@ def _short(name: str, facts: Mapping) -> str:
     return " + ".join([re.split(" [(]|, ", name)[0], *gpus])
 
 
-def protocol(
-    found: Mapping, threads: Sequence[int], once: Sequence[str] = (), fewer: int = 0
-) -> str:
-    """How a document's cells are timed, in a sentence; threads: what its rows ran with; once: patterns of those among them that
-    get one process; fewer: how many others came to less than they are to have."""
-    many = found["processes"] > 1
-    text = f"{found['processes']} fresh process{'es' if many else ''} a row"
-    if many and once:
-        text += f" (one of {listed(f'`{each}`' for each in once)})"
-    if many and fewer:
-        text += f", but for {fewer} that ha{'ve' if fewer > 1 else 's'} fewer"
-    looks = found["processes"] * found.get("rounds", 1)
-    if found["most_processes"] > found["processes"] and looks >= LEAST_PROCESSES:
-        text += f", up to {found['most_processes']} where that is likely to decide something"
-        if found["target_interval"] is not None:
-            text += f", or its 95 % interval is wider than {100 * found['target_interval']:.3g} %"
-    text += f"; in each, {found['warmup_batches']} warm-up batch{'es' * (found['warmup_batches'] != 1)} (the first one traces and compiles), then "
-    most, least = found.get("most_s"), found.get("least_rounds")
+def protocol(found: Mapping, threads: Sequence[int]) -> str:
+    """How a document's cells are timed, in a sentence; threads: what its rows ran with."""
+    warm, processes = found["warmup_batches"], found["processes"]
+    text = f"{processes} process{'es' * (processes > 1)} of {warm} warm-up batch{'es' * (warm != 1)} and "
+    most = f", up to {found['most_s']} s" if found.get("most_s") is not None else ""
     if "rounds" in found:
-        text += (
-            f"{found['rounds']} turns of {found['look_s']:g} s or one batch, a turn a round, the rows of a round in "
-            "random order"
+        further = f", up to {found['most_rounds']} where intervals are wide" * (
+            found["most_rounds"] > found["rounds"]
         )
-        if found["most_rounds"] > found["rounds"] and found["target_interval"] is not None:
-            text += f", up to {found['most_rounds']} while the ratio to the fastest row is less sure than that"
+        text += f"{found['rounds']} turns of {found['look_s']:g} s{further}, in random order"
     else:  # of older records
-        text += f"{found['timed_batches']} timed ones"
-        least = found.get("least_batches")
-    if most is not None:
-        text += f", or as many as fit into {most} s, at least {least}"
-    return f"{text}; {', '.join(map(str, threads or ['?']))} CPU threads; seed {found['seed']}"
+        text += f"{found['timed_batches']} timed ones{most}"
+    if found["most_processes"] > processes:
+        text += f"; up to {found['most_processes']} processes where they may decide something"
+    return f"{text}; {', '.join(map(str, threads or ['?']))} threads; seed {found['seed']}"
 
 
 def listed(found: Iterable[str]) -> str:

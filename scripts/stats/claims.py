@@ -30,10 +30,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from reporting.layout import three_digits
-from reporting.marks import ALIKE, NOISY, UNDECIDED, wide
 from stats import estimates
 from stats.comparisons import Comparison, NoNumber, Selection, choices, combinations, of_case
 from stats.estimates import CONFIDENCE
+from stats.marks import ALIKE, UNDECIDED
 from stats.quantities import KEYS, Numbers
 
 HOLDS, FAILS, OPEN, MISSING = "holds", "does not hold", UNDECIDED, "not measured"
@@ -178,9 +178,8 @@ def _shown(case: Case, claim: Mapping, cases: int) -> dict:
     ends = three_digits(low), three_digits(high)
     known = high < math.inf
     if known and ends[0] != ends[1]:
-        measured = case.found.statistical or case.found.off
-        figures += f" [{ends[0]}, {ends[1]}]{wide(low, high) if measured else ''}"
-    figures += NOISY * _noisy(case) + case.found.remark
+        figures += f" [{ends[0]}, {ends[1]}]"
+    figures += case.found.remark
     marks = {
         f"{case.found.numbers[key].where}: {case.found.numbers[key].mark}": None
         for key in case.found.keys
@@ -261,14 +260,14 @@ def _lacking(verdict: str, cases: Collection[Case]) -> list[Case]:
 
 
 def _trusted(verdict: str, cases: Collection[Case]) -> tuple[str, str]:
-    """(verdict, the mark that says why it is a likely one)"""
+    """(verdict, why it is a likely one)"""
     noisy = _lacking(verdict, cases)
     known = sum(case.found is not None for case in cases)
     likely = {HOLDS: LIKELY, PARTLY: LIKELY_PARTLY, FAILS: LIKELY_FAILS, SAME: LIKELY_SAME}
     if verdict not in likely or not noisy:
         return verdict, ""
     where = f" in {len(noisy)} of {known} cases" if known > 1 and verdict != FAILS else ""
-    return likely[verdict], f"too few clean processes{NOISY}{where}"
+    return likely[verdict], f"too few clean processes{where}"
 
 
 def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> dict:

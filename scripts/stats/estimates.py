@@ -18,7 +18,7 @@ with five; typical intervals of ratios are 8 to 27 % narrower with three (tests/
 import bisect
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -163,13 +163,6 @@ def ratio(
     cells, powers = (*of, *to), (*[1] * len(of), *[-1] * len(to))
     point, low, high = product(cells, powers, confidence)
     return Ratio(point, low, high, compared(low, high))
-
-
-def over(row: Mapping, best: Mapping, name: str) -> dict[str, float]:
-    """The time of a cell's row of a table over that of another: `name`, with `_low`, `_high` and `_mark`."""
-    found = ratio([row["process_medians_s"]], [best["process_medians_s"]])
-    ends = {f"{name}_low": found.low, f"{name}_high": found.high}
-    return {name: found.ratio, **ends, f"{name}_mark": row.get("mark") or best.get("mark") or ""}
 
 
 def ratio_of_fastest(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from reporting import marks
+from stats import marks
 from stats.estimates import ONCE, product
 from stats.samples import Times
 
@@ -25,7 +25,7 @@ MEASURED = {
 class Number:
     """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
     stands; `mark`: what is known of how a published one came to be; `processes`: what a measured one's processes made
-    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (reporting/marks.py); `once`:
+    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (stats/marks.py); `once`:
     it was measured by one process only."""
 
     value: float

@@ -110,8 +110,7 @@ def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) 
     """Those of sections."""
     about = {"machine_names": machines.names, "documents": summaries, "introduction": []}
     about["preliminary"] = any(each["preliminary"] for each in summaries)
-    taken = {each["name"]: each["machines"] for each in summaries}
-    stand_in = summary.on_stand_in(taken, machines.names)
+    stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries})
     section = sections.load("machines")
     own = blocks.as_data(section.write(section.of_summaries(summaries)))
     found = {

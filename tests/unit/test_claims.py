@@ -187,12 +187,12 @@ def test_a_claim_about_every_benchmark_says_on_how_many_it_was_seen() -> None:
 def test_every_verdict_needs_clean_processes() -> None:
     times = (1.0, 1.01, 0.99)
     found = claims.decide(BELOW, numbers(b=2.0) | _noisy("a", *times))
-    assert (found["verdict"], found["note"]) == (LIKELY, "too few clean processes°")
-    assert found["cases"][0]["figures"] == "1 / 2 = 0.500°"
+    assert (found["verdict"], found["note"]) == (LIKELY, "too few clean processes")
+    assert found["cases"][0]["figures"] == "1 / 2 = 0.500"
     found = claims.decide(BELOW, numbers(b=0.5) | _noisy("a", *times))
-    assert (found["verdict"], found["note"]) == (claims.LIKELY_FAILS, "too few clean processes°")
+    assert (found["verdict"], found["note"]) == (claims.LIKELY_FAILS, "too few clean processes")
     found = claims.decide(BELOW, numbers(b=1.0) | _noisy("a", 1.0, 1.0, 1.0))
-    assert (found["verdict"], found["note"]) == (claims.LIKELY_SAME, "too few clean processes°")
+    assert (found["verdict"], found["note"]) == (claims.LIKELY_SAME, "too few clean processes")
 
 
 def test_one_clean_case_that_fails_decides() -> None:
@@ -203,7 +203,7 @@ def test_one_clean_case_that_fails_decides() -> None:
     found = claims.decide(claim, noisy | numbers(a_gpu=1.0, b_gpu=2.0))
     assert (found["verdict"], found["note"]) == (
         claims.LIKELY_FAILS,
-        "cpu; too few clean processes°",
+        "cpu; too few clean processes",
     )
 
 

@@ -33,7 +33,6 @@ def test_the_odd_number_is_named_with_what_the_others_make_of_it() -> None:
     elapsed = by_line["001", 96]
     assert (elapsed["quantity"], elapsed["printed"]) == ("elapsed_s", "32.2603")
     assert elapsed["consistent"] == pytest.approx(50 * 0.2687, rel=1e-4)
-    assert elapsed["also"] == ["32.2603: 000, line 73"]  # where it was copied from
     assert by_line["004", 42]["consistent"] == pytest.approx(20 * 35 / 0.120)
     assert "(line 81)" in by_line["004", 42]["because"]
 
@@ -104,63 +103,12 @@ def test_copied_digits_are_no_second_voice(tmp_path: Path) -> None:
         assert set(wrong) == {"elapsed_s", "sequences_per_s"}
         assert wrong["elapsed_s"]["consistent"] == pytest.approx(50 * wall_s)
         assert wrong["sequences_per_s"]["consistent"] == pytest.approx(128 / wall_s)
-        assert len(wrong["elapsed_s"]["also"]) == 2
     # Two that stand nowhere else outvote the third.
     rows = ["009,1,b,a/x,forward,cpu,1.6191,2.6479,2417.05", "009,2,b,a/y,forward,cpu,9.0,9.0,9.0"]
     table = tmp_path / "009-table.csv"
     table.write_text(HEADER + "\n".join(rows[:1]) + "\n")
     (found,) = consistency.contradictions([str(table)])
     assert (found["quantity"], found["consistent"]) == ("wall_s", pytest.approx(0.05296, rel=1e-3))
-
-
-@pytest.mark.parametrize(
-    ("document", "line", "explained"),
-    [
-        ("000", 124, "99.6939 without one of its digits"),
-        ("001", 94, ""),
-        ("003", 66, "433,600: GRU with 2 biases a gate and 640 inputs to its last layer, cut off"),
-        ("003", 67, "576,000: LSTM with 2 biases a gate and 640 inputs to its last layer"),
-        ("003", 69, "8,554,880: LSTM with 1 bias a gate, cut off instead of rounded"),
-    ],
-)
-def test_what_explains_a_wrong_number(document: str, line: int, explained: str) -> None:
-    found = consistency.contradictions(matrix.published_files("*"))
-    (entry,) = [e for e in found if (e["document"], e["line"]) == (document, line)]
-    assert explained in entry["explained"]
-    assert bool(explained) == bool(entry["explained"])
-
-
-def test_counts_that_explain_document_003_by_hand() -> None:
-    """Gates x units x (inputs + units + biases) + inputs of the dense layer x 10."""
-    shape = {"layers": 1, "directions": 1, "hidden": 320, "features": 123, "outputs": 10}
-    assert (
-        consistency.parameters(shape, 2, "GRU", 640) == 3 * 320 * (123 + 320 + 2) + 6400 == 433_600
-    )
-    assert (
-        consistency.parameters(shape, 2, "LSTM", 640) == 4 * 320 * (123 + 320 + 2) + 6400 == 576_000
-    )
-
-
-def test_smaller_problems_that_took_longer() -> None:
-    numbers = published.numbers(matrix.published_files("*"))
-    found = consistency.inversions(numbers, matrix.benchmarks(["stacked-lm", "tvm-lstm"]))
-    pairs = [(entry["document"], entry["line"], entry["than"]["line"]) for entry in found]
-    # (32, 8, 32) behind (64, 8, 32), (32, 32, 32) behind (128, 32, 32), (32, 128, 128) behind (64, 128, 128); and the
-    # last summary, which is (32, 32, 32) again.
-    assert pairs == [("002", 25, 28), ("002", 26, 34), ("002", 27, 29), ("002", 75, 34)]
-    assert found[0]["times"] == pytest.approx(0.182 / 0.167)
-
-
-def test_rounding_is_no_inversion(tmp_path: Path) -> None:
-    rows = [
-        f"009,{n},s{n},a/x,forward,gpu,{ms}e-3,," for n, ms in ((1, "0.60"), (2, "0.6"), (3, "0.5"))
-    ]
-    table = tmp_path / "009-table.csv"
-    table.write_text(HEADER + "\n".join(rows) + "\n")
-    shapes = {f"s{n}": {"batch": n, "length": 1, "hidden": 1, "layers": 1} for n in (1, 2, 3)}
-    found = consistency.inversions(published.numbers([str(table)]), shapes)
-    # 0.6 is 0.55 to 0.65: 0.60 of the smaller one may be less. 0.5 is 0.45 to 0.55: less than 0.595, but not than 0.55.
-    assert [(entry["line"], entry["than"]["line"]) for entry in found] == [(1, 3)]
 
 
 def test_parameters_of_document_003() -> None:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting import summary, words
+from reporting import words
 from reporting.sections import Tables, contradictions
 
 NOTHING = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
@@ -42,10 +42,3 @@ def test_published_documents_have_a_link_a_number(name: str) -> None:
 
 def test_a_document_that_nobody_finds_says_so() -> None:
     assert words.cited("9", {"numbers": ["9"]}).startswith("9 (")
-
-
-def test_a_machine_keeps_its_name_beside_a_document_of_which_nothing_was_measured() -> None:
-    facts = {"cpu": {"Model name": "Abacus 9000"}, "cores": 2, "gpus": []}
-    measured, none = ({"machines": [{"machine": "m", "facts": each}]} for each in (facts, None))
-    assert summary.machine_names([measured, none]) == summary.machine_names([none, measured])
-    assert summary.machine_names([measured, none]) != summary.machine_names([none])

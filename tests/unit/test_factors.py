@@ -1,4 +1,4 @@
-"""Two factors: the row over its framework's products, those over the peak; and ceilings that are none."""
+"""Two factors: the row over its framework's products, and those over the peak."""
 
 import pandas as pd
 import pytest
@@ -38,19 +38,6 @@ def test_both_factors_multiply_to_the_whole() -> None:
     assert row.library.ratio == pytest.approx(2)  # a limit is that of its fastest process
     assert row.flexibility.low < 2 < row.flexibility.high
     assert row.share == pytest.approx(1 / (row.flexibility.ratio * row.library.ratio))
-    assert found.broken == []
-
-
-def test_a_ceiling_that_rows_are_faster_than_is_named() -> None:
-    own = tables(kernel=[0.89, 0.9, 0.91], products=[1.9, 2.0, 2.1], peak=[0.5, 0.6, 0.7])
-    (broken,) = factors.analyse(own, ABOUT, "lm").broken
-    assert (broken.ceiling, broken.faster, broken.seconds) == ("products", "kernel", 2.0)
-    assert broken.ratio.ratio == pytest.approx(0.45)
-
-
-def test_what_the_interval_explains_breaks_no_ceiling() -> None:
-    own = tables(operators=[1.5, 1.9, 2.4], products=[1.6, 2.0, 2.5], peak=[1.0, 1.0, 1.0])
-    assert factors.analyse(own, ABOUT, "lm").broken == []
 
 
 @pytest.mark.parametrize("row", factors.LIBRARIES)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from reporting import style
-from reporting.sections import Tables, bars, training_runs
+from reporting.sections import Tables, bars
 
 ABOUT = {"machine_names": {"m": "A machine"}, "document": {"benchmarks": {"lm": {"batch": 8}}}}
 
@@ -49,7 +49,7 @@ def tables(**changes: object) -> Tables:
 def drawn(module: object, found: Tables, **options: object) -> tuple[str, str]:
     """(SVG, alternative text) of a section."""
     data = module.analyse(found, ABOUT, **options)
-    figure, text = module.draw(data, found, ABOUT, True, **options)
+    figure, text = module.draw(data, found, ABOUT, **options)
     return style.svg(figure), text
 
 
@@ -90,38 +90,6 @@ def test_without_numbers_there_is_no_figure() -> None:
     assert bars.analyse(tables(status="unsupported"), ABOUT, benchmark="lm") is None
 
 
-def test_a_narrow_figure_has_the_same_rows() -> None:
-    answer = bars.analyse(tables(), ABOUT, benchmark="lm")
-    (wide, _), (narrow, _) = (
-        bars.draw(answer, tables(), ABOUT, w, benchmark="lm") for w in (True, False)
-    )
-    assert narrow.get_figwidth() == style.NARROW < wide.get_figwidth()
-    one, other = (figure.axes[0] for figure in (wide, narrow))
-    assert len(one.patches) == len(other.patches) == 5 and one.get_xlim()[0] == 0
-
-
-def test_perplexity_draws_every_curve() -> None:
-    def row(name: str, *perplexities: float, status: str = "ok") -> dict:
-        points = enumerate(perplexities, start=1)
-        curve = [{"batch": 100 * batch, "valid_perplexity": value} for batch, value in points]
-        found = {"machine": "m", "implementation": "pytorch/x", "environment": "here"}
-        return found | {"label": name, "status": status, "curve": curve}
-
-    rows = pd.DataFrame([row("A", 500, 200), row("B", 505, 201), row("C", status="failed")])
-    own = Tables(pd.DataFrame(), rows, pd.DataFrame())
-    figure, text = training_runs.draw(None, own, ABOUT, True)
-    assert "200.0 to 201.0 after 200 batches (2 runs)" in text
-    assert {"A, here", "B, here"} <= set(heights(style.svg(figure)))
-
-
-def test_rows_of_a_figure_have_marks_of_their_own() -> None:
-    """Of one framework as many as there may be: colour, shape and filling together tell them apart."""
-    names = [f"pytorch/{number}" for number in range(12)] + ["tvm/a", "tvm/b"]
-    looks = style.marked(names)
-    seen = {(each["color"], each["marker"], each.get("mfc")) for each in looks.values()}
-    assert len(seen) == len(names)
-
-
 def test_places_have_no_more_digits_than_two_layouts_share() -> None:
     """And what is to be read keeps all of its own."""
     one = '<path d="M -0.000001 16.598678 \nL -248.236719 16.598678"/><text x="1.5">0.006231</text>'
@@ -129,9 +97,3 @@ def test_places_have_no_more_digits_than_two_layouts_share() -> None:
     assert style._rounded(one) == (
         '<path d="M 0.000 16.599 \nL -248.237 16.599"/><text x="1.5">0.006231</text>'
     )
-
-
-def test_long_names_are_wrapped_where_it_is_narrow() -> None:
-    name = "TensorFlow graph, operators in a loop, tensorflow-2019"
-    assert style.wrapped(name, True) == name
-    assert max(map(len, style.wrapped(name, False).splitlines())) <= style.LETTERS

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reporting import marks
+from stats import marks
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""What is said of other cells: ratios by hand, and lines of code counted from the files."""
+"""What is said of other cells: ratios by hand, and short files of cells."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -7,13 +8,12 @@ import pytest
 
 from measurement.cells import CELLS
 from plan import matrix
-from reporting import lines, words
-from reporting.sections import Tables, cell_rows, other_cells
+from reporting import words
+from reporting.sections import Tables, other_cells
 
 ABOUT = {
     "name": "flexible-yet-fast",
     "document": matrix.document("flexible-yet-fast"),
-    "cell_lines": {"pytorch": {"slstm": {"lines": 9, "other": 8}}, "tvm": {}},
     "machine_names": {"m": "a machine"},
 }
 STYLES = {
@@ -65,27 +65,27 @@ def tables() -> Tables:
     return Tables(cells, pd.DataFrame(), pd.DataFrame())
 
 
-def test_the_answer(tables: Tables) -> None:
+def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> None:
     found = other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm")
     (place,) = found.places
-    assert (place.best.label, place.base) == ("tvm/template-tuned", "tvm/template-tuned")
-    assert place.best.ratio == pytest.approx(1.2) and place.best.ready_s == 3.0
-    assert place.best.low < 1.2 < place.best.high
-    fast, slow = place.levels["operators"]
-    assert fast == slow and fast.label == "pytorch/fine-grained"
-    assert fast.ratio == pytest.approx(6.0)
-    assert set(place.levels) == {"operators", "fused kernel"}  # no compiled one was measured
-    assert found.lines == {"PyTorch": (9, 8)}
+    assert found.cells == ["lstm", "slstm"] and place.fastest == "tvm/template-tuned"
+    assert [(each.label, each.level) for each in place.styles] == [
+        ("tvm/template-tuned", "fused kernel"),
+        ("pytorch/fused", "fused kernel"),
+        ("pytorch/fine-grained", "operators"),
+    ]
+    ratios = [{cell: r.ratio for cell, r in each.cells.items()} for each in place.styles]
+    assert ratios[0] == pytest.approx({"lstm": 1.0, "slstm": 1.2})
+    assert ratios[1] == pytest.approx({"lstm": 2.0})
+    assert ratios[2] == pytest.approx({"lstm": 4.0, "slstm": 6.0})
+    kernel = place.styles[0].cells["slstm"]
+    assert kernel.low < 1.2 < kernel.high
 
 
-def test_a_level_has_its_fastest_and_its_slowest(tables: Tables) -> None:
-    cells = [tables.cells]
-    for seconds in (0.8, 1.2):
-        other = row("pytorch/fine-grained", "slstm", seconds)
-        cells.append(pd.DataFrame([other | {"records": seconds, "label": f"{seconds} s"}]))
-    more = Tables(pd.concat(cells, ignore_index=True), tables.trainings, tables.published)
-    (place,) = other_cells.analyse(more, ABOUT, base="lstm", asked="slstm").places
-    assert [each.ratio for each in place.levels["operators"]] == pytest.approx([6.0, 12.0])
+def test_only_the_asked_cell_has_intervals_in_the_table(tables: Tables) -> None:
+    *_, table = other_cells.write(other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm"))
+    assert [row[2] for row in table.rows] == ["1.00", "2.00", "4.00"]
+    assert [bool(re.search(r"\[.*\]", row[3])) for row in table.rows] == [True, False, True]
 
 
 def test_no_answer_without_a_base(tables: Tables) -> None:
@@ -94,34 +94,13 @@ def test_no_answer_without_a_base(tables: Tables) -> None:
     assert other_cells.analyse(without, ABOUT, base="lstm", asked="slstm") is None
 
 
-def test_every_style_and_cell_over_the_fastest_base(tables: Tables) -> None:
-    found = cell_rows.analyse(tables, ABOUT, base="lstm", phase="training")
-    assert found.cells == {"lstm": "LSTM", "slstm": "sLSTM"}
-    assert [each.label for each in found.styles] == [
-        "tvm/template-tuned",
-        "pytorch/fused",
-        "pytorch/fine-grained",
-    ]
-    template, fused, operators = (each.ratios for each in found.styles)
-    assert template == pytest.approx({"lstm": 1.0, "slstm": 1.2})
-    assert fused == pytest.approx({"lstm": 2.0})
-    assert operators == pytest.approx({"lstm": 4.0, "slstm": 6.0})
-    for other in ({"phase": "forward"}, {"phase": "training", "device": "gpu"}):
-        assert cell_rows.analyse(tables, ABOUT, base="lstm", **other) is None
-
-
-def test_lines_are_counted_without_what_is_no_code(tmp_path: Path) -> None:
-    source = '"""Said."""\n\nimport x\n\n\ndef f(a):\n    """Said\n    twice."""\n    # and why\n    b = a  # here\n    return b\n'
-    assert lines.code(source) == ["def f(a):", "    b = a  # here", "    return b"]
-
-
-def test_every_cell_has_a_short_file_in_every_framework(tables: Tables) -> None:
+def test_every_cell_has_a_short_file_in_every_framework() -> None:
     """25 lines at most, whatever stands in them."""
-    counts = lines.of_cells("lstm")
-    assert {"pytorch", "tensorflow", "tvm"} <= counts.keys()
-    for framework, own in counts.items():
-        assert set(own) == set(CELLS) == set(words.CELLS), framework
-        assert own["lstm"]["other"] == 0
-        for name in own:
-            file = lines.folder(framework) / f"{name.replace('-', '_')}.py"
-            assert len(file.read_text().splitlines()) <= 25, file
+    assert set(CELLS) == set(words.CELLS)
+    folders = [
+        *Path("scripts/implementations").glob("*/cells"),
+        Path("scripts/recurrent_cells/cells"),
+    ]
+    for folder in folders:
+        files = [folder / f"{name.replace('-', '_')}.py" for name in CELLS]
+        assert all(len(file.read_text().splitlines()) <= 25 for file in files if file.exists())

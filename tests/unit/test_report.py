@@ -12,7 +12,7 @@ import pytest
 from measurement.record import read_json, write_sealed
 from plan import matrix
 from plan.matrix import Measurement
-from reporting import results, sections, summary, tabulate
+from reporting import results, sections, summary
 from stats import estimates, samples
 from steps import pack_results
 from tests.unit import hand_made
@@ -450,32 +450,9 @@ def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_was_measured_on_a_stand_in_is_said() -> None:
-    def on(**machines: bool | None) -> list[dict]:
-        return [
-            {"machine": name, "corpus": {} if text is None else {"stand_in": text}}
-            for name, text in machines.items()
-        ]
+    def on(text: bool | None) -> list[dict]:
+        return [{"corpus": {} if text is None else {"stand_in": text}}]
 
-    def said(**documents: list[dict]) -> str:
-        return summary.on_stand_in(documents, {"a": "A"})
-
-    assert said(x=on(a=False), y=on(a=None)) == ""
-    assert said(x=on(a=True, b=True), y=on(a=None)) == "all"
-    assert said(x=on(a=True, b=True), y=on(a=True, b=False), z=on(b=False)) == "`x`; `y` on A"
-
-
-def test_only_rows_that_a_part_has_are_named_for_their_one_process(folder: Path) -> None:
-    (path,) = results.manifests_in(folder / "results")
-    part = results.read(path)
-    part.manifest["protocol"] |= {
-        "processes": 3,
-        "one_process": ["pytorch/cell in *", "pytorch/cell on 4x320-*"],
-    }
-    assert "3 fresh processes a row (one of `pytorch/cell in *`)" in tabulate.machine(part)["how"]
-    for entry in part.manifest["cells"]:
-        entry["records"] = []
-    measured = [[each["status"] for each in row.records] for row in part.cells if row.records]
-    fewer = sum({*statuses} == {"ok"} for statuses in measured)
-    how = tabulate.machine(part)["how"]
-    assert how.startswith("3 fresh processes a row, but for ") and "one of" not in how
-    assert int(how.split()[7]) == fewer
+    assert summary.on_stand_in({"x": on(False), "y": on(None)}) == ""
+    assert summary.on_stand_in({"x": on(True), "y": on(None)}) == "all"
+    assert summary.on_stand_in({"x": on(True), "y": on(True), "z": on(False)}) == "`x` and `y`"

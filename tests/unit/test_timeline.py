@@ -5,12 +5,11 @@ import pytest
 
 from plan import matrix
 from reporting import timeline
-from reporting.sections import Tables, gains, gradients, releases, years
+from reporting.sections import Tables, releases, years
 
 ABOUT = {
     "machines": [{"days": ["2025-12-31", "2026-01-02"]}],
     "machine_names": {"here": "Abacus 9000"},
-    "profiles": {},
 }
 LM = {"benchmark": "years-stacked-lm", "phase": "training"}
 
@@ -66,27 +65,11 @@ def test_a_framework_is_that_of_the_implementation() -> None:
     assert [line["framework"] for line in found] == ["onnxruntime", "openvino"]
 
 
-def test_what_is_left_beyond_the_products() -> None:
-    (found,) = gains.analyse(FOUND, ABOUT, **LM).rows
-    assert (found.since, found.then, found.now) == (2018, "2018", "flow")
-    for gain, expected in ((found.gain, 4), (found.products, 2), (found.rest, 2)):
-        assert gain.ratio == pytest.approx(expected) and gain.low < expected < gain.high
-    assert found.rest.high / found.rest.low > found.gain.high / found.gain.low
-
-
-def test_without_products_of_both_years() -> None:
-    few = FOUND.cells[FOUND.cells["environment"] != "tensorflow-2018"]
-    (found,) = gains.analyse(Tables(few, few, few), ABOUT, **LM).rows
-    assert found.since == 2022 and found.gain.ratio == pytest.approx(0.8)
-    assert found.products is None and found.rest is None
-    assert gains.analyse(tables(*FOUND.cells.tail(1).to_dict("records")), ABOUT, **LM) is None
-
-
 def test_release_that_made_a_row_slower_is_named() -> None:
     found = releases.analyse(FOUND, ABOUT)
     (slower,) = found.slower
-    assert slower.versions == "2022 to flow" and slower.spent == ""
-    assert slower.ratio == pytest.approx(1.25) and slower.low > 1
+    assert slower.versions == "2022 to flow"
+    assert slower.ratio.ratio == pytest.approx(1.25) and slower.ratio.low > 1
     assert (found.steps, found.faster, found.same, found.undecided) == (3, 2, 0, 0)
     two = [
         f"tensorflow/graph-while in {environment} for training on years-stacked-lm"
@@ -95,40 +78,13 @@ def test_release_that_made_a_row_slower_is_named() -> None:
     assert found.pattern == ",".join(two)
 
 
-def test_where_the_time_of_a_slower_row_went() -> None:
-    shares = [{"share": 0.5, "library": "l", "function": "f"}]
-    profiled = {"tensorflow-2022/tensorflow/graph-while-1.json": shares}
-    (slower,) = releases.analyse(FOUND, ABOUT | {"profiles": profiled}).slower
-    assert "2022 50 % `f` (l)" in slower.spent and slower.spent.endswith("flow not profiled")
-
-
-def test_years_are_drawn_and_are_columns() -> None:
-    found = years.analyse(FOUND, ABOUT, **LM, table=True)
-    figure, text = years.draw(found, FOUND, ABOUT, True, **LM)
-    assert "2018 to 2026" in text
-    assert "tensorflow-2022 (2022): 0.800 s" in " ".join(figure.__dict__["hovers"])
-    (table,) = years.write(found)
-    assert table.heads[1:] == ["2018", "2022", "2026"] and table.rows[0][1:] == [
-        "4.00 s",
-        "800 ms",
-        "1.00 s",
-    ]
+def test_years_are_columns_and_the_gain_is_the_first_over_the_last() -> None:
+    found = years.analyse(FOUND, ABOUT, **LM)
+    assert [line.name for line in found.lines] == ["TF Graph whileop-lstm", "TensorFlow's products"]
+    loop, products = found.lines
+    assert loop.gain.ratio == pytest.approx(4) and loop.gain.low < 4 < loop.gain.high
+    assert products.gain.ratio == pytest.approx(2)
+    table, _ = years.write(found)
+    assert table.heads[1:4] == ["2018", "2022", "2026"]
+    assert table.rows[0][1:4] == ["4.00 s", "800 ms", "1.00 s"]
     assert years.analyse(FOUND, ABOUT, "years-stacked-lm", "forward") is None
-
-
-def test_version_whose_gradients_are_wrong_is_named() -> None:
-    right = gradients.analyse(FOUND, ABOUT)
-    assert right.wrong == [] and len(right.checked) == 4
-    refused = row(
-        "pytorch/fine-grained-jit",
-        "pytorch-2019",
-        1.0,
-        status="incorrect",
-        reason="gradient:lstm.0",
-    )
-    more = tables(*FOUND.cells.to_dict("records"), refused | {"gradient_error": 0.3})
-    found = gradients.analyse(more, ABOUT)
-    assert [(environment, error) for _, environment, _, error in found.wrong] == [
-        ("pytorch-2019", 0.3)
-    ]
-    assert "pytorch-2019" not in {each.environment for each in found.checked}

@@ -80,17 +80,3 @@ def test_break_even_stays_within_a_generation() -> None:
 def test_implementations_replace_known_ones() -> None:
     known = {entry["implementation"] for entry in matrix.implementations()}
     assert {e["instead_of"] for e in matrix.implementations() if "instead_of" in e} <= known
-
-
-def test_ceiling_of_each_phase() -> None:
-    table = pd.DataFrame(
-        [
-            cell("pytorch/products-large", 0.1, sequences_per_s=900.0),
-            cell(EAGER, 0.5, sequences_per_s=100.0),
-            cell(EAGER, 0.5, sequences_per_s=30.0, phase="training"),
-            cell(EAGER, 0.5, sequences_per_s=30.0, device="gpu"),
-        ]
-    )
-    found = tradeoff.ceilings(table)["ceiling_sequences_per_s"]
-    assert found.tolist()[:3] == [900, 900, 300]
-    assert pd.isna(found[3])

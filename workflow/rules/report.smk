@@ -24,7 +24,6 @@ rule tabulate:
         lambda w: pages.manifests_of_others(
             w.document, MANIFEST, ["results", *config["also_report"]]
         ),
-        lambda w: pages.profiles_of(w.document),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
         environment=lambda w: tool("report", "record"),
@@ -67,7 +66,7 @@ rule analyse:
         summary=f"{OF_DOCUMENT}summary.json",
         figures=report(
             directory(FIGURES),
-            patterns=["{figure,.+(?<!-narrow)}.svg"],  # once is enough
+            patterns=["{figure}.svg"],
             caption="../../report/captions/figure.rst",
             category="{document}",
             labels={"shows": "figure {figure}"},

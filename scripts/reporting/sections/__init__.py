@@ -2,14 +2,13 @@
 
 `<section>.py` has a dataclass `Answer`; `analyse(tables, about, **options)`, pure, which returns one, or None where there is
 nothing to say; `write(answer)`, which yields the blocks of it (reporting/blocks.py); and, if it has a figure, `draw(answer,
-tables, about, wide, **options)`: the figure, for a wide screen or for a narrow one, and its alternative text. A page is a list of
+tables, about, **options)`: the figure and its alternative text. A page is a list of
 sections with options (config/documents, config/pages.yaml); `title` is the heading of one, `level` that heading's, `line` that of
 the published heading which it mirrors.
 
 `tables`: what was measured on one machine and what was published, of one document. `about`: about.json (reporting/tabulate.py) and
 the document's own file, `document`; `claims`, config/claims.yaml's of the document; `names` and `labels`, what rows are
-called in general and in the document, by implementation; `machine_names`; `cell_lines`, how long the files of cells are
-(reporting/lines.py); `entries`, config/implementations.yaml of the rows.
+called in general and in the document, by implementation; `machine_names`; `entries`, config/implementations.yaml of the rows.
 """
 
 import dataclasses
@@ -26,13 +25,12 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import blocks, lines, published, words
+from reporting import blocks, published, words
 from stats.rounds import Look
 from stats.samples import Prior, Times, with_prior
 
 FOLDER = Path(__file__).parent
 OK = "ok"
-NARROW = "-narrow"
 
 
 @dataclass(frozen=True)
@@ -98,13 +96,12 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
 
     trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
     tables = Tables(
-        described(_with_noise(cells)),
+        described(with_noise(cells)),
         described(trainings),
         published.numbers(matrix.published_files(name)),
     )
     shown = set(tables.cells["implementation"])
     more = {
-        "cell_lines": lines.of_cells("lstm"),
         "document": document,
         "claims": [claim for claim in matrix.claims() if claim["document"] == name],
         "names": names,
@@ -115,7 +112,7 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
     return tables, {**about, **more}
 
 
-def _with_noise(cells: pd.DataFrame) -> pd.DataFrame:
+def with_noise(cells: pd.DataFrame) -> pd.DataFrame:
     """The times of each row with what it has beside them of the others' noise, or of the rounds that they took turns in."""
     columns = ["process_medians_s", "noise_freedom", "noise_sd"]
     found = {
@@ -180,7 +177,7 @@ def analysed(
     save: Callable[[str, Any], None],
 ) -> Iterator[dict]:
     """Every section of a list that has something to say: {"section", "title", "data": its answer, "blocks"}.
-    `save` writes a figure below a file's name; the one for narrow screens has NARROW behind it."""
+    `save` writes a figure below a file's name."""
     for entry in entries:
         options = {key: value for key, value in entry.items() if key not in HEADING}
         module = load(entry["section"])
@@ -188,14 +185,10 @@ def analysed(
             continue
         title = entry.get("title", getattr(module, "TITLE", ""))
         written = [blocks.Heading(title, entry.get("level", 2))] if title else []
-        drawn = (
-            module.draw(answer, tables, about, True, **options) if hasattr(module, "draw") else 0
-        )
-        if drawn:
-            figure, text = drawn
+        if hasattr(module, "draw"):
+            figure, text = module.draw(answer, tables, about, **options)
             name = "-".join(filter(None, [entry["section"], slug(entry.get("title", ""))]))
             save(f"{name}.svg", figure)
-            save(f"{name}{NARROW}.svg", module.draw(answer, tables, about, False, **options)[0])
             written.append(blocks.Figure(f"{name}.svg", text))
         written += module.write(answer)
         yield {

@@ -7,9 +7,10 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import DASH, brief, time_within
+from reporting.layout import DASH, time_within, times
 from reporting.sections import Tables, on
 from stats import estimates
+from stats.estimates import Ratio
 
 TITLE = "What we add"
 
@@ -21,9 +22,7 @@ class Over:
     seconds: float
     low: float | None
     high: float | None
-    ratio: float
-    ratio_low: float | None
-    ratio_high: float | None
+    ratio: Ratio
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def _over(row: Mapping, best: Mapping) -> Over:
     ratio = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
     sure = row["interval"] == "confidence"
     ends = (row["wall_low_s"], row["wall_high_s"]) if sure else (None, None)
-    return Over(row["wall_median_s"], *ends, ratio.ratio, ratio.low, ratio.high)
+    return Over(row["wall_median_s"], *ends, ratio)
 
 
 PHASES = {"forward": "Inference", "training": "Training"}
@@ -95,10 +94,7 @@ def write(answer: Answer) -> Iterator[Block]:
         for phase in phases:
             over = row.phases.get(phase)
             cells += (
-                [
-                    time_within(over.seconds, over.low, over.high),
-                    brief(over.ratio, over.ratio_low, over.ratio_high),
-                ]
+                [time_within(over.seconds, over.low, over.high), times(over.ratio)]
                 if over
                 else [DASH, DASH]
             )

@@ -11,16 +11,7 @@ from plan.matrix import NOW
 from reporting.blocks import Block
 from reporting.layout import none
 from reporting.sections import Tables
-from reporting.style import (
-    STYLE,
-    framework_legend,
-    hover,
-    look,
-    numbered,
-    three_digits,
-    width,
-    wrapped,
-)
+from reporting.style import STYLE, framework_legend, hover, look, three_digits
 
 
 @dataclass(frozen=True)
@@ -46,19 +37,15 @@ def write(answer: Answer) -> Iterator[Block]:
     yield from ()  # the figure says it
 
 
-def draw(
-    answer: Answer, tables: Tables, about: Mapping, wide: bool, benchmark: str
-) -> tuple[plt.Figure, str]:
+def draw(answer: Answer, tables: Tables, about: Mapping, benchmark: str) -> tuple[plt.Figure, str]:
     """Hatched with old versions."""
     cells = shown(tables, benchmark)
-    said = "mean time of one batch (s) ± standard deviation over batches"
     with plt.rc_context(STYLE):
-        height = 1.6 + (0.3 if wide else 0.5) * len(cells)
-        figure, axis = plt.subplots(figsize=(width(wide, 9.5), height))
-        _bars(axis, cells, wide)
-        numbered(axis, said if wide else said.replace(" ±", "\n±"))
+        figure, axis = plt.subplots(figsize=(9.5, 1.6 + 0.3 * len(cells)))
+        _bars(axis, cells)
+        axis.set_xlabel("mean time of one batch (s) ± standard deviation over batches")
         axis.set_xlim(left=0)
-        framework_legend(figure, cells, wide=wide)
+        framework_legend(figure, cells)
     ordered = cells.sort_values("wall_s")
     slowest, fastest = (
         f"{row.wall_s:.3g} s ({row.label}, {row.environment})"
@@ -69,7 +56,7 @@ def draw(
     )
 
 
-def _bars(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
+def _bars(axis: Axes, cells: pd.DataFrame) -> None:
     rows = cells[::-1].reset_index(drop=True)
     for place, row in enumerate(rows.itertuples()):
         then = row.generation != NOW
@@ -92,7 +79,7 @@ def _bars(axis: Axes, cells: pd.DataFrame, wide: bool) -> None:
             fontsize=8,
         )
     names = rows["label"] + ", " + rows["environment"]
-    axis.set_yticks(range(len(rows)), [wrapped(name, wide) for name in names])
+    axis.set_yticks(range(len(rows)), names)
     axis.set_ylim(-0.8, len(rows) - 0.2)
     axis.tick_params(axis="y", length=0)
     axis.grid(axis="y", visible=False)

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reporting import consistency, published
+from reporting import consistency
 from reporting.blocks import Block, Table, Text
-from reporting.layout import digits, off, three_digits
+from reporting.layout import digits, off
 from reporting.sections import Tables
 from stats import verdicts
 
@@ -36,34 +36,18 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Slower:
-    """A smaller problem that was printed to take longer than a larger one."""
-
-    cited: str
-    line: int
-    row: str
-    printed: str
-    times: float
-    than: str
-
-
-@dataclass(frozen=True)
 class Answer:
-    name: str
     numbers: dict[str, list[Number]]  # by consequence: verdict, either, number, rounding
-    slower: list[Slower]
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
     paths = consistency.files_of(about["name"])
     found = verdicts.consequences(about["claims"], consistency.contradictions(paths))
-    slower = consistency.inversions(published.numbers(paths), about["document"]["benchmarks"])
-    if not found and not slower:
+    if not found:
         return None
     statements = {claim["name"]: claim["statement"] for claim in about["claims"]}
     numbers: dict[str, list[Number]] = {"verdict": [], "either": [], "number": [], "rounding": []}
     for entry in found:
-        explained = f"; {entry['explained']}" if entry["explained"] else ""
         numbers[entry["consequence"]].append(
             Number(
                 entry["document"],
@@ -73,25 +57,14 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
                 entry["printed"],
                 entry["consistent"],
                 entry["factor"],
-                entry["because"] + explained,
+                entry["because"],
                 [
                     f"{statements[each['claim']].rstrip('.')}: *{each['verdict']}*, if corrected *{each['corrected']}*"
                     for each in entry["changes"]
                 ],
             )
         )
-    smaller = [
-        Slower(
-            entry["document"],
-            entry["line"],
-            _row(entry, about["names"]),
-            entry["printed"],
-            entry["times"],
-            "{benchmark} (line {line})".format(**entry["than"]),
-        )
-        for entry in slower
-    ]
-    return Answer(about["name"], numbers, smaller)
+    return Answer(numbers)
 
 
 def _row(entry: Mapping, names: Mapping) -> str:
@@ -131,12 +104,4 @@ def write(answer: Answer) -> Iterator[Block]:
         yield Text(
             f"{len(rounded)} more differ in the last digits, at most {off(largest.factor)} (document {largest.cited}, line "
             f"{largest.line}): lines {', '.join(dict.fromkeys(str(each.line) for each in rounded))}."
-        )
-    if answer.slower:
-        worst = max(answer.slower, key=lambda each: each.times)
-        count = len(answer.slower)
-        yield Text(
-            f"In {count} place{'s' * (count > 1)} a smaller problem takes longer than a larger one, which is no contradiction but a reason "
-            f"for doubt: at most {three_digits(worst.times)} times as long (document {worst.cited}, line {worst.line}: {worst.row}, than "
-            f"{worst.than}); lines {', '.join(str(each.line) for each in answer.slower)}."
         )

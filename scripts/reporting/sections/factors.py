@@ -8,10 +8,11 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import DASH, brief, percent, time
+from reporting.layout import percent, time, times
 from reporting.relations import PEAK
 from reporting.sections import Tables
 from stats import estimates
+from stats.estimates import Ratio
 
 TITLE = "Two factors: flexibility and the library"
 # Whose matrix products an implementation calls, where its name does not say so.
@@ -21,13 +22,6 @@ LIBRARIES = {
     "keras/lstm-jax": "jax",
     "keras/lstm-theano": "theano",
 }
-
-
-@dataclass(frozen=True)
-class Ratio:
-    ratio: float
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -42,20 +36,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A ceiling that an implementation is faster than, beyond the interval of both."""
-
-    ceiling: str
-    phase: str
-    seconds: float
-    faster: str
-    ratio: Ratio
-
-
-@dataclass(frozen=True)
 class Answer:
     rows: list[Row]
-    broken: list[Broken]
 
 
 def limits(cells: pd.DataFrame) -> dict[tuple, float]:
@@ -81,27 +63,23 @@ def products(cells: pd.DataFrame) -> dict[tuple, dict]:
 
 
 def _over(row: Mapping, ceiling: Mapping) -> Ratio:
-    found = estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])
-    return Ratio(found.ratio, found.low, found.high)
+    return estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])
 
 
 def _over_limit(row: Mapping, seconds: float) -> Ratio:
-    return Ratio(*(end / seconds for end in estimates.product([row["process_medians_s"]], [1])))
+    ends = [end / seconds for end in estimates.product([row["process_medians_s"]], [1])]
+    return Ratio(*ends, estimates.compared(*ends[1:]))
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     cells = tables.measured(benchmark=benchmark, generation=NOW)
     own, peak = products(cells), limits(cells)
-    found, broken = [], {}
+    found = []
     for row in cells[cells["flexibility"].notna()].sort_values("wall_median_s").to_dict("records"):
         place = (row["device"], row["phase"])
         ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
         limit = peak.get(place)
         flexibility = _over(row, ceiling) if ceiling else None
-        if ceiling and flexibility and (flexibility.high or flexibility.ratio) < 1:
-            key = (ceiling["name"], row["phase"])
-            if key not in broken or flexibility.ratio < broken[key].ratio.ratio:
-                broken[key] = Broken(*key, ceiling["wall_median_s"], row["name"], flexibility)
         found.append(
             Row(
                 row["name"],
@@ -115,31 +93,23 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
         )
     if not any(row.flexibility or row.share for row in found):
         return None
-    return Answer(sorted(found, key=lambda row: row.phase != "training"), list(broken.values()))
+    return Answer(sorted(found, key=lambda row: row.phase != "training"))
 
 
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         "*Flexibility*: time over that of the framework's own matrix products. *Library*: those products over the time that the "
-        "machine's multiply-add peak allows. Multiplied, they are the time over the peak."
+        "machine's multiply-add peak allows. Multiplied, they are the time over the peak. A flexibility below 1 means kernels that "
+        "are faster than the framework's products."
     )
-    for each in answer.broken:
-        yield Text(
-            f"{each.ceiling} ({each.phase}, {time(each.seconds)}) are no lower bound: {each.faster} takes "
-            f"{brief(each.ratio.ratio, each.ratio.low, each.ratio.high)} of their time, with kernels of its own."
-        )
-
-    def told(ratio: Ratio | None) -> str:
-        return brief(ratio.ratio, ratio.low, ratio.high) if ratio else DASH
-
     several = len({row.device for row in answer.rows}) > 1
     rows = [
         [
             row.name + (f", {row.device.upper()}" if several else ""),
             row.phase,
             time(row.seconds),
-            told(row.flexibility),
-            told(row.library),
+            times(row.flexibility),
+            times(row.library),
             percent(row.share),
         ]
         for row in answer.rows

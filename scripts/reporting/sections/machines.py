@@ -1,4 +1,4 @@
-"""Machines and environments, each once for all documents."""
+"""The machine and its environments, once for all documents."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,47 +24,33 @@ class Environment:
     name: str
     python: str
     packages: str
-    settings: str  # that all its implementations have in common
-
-
-@dataclass(frozen=True)
-class Machine:
-    name: str
-    called: str  # by the data
-    facts: list[str]
-    documents: dict[str, str]  # {document: how it was measured, on which text, when}
-    origin: str  # of results that were packed elsewhere
-    environments: list[Environment]
 
 
 @dataclass(frozen=True)
 class Answer:
-    machines: list[Machine]
+    """A machine. `called`: by the data; `documents`: {document: how it was measured, on which text, when}; `origin`: of results
+    that were packed elsewhere."""
+
+    name: str
+    called: str
+    facts: list[str]
+    documents: dict[str, str]
+    origin: str
+    environments: list[Environment]
 
 
 def of_summaries(summaries: Sequence[Mapping]) -> Answer:
-    """Of all documents' summaries."""
-    found: dict[str, list[tuple[str, Mapping]]] = {}
-    for each in summaries:
-        for machine in each["machines"]:
-            found.setdefault(machine["machine"], []).append((each["name"], machine))
-    facts = {
-        called: next((m["facts"] for _, m in of if m["facts"]), None)
-        for called, of in found.items()
-    }
-    names = words.machines(facts.items())
+    """Of all documents' summaries, of one machine."""
+    found = {each["name"]: each["machines"][0] for each in summaries}
+    first = next(iter(found.values()))
+    facts = next((each["facts"] for each in found.values() if each["facts"]), None)
     return Answer(
-        [
-            Machine(
-                names[called],
-                called,
-                _facts(facts[called]),
-                {name: _measured(machine) for name, machine in of},
-                _origin(of[0][1]["origin"]),
-                _environments([machine for _, machine in of]),
-            )
-            for called, of in found.items()
-        ]
+        words.machines([(first["machine"], facts)])[first["machine"]],
+        first["machine"],
+        _facts(facts),
+        {name: _measured(machine) for name, machine in found.items()},
+        _origin(first["origin"]),
+        _environments([*found.values()]),
     )
 
 
@@ -81,18 +67,13 @@ def _facts(facts: Mapping | None) -> list[str]:
 
 def _measured(machine: Mapping) -> str:
     corpus, days, commits = machine["corpus"], machine["days"], machine["commits"]
-    text = (
-        f"; text: {'a **stand-in corpus**' if corpus['stand_in'] else corpus['source']}"
-        if corpus
-        else ""
-    )
+    source = corpus and ("a **stand-in corpus**" if corpus["stand_in"] else corpus["source"])
+    text = f"; text: {source}" if corpus else ""
     when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "nothing measured"
     at = (
         f"; {len(commits)} commits"
         if len(commits) > 1
-        else f"; commit {commits[0]}"
-        if commits
-        else ""
+        else "".join(f"; commit {each}" for each in commits)
     )
     return f"{machine['how']}{text}; {when}{at}"
 
@@ -120,26 +101,19 @@ def _environments(machines: Sequence[Mapping]) -> list[Environment]:
             ", ".join(
                 f"{pin} {each['packages'][pin]}" for pin in each["pins"] if pin in each["packages"]
             ),
-            "; ".join(
-                f"{key} {value}" for key, value in each["settings"].items() if value is not None
-            ),
         )
         for name, each in sorted(found.items())
     ]
 
 
 def write(answer: Answer) -> Iterator[Block]:
-    for place, machine in enumerate(answer.machines):
-        yield Heading(machine.name)
-        points = [f"{each}." for each in machine.facts if each]
-        points.append(f"In tables of data: `{machine.called}`.")
-        if machine.origin:
-            points.append(f"{machine.origin}.")
-        shared = dict.fromkeys(machine.documents.values())
-        for how in shared:
-            names = ", ".join(f"`{name}`" for name, own in machine.documents.items() if own == how)
-            points.append(f"{names}: {how}.")
-        yield Points(points)
-        if not place:  # other machines' environments are in their results
-            rows = [[each.name, each.python, each.packages] for each in machine.environments]
-            yield Table(["Environment", "Python", "Packages"], rows)
+    yield Heading(answer.name)
+    points = [f"{each}." for each in answer.facts if each]
+    points.append(f"In tables of data: `{answer.called}`.")
+    points += [f"{answer.origin}."] if answer.origin else []
+    for how in dict.fromkeys(answer.documents.values()):
+        names = ", ".join(f"`{name}`" for name, own in answer.documents.items() if own == how)
+        points.append(f"{names}: {how}.")
+    yield Points(points)
+    rows = [[each.name, each.python, each.packages] for each in answer.environments]
+    yield Table(["Environment", "Python", "Packages"], rows)

@@ -10,9 +10,10 @@ from plan import own
 from plan.matrix import NOT_RUN, NOW
 from reporting import words
 from reporting.blocks import Block, Points, Table, Text
-from reporting.layout import DASH, brief, time
+from reporting.layout import DASH, time, times
 from reporting.sections import OK, Tables
-from reporting.sections.cell_rows import PLACE, over
+from reporting.sections.other_cells import PLACE, over
+from stats.estimates import Ratio
 
 
 def name(about: Mapping) -> str:
@@ -44,16 +45,15 @@ def pairs(tables: Tables, about: Mapping, request: bool) -> pd.DataFrame:
     )
 
 
-def compared(row: Mapping) -> dict:
-    """Of a row with a number: over the style's own LSTM (`own`), over the fastest LSTM (`best`) and which that is, with
-    intervals."""
+def compared(row: Mapping) -> tuple[Ratio | None, Ratio | None, str]:
+    """A row with a number over the LSTM of its own implementation, over the fastest LSTM, and which that is."""
     lstm = row["lstm"]
     same = lstm[
         (lstm["implementation"] == row["implementation"])
         & (lstm["environment"] == row["environment"])
     ]
-    base = None if lstm.empty else lstm.loc[lstm["wall_median_s"].idxmin(), "label"]
-    return {**over(row, same, "own"), **over(row, lstm, "best"), "base": base}
+    base = "" if lstm.empty else lstm.loc[lstm["wall_median_s"].idxmin(), "label"]
+    return over(row, same), over(row, lstm), base
 
 
 def error(row: Mapping) -> float | None:
@@ -72,9 +72,7 @@ class Winner:
     label: str
     implementation: str
     base: str
-    ratio: float
-    low: float | None
-    high: float | None
+    ratio: Ratio
 
 
 @dataclass(frozen=True)
@@ -82,8 +80,8 @@ class Measured:
     """An implementation of the cell in a phase: over its own LSTM, and over the fastest."""
 
     seconds: float
-    own: tuple[float | None, float | None, float | None]
-    best: tuple[float | None, float | None, float | None]
+    own: Ratio | None
+    best: Ratio | None
 
 
 @dataclass(frozen=True)
@@ -117,13 +115,12 @@ class Answer:
 
 def winners(rows: pd.DataFrame, request: bool) -> list[Winner]:
     found = []
-    for (_, device, phase), here in rows[rows["status"] == OK].groupby(PLACE, sort=False):
+    for (device, phase), here in rows[rows["status"] == OK].groupby(PLACE, sort=False):
         best = here.loc[here["wall_median_s"].idxmin()]
-        if not best["lstm"].empty:
-            to = compared(best)
-            ends = (to[f"best{end}"] for end in ("", "_low", "_high"))
-            names = best["label"], best["implementation"], to["base"]
-            found.append(Winner(device, phase, request, *names, *ends))
+        _, ratio, base = compared(best)
+        if ratio:
+            names = best["label"], best["implementation"], base
+            found.append(Winner(str(device), str(phase), request, *names, ratio))
     return found
 
 
@@ -152,10 +149,7 @@ def styles(rows: pd.DataFrame) -> list[Style]:
 
 
 def _measured(row: Mapping) -> Measured:
-    to = compared(row)
-    own, best = (
-        tuple(to[f"{key}{end}"] for end in ("", "_low", "_high")) for key in ("own", "best")
-    )
+    own, best, _ = compared(row)
     return Measured(row["wall_median_s"], own, best)
 
 
@@ -207,7 +201,7 @@ def _where(winner: Winner) -> str:
 def _headline(answer: Answer) -> str:
     if answer.winners:
         said = ", ".join(
-            f"{brief(w.ratio, w.low, w.high)} times as long {_where(w)} ({w.label}; the LSTM: {w.base})"
+            f"{times(w.ratio)} times as long {_where(w)} ({w.label}; the LSTM: {w.base})"
             for w in answer.winners
         )
         return (
@@ -239,7 +233,7 @@ def _table(found: list[Style], phases: Sequence[str]) -> Table:
         row = [each.label + (f", {each.device.upper()}" if several else ""), each.changed]
         for phase in phases:
             one = each.phases.get(phase)
-            row += [time(one.seconds), brief(*one.own), brief(*one.best)] if one else [DASH] * 3
+            row += [time(one.seconds), times(one.own), times(one.best)] if one else [DASH] * 3
         rows.append([*row, DASH if each.error is None else f"{each.error:.1e}"])
     return Table([*heads, "Error"], rows)
 

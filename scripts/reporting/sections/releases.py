@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from reporting import profiles, timeline
 from reporting.blocks import Block, Table, Text
-from reporting.layout import brief, time
+from reporting.layout import time, times
 from reporting.sections import Tables
+from stats.estimates import Ratio
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,7 @@ class Step:
     versions: str
     before_s: float
     after_s: float
-    ratio: float
-    low: float
-    high: float
-    spent: str  # where the time went before and after, if profiled
+    ratio: Ratio
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             *(row[key] for key in ("name", "benchmark", "phase")),
             re.sub(r"\+\w+", "", row["versions"]),  # without what a wheel was built for
             *(row[key] for key in ("before_s", "after_s")),
-            *(row[key] for key in ("ratio", "low", "high")),
-            _spent(row, about["profiles"]),
+            Ratio(row["ratio"], row["low"], row["high"], "slower"),
         )
         for row in rows
     ]
@@ -60,17 +57,6 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     return Answer(steps, pattern, len(judged), *kept)
 
 
-def _spent(row: Mapping, found: Mapping) -> str:
-    old, new = row["points"]
-    before, after = (profiles.of_cell(found, point["records"]) for point in (old, new))
-    if not before and not after:
-        return ""
-    return (
-        f"{row['name']}, {row['benchmark']}, {row['phase']}: {old['version']} {before or 'not profiled'}; "
-        f"{new['version']} {after or 'not profiled'}"
-    )
-
-
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         f"Of {answer.steps} steps from one year's versions to the next, {len(answer.slower)} became slower, {answer.faster} faster, "
@@ -80,16 +66,13 @@ def write(answer: Answer) -> Iterator[Block]:
         rows = [
             [
                 *(each.name, each.benchmark, each.phase, each.versions),
-                *(time(each.before_s), time(each.after_s), brief(each.ratio, each.low, each.high)),
+                *(time(each.before_s), time(each.after_s), times(each.ratio)),
             ]
             for each in answer.slower
         ]
         heads = ["Implementation", "Benchmark", "Phase", "Versions", "Before", "After", "Ratio"]
         yield Table(heads, rows)
-    spent = [each.spent for each in answer.slower if each.spent]
-    if spent:
+    if answer.pattern:
         yield Text(
-            f"Where the time of the first one's batches went, by `make profile`: {spent[0]}."
+            f"To see where the time of the first one went: `make profile ROWS='{answer.pattern}'`."
         )
-    elif answer.pattern:
-        yield Text(f"To see where the time went: `make profile ROWS='{answer.pattern}'`.")

@@ -102,14 +102,8 @@ def _within(row: Mapping, quantity: str) -> float | None:
     of = BOUNDS.get(quantity)
     if of is None or row["interval"] != "confidence":
         return None
-    low, high = (
-        (row[f"{of}_{end}"] for end in ("low_s", "high_s"))
-        if of == "wall"
-        else (
-            row[f"{of}_low"],
-            row[f"{of}_high"],
-        )
-    )
+    ends = ("low_s", "high_s") if of == "wall" else ("low", "high")
+    low, high = (row[f"{of}_{end}"] for end in ends)
     return None if pd.isna(low) or low <= 0 else math.sqrt(high / low) - 1
 
 

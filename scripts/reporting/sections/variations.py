@@ -4,8 +4,6 @@ instruction set."""
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
 from measurement.departures import DESCRIPTIONS
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
@@ -17,21 +15,13 @@ ISAS = {"avx2": "AVX2 instead of AVX-512"}
 
 
 @dataclass(frozen=True)
-class Ratio:
-    name: str
-    value: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
 class Variation:
     """The least and the largest ratio of the same implementation's time to its time without the variation."""
 
     called: str
     phase: str
-    least: Ratio
-    most: Ratio
+    least: str  # in words
+    most: str
     count: int
 
 
@@ -47,8 +37,19 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     found = []
     for (benchmark, phase), own in cells.groupby(["benchmark", "phase"], sort=False):
         if called := words(benchmarks, str(benchmark)):
+            if (
+                len(
+                    {
+                        *cells["benchmark"][
+                            cells["benchmark"].map(lambda b: words(benchmarks, b)) == called
+                        ]
+                    }
+                )
+                > 1
+            ):
+                called += f" (`{benchmarks[benchmark]['baseline']}`)"
             ordered = own.sort_values("ratio_to_baseline").to_dict("records")
-            least, most = (_ratio(row) for row in (ordered[0], ordered[-1]))
+            least, most = (_told(row) for row in (ordered[0], ordered[-1]))
             found.append(Variation(called, str(phase), least, most, len(own)))
     return Answer(found) if found else None
 
@@ -67,28 +68,22 @@ def words(benchmarks: Mapping[str, Mapping], name: str) -> str:
     return ""
 
 
-def _ratio(row: Mapping) -> Ratio:
-    ends = (row[f"ratio_to_baseline_{end}"] for end in ("low", "high"))
-    return Ratio(
-        row["name"], row["ratio_to_baseline"], *(None if pd.isna(end) else end for end in ends)
-    )
+def _told(row: Mapping) -> str:
+    ratio = (row[f"ratio_to_baseline{end}"] for end in ("", "_low", "_high"))
+    return f"{brief(*ratio)}: {row['name']}"
 
 
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         "Each implementation's time over its own time without the change: the least and the largest ratio."
     )
-
-    def told(ratio: Ratio) -> str:
-        return f"{brief(ratio.value, ratio.low, ratio.high)}: {ratio.name}"
-
     rows = [
         [
             each.called,
             each.phase,
             str(each.count),
-            told(each.least),
-            told(each.most) if each.count > 1 else DASH,
+            each.least,
+            each.most if each.count > 1 else DASH,
         ]
         for each in answer.variations
     ]

@@ -17,9 +17,7 @@ class Row:
     benchmark: str
     words_per_s: float
     undivided: str
-    scaling: float
-    low: float
-    high: float
+    scaling: str  # with its interval
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             row["benchmark"],
             row["words_per_s"],
             about["labels"][row["undivided"]],
-            *(row[f"scaling{end}"] for end in ("", "_low", "_high")),
+            brief(*(row[f"scaling{end}"] for end in ("", "_low", "_high"))),
         )
         for row in cells.to_dict("records")
     ]
@@ -78,7 +76,7 @@ def write(answer: Answer) -> Iterator[Block]:
             each.benchmark,
             f"{each.words_per_s:,.0f}",
             each.undivided,
-            brief(each.scaling, each.low, each.high),
+            each.scaling,
         ]
         for each in answer.rows
     ]
