@@ -219,9 +219,9 @@ function detail(row) {
   const facts = [
     ["What it is", row.does], ["What can be changed", `${row.level}: ${DATA.levels[row.level]}`],
     ["Source", make("code", {}, row.source)], ["Versions", `${row.version} (environment ${row.environment})`],
-    ["A batch", `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few processes for an interval"}; 99 % within ${time(row.wall_p99_s)}`],
+    ["A batch", `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few turns or processes for an interval"}; 99 % within ${time(row.wall_p99_s)}`],
     ["Over the fastest", times(found.ratio) + bracket(found)],
-    ["Samples", `${row.processes} processes of at least ${row.batches} batches; their medians: ${row.process_medians.map(each => time(each / 1000 * row.wall_median_s)).join(", ")}`],
+    ["Samples", `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${row.process_medians.length > row.processes ? "their turns" : "each"}: ${row.process_medians.map(each => time(each / 1000 * row.wall_median_s)).join(", ")}`],
     ["Start-up", `${time(row.start_s)} before the second batch (building, compiling, first batch), import ${time(row.import_s)}`],
     ["Peak memory", bytes(row.peak_memory_bytes) + (row.device_peak_bytes ? `, ${bytes(row.device_peak_bytes)} on the device` : "")],
     ["Error", row.error == null ? "–" : `${row.error.toExponential(1)} against the float64 reference (largest relative error)`],

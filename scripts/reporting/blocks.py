@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reporting.layout import DASH, cell
 
-NUMBER = re.compile(r"[−-]?\d[\d,.]*")
+NUMBER = re.compile(r"[−-]?\d[\d,.]*(?:e[+-]?\d+)?(?![\w-])")
 
 
 @dataclass(frozen=True)

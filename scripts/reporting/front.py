@@ -131,7 +131,7 @@ def line(measured: Measured) -> str:
         half = np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1
         count += f", nine of ten intervals within ±{two(100 * half.quantile(MOST_OF))} %"
     elif len(measured.ok):
-        count += ", without intervals (fewer than three processes)"
+        count += ", without intervals"
     return " · ".join([name, *text, " to ".join(dict.fromkeys([*days[:1], *days[-1:]])), count])
 
 
@@ -294,9 +294,7 @@ def notes(measured: Measured) -> list[str]:
     about = list(measured.about())
     found = []
     if any(each["preliminary"] for each in about):
-        found.append(
-            "**Preliminary: one process a row so far.** Ratios have no intervals, and no verdict is decided; the run goes on."
-        )
+        found.append("**Preliminary: one process of each measurement so far.** The run continues.")
     if any(each["corpus"]["stand_in"] for each in about if each["corpus"]):
         found.append(
             "**Measured on a stand-in corpus, not on the Penn Treebank**: synthetic tokens of its size, vocabulary and word "

@@ -64,7 +64,7 @@ def analyse(
             rows.append(Row(str(name), own["flexibility"].iloc[0], phases))
     order = [phase for phase in ("training", "forward") if phase in best]
     rows.sort(key=lambda row: [row.phases[p].seconds if p in row.phases else 1e9 for p in order])
-    names = {phase: f"{row['label']}, {row['environment']}" for phase, row in best.items()}
+    names = {phase: row["name"] for phase, row in best.items()}
     return Answer(rows, names, devices[0]) if rows else None
 
 

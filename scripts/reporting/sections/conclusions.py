@@ -11,10 +11,8 @@ from reporting.sections import Tables
 from stats import verdicts
 from stats.claims import MISSING
 
-MEANING = (
-    "Judged by the 95 % intervals of the ratios (shown: the ratio with its interval, or the range of several); *likely*: too few "
-    "undisturbed processes."
-)
+MEANING = "Judged by the 95 % intervals of the ratios; shown is the ratio with its interval, or the range of several."
+LIKELY = " *likely*: too few undisturbed processes."
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,8 @@ def write(answer: Answer) -> Iterator[Block]:
             here += f": {numbers}"
         rows.append([claim.statement, said(claim.published), said(claim.then), here])
     if rows:
-        yield Text(MEANING)
+        likely = any("likely" in claim.now.verdict + claim.then.verdict for claim in answer.claims)
+        yield Text(MEANING + LIKELY * likely)
         old = f"Versions of {answer.when}"
         yield Table(["The document says", "By its own numbers", old, "Here"], rows)
     left = [claim for claim in answer.claims if claim.gpu and claim.now.verdict == MISSING]

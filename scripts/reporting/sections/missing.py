@@ -14,6 +14,8 @@ REASONS = 5  # of which the implementations are named
 
 @dataclass(frozen=True)
 class Reason:
+    """`reason`: the first of those that are alike but for their numbers."""
+
     status: str
     reason: str
     count: int
@@ -31,9 +33,10 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     if cells.empty:
         return None
     took = took_part(cells, about)
+    alike = cells["reason"].str.replace(r"\d+", "#", regex=True)  # reasons but for their numbers
     found = [
-        Reason(str(status), str(reason), len(own), list(dict.fromkeys(own["name"])))
-        for (status, reason), own in cells[took].groupby(["status", "reason"], sort=False)
+        Reason(str(status), own["reason"].iloc[0], len(own), list(dict.fromkeys(own["name"])))
+        for (status, _), own in cells[took].groupby(["status", alike[took]], sort=False)
     ]
     order = {"unsupported": 1, NOT_RUN: 2}
     found.sort(key=lambda each: (order.get(each.status, 0), -each.count))
@@ -49,7 +52,7 @@ def write(answer: Answer) -> Iterator[Block]:
     if rest := answer.reasons[REASONS:]:
         points.append(f"{sum(each.count for each in rest)} more, for other reasons: `cells.csv`.")
     points += [
-        f"{count}: this machine has no {device.upper()}."
+        f"{count} on a {device.upper()}, which was not used on this machine."
         for device, count in answer.devices.items()
     ]
     yield Points(points)

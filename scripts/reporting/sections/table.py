@@ -140,7 +140,7 @@ def _shown(value: Value, both: bool) -> str:
 def write(answer: Answer) -> Iterator[Block]:
     device = answer.device.upper()
     if not answer.there:
-        yield Text(f"Not measured: this machine's {device} did not take part.")
+        yield Text(f"Not measured: no {device} was used on this machine.")
         return
     count = len(answer.rows[0][0]) if answer.rows else 0
     rows = [
