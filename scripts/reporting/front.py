@@ -172,29 +172,29 @@ def custom(measured: Measured) -> Card:
         rows = measured.rows(measured.main, phase)
         within = flexibility.within(rows, flexibility.WRITTEN)
         for name, over in within.items():
-            said = f"{measured.linked(over, phase)}x in {where} ({_way(over.name, name)}{UNSURE[over.verdict]})"
+            said = f"{measured.linked(over, phase)} in {where} ({_way(over.name, name)}{UNSURE[over.verdict]})"
             own.setdefault((name, _way(over.to, name)), []).append(said)
         for name, of_one in rows.groupby("framework", sort=True):
             one = flexibility.first(of_one, flexibility.WRITTEN)
             if one and name not in within and name not in others:
                 over = Over.of(one, rows.iloc[0].to_dict())
-                others[name] = f"{name} {measured.linked(over, phase)}x" + " (inference)" * (
-                    phase == "forward"
-                )
+                inference = " (inference)" * (phase == "forward")
+                others[name] = f"{name} {measured.linked(over, phase)}{inference}"
         fused = flexibility.first(rows, [flexibility.FUSED])
         for row in (
             rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records") if fused else ()
         ):
             over = Over.of(row, fused)
             get = row["install"] or "make cell CELL=my_cell.py"
-            said = f"{measured.linked(over, phase)}x in {where}{UNSURE[over.verdict]}"
+            said = f"{measured.linked(over, phase)} in {where}{UNSURE[over.verdict]}"
             made.setdefault(f"{row['name']} (`{get}`)", []).append(said)
-    points = [f"{name}, over {to}: {', '.join(said)}." for (name, to), said in own.items()]
+    points = ["Times relative to a fused kernel; below 1 is faster."] if own or made else []
+    points += [f"{name} / {to}: {', '.join(said)}." for (name, to), said in own.items()]
     if made:
         ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
-        points.append(f"Generated kernels, over the fastest fused kernel: {ways}.")
+        points.append(f"Generated kernels / the fastest fused kernel: {ways}.")
     if others:
-        points.append(f"Over the fastest of all, in training: {', '.join(others.values())}.")
+        points.append(f"Others / the fastest of all, in training: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
 
 
@@ -232,11 +232,12 @@ def compiling(measured: Measured) -> Card:
         name = about["name"]
         if row["verdict"] == "pays":
             many = f"{row['batches']:,} batch{'es' * (row['batches'] > 1)}"
-            pays.append((row["ratio"], f"{name} {two(1 / row['ratio'])}x after {many}"))
+            pays.append((row["ratio"], f"{name} {two(1 / row['ratio'])} (after {many})"))
         elif row["verdict"] in others:
             others[row["verdict"]].append(name)
     said = [one for _, one in sorted(pays, reverse=True)]
-    points = [f"Over the same code uncompiled, in training: {'; '.join(said)}."] if pays else []
+    meaning = "Times relative to the same code uncompiled, in training, and after how many batches it pays off"
+    points = [f"{meaning}: {'; '.join(said)}."] if pays else []
     equal = [*others["undecided"], *others["same"]]
     points += [f"No measurable gain: {'; '.join(equal)}."] if equal else []
     points += [f"Slower: {'; '.join(others['never'])}."] if others["never"] else []
