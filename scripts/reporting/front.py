@@ -116,6 +116,18 @@ class Measured:
         for _, about in self.parts:
             yield from (each for each in about["machines"] if each["machine"] == self.machine)
 
+    @property
+    def days(self) -> str:
+        """The first and the last day of its measurements."""
+        days = sorted({day for each in self.about() for day in each["days"]})
+        return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+
+    @property
+    def within(self) -> float:
+        """How far nine of ten intervals of times reach, relative (NaN: there are none)."""
+        sure = self.ok[self.ok["interval"] == "confidence"]
+        return float((np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1).quantile(MOST_OF))
+
 
 def line(measured: Measured) -> str:
     """Machine, text, days, reliability."""
@@ -124,15 +136,9 @@ def line(measured: Measured) -> str:
     name = words.machines([(measured.machine, facts)], in_full=True)[measured.machine]
     corpora = [each["corpus"]["stand_in"] for each in about if each["corpus"]]
     text = ["stand-in text" if any(corpora) else "Penn Treebank"] if corpora else []
-    days = sorted({day for each in about for day in each["days"]})
-    sure = measured.ok[measured.ok["interval"] == "confidence"]
-    count = f"{len(measured.ok):,} measurements"
-    if len(sure):
-        half = np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1
-        count += f", nine of ten intervals within ±{two(100 * half.quantile(MOST_OF))} %"
-    elif len(measured.ok):
-        count += ", without intervals"
-    return " · ".join([name, *text, " to ".join(dict.fromkeys([*days[:1], *days[-1:]])), count])
+    sure = f"nine of ten intervals within ±{two(100 * measured.within)} %"
+    sure = "without intervals" if math.isnan(measured.within) else sure
+    return " · ".join([name, *text, measured.days, f"{len(measured.ok):,} measurements, {sure}"])
 
 
 def cost_words(cost: flexibility.Cost) -> str:
@@ -284,9 +290,8 @@ def documents(summaries: Sequence[Mapping], machine: str) -> list[Document]:
 
 def cite(measured: Measured) -> str:
     commits = sorted({commit for each in measured.about() for commit in each["commits"]})
-    days = sorted({day for each in measured.about() for day in each["days"]})
     at = f", commit {commits[0]}" if len(commits) == 1 else ""
-    when = f", measured {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+    when = f", measured {measured.days}" if measured.days else ""
     return f"*What does flexibility cost?*, a benchmark workflow{at}{when} (`CITATION.cff`)."
 
 

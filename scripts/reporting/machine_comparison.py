@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from reporting import flexibility, page, pages, style
 from reporting.flexibility import Cost, Over
-from reporting.front import MOST_OF, PHASES, Measured, cost_words, two
+from reporting.front import PHASES, Measured, cost_words, two
 from reporting.layout import time
 
 NAME, FOLDER = "machines", "figures/talks"
@@ -29,12 +28,8 @@ class Machine:
 
 
 def machine(measured: Measured, name: str, link: str) -> Machine:
-    days = sorted({day for each in measured.about() for day in each["days"]})
-    sure = measured.ok[measured.ok["interval"] == "confidence"]
-    half = np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1
     costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
-    when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
-    return Machine(name, link, when, len(measured.ok), float(half.quantile(MOST_OF)), costs)
+    return Machine(name, link, measured.days, len(measured.ok), measured.within, costs)
 
 
 def _within(found: Machine, phase: str) -> str:

@@ -7,14 +7,10 @@ from reporting import words
 from reporting.sections import Tables, plain
 
 
-def cited(origin: Mapping) -> str:
-    """The numbers of a published document and of earlier states of it, linked."""
-    return " and ".join(words.cited(number, origin) for number in origin["numbers"])
-
-
 def origin_words(origin: Mapping) -> str:
     """Where a document comes from, as far as it tells."""
-    found = f"Document {cited(origin)}: *{origin['title']}*"
+    cited = " and ".join(words.cited(number, origin) for number in origin["numbers"])
+    found = f"Document {cited}: *{origin['title']}*"
     found += f" by {origin['authors']}" if "authors" in origin else ""
     found += f" ({origin['year']}), measured on {origin['hardware']}."
     return found + (f" {origin['about']}" if "about" in origin else "")
@@ -22,7 +18,7 @@ def origin_words(origin: Mapping) -> str:
 
 def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
-    {machine: {status: rows}}, "threads", "origin"}"""
+    {machine: {status: rows}}, "origin"}"""
     document, machines = about["document"], about["machines"]
     cells = tables.cells
     counts = {
@@ -38,7 +34,6 @@ def head(tables: Tables, about: Mapping) -> dict:
         f"Measured on {'; '.join(named.values())}{when}: {measured:,} results. [Explore them]"
         f"(index.html#document={about['name']}) · [machine and protocol](machine.md)",
     ]
-    origin = document.get("origin")
     answered = about["name"].startswith(own.DOCUMENT)  # its page begins with the answer
     return plain(
         {
@@ -50,8 +45,7 @@ def head(tables: Tables, about: Mapping) -> dict:
             "preliminary": any(machine["preliminary"] for machine in machines),
             "stand_in": on_stand_in({about["name"]: machines}),
             "counts": counts,
-            "protocol": about["protocol"],
-            "origin": origin and {**origin, "cited": cited(origin)},
+            "origin": document.get("origin"),
         }
     )
 
