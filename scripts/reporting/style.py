@@ -108,10 +108,6 @@ def look(implementation: str) -> Look:
     return LOOKS.get(implementation.split("/")[0], OTHER)
 
 
-def three_digits(value: float) -> str:
-    return f"{value:#.3g}".removesuffix(".")
-
-
 def framework_legend(figure: plt.Figure, cells: pd.DataFrame) -> None:
     """Below the axes: the colour of every framework that has a number."""
     looks = dict.fromkeys(map(look, cells[cells["status"] == "ok"]["implementation"]))

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 
 from plan.matrix import NOW
 from reporting.blocks import Block
-from reporting.layout import none
+from reporting.layout import none, three_digits
 from reporting.sections import Tables
-from reporting.style import STYLE, framework_legend, hover, look, three_digits
+from reporting.style import STYLE, framework_legend, hover, look
 
 
 @dataclass(frozen=True)
