@@ -13,21 +13,9 @@ from reporting import flexibility, relations, tradeoff, words
 from reporting.flexibility import Over
 from reporting.layout import time
 from reporting.sections import OK, Tables
-from stats import claims
+from stats import estimates
 
 PHASES = {"training": "training", "forward": "inference"}
-VERDICTS = {
-    claims.HOLDS: "hold",
-    claims.LIKELY: "likely hold",
-    claims.PARTLY: "hold in part",
-    claims.LIKELY_PARTLY: "likely hold in part",
-    claims.FAILS: "do not hold",
-    claims.LIKELY_FAILS: "likely do not hold",
-    claims.SAME: "show no difference",
-    claims.LIKELY_SAME: "likely show no difference",
-    claims.OPEN: "undecided",
-    claims.MISSING: "not measured",
-}
 UNSURE = {"faster": "", "slower": "", "same": "", "undecided": "; undecided"}
 MOST_NAMED = 3  # of several that do equally well
 MOST_OF = 0.9  # of the measurements, how far their intervals reach
@@ -124,9 +112,13 @@ class Measured:
 
     @property
     def within(self) -> float:
-        """How far nine of ten intervals of times reach, relative (NaN: there are none)."""
-        sure = self.ok[self.ok["interval"] == "confidence"]
-        return float((np.sqrt(sure["wall_high_s"] / sure["wall_low_s"]) - 1).quantile(MOST_OF))
+        """How far nine of ten intervals of ratios to the fastest implementation reach, relative (NaN: there are none)."""
+        found = []
+        for _, own in self.ok.groupby(["benchmark", "phase", "device"]):
+            times = own.sort_values("wall_median_s")["process_medians_s"]
+            ratios = (estimates.ratio([each], [times.iloc[0]]) for each in times.iloc[1:])
+            found += [math.sqrt(each.high / each.low) - 1 for each in ratios if each.low > 0]
+        return float(np.quantile(found, MOST_OF)) if found else math.nan
 
 
 def line(measured: Measured) -> str:
@@ -136,7 +128,7 @@ def line(measured: Measured) -> str:
     name = words.machines([(measured.machine, facts)], in_full=True)[measured.machine]
     corpora = [each["corpus"]["stand_in"] for each in about if each["corpus"]]
     text = ["stand-in text" if any(corpora) else "Penn Treebank"] if corpora else []
-    sure = f"nine of ten intervals within ±{two(100 * measured.within)} %"
+    sure = f"nine of ten ratios to the fastest within ±{two(100 * measured.within)} %"
     sure = "without intervals" if math.isnan(measured.within) else sure
     return " · ".join([name, *text, measured.days, f"{len(measured.ok):,} measurements, {sure}"])
 
@@ -217,7 +209,7 @@ def deploy(measured: Measured) -> Card:
         over = [Over.of(row, best) for row in packaged[1:]]
         ties = [each.name for each in over if each.verdict != "slower"][: MOST_NAMED - 1]
         said = f"{use['to']} (`{there[0]}`): {best['name']}, {time(best['wall_median_s'])} (`{best['install']}`)"
-        said += f"; no measurable difference: {'; '.join(ties)}" if ties else ""
+        said += f"; equal or undecided: {'; '.join(ties)}" if ties else ""
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
             share = measured.linked(fastest, "forward", there[0])
@@ -245,7 +237,7 @@ def compiling(measured: Measured) -> Card:
     meaning = "Times relative to the same code uncompiled, in training, and after how many batches it pays off"
     points = [f"{meaning}: {'; '.join(said)}."] if pays else []
     equal = [*others["undecided"], *others["same"]]
-    points += [f"No measurable gain: {'; '.join(equal)}."] if equal else []
+    points += [f"No gain, or undecided: {'; '.join(equal)}."] if equal else []
     points += [f"Slower: {'; '.join(others['never'])}."] if others["never"] else []
     return Card("Does compiling pay off?", points)
 
@@ -276,9 +268,7 @@ def documents(summaries: Sequence[Mapping], machine: str) -> list[Document]:
         counts = {}
         for part in each["pages"].get("claims", []):
             counts = part["data"]["counts"].get(machine, {})
-        said = [
-            f"{counts[verdict]} {many}" for verdict, many in VERDICTS.items() if counts.get(verdict)
-        ]
+        said = [f"{verdict}: {count}" for verdict, count in sorted(counts.items())]
         origin = each["origin"]
         published = f"{' and '.join(origin['numbers'])} ({origin['year']})" if origin else ""
         measured = each["counts"].get(machine, {}).get(OK, 0)
