@@ -21,6 +21,7 @@ from stats import estimates
 from stats.samples import Times
 
 SOURCES = Path("report/explorer")
+SCRIPTS = ("data.js", "controls.js", "views.js", "table.js")  # one after the other
 LIMIT = "upper bound"  # the level of what is no LSTM: products, the multiply-add peak
 LIMIT_MEANS = "no LSTM: the matrix products alone, or the machine's peak"
 PLACE = ["benchmark", "phase", "device", "machine"]
@@ -218,9 +219,8 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
 def page_part(found: Mapping) -> str:
     """The explorer as a part of an HTML page, with its style, its script and its data."""
     text = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    page, style, script = (
-        (SOURCES / name).read_text() for name in ("explorer.html", "explorer.css", "explorer.js")
-    )
+    page, style = ((SOURCES / name).read_text() for name in ("explorer.html", "explorer.css"))
+    script = "".join((SOURCES / name).read_text() for name in SCRIPTS)
     return (
         f"<style>\n{style}</style>\n{page}"
         f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>\n'

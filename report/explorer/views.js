@@ -1,0 +1,252 @@
+const bold = text => make("b", {}, text);
+function headline() {
+  const lstms = rows.filter(row => row.level !== LIMIT),
+    best = lstms[0],
+    place = `${DATA.machines[state.machine]}, ${state.phase}: `;
+  const versions = state.versions === "all" ? lstms : lstms.filter(row => row.current),
+    operators = versions.filter(row => OPERATORS.includes(row.level));
+  if (state.view !== "bars" || !best || !operators.length) return [];
+  if (operators[0] === best)
+    return [
+      place,
+      "the fastest implementation is written from basic operators: ",
+      bold(best.name),
+      `, ${time(best.wall_median_s)} a batch.`,
+    ];
+  const ends = [operators[0], operators.at(-1)].map(row => ratio(row, best)),
+    text = found => [bold(times(found.ratio)), bracket(found)];
+  const said = [
+    place,
+    "LSTMs written from basic operators take ",
+    ...text(ends[0]),
+    ...(operators.length > 1 ? [" to ", ...text(ends[1])] : []),
+    ` the time of the fastest implementation (${best.name}, ${time(best.wall_median_s)} a batch).`,
+  ];
+  const own = [...new Set(operators.map(row => row.framework))].flatMap(name => {
+    const one = operators.find(row => row.framework === name),
+      other = versions.find(row => row.framework === name && row.level === FUSED && row.install);
+    return one && other ? [`${name} ${times(ratio(one, other).ratio)}${bracket(ratio(one, other))}`] : [];
+  });
+  return own.length ? [...said, ` Over their own framework's fused kernel: ${own.join(", ")}.`] : said;
+}
+
+function button(row) {
+  const found = make(
+    "button",
+    {
+      type: "button",
+      "aria-pressed": String(row.key === state.baseline),
+      "data-row": row.key,
+      title: `${row.version}: compare with it and show details`,
+    },
+    row.name,
+    " ",
+    make("small", {}, row.version.split(/[-+]/)[0]),
+  );
+  found.addEventListener("click", () => change({ baseline: row.key === state.baseline ? "" : row.key }));
+  return found;
+}
+function bar(row, found, most) {
+  const x = value => ((1000 * Math.min(value, most)) / most).toFixed(1),
+    cut = found.ratio > most,
+    middle = "M" + x(found.low ?? 0) + " 10H" + x(found.high ?? 0);
+  return make(
+    "svg",
+    { viewBox: "0 0 1000 20", preserveAspectRatio: "none", "aria-hidden": "true" },
+    make("rect", {
+      x: 0,
+      y: 3,
+      width: x(found.ratio),
+      height: 14,
+      style: `fill: var(--l${LEVELS.indexOf(row.level)})`,
+      opacity: row.sure ? 1 : 0.55,
+    }),
+    found.low != null && found.low !== found.high
+      ? make("path", { d: middle, stroke: "currentColor", "stroke-width": 2, "vector-effect": "non-scaling-stroke" })
+      : null,
+    make("path", {
+      d: `M${x(1)} 0V20`,
+      stroke: "currentColor",
+      "stroke-dasharray": "2 2",
+      "vector-effect": "non-scaling-stroke",
+    }),
+    cut ? make("path", { d: "M985 3L1000 10L985 17Z", fill: "currentColor" }) : null,
+  );
+}
+function drawBar(row, found, most) {
+  const cells = [
+    make("th", { scope: "row" }, button(row)),
+    make("td", { class: "n" }, `${time(row.wall_median_s)} ${percent(row)}`),
+    make("td", { class: "n" }, times(found.ratio) + (found.low === found.high ? "" : bracket(found))),
+    make("td", { class: "bar" }, bar(row, found, most)),
+  ];
+  const line = make("tr", {}, ...cells);
+  if (row.key !== state.baseline) return [line];
+  return [line, make("tr", { class: "level" }, make("td", { colspan: 4 }, detail(row)))];
+}
+function drawBars() {
+  const found = rows.map(row => [row, ratio(row, baselineOf(row))]);
+  const most = Math.min(LONGEST, 1.04 * Math.max(1, ...found.map(([, each]) => each.high ?? each.ratio)));
+  const heads = ["Implementation", "A batch", "Over " + (rows.length ? baselineOf(rows[0]).name : ""), "Bars"];
+  const head = make("tr", {}, ...heads.map(text => make("th", { scope: "col" }, text)));
+  const table = make("table", { class: "bars" }, make("thead", {}, head));
+  for (const level of LEVELS) {
+    const own = found.filter(([row]) => row.level === level);
+    if (!own.length) continue;
+    const means = make("small", {}, DATA.levels[level]);
+    const title = make("th", { scope: "rowgroup", colspan: 4 }, level[0].toUpperCase() + level.slice(1), " ", means);
+    const bars = own.flatMap(([row, each]) => drawBar(row, each, most));
+    table.append(make("tbody", {}, make("tr", { class: "level" }, title), ...bars));
+  }
+  return table;
+}
+
+// Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
+const FRAME = { width: 900, height: 420, left: 62, right: 30, top: 14, bottom: 44 };
+const LINE_HEIGHT = 12; // of the numbers at the ends of lines
+
+// The points of all lines, by x: {row, y: time or ratio with its interval, line: its name}.
+function linePoints(over) {
+  const yearly = state.view === "year";
+  const hasBaseline = row => rows.some(each => each.group === row.group && each.key === state.baseline);
+  const alone = row => ({
+    ratio: row.wall_median_s,
+    low: row.sure ? row.wall_low_s : null,
+    high: row.sure ? row.wall_high_s : null,
+  });
+  return rows
+    .filter(row => !over || yearly || hasBaseline(row))
+    .map(row => ({ row, y: over ? ratio(row, baselineOf(row)) : alone(row), line: yearly ? row.id : row.key }))
+    .sort((a, b) => a.row.x - b.row.x);
+}
+
+// X and Y: from values to places; logarithmic, but for years.
+function scales(drawn) {
+  const { width, height, left, right, top, bottom } = FRAME;
+  const xs = [...new Set(drawn.map(({ row }) => row.x))];
+  const ys = drawn.flatMap(({ y }) => [y.low ?? y.ratio, y.high ?? y.ratio]);
+  const scale = state.view === "year" ? value => value : Math.log;
+  const [x0, x1] = [scale(xs[0]), scale(xs.at(-1))];
+  const [y0, y1] = [Math.log(Math.min(...ys)), Math.log(Math.max(...ys))];
+  const X = value => left + ((width - left - right) * (scale(value) - x0)) / (x1 - x0 || 1);
+  const Y = value => height - bottom - ((height - top - bottom) * (Math.log(value) - y0)) / (y1 - y0 || 1);
+  return { X, Y, xs, y0, y1 };
+}
+
+function drawAxes(svg, { X, Y, xs, y0, y1 }, over) {
+  const { width, height, left, right, bottom } = FRAME;
+  const ticks = [];
+  for (let power = Math.floor(y0 / Math.LN10); power <= y1 / Math.LN10 + 1; power++)
+    for (const step of y1 - y0 > 5 ? [1] : [1, 2, 5]) ticks.push(step * 10 ** power);
+  for (const tick of ticks.filter(each => Math.log(each) >= y0 - 0.01 && Math.log(each) <= y1 + 0.01)) {
+    const text = over ? digits(tick, 2) + "×" : time(tick).replace(/\.0+ /, " ");
+    svg.append(make("path", { d: `M${left} ${Y(tick)}H${width - right}`, stroke: "var(--line)" }));
+    svg.append(make("text", { x: left - 6, y: Y(tick) + 4, "text-anchor": "end" }, text));
+  }
+  for (const x of xs) {
+    const text = state.view === "year" ? String(x) : x.toLocaleString("en");
+    svg.append(make("text", { x: X(x), y: height - bottom + 18, "text-anchor": "middle" }, text));
+  }
+  const place = { x: (width + left - right) / 2, y: height - 6, "text-anchor": "middle" };
+  svg.append(make("text", place, DATA.axes[state.view] ?? "year"));
+}
+
+function drawLine(svg, own, { X, Y }, over) {
+  const { row } = own.at(-1);
+  const color = `var(--l${LEVELS.indexOf(row.level)})`;
+  const d = own.map(({ row, y }, at) => `${at ? "L" : "M"}${X(row.x)} ${Y(y.ratio)}`).join("");
+  const width = row.key === state.baseline ? 4 : 2;
+  svg.append(make("path", { d, fill: "none", style: `stroke: ${color}`, "stroke-width": width }));
+  for (const { row, y } of own) {
+    const text = `${row.name} ${row.version}, ${row.x}: ${over ? times(y.ratio) + bracket(y) : time(y.ratio)}`;
+    const interval = { d: `M${X(row.x)} ${Y(y.low)}V${Y(y.high)}`, style: `stroke: ${color}` };
+    const circle = { cx: X(row.x), cy: Y(y.ratio), r: 3.5, style: `fill: ${color}` };
+    const parts = [make("title", {}, text), y.low != null ? make("path", interval) : null, make("circle", circle)];
+    svg.append(make("g", {}, ...parts));
+  }
+  return make("li", {}, make("span", { class: "key", style: `background: ${color}` }), button(row));
+}
+
+// Numbers at the ends of lines, moved apart where they would lie on each other.
+function numberLines(svg, lines, { X, Y }) {
+  const ends = lines.map((own, number) => ({ number, x: X(own.at(-1).row.x), y: Y(own.at(-1).y.ratio) }));
+  ends.sort((a, b) => a.y - b.y);
+  ends.forEach((end, at) => {
+    for (const other of ends.slice(0, at))
+      if (other.x === end.x && end.y < other.y + LINE_HEIGHT) end.y = other.y + LINE_HEIGHT;
+    svg.append(make("text", { x: end.x + 8, y: end.y + 4 }, String(end.number + 1)));
+  });
+}
+
+function drawLines() {
+  const over = rows.some(row => row.key === state.baseline);
+  const drawn = linePoints(over);
+  const names = [...new Set(drawn.map(each => each.line))];
+  const lines = names.map(name => drawn.filter(each => each.line === name));
+  const scale = scales(drawn);
+  const what = over ? "Time over the baseline's" : "Time of a batch";
+  const svg = make("svg", {
+    viewBox: `0 0 ${FRAME.width} ${FRAME.height}`,
+    role: "img",
+    "aria-label": `${what} over ${state.view}; the table below has the numbers`,
+  });
+  drawAxes(svg, scale, over);
+  const legend = make("ol", {}, ...lines.map(own => drawLine(svg, own, scale, over)));
+  numberLines(svg, lines, scale);
+  const chosen = rows.find(row => row.key === state.baseline && row.group.benchmark === state.benchmark);
+  return make("div", { id: "lines" }, svg, legend, chosen ? detail(chosen) : null);
+}
+
+function detail(row) {
+  const found = ratio(row, rows.filter(each => each.group === row.group && each.level !== LIMIT)[0] ?? row),
+    parts = (...children) => make("span", {}, ...children);
+  const benchmark = row.group.benchmark,
+    named = DATA.benchmarks[benchmark].document,
+    chosen = `${row.id} in ${row.environment} for ${row.group.phase} on ${benchmark}`;
+  const facts = [
+    ["What it is", row.does],
+    ["What can be changed", `${row.level}: ${DATA.levels[row.level]}`],
+    ["Source", make("code", {}, row.source)],
+    ["Versions", `${row.version} (environment ${row.environment})`],
+    [
+      "A batch",
+      `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few turns or processes for an interval"}; 99 % within ${time(row.wall_p99_s)}`,
+    ],
+    ["Over the fastest", times(found.ratio) + bracket(found)],
+    [
+      "Samples",
+      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${row.process_medians.length > row.processes ? "their turns" : "each"}: ${row.process_medians.map(each => time((each / 1000) * row.wall_median_s)).join(", ")}`,
+    ],
+    [
+      "Start-up",
+      `${time(row.start_s)} before the second batch (building, compiling, first batch), import ${time(row.import_s)}`,
+    ],
+    [
+      "Peak memory",
+      bytes(row.peak_memory_bytes) + (row.device_peak_bytes ? `, ${bytes(row.device_peak_bytes)} on the device` : ""),
+    ],
+    [
+      "Error",
+      row.error == null ? "–" : `${row.error.toExponential(1)} against the float64 reference (largest relative error)`,
+    ],
+    row.gflops ? ["Rate", `${digits(row.gflops, 3)} GFLOP/s`] : null,
+    row.published_wall_s ? ["Published", `${time(row.published_wall_s)} a batch`] : null,
+    row.use
+      ? ["How to get it", parts(row.install ? make("code", {}, row.install) : null, row.install ? "; " : "", row.use)]
+      : null,
+    [
+      "Measure it on your machine",
+      make(
+        "pre",
+        {},
+        `snakemake --cores all --config documents='[${named}]' \\\n  overrides='{${named}: {benchmarks: [${benchmark}], implementations: ["${chosen}"]}}'`,
+      ),
+    ],
+  ].filter(Boolean);
+  return make(
+    "section",
+    { id: "detail", "aria-label": "Details of " + row.name },
+    make("h3", {}, row.name),
+    make("dl", {}, ...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])),
+  );
+}
