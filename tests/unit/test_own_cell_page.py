@@ -96,7 +96,7 @@ def test_style_by_phase(folder: Path) -> None:
     assert training["own"][0] == pytest.approx(1.2) == training["best"][0]
     assert kernel["error"] == pytest.approx(3.5e-6)  # the larger one of outputs' and gradients'
     assert operators["phases"]["training"]["own"][0] == pytest.approx(1.5)
-    ratio, low, high = operators["phases"]["forward"]["best"]
+    ratio, low, high, _ = operators["phases"]["forward"]["best"]
     assert ratio == pytest.approx(6.0) and low < ratio < high
     assert "PyTorch nn.LSTM" not in rows
 
