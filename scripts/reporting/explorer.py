@@ -5,7 +5,6 @@ benchmark, phase, device and machine: the page looks them up and computes no sta
 import base64
 import json
 import math
-import statistics
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -86,12 +85,11 @@ def _row(row: Mapping, lists: Lists) -> list:
     ]
 
 
-def ratios(times: Sequence[Times]) -> dict:
+def ratios(times: Sequence[Times], medians: Sequence[float]) -> dict:
     """The ratios of all pairs, i of `times` over j, i < j, as logarithms in steps of MARGIN, 16 bits each, in base64: "ends", how
-    far the low and the high end are from the ratio; "off", how far that is from the ratio of the medians, where it is not the
-    same for all, as of rows that took turns."""
+    far the low and the high end are from the ratio; "off", how far that is from the ratio of the rows' `medians`, where it is not
+    the same for all, as of rows that took turns."""
     ends, off = [], []
-    medians = [*map(statistics.median, times)]
     for place, one in enumerate(times):
         for at, other in enumerate(times[place + 1 :], place + 1):
             ratio = estimates.ratio([one], [other])
@@ -120,7 +118,7 @@ def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
         yield {
             **dict(zip(PLACE, place, strict=True)),
             "rows": [_row(row, lists) for row in measured.to_dict("records")],
-            "ratios": ratios([*measured["process_medians_s"]]),
+            "ratios": ratios([*measured["process_medians_s"]], [*measured["wall_median_s"]]),
             "missing": [
                 [
                     lists.names.at(row.implementation),

@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from reporting import words
 from reporting.sections import Tables, workers
 
 ABOUT = {"labels": {"tensorflow/graph-unrolled": "BasicLSTMCell"}}
@@ -20,12 +19,3 @@ def test_published_scaling_is_over_the_same_row_undivided() -> None:
     found = workers.analyse(Tables(cells, pd.DataFrame(), published), ABOUT)
     assert found.published == {"words_per_s": 25e3, "speedup": 1.7}
     assert found.rows[0].undivided == "BasicLSTMCell"
-
-
-def test_a_machine_says_how_many_rows_came_to_less() -> None:
-    protocol = {"processes": 3, "most_processes": 3, "target_interval": None, "seed": 0}
-    protocol |= {"warmup_batches": 1, "timed_batches": 5}
-    assert words.protocol(protocol, [2]).startswith("3 fresh processes a row; in each, 1 ")
-    assert words.protocol(protocol, [2], ["a"], 1).startswith(
-        "3 fresh processes a row (one of `a`), but for 1 that has fewer; "
-    )

@@ -95,13 +95,11 @@ def write(answer: Answer) -> Iterator[Block]:
         own = [style for style in place.styles if answer.asked in style.cells]
         if own:
             best = min(own, key=lambda style: style.cells[answer.asked].ratio)
-            said.append(
-                f"{times(best.cells[answer.asked])} times in {_where(place)} ({best.label})"
-            )
+            said.append(f"{times(best.cells[answer.asked])} in {_where(place)} ({best.label})")
     asked, base = CELLS[answer.asked], CELLS[answer.base]
     yield Text(
-        f"The fastest {asked} takes {', '.join(said)} as long as the fastest {base} of the same shape. To benchmark your own cell: "
-        "`make cell CELL=my_cell.py`."
+        f"Time of the fastest {asked} relative to the fastest {base} of the same shape: {', '.join(said)}. To benchmark your own "
+        "cell: `make cell CELL=my_cell.py`."
     )
     yield Text(
         f"The tables show times over that of the fastest {base}, of the {asked} with 95 % intervals. Empty: not measured, or a "
