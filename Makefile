@@ -103,8 +103,9 @@ example: report
 
 ## Render the published example again from its records, and update the README's numbers
 example-pages: build/pages/example/index.html
+	find report/example -type f ! -name 'records*' -delete
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
-	sed -i -E 's/\(index\.html[^)]*\)/(index.md)/; s/\[([^]]*)\]\(machines\/[^)]*\)/\1/' report/example/*.md
+	sed -i -E 's/\(index\.html[^)]*\)/(index.md)/g; s/\[([^]]*)\]\(machines\/[^)]*\)/\1/' report/example/*.md
 	$(RUN) fill_readme
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 report/*/*.* workflow/schemas/*)
