@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUTF8 = 1
 
 .DEFAULT_GOAL = report
-.PHONY: help report cell measure wheels plan html bump compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: help report cell measure wheels plan html bump history compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 ## List these targets
 help:
@@ -61,11 +61,17 @@ html: report
 	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
 
 ## Try another version and compare: make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='names'] [AGAIN=1]
-## [RELEVANT=3 percent] [FAIL=1] (docs/how-to/new-version.md)
+## [SHAPE='{cell: gru, batch: 1, length: 1, hidden: 256}'] [RELEVANT=3 percent] [FAIL=1] (docs/how-to/new-version.md)
 bump: .venv/ready
 	$(RUN) bump_version '$(PIN)' --parent $$PPID $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
-		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(RELEVANT),--relevant $(RELEVANT)) \
+		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) \
 		$(if $(FAIL),--fail) $(OPTIONS)
+
+## Measure a package's releases one after the other: make history PACKAGE=onnxruntime SINCE=1.18 [IN=environment] [CELLS='names']
+## [SHAPE='{cell: gru, batch: 1, length: 1, hidden: 256}'] [RELEVANT=3 percent] (docs/how-to/new-version.md)
+history: .venv/ready
+	$(RUN) history '$(PACKAGE)' --parent $$PPID --since '$(SINCE)' $(if $(IN),--in $(IN)) $(if $(CELLS),--cells '$(CELLS)') \
+		$(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) $(OPTIONS)
 
 ## Compare two runs: make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready

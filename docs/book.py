@@ -45,6 +45,7 @@ CONTENTS = {
         *("reference/statuses", "reference/columns", "reference/records", "reference/folders"),
         *(
             "reference/cells",
+            "reference/published-cells",
             "reference/api",
             "reference/glossary",
             "reference/commands",
@@ -82,6 +83,7 @@ def elsewhere() -> dict[str, str]:
         "how-to/recurrent-cells.md": "packages/recurrent_cells/README.md",
         "how-to/kernels.md": "scripts/kernels/README.md",
         "reference/cells.md": "packages/recurrent_cells/docs/language.md",
+        "reference/published-cells.md": "packages/recurrent_cells/docs/cells.md",
         "how-to/contributing.md": "CONTRIBUTING.md",
         "reference/tests.md": "tests/README.md",
         "reference/faults.md": "tests/faults/README.md",

@@ -16,8 +16,9 @@ from rich.console import Console
 
 from commands.run_workflow import begin, make
 from measurement.record import write_json
-from plan import configuration, environments, pins, versions
+from plan import configuration, environments, own_shape, pins, versions
 from plan.matrix import Measurement
+from plan.own_cell import Refused
 from plan.usable import Impossible, require_usable
 from plan.versions import FOLDER, Side
 from reporting import bumps, page
@@ -66,7 +67,18 @@ def prepared(config: dict, both: Sequence[Side], names: list[str], asked: argpar
         return prepared(config, both, names, asked)
     old.choose(cells, asked.again, retry=False)
     new.choose(cells, asked.again, retry=True)
+    if asked.in_turn and not (old.missing and new.missing) and not together(both, names):
+        old.choose(cells, True, retry=False)
+        new.choose(cells, True, retry=True)
     return cells
+
+
+def together(both: Sequence[Side], names: list[str]) -> bool:
+    """Whether both versions have all their processes, and these took turns."""
+    if any(side.missing for side in both):
+        return False
+    read = [bumps.read(one.version, one.records(), one.environments(names)) for one in both]
+    return bumps.age(*read) == "in turn"
 
 
 def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace) -> dict:
@@ -109,22 +121,26 @@ def main() -> None:
         "--from", dest="since", help="version to compare with, instead of that in envs/"
     )
     parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
+    parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
     parser.add_argument(
         "--again", action="store_true", help="measure both versions again, alternating"
     )
     parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
     parser.add_argument("--fail", action="store_true", help="exit status 1 if it is worse")
     parser.add_argument("--parent", type=int, help="stop when this process ends")
+    parser.set_defaults(in_turn=False)
     asked = parser.parse_args()
     try:
         begin(asked.parent)
-        config = configuration.given(asked.configfile, asked.config)
+        config = configured(asked)
         pin = pins.Pin.read(asked.pin)
         version = pin.version or newest(pin, config, asked.within)
         found = compare(pin, version, config, asked)
     except Impossible as problem:
         told = str(problem).rstrip(".")
         stop(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin is restored.")
+    except Refused as problem:
+        stop(str(problem))
     except SystemExit as problem:
         stop(problem.code)
     output = FOLDER / f"{pins.known_as(pin.package)}-{found['before'].version}-{version}.md"
@@ -133,6 +149,14 @@ def main() -> None:
     if found["regressions"]:
         print("Worse:", *found["regressions"], sep="\n  ", file=sys.stderr)
         sys.exit(1 if asked.fail else 0)
+
+
+def configured(asked: argparse.Namespace) -> dict:
+    """The configuration, of a shape's document where one is asked for."""
+    settings = list(asked.config)
+    if asked.shape:
+        settings.append(f"documents=[{own_shape.write(asked.shape)}]")
+    return configuration.given(asked.configfile, settings)
 
 
 def stop(said: object) -> NoReturn:

@@ -144,6 +144,9 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
     phases = own_cell.phases_of(arguments.phases, phases)
     frameworks = own_cell.frameworks_of(arguments.frameworks)
     cell = load(path)
+    if shape["hidden"] % cell.heads:
+        told = f"hidden must be a multiple of the {cell.heads} heads of {cell.name}"
+        raise Refused(f"SHAPE: {told}, not {shape['hidden']}")
     formula = digest_of(generate(cell, "numpy", ""))
     document = own_cell.document(cell.name, formula, str(path), shape, phases)
     base = configuration.mapping(arguments.configfile)

@@ -9,10 +9,15 @@ from collections import namedtuple
 
 OWN = "own."
 
-Cell = namedtuple("Cell", "gates biases states vectors around keeps takes starts of_x of_h")
+Cell = namedtuple(
+    "Cell", "gates biases states vectors around keeps takes starts of_x of_h heads matrices squares"
+)
+Cell.__new__.__defaults__ = (1, (), ())  # heads, matrices, squares
 """A cell. gates: of_x and of_h are those that read x and those that read h, all of them but in cells of one's own, in the
-order of the matrices, [D, of_x * H] and [H, of_h * H]. biases: one for each of its sums, of a gate one, of a
-gate whose products of x and of h are kept apart two, `n.x` and `n.h`; those of sums of h alone come last. starts: what each
+order of the matrices, [D, of_x * H] and [H, columns * H / heads]: the columns are those of of_h, then those of `matrices`, by
+which a step multiplies; with heads these are block-diagonal, and the rows of a head have its blocks side by side. biases: one for each of its sums, of a gate one, of a
+gate whose products of x and of h are kept apart two, `n.x` and `n.h`; those of sums of h alone come last. squares: states that
+are a matrix per head, [B, H, H / heads]. starts: what each
 state begins with. states: the output first. vectors: weights with one
 value a unit; around: the value around which each of them begins. keeps: the bias or vector that makes a unit remember; takes: the one
 that lets it take in (None: what it does not keep)."""
@@ -69,6 +74,22 @@ BUILT_IN = {
     "slstm": _cell("i f z o", "h c n m"),
 }
 CELLS = Known(BUILT_IN, lambda name: Cell(**reference_of(name).CELL))
+
+
+def state_shapes(cell, batch, hidden):
+    """The shape of each state."""
+    square = (batch, hidden, hidden // cell.heads)
+    return [square if name in cell.squares else (batch, hidden) for name in cell.states]
+
+
+def columns(cell):
+    """Matrices side by side in the recurrent one, of a Cell."""
+    return len(cell.of_h) + len(cell.matrices)
+
+
+def stacked(cell):
+    """Whether one product takes x and h side by side: of the same gates, and of nothing else."""
+    return cell.of_x == cell.of_h and cell.heads == 1 and not cell.matrices
 
 
 PARTS = ("input", "recurrent", "bias", "vectors")  # of a layer's weights

@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 
 from measurement import gradient_check, memory_gate, precision, reference, timing
-from measurement.cells import CELLS, parts
+from measurement.cells import CELLS, columns, parts
 from measurement.contract import Unsupported
 from measurement.reference import relative_error
 from measurement.workload import layer_prefixes
@@ -53,12 +53,12 @@ def remembering(weights, length, cell="lstm"):
         layer = {part: weights[prefix + part].copy() for part in parts(cell)}
         hidden = len(layer["recurrent"])
 
-        def units(array, place, first=1):
+        def units(array, place, first=1, width=hidden):
             """Every second one of a gate, bias or vector."""
-            return array[..., place * hidden + first : (place + 1) * hidden : 2]
+            return array[..., place * width + first : (place + 1) * width : 2]
 
-        for place in range(len(kind.of_h)):
-            units(layer["recurrent"], place)[...] *= 0.2
+        for place in range(columns(kind)):
+            units(layer["recurrent"], place, width=hidden // kind.heads)[...] *= 0.2
         if cell == "slstm":
             for part in ("input", "recurrent", "bias"):
                 units(layer[part], kind.gates.index(kind.keeps))[...] /= np.sqrt(length)
@@ -69,6 +69,11 @@ def remembering(weights, length, cell="lstm"):
                 units(layer[part], place, first=0)[...] += APART.get(cell, {}).get(name, 0.0)
         found.update((prefix + part, value) for part, value in layer.items())
     return found
+
+
+def width(name, workload):
+    """Columns of a gate in a weight: H, of a block-diagonal matrix's blocks fewer."""
+    return workload.hidden // (CELLS[workload.cell].heads if name.endswith(".recurrent") else 1)
 
 
 def gradient_error(name, value, expected, hidden):
@@ -147,7 +152,9 @@ def check_training(runner, workload, batches, weights, state):
             _note(
                 errors,
                 "gradient:" + name,
-                gradient_error(name, found["gradients"][name], gradients[name], workload.hidden),
+                gradient_error(
+                    name, found["gradients"][name], gradients[name], width(name, workload)
+                ),
             )
             _note(errors, "update:" + name, update_error(before[name], after[name], expected[name]))
         before = after
@@ -208,7 +215,7 @@ def check_dropout(runner, workload, found, tolerance):
         gradients = clipped(errors, "dropout:clip", gradients, one["gradients"], workload)
         _note(errors, "dropout:loss", relative_error(one["loss"], loss))
         for name, expected in gradients.items():
-            error = gradient_error(name, one["gradients"][name], expected, workload.hidden)
+            error = gradient_error(name, one["gradients"][name], expected, width(name, workload))
             _note(errors, "dropout:gradient:" + name, error)
     result, rate = verdict(errors, tolerance), workload.dropout
     places = [np.array(masks) for masks in zip(*drawn)]  # [steps, D] each

@@ -6,8 +6,8 @@ one of theirs: they would agree. Differences of the function know no rules.
 
 import numpy as np
 
-from measurement.cells import CELLS
-from measurement.reference import _parts, _sums
+from measurement.cells import CELLS, state_shapes
+from measurement.reference import _parts, _sums, divided
 from measurement.steps import STEPS
 from measurement.workload import layer_prefixes
 
@@ -26,8 +26,13 @@ def _between(ahead, behind):
     return middle + ends[0], middle + ends[1]
 
 
+def _flat(changes):
+    """Their sum over all states, [B, H]."""
+    return sum(each if each.ndim == 2 else each.sum(2) for each in changes)
+
+
 def errors(weights, inputs, cell):
-    """{"reference:<input>": error} of the gradient of a step of the first layer, by every sum, vector and state: along one
+    """{"reference:<input>": error} of the gradient of a step of the first layer, by every sum, vector, matrix and state: along one
     direction drawn at random each, for one drawn combination of the new states.
 
     weights: float64, by name; inputs: dense [T, B, D] or tokens [T, B], of which a few rows and steps are gone through first, so
@@ -36,18 +41,20 @@ def errors(weights, inputs, cell):
     kind, (step, gradient) = CELLS[cell], STEPS[cell]
     random = np.random.RandomState(0)
     x = weights["embedding"][inputs] if "embedding" in weights else np.asarray(inputs, np.float64)
-    w_input, w_recurrent, bias, *rest = _parts(weights, layer_prefixes(weights)[0], cell)
+    layer = _parts(weights, layer_prefixes(weights)[0], cell)
+    w_input, w_recurrent, bias = layer[:3]
     hidden = len(w_recurrent)
-    vectors = tuple(rest[0].reshape(-1, hidden)) if kind.vectors else ()
+    w_recurrent, vectors = divided(kind, w_recurrent, layer)
     x = x[:STEPS_GONE, :ROWS]
-    states = tuple(np.full((x.shape[1], hidden), start) for start in kind.starts)
+    shapes = state_shapes(kind, x.shape[1], hidden)
+    states = tuple(np.full(shape, start) for shape, start in zip(shapes, kind.starts))
     worst = {}
     for x_t in x:
         sums = _sums(kind, x_t @ w_input, states[0] @ w_recurrent, bias.reshape(-1, hidden))
         given = {"sum": list(sums), "vector": list(vectors), "state": list(states)}
-        names = {"sum": kind.biases, "vector": kind.vectors, "state": kind.states}
+        names = {"sum": kind.biases, "vector": kind.vectors + kind.matrices, "state": kind.states}
         new, tape = step(tuple(sums), vectors, states)
-        d_new = [random.uniform(-1, 1, states[0].shape) for _ in new]
+        d_new = [random.uniform(-1, 1, shape) for shape in shapes]
         found = dict(zip(("sum", "vector", "state"), gradient(tape, *d_new)))
         for part, values in given.items():
             for place, value in enumerate(values):
@@ -57,7 +64,7 @@ def errors(weights, inputs, cell):
                     values[place] = value + sign * STEP * along
                     moved, _ = step(*(tuple(given[each]) for each in ("sum", "vector", "state")))
                     slopes.append(
-                        sum(sign * d * (one - at) for d, one, at in zip(d_new, moved, new)) / STEP
+                        _flat(sign * d * (one - at) for d, one, at in zip(d_new, moved, new)) / STEP
                     )
                 values[place] = value
                 least, most = _between(*slopes)

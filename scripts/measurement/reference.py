@@ -6,7 +6,7 @@ speed.
 
 import numpy as np
 
-from measurement.cells import CELLS
+from measurement.cells import CELLS, state_shapes
 from measurement.cells import parts as parts_of
 from measurement.steps import STEPS
 from measurement.workload import BLANK, layer_prefixes, reversal
@@ -17,15 +17,53 @@ def product(x, w):
     return (x.reshape(-1, x.shape[-1]) @ w).reshape(x.shape[:-1] + w.shape[1:])
 
 
+def whole(w, heads):
+    """Block-diagonal matrices side by side with their zeros, [H, n * H], of their blocks [H, n * H / heads] (see `Cell`)."""
+    if heads == 1:
+        return w
+    hidden, size = len(w), len(w) // heads
+    count = w.shape[1] // size
+    found = np.zeros((hidden, count, hidden), w.dtype)
+    for first in range(0, hidden, size):
+        rows = slice(first, first + size)
+        found[rows, :, rows] = w[rows].reshape(size, count, size)
+    return found.reshape(hidden, count * hidden)
+
+
+def blocks(w, heads):
+    """The inverse of `whole`, for gradients too: what lies beside the blocks is left out."""
+    if heads == 1:
+        return w
+    hidden, size = len(w), len(w) // heads
+    count = w.shape[1] // hidden
+    apart = w.reshape(hidden, count, hidden)
+    each = [slice(first, first + size) for first in range(0, hidden, size)]
+    return np.concatenate([apart[rows, :, rows].reshape(size, count * size) for rows in each])
+
+
+def divided(kind, w_recurrent, weights):
+    """What multiplies h, [H, of_h * H] with its zeros, and what a step is given as its vectors: those, then its matrices, as blocks."""
+    hidden, size = len(w_recurrent), len(w_recurrent) // kind.heads
+    first = len(kind.of_h) * size
+    vectors = tuple(weights[3].reshape(-1, hidden)) if kind.vectors else ()
+    matrices = tuple(
+        w_recurrent[:, first + place * size : first + (place + 1) * size]
+        for place in range(len(kind.matrices))
+    )
+    return whole(w_recurrent[:, :first], kind.heads), vectors + matrices
+
+
 def layer(cell, x, weights, state=None):
     """One layer from a state, a tuple of [B, H], what the cell begins with unless given. x [T, B, D], weights (input, recurrent, bias and, if the
     cell has some, vectors) -> h [T, B, H], the state it leaves, and what its gradient needs."""
     kind, step = CELLS[cell], STEPS[cell][0]
     w_input, w_recurrent, bias = weights[:3]
     batch, hidden = x.shape[1], len(w_recurrent)
-    states = state or tuple(np.full((batch, hidden), start, x.dtype) for start in kind.starts)
+    shapes = state_shapes(kind, batch, hidden)
+    begin = (np.full(shape, start, x.dtype) for shape, start in zip(shapes, kind.starts))
+    states = state or tuple(begin)
     biases = bias.reshape(-1, hidden)
-    vectors = tuple(weights[3].reshape(-1, hidden)) if kind.vectors else ()
+    w_recurrent, vectors = divided(kind, w_recurrent, weights)
     outputs, tape = np.empty((x.shape[0], batch, hidden), x.dtype), []
     for t, of_x in enumerate(product(x, w_input)):  # [B, gates * H]
         given = _sums(kind, of_x, states[0] @ w_recurrent, biases)
@@ -68,16 +106,17 @@ def layer_gradient(cell, x, weights, tape, d_output):
     """
     kind, gradient = CELLS[cell], STEPS[cell][1]
     w_input, w_recurrent = weights[:2]
-    hidden = len(w_recurrent)
+    hidden, count = len(w_recurrent), len(kind.vectors)
+    w_recurrent, own = divided(kind, w_recurrent, weights)
     d_sums = np.empty(x.shape[:2] + (len(kind.biases) * hidden,))
-    d_vectors = np.zeros((len(kind.vectors), hidden))
-    d_states = [np.zeros_like(d_output[0]) for _ in kind.states]
+    d_own = [np.zeros(each.shape) for each in own]
+    d_states = [np.zeros(shape) for shape in state_shapes(kind, x.shape[1], hidden)]
     for t in reversed(range(len(x))):
         d_states[0] = d_states[0] + d_output[t]
         of_sums, of_vectors, of_states = gradient(tape[t][1], *d_states)
         d_sums[t] = np.concatenate(of_sums, axis=-1)
         for number, d in enumerate(of_vectors):
-            d_vectors[number] += d
+            d_own[number] += d
         d_states = list(of_states)
         of_h = _columns(kind, of_sums, "h")
         if of_h is not None:
@@ -86,14 +125,16 @@ def layer_gradient(cell, x, weights, tape, d_output):
     split = np.split(d_sums, len(kind.biases), axis=-1)
     of_x, of_h = (_columns(kind, split, part) for part in "xh")
     of_h = d_sums[..., :0] if of_h is None else of_h
+    of_gates = before.reshape(-1, hidden).T @ of_h.reshape(
+        x.shape[0] * x.shape[1], -1 if of_h.size else 0
+    )
     found = (
         product(of_x, w_input.T),
         x.reshape(-1, x.shape[-1]).T @ of_x.reshape(-1, of_x.shape[-1]),
-        before.reshape(-1, hidden).T
-        @ of_h.reshape(x.shape[0] * x.shape[1], -1 if of_h.size else 0),
+        np.concatenate([blocks(of_gates, kind.heads)] + d_own[count:], axis=1),
         d_sums.reshape(-1, d_sums.shape[-1]).sum(axis=0),
     )
-    return found + ((d_vectors.reshape(-1),) if kind.vectors else ())
+    return found + ((np.concatenate(d_own[:count]),) if kind.vectors else ())
 
 
 def _backwards(x, order):

@@ -3,7 +3,7 @@
 from collections import OrderedDict, namedtuple
 
 from measurement import precision
-from measurement.cells import CELLS
+from measurement.cells import CELLS, columns, stacked
 
 
 class Shapes(object):
@@ -54,7 +54,7 @@ class Shapes(object):
                     width if layer else self.features,
                     len(cell.of_x) * hidden,
                 )
-                shapes[prefix + "recurrent"] = (hidden, len(cell.of_h) * hidden)
+                shapes[prefix + "recurrent"] = (hidden, columns(cell) * hidden // cell.heads)
                 shapes[prefix + "bias"] = (len(cell.biases) * hidden,)
                 if cell.vectors:
                     shapes[prefix + "vectors"] = (len(cell.vectors) * hidden,)
@@ -98,8 +98,8 @@ def products(sizes, phase, form):
     found, directions = [], 2 if sizes.bidirectional else 1
     steps, batch, hidden = sizes.length, sizes.batch, sizes.hidden
     cell = CELLS[sizes.cell]
-    of_x, of_h = len(cell.of_x) * hidden, len(cell.of_h) * hidden  # columns
-    joined = cell.of_x == cell.of_h
+    of_x, of_h = len(cell.of_x) * hidden, columns(cell) * hidden
+    joined, depth = stacked(cell), hidden // cell.heads
     last = 1 if sizes.loss == "ce-last" else steps  # steps that are projected
 
     def add(times, rows, depth, columns, of_input):
@@ -126,7 +126,7 @@ def products(sizes, phase, form):
                     add_in_chunks(steps, width + hidden, of_x, 1)
                 else:
                     add_in_chunks(steps, width, of_x, 1)
-                    add_in_chunks(steps, hidden, of_h, 1)
+                    add_in_chunks(steps, depth, of_h, 1)
             elif form == JOINED and joined:
                 add(steps, batch, width + hidden, of_x, steps)
             else:
@@ -134,7 +134,7 @@ def products(sizes, phase, form):
                     add(1, steps * batch, width, of_x, wanted)
                 else:
                     add(steps, batch, width, of_x, steps * wanted)
-                add(steps, batch, hidden, of_h, steps - 1)
+                add(steps, batch, depth, of_h, steps - 1)
     if sizes.outputs:
         add_in_chunks(last, directions * hidden, sizes.outputs, 1)
     return found

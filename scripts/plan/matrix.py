@@ -52,7 +52,9 @@ def document(name: str) -> dict:
 
 
 def document_file(name: str) -> Path:
-    """A file of config/documents, or what was made for a cell of somebody's own."""
+    """A file of config/documents, or what was made for a cell or a shape of somebody's own."""
+    if name.startswith(own.SHAPE_DOCUMENT):
+        return own.FOLDER_OF_SHAPES / f"{name}.yaml"
     if name.startswith(own.DOCUMENT):
         return own.folder_of(name) / "document.yaml"
     return CONFIG / "documents" / f"{name}.yaml"

@@ -7,11 +7,13 @@ from pathlib import Path
 from measurement.cells import OWN
 
 FOLDER = Path("results/cells")
+FOLDER_OF_SHAPES = Path("results/bumps/shapes")
 PACKAGE = Path("scripts/own")
 KERNELS = "tvm"  # the framework that takes the file itself
 PACKAGED = "recurrent_cells"  # takes it, too
 SINGLE = "single-"  # what the names of their benchmarks of one sequence begin with
 DOCUMENT = "cell-"  # what the names of their documents begin with
+SHAPE_DOCUMENT = "shape-"  # those of shapes of somebody's own (own_shape.py)
 FRAMEWORKS = {"iree": "jax"}  # whose generated step a framework takes, where it is another one's
 
 

@@ -108,8 +108,20 @@ def write(texts: Mapping[Path, str]) -> None:
 
 
 def newest(package: str, environment: str, has: dict) -> str:
-    """The newest version of a package that an environment's index has for its Python, by pip; a stop with one line if
-    it has none. `has` is what `environments.here` says."""
+    """The newest of `available`."""
+    return available(package, environment, has)[0]
+
+
+def releases(versions: Iterable[str], since: str) -> list[str]:
+    """Of some versions the last patch of every minor release, from `since` on, oldest first."""
+    known = sorted(v for each in versions if not (v := Version(each)).is_prerelease)
+    last = {one.release[:2]: str(one) for one in known if one >= Version(since)}
+    return list(last.values())
+
+
+def available(package: str, environment: str, has: dict) -> list[str]:
+    """The versions of a package that an environment's index has for its Python, by pip, the newest first; a stop with one line
+    if it has none. `has` is what `environments.here` says."""
     specification = environments.load(has["source"])
     found = environments.find_interpreter(specification.python)
     version = found[1].rsplit(".", 1)[0] if found else None
@@ -118,7 +130,7 @@ def newest(package: str, environment: str, has: dict) -> str:
         options += ["--python-version", version, "--only-binary", ":all:"]
     command = [sys.executable, "-m", "pip", "index", "versions", package, *options]
     done = subprocess.run(command, capture_output=True, text=True)
-    if line := re.match(r"\S+ \((\S+)\)", done.stdout):
-        return line[1]
+    if line := re.search(r"^Available versions: (.+)$", done.stdout, re.M):
+        return line[1].split(", ")
     problem = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
     sys.exit(f"{environment}: no version of {package} was found ({problem}).")

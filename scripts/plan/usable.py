@@ -18,7 +18,11 @@ SCRIPTS = Path(__file__).resolve().parents[1]
 
 
 class Impossible(Exception):
-    """The version cannot be had; the message says why."""
+    """A version cannot be had; the message says why."""
+
+    def __init__(self, told: str, version: str | None = None) -> None:
+        super().__init__(told)
+        self.version = version
 
 
 def build(side: Side, name: str) -> str | None:
@@ -62,4 +66,4 @@ def require_usable(side: Side, names: Iterable[str], cells: Sequence[Measurement
     for name in names:
         own = [cell.implementation for cell in cells if cell.environment == name]
         if own and (problem := build(side, name) or does_not_import(side, name, own)):
-            raise Impossible(f"{name}: {problem}")
+            raise Impossible(f"{name}: {problem}", side.version)

@@ -1,5 +1,6 @@
 """The float64 references that are generated of cells, against those by hand and against central differences."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,7 +15,7 @@ from measurement.workload import Workload
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, cell, language, reference
 from recurrent_cells.cells.derivative import PARTIALS
-from recurrent_cells.sources import generate
+from recurrent_cells.sources import generate, numpy_source
 from tests import tiny
 
 PACKAGE = Path("packages/recurrent_cells")
@@ -98,11 +99,11 @@ def test_generated_gradients_through_time_are_those_by_hand(
 
 
 def registered(monkeypatch: pytest.MonkeyPatch, one: Cell) -> Workload:
-    """A tiny workload of a cell whose reference is generated."""
+    """A tiny workload of a cell whose reference is generated; heads have two units."""
     made = module(one)
     monkeypatch.setitem(KINDS, "own.mine", Kind(**made.CELL))
     monkeypatch.setitem(steps.STEPS, "own.mine", (made.step, made.gradient))
-    return tiny.classifier("one-way", cell="own.mine")
+    return tiny.classifier("one-way", cell="own.mine", hidden=8 if one.heads != 3 else 6)
 
 
 def witnessed(monkeypatch: pytest.MonkeyPatch, one: Cell) -> dict[str, float]:
@@ -115,7 +116,8 @@ def test_differences_agree_with_what_is_generated(
     any_cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     errors = witnessed(monkeypatch, any_cell)
-    assert len(errors) == len(any_cell.sums) + len(any_cell.vectors) + len(any_cell.states)
+    weights = any_cell.vectors + any_cell.matrices
+    assert len(errors) == len(any_cell.sums) + len(weights) + len(any_cell.states)
     assert max(errors.values()) < gradient_check.TOLERANCE / 10, errors
 
 
@@ -163,6 +165,44 @@ def test_a_wrong_rule_of_the_derivative_is_witnessed(
 ) -> None:
     monkeypatch.setitem(PARTIALS, operation, WRONG[operation])
     assert max(witnessed(monkeypatch, many).values()) > 100 * gradient_check.TOLERANCE
+
+
+def not_transposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numpy_source, "OTHER", {name: name for name in language.PRODUCTS})
+
+
+def half_of_an_outer_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = numpy_source._flows
+
+    def wrong(one: language.Expression, own: language.Expression) -> list[language.Expression]:
+        found = right(one, own)
+        return [found[0], found[1] * 0.5, found[2]] if one.operation == "outer" else found
+
+    monkeypatch.setattr(numpy_source, "_flows", wrong)
+
+
+def another_heads_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = numpy_source._FUNCTIONS["weight_gradient"]
+    monkeypatch.setitem(
+        numpy_source._FUNCTIONS, "weight_gradient", text.replace("(x.swap", "(x[::-1].swap")
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "file"),
+    [
+        (not_transposed, EXAMPLES["lem"]),
+        (half_of_an_outer_product, EXAMPLES["mlstm"]),
+        (another_heads_block, PACKAGE / "tests/every_product.py"),
+    ],
+)
+def test_a_wrong_gradient_of_products_is_witnessed(
+    wrong: Callable[[pytest.MonkeyPatch], None], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = load(file)
+    assert max(witnessed(monkeypatch, one).values()) < gradient_check.TOLERANCE
+    wrong(monkeypatch)
+    assert max(witnessed(monkeypatch, one).values()) > 100 * gradient_check.TOLERANCE
 
 
 def test_every_rule_is_planted_wrong() -> None:

@@ -104,6 +104,11 @@ def test_newest_version_by_pip(tmp_path: Path) -> None:
         pins.newest("beads", "lab", {"source": str(file)})
 
 
+def test_releases_are_the_last_patches_since_one() -> None:
+    known = ["2.0rc1", "1.20.1", "1.20.0", "1.9.3", "1.18.1", "1.18.0", "1.19.2"]
+    assert pins.releases(known, "1.18") == ["1.18.1", "1.19.2", "1.20.1"]
+
+
 def test_repository_has_one_version_of_a_package_a_generation() -> None:
     """So that a bump is of one version: what several environments of today pin, they pin alike."""
     for package in ("torch", "tensorflow", "numpy"):

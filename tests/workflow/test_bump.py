@@ -156,6 +156,40 @@ def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said
     assert said in done.stdout + done.stderr
 
 
+def test_history_of_a_package(project: Project) -> None:
+    """1.2 is slower and 1.3 as fast as before; 2.0 cannot be imported. What took turns is not measured again."""
+    text = pins(project)
+    command = [
+        sys.executable,
+        "scripts",
+        "history",
+        "abacus",
+        "--since",
+        "1.0",
+        "--relevant",
+        RELEVANT,
+    ]
+    command += ["--configfile", "tiny.yaml", "--cells", "plain/paused for training"]
+
+    def run() -> subprocess.CompletedProcess:
+        return subprocess.run(
+            command, cwd=project.root, capture_output=True, text=True, timeout=3000
+        )
+
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert "abacus: 1.0, 1.1, 1.2, 1.3, 2.0\n" in done.stdout
+    assert "2.0 is left out" in done.stderr
+    page = project.path("results/history/abacus.md").read_text()
+    changes = page[page.index("## Where times changed") : page.index("## All releases")]
+    named = [line.split("|")[1].strip() for line in changes.splitlines() if "plain/paused" in line]
+    assert named == ["1.2", "1.3"]
+    assert pins(project) == text
+    count = timed(project)
+    assert run().returncode == 0
+    assert timed(project) == count
+
+
 @pytest.mark.parametrize(
     ("pin", "said"),
     [

@@ -7,11 +7,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from given_cells import EXAMPLES, MANY
+from given_cells import EXAMPLES, HEADS, MANY
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, CellError, cell, language, reference
-from recurrent_cells.cells.language import computed, named
+from recurrent_cells.cells.language import Expression, computed, constant, named
 from recurrent_cells.sources import FRAMEWORKS, generate
 from recurrent_cells.sources.numpy_source import gradients
 
@@ -28,18 +28,19 @@ def many() -> Cell:
     return load(MANY)
 
 
+FILES = {**EXAMPLES, "many": MANY, "heads": HEADS}
+
+
 def written(folder: Path, text: str) -> Path:
     path = folder / "mine.py"
     path.write_text(text)
     return path
 
 
-@pytest.fixture(params=[*(name for name in CELLS if name != "projected"), *EXAMPLES, "many"])
-def any_cell(request: pytest.FixtureRequest, many: Cell) -> Cell:
+@pytest.fixture(params=[*(name for name in CELLS if name != "projected"), *FILES])
+def any_cell(request: pytest.FixtureRequest) -> Cell:
     name = request.param
-    if name in CELLS:
-        return CELLS[name]
-    return many if name == "many" else load(EXAMPLES[name])
+    return CELLS[name] if name in CELLS else load(FILES[name])
 
 
 FUNCTIONS = {
@@ -106,31 +107,40 @@ def test_states_and_vectors_begin_where_they_are_told_to(many: Cell) -> None:
     assert many.declared_sums == ("f", "g", "z", "q")
 
 
-def drawn(one: Cell, hidden: int = 5) -> tuple:
+def drawn(one: Cell, hidden: int = 12) -> tuple:
     random = np.random.default_rng(0)
 
     def values(names: tuple, *shape: int) -> tuple:
         return tuple(random.uniform(0.2, 1, shape) for _ in names)
 
     sums, states = values(one.declared_sums, 3, hidden), values(one.states, 3, hidden)
-    return sums, values(one.vectors, hidden), states, values(one.states, 3, hidden)
+    weights = values(one.vectors, hidden) + values(one.matrices, hidden, hidden // one.heads)
+    return sums, weights, states, values(one.states, 3, hidden)
 
 
 def test_both_ways_to_the_gradient_agree(any_cell: Cell) -> None:
-    """By the chain rule, and by eliminating vertices as the kernels do."""
+    """By the chain rule, and by eliminating vertices as the kernels do, of cells that these have."""
+    if any_cell.of_heads:
+        return
     from recurrent_cells.cells.derivative import backward, gradient_name
 
-    sums, vectors, states, d_new = drawn(any_cell)
-    names = (*any_cell.declared_sums, *any_cell.vectors, *any_cell.states)
-    given = dict(zip(names, (*sums, *vectors, *states), strict=True))
+    sums, weights, states, d_new = drawn(any_cell)
+    own = (*any_cell.vectors, *any_cell.matrices)
+    names = (*any_cell.declared_sums, *own, *any_cell.states)
+    given = dict(zip(names, (*sums, *weights, *states), strict=True))
     given |= {gradient_name(n): d for n, d in zip(any_cell.states, d_new, strict=True)}
     rules = backward(any_cell)
     kept = {**rules.kept, **rules.inverses}
     values = computed(kept.values(), given, reference.OPERATIONS)
     given |= dict(zip(kept, values, strict=True))
     found = gradients(any_cell)
+    eliminated = dict(rules.gradients)
+    for one in rules.products:
+        ends = (one.gradient, one.source) if one.transposed else (one.source, one.gradient)
+        outer = Expression.of("weight_gradient", *ends, constant(float(any_cell.heads)))
+        eliminated[one.matrix] = eliminated.get(one.matrix, constant(0.0)) + outer
     for name in names:
-        pair = computed([found[name], rules.gradients[name]], given, reference.OPERATIONS)
+        pair = computed([found[name], eliminated[name]], given, reference.OPERATIONS)
         np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
@@ -160,6 +170,12 @@ HEAD = "from recurrent_cells import cell, sigmoid, tanh, where\n\n\n"
 
 
 DECLARED = HEAD + '@cell(gates="f g", states="h c")\n'
+
+
+SQUARE = HEAD + '@cell(gates="f g", states="h c", squares="c", heads=2)\n'
+
+
+MATRICES = HEAD + '@cell(gates="f g", states="h c", matrices="u")\n'
 
 
 GOOD = "def mine(f, g, h, c):\n    return sigmoid(f) * h + g, c\n"
@@ -217,7 +233,65 @@ WRONG_FILES = {
         "k is no gate, state or vector",
     ),
     "an unused gate": (DECLARED + "def mine(f, c):\n    return f, c\n", 6, "depends on g"),
-    "a matrix": (DECLARED + "def mine(f, g, h):\n    return f @ h, g\n", 6, "no further product"),
+    "not a matrix": (DECLARED + "def mine(f, g, h):\n    return f @ h, g\n", 6, "matrices=..."),
+    "a matrix as a value": (
+        MATRICES + "def mine(f, g, h, u):\n    return f * u + g, h\n",
+        6,
+        "u is a matrix",
+    ),
+    "a matrix first": (
+        MATRICES + "def mine(f, g, h, u):\n    return u @ f + g, h\n",
+        6,
+        "u is a matrix",
+    ),
+    "a product of a number": (
+        MATRICES + "def mine(f, g, h, u):\n    return f + 2 @ u + g, h\n",
+        6,
+        "@",
+    ),
+    "an unused matrix": (
+        MATRICES + "def mine(f, g, h):\n    return f + g, h\n",
+        6,
+        "depends on u",
+    ),
+    "a product of a vector": (
+        HEAD
+        + '@cell(gates="f", states="h", vectors="v", matrices="u")\n'
+        + "def mine(f, v, u):\n    return f + v @ u\n",
+        6,
+        "the same in every row",
+    ),
+    "a matrix state as a value": (
+        SQUARE + "def mine(f, g, c):\n    return f * g, c * c + f\n",
+        6,
+        "two matrix states",
+    ),
+    "a value added to a matrix state": (
+        SQUARE + "def mine(f, g, c):\n    return f * g, c + f\n",
+        6,
+        "only another one can be added",
+    ),
+    "a value as the new matrix state": (
+        SQUARE + "def mine(f, g, c):\n    return c @ f * g, f\n",
+        6,
+        "the new c is no matrix",
+    ),
+    "an output that is a matrix": (
+        HEAD + '@cell(gates="f", states="h", squares="h")\ndef mine(f, h):\n    return h * f\n',
+        4,
+        "the output cannot be a matrix",
+    ),
+    "no head": (
+        HEAD + '@cell(gates="f", states="h", heads=0)\ndef mine(f):\n    return f\n',
+        4,
+        "heads must be",
+    ),
+    "projected with heads": (
+        HEAD
+        + '@cell(gates="f", states="h", heads=2, projected=True)\ndef mine(f):\n    return f\n',
+        4,
+        "neither heads nor matrices",
+    ),
     "a part": (DECLARED + "def mine(f, g, h):\n    return f[0] + g, h\n", 6, "it has no parts"),
     "not apart": (
         DECLARED + "def mine(f, g, h):\n    return f.x + g, h\n",

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from given_cells import EXAMPLES
+from given_cells import EXAMPLES, HEADS
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, cell, reference
@@ -15,30 +15,32 @@ from recurrent_cells.cells.simplify import lowered, scales, stages
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
-EVERY = pytest.mark.parametrize("name", [*CELLS, *EXAMPLES])
+NAMES = [*CELLS, *EXAMPLES, "heads"]
 
 
 def found(name: str) -> Cell:
-    return CELLS[name] if name in CELLS else load(EXAMPLES[name])
+    return CELLS[name] if name in CELLS else load({**EXAMPLES, "heads": HEADS}[name])
 
 
 def drawn(one: Cell) -> tuple:
     """x, layers, initial states, and gradients of the output and of the final states; all at random."""
     random = np.random.default_rng(0)
-    output = PROJECTED if one.projected else HIDDEN
+    hidden = max(HIDDEN, 2 * one.heads)  # heads of two units
+    output = PROJECTED if one.projected else hidden
     sizes = [INPUTS] + [output] * (DEPTH - 1)
-    layers = [reference.random_layer(one, size, HIDDEN, random, output) for size in sizes]
+    layers = [reference.random_layer(one, size, hidden, random, output) for size in sizes]
 
     def states() -> dict[str, np.ndarray]:
-        width = {**dict.fromkeys(one.states, HIDDEN), one.states[0]: output}
-        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, size)) for n, size in width.items()}
+        shapes = {name: (hidden, hidden // one.heads) for name in one.squares}
+        shapes = dict.fromkeys(one.states, (hidden,)) | {one.states[0]: (output,)} | shapes
+        return {n: random.uniform(0.2, 1, (DEPTH, BATCH, *own)) for n, own in shapes.items()}
 
     x = random.uniform(-1, 1, (LENGTH, BATCH, INPUTS))
     exact = [[value.astype(np.float64) for value in layer] for layer in layers]
     return x, exact, states(), random.uniform(-1, 1, (LENGTH, BATCH, output)), states()
 
 
-@EVERY
+@pytest.mark.parametrize("name", NAMES)
 def test_gradients_agree_with_complex_steps(name: str) -> None:
     """Of every element of x, of the initial states and of the weights, without the derivative's rules."""
     one = found(name)
@@ -63,16 +65,21 @@ def test_gradients_agree_with_complex_steps(name: str) -> None:
             value[place] -= STEP * 1j
 
 
-@EVERY
+@pytest.mark.parametrize("name", [name for name in NAMES if not found(name).of_heads])
 @pytest.mark.parametrize("training", [False, True])
 def test_simplification_keeps_the_function(name: str, training: bool) -> None:
     """In phases, where it has norms: their two numbers are computed here, between one and the next."""
     one, random = found(name), np.random.default_rng(0)
     kept = backward(one).kept if training else {}
     names = [*(each.name for each in one.sums), *one.states, *one.vectors]
-    values = {each: random.uniform(0.2, 2, 50) for each in names}
+    values = {each: random.uniform(0.2, 2, (1, 50 // one.heads * one.heads)) for each in names}
     factors = scales(one)
     given = {each: value * factors.get(each, 1.0) for each, value in values.items()}
+    hidden = 50 // one.heads * one.heads
+    given |= {
+        each: random.uniform(-0.2, 0.2, (hidden, hidden // one.heads)) for each in one.matrices
+    }
+    values |= {each: given[each] for each in one.matrices}
     wanted = {**one.outputs, **kept}
     for phase in forward_phases(one, wanted):
         steps = lowered(one, phase.wanted, single=training)
@@ -85,6 +92,10 @@ def test_simplification_keeps_the_function(name: str, training: bool) -> None:
             inverse = 1 / np.sqrt(own.var() + VARIANCE)
             given[f"inverse_{norm.number}"] = inverse
             given[f"offset_{norm.number}"] = own.mean() * inverse
+        for each in phase.products:
+            operation = f"product{'_transposed' if each.transposed else ''}"
+            pair = given[f"factor_{each.number}"], given[each.matrix]
+            given[f"product_{each.number}"] = reference.OPERATIONS[operation](*pair)
     exact = computed(wanted.values(), values, reference.OPERATIONS)
     for own, other in zip(got, exact, strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-9, atol=1e-12)

@@ -4,7 +4,7 @@
 import jax
 from jax import numpy as jnp
 
-from measurement.cells import CELLS
+from measurement.cells import CELLS, state_shapes
 
 from .cells import STEPS, divided
 from .model import Model, affine
@@ -14,14 +14,15 @@ unstack = getattr(jnp, "unstack", tuple)  # JAX 0.4.13 has none
 
 def looped(cell):
     """The stack as Python loops over depth, then time, around a cell by name."""
-    step, starts = STEPS[cell], CELLS[cell].starts
+    step, kind = STEPS[cell], CELLS[cell]
 
     def stack(x, layers):
         """x [T, B, D] -> h [T, B, H] of the last layer, from what its states begin with."""
-        for w_input, w_recurrent, *biases in layers:
-            bias, own = divided(w_input, w_recurrent, *biases)
-            shape = x.shape[1], w_recurrent.shape[0]
-            states = [jnp.full(shape, start, x.dtype) for start in starts]
+        for w_input, *others in layers:
+            w_recurrent, bias, own = divided(kind, w_input, *others)
+            shapes = state_shapes(kind, x.shape[1], w_recurrent.shape[0])
+            begin = zip(shapes, kind.starts)
+            states = [jnp.full(shape, start, x.dtype) for shape, start in begin]
             outputs = []
             for from_input in unstack(affine(x, w_input, bias)):
                 states = step(from_input, states, w_recurrent, own)

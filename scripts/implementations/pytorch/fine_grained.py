@@ -50,16 +50,32 @@ def unrolled(cell):
 def unrolled_steps(step):
     """The same loops around any cell's `step` (see cells)."""
 
-    def stack(x: Tensor, layers: List[List[Tensor]], starts: List[float]) -> Tensor:
-        """x [T, B, E], weights (see model), what the states begin with -> h [T, B, H] of the last layer."""
+    def stack(
+        x: Tensor, layers: List[List[Tensor]], starts: List[float], squares: List[int]
+    ) -> Tensor:
+        """x [T, B, E], weights (see model), what the states begin with, and of a matrix per head how many -> h [T, B, H] of the
+        last layer."""
         for weights in layers:
             w_input, w_recurrent, bias = weights[0], weights[1], weights[2]
             length, batch, depth = x.size(0), x.size(1), x.size(2)
             gates, hidden = w_input.size(0), w_recurrent.size(1)
             from_input = torch.addmm(bias[:gates], x.reshape(length * batch, depth), w_input.t())
-            own = torch.cat([bias[gates:]] + weights[3:]).view(-1, hidden).unbind(0)
+            flat, own, matrices = [bias[gates:]], [], []
+            for each in weights[3:]:
+                if each.dim() == 1:
+                    flat.append(each)
+                else:
+                    matrices.append(each.t())
+            for each in torch.cat(flat).view(-1, hidden).unbind(0):
+                own.append(each)
+            own = own + matrices
             zeros = torch.zeros(batch, hidden, dtype=x.dtype, device=x.device)
-            state = [zeros + start for start in starts]
+            state = []
+            for number in range(len(starts)):
+                begin = zeros + starts[number]
+                if squares[number]:
+                    begin = begin.unsqueeze(2).repeat(1, 1, hidden // squares[number])
+                state.append(begin)
             outputs = []
             for from_input_t in from_input.view(length, batch, -1).unbind(0):
                 state = step(from_input_t, state, w_recurrent.t(), own)
@@ -70,12 +86,22 @@ def unrolled_steps(step):
     return stack
 
 
+def divided(kind, w_input, w_recurrent, *others):
+    """A layer's weights, its matrices apart, after its vectors."""
+    size = w_recurrent.size(1) // kind.heads
+    sizes = [len(kind.of_h) * size] + [size] * len(kind.matrices)
+    recurrent, *matrices = w_recurrent.split(sizes)
+    return [w_input, recurrent, *others, *matrices]
+
+
 def stack_of(cell, compiled=lambda stack: stack):
     """The stack of a cell by name; compiled: what is done with the loops."""
     if cell == "lstm":
         return compiled(unrolled(lstm_cell))
-    stack, starts = compiled(unrolled_steps(STEPS[cell])), list(CELLS[cell].starts)
-    return lambda x, layers: stack(x, [list(weights) for weights in layers], starts)
+    stack, kind = compiled(unrolled_steps(STEPS[cell])), CELLS[cell]
+    starts = list(kind.starts)
+    squares = [kind.heads if name in kind.squares else 0 for name in kind.states]
+    return lambda x, layers: stack(x, [divided(kind, *each) for each in layers], starts, squares)
 
 
 def build(workload, weights, device, phase):

@@ -24,10 +24,16 @@ class FineGrained(Stack):
         if not self.stacked:
             w, others = (w, others[0]), others[1:]
         bias, *vectors = others
-        if not self.kind.vectors and self.kind.biases == self.kind.gates:
-            return CELLS[self.name](w, bias, [])
+        matrices = []
+        if self.kind.matrices:
+            size = hidden // self.kind.heads
+            sizes = [len(self.kind.of_h) * size] + [size] * len(self.kind.matrices)
+            recurrent, *matrices = tf.split(w[1], sizes, axis=1)
+            w = w[0], recurrent
+        if not self.kind.vectors and len(self.kind.biases) == len(self.kind.of_x):
+            return CELLS[self.name](w, bias, matrices)
         own = tf.reshape(tf.concat([bias[gates:], *vectors], axis=0), [-1, hidden])
-        return CELLS[self.name](w, bias[:gates], tf.unstack(own))
+        return CELLS[self.name](w, bias[:gates], tf.unstack(own) + matrices)
 
     def __call__(self, x, values, state):
         """x [T, B, E] -> h [T, B, H], state."""

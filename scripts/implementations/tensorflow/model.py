@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from implementations.hlo import dots
 from measurement import departures, precision
-from measurement.cells import CELLS, parts
+from measurement.cells import CELLS, parts, stacked, state_shapes
 from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import BLANK, layer_prefixes, layer_weights
 
@@ -40,7 +40,7 @@ class Stack(object):
 
     def state_shapes(self, workload):
         """The shapes of the tensors of a state."""
-        return [(workload.batch, workload.hidden)] * (len(self.kind.states) * workload.layers)
+        return state_shapes(self.kind, workload.batch, workload.hidden) * workload.layers
 
     def starts(self, workload):
         """What each of them begins with."""
@@ -49,7 +49,7 @@ class Stack(object):
     @property
     def stacked(self):
         """Whether the weights of x and of h are one matrix: where the same gates read both."""
-        return self.kind.of_x == self.kind.of_h
+        return stacked(self.kind)
 
     @property
     def layer_size(self):

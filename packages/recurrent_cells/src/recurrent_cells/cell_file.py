@@ -17,6 +17,7 @@ from .cells.language import Cell, CellError
 WORDS = (
     *("cell", "sigmoid", "tanh", "exp", "log", "sqrt", "sin", "cos", "softplus", "relu"),
     *("absolute", "sign", "maximum", "minimum", "where", "norm"),
+    *("outer", "head_sum", "head_mean"),
 )
 """What a cell is written in."""
 
@@ -256,9 +257,10 @@ class _Reader:
             )
         values = [*decorator.args, *(one.value for one in decorator.keywords)]
         for value in values:
-            if not (isinstance(value, ast.Constant) and isinstance(value.value, str | bool)):
+            if not (isinstance(value, ast.Constant) and isinstance(value.value, str | bool | int)):
                 raise _Told(
-                    value, "what @cell(...) is given are names in strings, and projected=True"
+                    value,
+                    "what @cell(...) is given are names in strings, heads=4 and projected=True",
                 )
         if not re.fullmatch("[a-z][a-z0-9_]*", update.name):
             raise _Told(

@@ -42,6 +42,9 @@ def check_sizes(cell: Cell, inputs: int, hidden: int, layers: int, projection: i
             raise ValueError(f"Recurrent: {name} must be a positive integer, not {value!r}")
     if not isinstance(projection, int) or projection < 0:
         raise ValueError(f"Recurrent: proj_size must be an integer from 0 on, not {projection!r}")
+    if hidden % cell.heads:
+        told = f"a multiple of the {cell.heads} heads of cell {cell.name}"
+        raise ValueError(f"Recurrent: hidden_size must be {told}, not {hidden}")
     if cell.projected != bool(projection):
         told = "needs a proj_size" if cell.projected else 'has no projection ("projected" has)'
         raise ValueError(f"Recurrent: cell {cell.name} {told}")

@@ -31,8 +31,8 @@ class Recurrent(nn.Module):
 
     The first use of a cell on a machine compiles its kernel, which serves all sizes and is kept on disk.
 
-    The weights of layer n are `weight_input_ln` [K, x_gates * H], `weight_recurrent_ln` [P, h_gates * H], `bias_ln`
-    [sums * H], `<vector>_ln` [H] and `weight_projection_ln` [H, P], with columns in the order of `Cell.gates`. Names of the
+    The weights of layer n are `weight_input_ln` [K, x_gates * H], `weight_recurrent_ln` [P, columns * H / heads] (see
+    `Cell`), `bias_ln` [sums * H], `<vector>_ln` [H] and `weight_projection_ln` [H, P], with columns in the order of `Cell.gates`. Names of the
     reverse direction end in `_reverse`. Initial values are uniform within 1 / sqrt(H), as in nn.LSTM, and around the cell's
     value for vectors.
 
@@ -100,7 +100,7 @@ class Recurrent(nn.Module):
             width = self.input_size if first else output * (1 + self.bidirectional)
             shapes = {
                 "weight_input": (width, len(cell.x_gates) * hidden),
-                "weight_recurrent": (output, len(cell.h_gates) * hidden),
+                "weight_recurrent": (output, cell.columns * hidden // cell.heads),
                 "bias": (len(cell.sums) * hidden,),
                 "weight_projection": (hidden, output),
             }

@@ -19,6 +19,21 @@ def _norm(x: Tensor) -> Tensor:
     return torch.nn.functional.layer_norm(x, x.shape[-1:], eps=VARIANCE)
 
 
+def _times(x: Tensor, w: Tensor, heads: int) -> Tensor:
+    """x [B, H] times n block-diagonal matrices, w [H, n * H / heads] (see `Cell`): [B, n * H]."""
+    if heads == 1:
+        return x @ w
+    size = len(w) // heads
+    apart = x.unflatten(1, (heads, size)), w.unflatten(0, (heads, size)).unflatten(2, (-1, size))
+    return torch.einsum("bhi,hinj->bnhj", *apart).flatten(1)
+
+
+def _times_transposed(x: Tensor, w: Tensor) -> Tensor:
+    """x [B, H] times the transpose of a block-diagonal matrix."""
+    blocks = w.unflatten(0, (-1, w.shape[1]))
+    return torch.einsum("bhj,hij->bhi", x.unflatten(1, (-1, w.shape[1])), blocks).flatten(1)
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "constant": lambda value: value,
     "add": lambda a, b: a + b,
@@ -40,6 +55,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "absolute": torch.abs,
     "sign": torch.sign,
     "norm": _norm,
+    "product": lambda x, w: _times(x, w, len(w) // w.shape[1]),
+    "product_transposed": _times_transposed,
 }
 """What each operation of the language is in PyTorch."""
 
@@ -59,7 +76,7 @@ def layer(
     ----------
     x: [T, B, K]
     initial: the states before the first step, [B, P] and [B, H] each, in the order of `cell.states`.
-    weights: w_input [K, x_gates * H], w_recurrent [P, h_gates * H], bias [sums * H], each vector [H], and, of a
+    weights: w_input [K, x_gates * H], w_recurrent [P, columns * H / heads], bias [sums * H], each vector [H], and, of a
         projected cell, w_projection [H, P].
     lengths: [B], steps of each row. Beyond them y is zero, whatever x holds there.
     resets: [T, B], true where a new sequence begins in a row: its states are what the cell begins with, before that step
@@ -131,11 +148,16 @@ def _step(
     bias, vectors = weights[2], weights[3:]
     hidden = len(bias) // len(cell.sums)
     from_x = dict(zip(cell.x_gates, of_x.split(hidden, -1), strict=True))
-    products = (states[0] @ weights[1]).split(hidden, -1) if cell.h_gates else ()
+    size = hidden // cell.heads
+    w_recurrent, *matrices = weights[1].split(
+        [len(cell.h_gates) * size, *[size] * len(cell.matrices)], 1
+    )
+    products = _times(states[0], w_recurrent, cell.heads).split(hidden, -1) if cell.h_gates else ()
     from_h = dict(zip(cell.h_gates, products, strict=True))
     biases = dict(zip(cell.declared_sums, bias.split(hidden), strict=True))
     given: dict[str, Any] = dict(zip(cell.states, states, strict=True))
     given |= dict(zip(cell.vectors, vectors, strict=False))
+    given |= dict(zip(cell.matrices, matrices, strict=True))
     for one in cell.sums:
         gate = one.name.partition(".")[0]
         parts = [part[gate] for part, has in ((from_x, one.x), (from_h, one.h)) if has]

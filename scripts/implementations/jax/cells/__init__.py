@@ -3,7 +3,8 @@
     step(from_input, states, w_recurrent, own) -> new states
 
 from_input [B, gates * H]: the input's products, the gates' biases added; states: a list, the output first, [B, H] each;
-w_recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of products that are kept apart, then its vectors.
+w_recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of products that are kept apart, then its vectors;
+and matrices, [H, H / heads] each.
 """
 
 from jax import numpy as jnp
@@ -25,10 +26,15 @@ STEPS = Known(
 )
 
 
-def divided(w_input, w_recurrent, bias, *vectors):
-    """A layer's bias and vectors as (the biases of gates that read x, own)."""
+def divided(kind, w_input, w_recurrent, bias, *vectors):
+    """A layer's weights, of a cell as data, as (w_recurrent without its matrices, the biases of gates that read x, own)."""
     hidden, gates = w_recurrent.shape[0], w_input.shape[1]
+    matrices = []
+    if kind.matrices:
+        size, first = hidden // kind.heads, len(kind.of_h)
+        ends = [(first + place) * size for place in range(len(kind.matrices))]
+        w_recurrent, *matrices = jnp.split(w_recurrent, ends, axis=1)
     if bias.shape[0] == gates and not vectors:
-        return bias, []
+        return w_recurrent, bias, matrices
     own = jnp.concatenate([bias[gates:], *vectors]).reshape(-1, hidden)
-    return bias[:gates], list(jnp.unstack(own))
+    return w_recurrent, bias[:gates], list(jnp.unstack(own)) + matrices

@@ -3,7 +3,8 @@
     step(from_input, states, recurrent, own) -> new states
 
 from_input [B, gates * H]: the input's products, the gates' biases added; states: the output first, [B, H] each;
-recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of products that are kept apart, then its vectors.
+recurrent [H, gates * H]; own: what else the cell has, [H] each: biases of products that are kept apart, then its vectors;
+and matrices, [H, H / heads] each.
 TorchScript compiles them, so the arguments have types.
 """
 

@@ -3,7 +3,7 @@
     cell(w, bias, own) -> step, step(x_t, states) -> new states
 
 w [D + H, gates * H], bias [gates * H]; own: what else the cell has, [H] each: biases of products that are kept apart, then
-its vectors; x_t [B, D]; states: a list, the output first, [B, H] each.
+its vectors, and matrices, [H, H / heads] each; x_t [B, D]; states: a list, the output first, [B, H] each.
 """
 
 from measurement.cells import Known, generated

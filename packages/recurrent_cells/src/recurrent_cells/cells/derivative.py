@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from .language import (
+    PRODUCTS,
     Cell,
     Expression,
     at_least,
@@ -28,7 +29,7 @@ from .language import (
 
 Edges = dict[Expression, dict[Expression, Expression]]
 
-ENDS = ("input", "output", "norm", "under")
+ENDS = ("input", "output", "norm", "under", *PRODUCTS)
 """Vertices that are not eliminated."""
 
 
@@ -38,12 +39,24 @@ class Backward:
 
     kept: {name: expression of forward's inputs}, what forward keeps; gradients: {name of a sum, old state or
     vector: expression} of what is kept and of `d_<state>`, the gradients of the new states. inverses: as kept, of
-    each norm the inverse of its standard deviation, one a row.
+    each norm the inverse of its standard deviation, one a row. products: of each of the cell's products what was multiplied
+    and the gradient of what came out, whose outer product, summed over rows, is the matrix's gradient.
     """
 
     kept: dict[str, Expression]
     gradients: dict[str, Expression]
     inverses: dict[str, Expression]
+    products: list[Product]
+
+
+@dataclass(frozen=True)
+class Product:
+    """source: of what is kept; gradient: of what is kept and of `d_<state>`."""
+
+    matrix: str
+    transposed: bool
+    source: Expression
+    gradient: Expression
 
 
 def gradient_name(state: str) -> str:
@@ -55,7 +68,7 @@ def backward(cell: Cell) -> Backward:
     """What forward keeps and backward computes."""
     edges = _eliminate(_edges(cell), cell.vectors)
     different = {edge for above in edges.values() for edge in above.values()}
-    different.update(cell.norms)
+    different.update(cell.norms, (one.arguments[0] for one in cell.products))
     names: dict[Expression, str] = {}
     inverses = {one: f"inverse_{number}" for number, one in enumerate(cell.norms)}
 
@@ -70,8 +83,10 @@ def backward(cell: Cell) -> Backward:
         if one.operation == "output":
             return named(gradient_name(one.value))
         if one.operation == "under":
-            (norm,) = one.arguments
-            parts = adjoint(norm), factor(norm), named(inverses[norm])
+            (above,) = one.arguments
+            if above.operation in PRODUCTS:
+                return Expression.of(OTHER[above.operation], adjoint(above), above.arguments[1])
+            parts = adjoint(above), factor(above), named(inverses[above])
             return Expression.of("norm_gradient", *parts)
         if one not in adjoints:
             total = constant(0.0)
@@ -82,15 +97,24 @@ def backward(cell: Cell) -> Backward:
 
     inputs = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
     gradients = {name: adjoint(named(name)) for name in inputs}
+    products = []
+    for one in cell.products:
+        source, matrix = one.arguments
+        transposed = one.operation == "product_transposed"
+        products.append(Product(matrix.value, transposed, factor(source), adjoint(one)))
     kept = {name: edge for edge, name in names.items()}
     rows = {name: Expression.of("inverse", *one.arguments) for one, name in inverses.items()}
-    return Backward(kept, gradients, rows)
+    return Backward(kept, gradients, rows, products)
+
+
+OTHER = dict(zip(PRODUCTS, reversed(PRODUCTS), strict=True))
+"""A product's gradient is multiplied by the transpose."""
 
 
 def _edges(cell: Cell) -> Edges:
     """{argument: {what is computed of it: partial derivative}}; new states end in vertices of their own.
 
-    A norm mixes units: what it is computed of ends in a vertex `under` it, and it begins anew.
+    Norms and products mix units: what one is computed of ends in a vertex `under` it, and it begins anew.
     """
     edges: Edges = {}
 
@@ -99,7 +123,7 @@ def _edges(cell: Cell) -> Edges:
         own[above] = own.get(above, constant(0.0)) + partial
 
     for one in in_order(cell.outputs.values()):
-        if one.operation == "norm":
+        if one.operation in ("norm", *PRODUCTS):
             add(one.arguments[0], Expression.of("under", one), constant(1.0))
             continue
         for argument, partial in _partials(one):

@@ -12,7 +12,9 @@ import math
 import re
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -22,6 +24,7 @@ Operand = Any  # an Expression or a number
 
 
 MOST_POWER = 64
+MOST_HEADS = 1024
 MOST_DEEP = 200
 """Operations of a step that wait for each other: an LSTM's are 7."""
 
@@ -62,7 +65,9 @@ class Expression:
         other = constant(other)
         return self if is_constant(other, 0.0) else folded("subtract", self, other)
 
-    def __mul__(self, other: Operand) -> Expression:
+    def __mul__(self, other: Operand) -> Any:
+        if isinstance(other, MatrixState):
+            return other * self
         other = constant(other)
         if is_constant(self, 0.0) or is_constant(other, 0.0):
             return constant(0.0)
@@ -134,9 +139,21 @@ class Expression:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_operator
 
     def __matmul__(self, other: Any) -> Expression:
-        raise CellError("matrices are those of the gates: there is no further product in a step")
+        if isinstance(other, MatrixState):
+            return Expression.of("read_transposed", other.value, self, _heads())
+        if not isinstance(other, Matrix):
+            raise CellError(
+                "@ multiplies by a matrix of the cell: declare matrices=..., then value @ u"
+            )
+        if is_constant(self):
+            raise CellError("@ of a number: a matrix multiplies what differs between units")
+        operation = "product_transposed" if other.transposed else "product"
+        return Expression.of(operation, self, named(other.name))
 
-    __rmatmul__ = __matmul__
+    def __rmatmul__(self, other: Any) -> Expression:
+        raise CellError(
+            "@ multiplies by a matrix of the cell: declare matrices=..., then value @ u"
+        )
 
     def __getitem__(self, place: Any) -> Expression:
         raise CellError("a value is one of every unit: it has no parts")
@@ -177,6 +194,10 @@ def constant(value: Operand) -> Expression:
         return value
     if isinstance(value, Apart):
         raise CellError(f"{value.name} is kept apart: {value.name}.x and {value.name}.h")
+    if isinstance(value, Matrix):
+        raise CellError(f"{value.name} is a matrix: value @ {value.name}")
+    if isinstance(value, MatrixState):
+        raise CellError("a matrix state is read by state @ value or value @ state")
     if isinstance(value, bool) or not isinstance(value, Real):
         raise CellError(f"{_told(value)} is no value of a cell")
     if not math.isfinite(value):
@@ -349,6 +370,118 @@ class Apart:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """A matrix of a cell: `value @ u` or `value @ u.T`."""
+
+    name: str
+    transposed: bool = False
+
+    @property
+    def T(self) -> Matrix:
+        """The transpose."""
+        return Matrix(self.name, not self.transposed)
+
+    def _alone(self, *_: Any) -> Any:
+        raise CellError(f"{self.name} is a matrix: value @ {self.name}")
+
+    __add__ = __sub__ = __mul__ = __truediv__ = __radd__ = __rsub__ = __rmul__ = _alone
+    __rtruediv__ = __neg__ = __pow__ = __ge__ = __le__ = __gt__ = __lt__ = __abs__ = _alone
+    __matmul__ = __call__ = __getitem__ = __bool__ = _alone
+
+
+_HEADS: ContextVar[int] = ContextVar("heads", default=1)
+
+
+def _heads() -> Expression:
+    return constant(float(_HEADS.get()))
+
+
+@contextmanager
+def heads_of(cell: Cell) -> Iterator[None]:
+    """Where the cell's function runs: how many heads its matrix states have."""
+    token = _HEADS.set(cell.heads)
+    try:
+        yield
+    finally:
+        _HEADS.reset(token)
+
+
+@dataclass(frozen=True)
+class MatrixState:
+    """A matrix a head, [H / heads, H / heads]: a state, or what is made of states and outer products.
+
+    In memory the rows of all heads lie one below the other, [B, H, H / heads].
+    """
+
+    value: Expression
+
+    def __add__(self, other: Any) -> MatrixState:
+        return MatrixState(self.value + _matrix(other))
+
+    def __sub__(self, other: Any) -> MatrixState:
+        return MatrixState(self.value - _matrix(other))
+
+    def __mul__(self, other: Operand) -> MatrixState:
+        """Each row times a value of its unit."""
+        if isinstance(other, MatrixState):
+            raise CellError("two matrix states cannot be multiplied: state @ value, value @ state")
+        scale = constant(other)
+        if is_constant(scale):
+            return MatrixState(self.value * scale)
+        return MatrixState(Expression.of("scale_rows", scale, self.value))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> MatrixState:
+        return self * -1.0
+
+    def __matmul__(self, other: Operand) -> Expression:
+        return Expression.of("read", self.value, _differing(other), _heads())
+
+    def _no_value(self, *_: Any) -> Any:
+        return constant(self)  # raises
+
+    __radd__ = __rsub__ = __truediv__ = __rtruediv__ = __pow__ = __abs__ = _no_value
+    __ge__ = __le__ = __gt__ = __lt__ = __bool__ = __call__ = __getitem__ = _no_value
+
+
+def _matrix(other: Any) -> Expression:
+    if not isinstance(other, MatrixState):
+        raise CellError("to a matrix state only another one can be added: state + outer(a, b)")
+    return other.value
+
+
+def _differing(value: Operand) -> Expression:
+    value = constant(value)
+    if is_constant(value):
+        raise CellError("a value of every unit is wanted here, not a number")
+    return value
+
+
+def outer(a: Operand, b: Operand) -> MatrixState:
+    """The matrix of a head whose row i is a_i times the head's b."""
+    return MatrixState(Expression.of("outer", _differing(a), _differing(b), _heads()))
+
+
+def head_sum(a: Operand) -> Expression:
+    """The sum over the units of a head, for each of them."""
+    return Expression.of("head_sum", _differing(a), _heads())
+
+
+def head_mean(a: Operand) -> Expression:
+    """The mean over the units of a head, for each of them."""
+    return Expression.of("head_mean", _differing(a), _heads())
+
+
+OF_HEADS = ("outer", "scale_rows", "read", "read_transposed", "row_dot", "head_sum", "head_mean")
+"""Operations on matrix states, and over the units of a head; their last argument is the number of heads, but for those of
+`scale_rows` and `row_dot`, the sums of each row of a product of elements."""
+
+PRODUCTS = ("product", "product_transposed")
+"""Operations that multiply by a matrix: of a value, and of the matrix's name."""
+
+
+@dataclass(frozen=True)
 class Sum:
     """One weighted sum that a kernel computes: of x, of h, or of both, and a bias."""
 
@@ -361,9 +494,10 @@ class Sum:
 class Cell:
     """A recurrent cell, as made by `cell`.
 
-    The first state is the output. The weights of a layer are w_input [K, x_gates * H], w_recurrent [H, h_gates * H], bias
-    [sums * H] in the order of `declared_sums`, one [H] per vector, and w_projection [H, P] if the cell is projected
-    (w_recurrent is then [P, h_gates * H]).
+    The first state is the output. The weights of a layer are w_input [K, x_gates * H], w_recurrent [H, columns * H / heads],
+    bias [sums * H] in the order of `declared_sums`, one [H] per vector, and w_projection [H, P] if the cell is projected
+    (w_recurrent is then [P, columns * H]). The columns of w_recurrent are those of `h_gates`, then those of `matrices`. With
+    heads, each of these matrices is block-diagonal, and the rows of head k of w_recurrent hold its blocks side by side.
 
     Parameters
     ----------
@@ -385,6 +519,12 @@ class Cell:
         Mean of the initial values of each vector.
     constants:
         Named numbers of the function, as (name, value).
+    heads:
+        Blocks of each recurrent matrix; H is a multiple of it.
+    matrices:
+        Names of the further matrices, [H, H] each.
+    squares:
+        States that are a matrix [H / heads, H / heads] per head.
     """
 
     name: str
@@ -399,6 +539,9 @@ class Cell:
     starts: tuple[float, ...] = ()
     around: tuple[float, ...] = ()
     constants: tuple[tuple[str, float], ...] = ()
+    heads: int = 1
+    matrices: tuple[str, ...] = ()
+    squares: tuple[str, ...] = ()
 
     @cached_property
     def x_gates(self) -> tuple[str, ...]:
@@ -409,6 +552,11 @@ class Cell:
     def h_gates(self) -> tuple[str, ...]:
         """Gates that read h, in the order of w_recurrent's columns."""
         return tuple(gate for gate in self.gates if gate not in self.x_only)
+
+    @property
+    def columns(self) -> int:
+        """Matrices of w_recurrent, side by side: those of gates that read h, then `matrices`."""
+        return len(self.h_gates) + len(self.matrices)
 
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
@@ -466,16 +614,19 @@ class Cell:
         for gate in self.gates:
             pair = Apart(named(f"{gate}.x"), named(f"{gate}.h"))
             given[gate] = pair if gate in self.apart else named(gate)
+        given |= {name: Matrix(name) for name in self.matrices}
+        given |= {name: MatrixState(named(name)) for name in self.squares}
         given |= self.constants
         wanted = inspect.signature(self.update).parameters
         unknown = [name for name in wanted if name not in given]
         if unknown:
             raise self._error(f"{unknown[0]} is no gate, state or vector of it", first=True)
         try:
-            found = self.update(**{name: given[name] for name in wanted})
+            with heads_of(self):
+                found = self.update(**{name: given[name] for name in wanted})
             found = found if isinstance(found, tuple | list) else (found,)
             missing = len(found) != len(self.states) or found == (None,)
-            new = [] if missing else list(map(constant, found))
+            new = [] if missing else list(map(self._new, self.states, found))
         except Exception as error:
             raise self._located(error) from None
         if missing:
@@ -491,12 +642,28 @@ class Cell:
             raise self._error("its output is projected, no unit has an own one")
         for name, new_value in outputs.items():
             read = {one.value for one in in_order([new_value]) if one.operation == "input"}
-            if not read - set(self.vectors):
+            if not read - {*self.vectors, *self.matrices}:
                 raise self._error(f"the new {name} is the same in every row and step")
-        for name in (*(one.name for one in self.sums), *self.vectors):
+        for one in nodes:
+            read = {each.value for each in in_order(one.arguments[:1]) if each.operation == "input"}
+            if one.operation in PRODUCTS and not read - {*self.vectors, *self.matrices}:
+                raise self._error(f"{one!r} is the same in every row and step")
+        for name in (*(one.name for one in self.sums), *self.vectors, *self.matrices):
             if named(name) not in nodes:
                 raise self._error(f"nothing that it returns depends on {name}")
         return outputs
+
+    def _new(self, state: str, value: Any) -> Expression:
+        if state not in self.squares:
+            return constant(value)
+        if not isinstance(value, MatrixState):
+            raise CellError(f"the new {state} is no matrix: {state} + outer(a, b)")
+        return value.value
+
+    @cached_property
+    def of_heads(self) -> bool:
+        """Whether it computes with matrix states, or over the units of a head."""
+        return any(one.operation in OF_HEADS for one in in_order(self.outputs.values()))
 
     def _error(self, told: str, first: bool = False) -> CellError:
         """first: at the line where the function begins, else where it ends."""
@@ -528,6 +695,11 @@ class Cell:
         """What is normalised over the hidden units, arguments first."""
         return tuple(one for one in in_order(self.outputs.values()) if one.operation == "norm")
 
+    @cached_property
+    def products(self) -> tuple[Expression, ...]:
+        """What is multiplied by a matrix within the step, arguments first."""
+        return tuple(one for one in in_order(self.outputs.values()) if one.operation in PRODUCTS)
+
 
 def cell(
     gates: str,
@@ -537,6 +709,9 @@ def cell(
     projected: bool = False,
     x_only: str = "",
     h_only: str = "",
+    heads: int = 1,
+    matrices: str = "",
+    squares: str = "",
 ) -> Callable[[Callable[..., Any]], Cell]:
     """Decorate a function from gates, states and vectors to new states; it becomes a `Cell`.
 
@@ -556,6 +731,12 @@ def cell(
         Whether the output is multiplied by another matrix, to fewer values.
     x_only, h_only:
         Gates that read only x, or only h.
+    heads:
+        Blocks of each recurrent matrix, on its diagonal: a unit reads h of its own head.
+    matrices:
+        Further matrices [H, H], by which the function multiplies: `(r * h) @ u`.
+    squares:
+        States that are a matrix [H / heads, H / heads] per head: `c = f * c + outer(v, k)`, read by `c @ q`.
 
     Raises
     ------
@@ -568,6 +749,13 @@ def cell(
         own_gates = tuple(name for name, _ in _parsed(where, "gate", gates, False))
         own_states = _parsed(where, "state", states, True)
         own_vectors = _parsed(where, "vector", vectors, True)
+        own_matrices = tuple(name for name, _ in _parsed(where, "matrix", matrices, False))
+        if isinstance(heads, bool) or not isinstance(heads, int) or not 1 <= heads <= MOST_HEADS:
+            raise CellError(
+                f"{where}: heads must be a number from 1 to {MOST_HEADS}, not {heads!r}"
+            )
+        if projected and (heads > 1 or own_matrices):
+            raise CellError(f"{where}: a projected cell has neither heads nor matrices")
         if not own_gates or not own_states:
             raise CellError(f"{where}: it has no {'state' if own_gates else 'gate'}")
         kinds = {}
@@ -586,8 +774,16 @@ def cell(
             for name, one in inspect.signature(update).parameters.items()
             if one.default is not one.empty
         }
+        own_squares = tuple(squares.split())
+        outside = set(own_squares) - {name for name, _ in own_states[1:]}
+        if outside:
+            told = (
+                "the output cannot be a matrix" if own_states[0][0] in outside else "no such state"
+            )
+            raise CellError(f"{where}: squares={squares!r}: {told}")
         state_names, vector_names = ([name for name, _ in own] for own in (own_states, own_vectors))
-        _distinct(where, [*own_gates, *state_names, *vector_names, *constants], state_names)
+        names = [*own_gates, *state_names, *vector_names, *own_matrices, *constants]
+        _distinct(where, names, state_names)
         for name, value in constants.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 raise CellError(f"{where}: the constant {name} is {value!r}, no number")
@@ -601,6 +797,9 @@ def cell(
             starts=tuple(value for _, value in own_states),
             around=tuple(value for _, value in own_vectors),
             constants=tuple((name, float(value)) for name, value in constants.items()),
+            heads=heads,
+            matrices=own_matrices,
+            squares=own_squares,
             **kinds,
         )
 
@@ -639,7 +838,7 @@ def _distinct(where: str, names: list[str], states: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise CellError(f"{where}: {name} is declared twice")
-        own = re.fullmatch(r"(kept|inverse|offset|argument|first|second)_\d+", name)
+        own = re.fullmatch(r"(kept|inverse|offset|argument|first|second|factor|product)_\d+", name)
         if own or (name.startswith("d_") and name[2:] in states):
             raise CellError(f"{where}: the kernels have a {name} of their own; another name")
     for name in states:

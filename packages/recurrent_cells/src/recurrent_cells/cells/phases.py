@@ -1,8 +1,8 @@
-"""An update in phases, where it normalises over the hidden units: what a norm is computed of is complete for all units of
-a row before what it gives is used.
+"""An update in phases, where it normalises over the hidden units or multiplies by a matrix: what a norm or a product is
+computed of is complete for all units of a row before what it gives is used.
 
-A phase computes, unit by unit, what the norms after it are of; a norm then is a multiply-add by two numbers of the row.
-A cell without norms has one phase.
+A phase computes, unit by unit, what the norms and products after it are of; a norm then is a multiply-add by two numbers of
+the row, a product an input of its own. A cell without either has one phase.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from .derivative import Backward
-from .language import Cell, Expression, in_order, named
+from .language import PRODUCTS, Cell, Expression, in_order, named
 
 Replaced = Callable[[Expression, int, Expression], Expression]
 
@@ -30,11 +30,21 @@ class Moments:
 
 
 @dataclass(frozen=True)
+class Multiplied:
+    """`product_<number>`: `factor_<number>` times a matrix, forward's products; or backward's, of their gradients."""
+
+    number: int
+    matrix: str
+    transposed: bool
+
+
+@dataclass(frozen=True)
 class Phase:
-    """{name: expression} for every unit, then the means of every row."""
+    """{name: expression} for every unit, then the means of every row, and products."""
 
     wanted: dict[str, Expression]
     moments: list[Moments]
+    products: list[Multiplied]
 
 
 MEANS = (("inverse", "offset"), ("first", "second"))
@@ -47,7 +57,8 @@ def forward_phases(cell: Cell, wanted: dict[str, Expression]) -> list[Phase]:
     def replaced(one: Expression, number: int, source: Expression) -> Expression:
         return source * named(f"inverse_{number}") - named(f"offset_{number}")
 
-    return _phases(list(cell.norms), wanted, [one.name for one in cell.sums], replaced)
+    mixing = [*cell.norms, *cell.products]
+    return _phases(mixing, wanted, [one.name for one in cell.sums], replaced)
 
 
 def backward_phases(cell: Cell, backward: Backward) -> list[Phase]:
@@ -61,24 +72,40 @@ def backward_phases(cell: Cell, backward: Backward) -> list[Phase]:
         return inverse * rest
 
     ordered = [norms[name] for name in backward.inverses]
+    ordered += products_of_gradients(backward)
     return _phases(ordered, backward.gradients, [], replaced)
 
 
+def products_of_gradients(backward: Backward) -> list[Expression]:
+    """What backward multiplies by a matrix, in the order of its numbers."""
+    return [one for one in in_order(backward.gradients.values()) if one.operation in PRODUCTS]
+
+
 def _phases(
-    norms: list[Expression], wanted: dict[str, Expression], sums: list[str], replaced: Replaced
+    mixing: list[Expression], wanted: dict[str, Expression], sums: list[str], replaced: Replaced
 ) -> list[Phase]:
-    place = {one: number for number, one in enumerate(norms)}
-    waiting = dict.fromkeys(sorted(norms, key=lambda one: len(in_order([one]))))
+    """mixing: norms, then products; each kind is numbered."""
+    kinds = [
+        [one for one in mixing if (one.operation in PRODUCTS) is kind] for kind in (False, True)
+    ]
+    place = {one: number for own in kinds for number, one in enumerate(own)}
+    waiting = dict.fromkeys(sorted(mixing, key=lambda one: len(in_order([one]))))
     known: dict[Expression, Expression] = {}
     found = []
     while waiting:
         # Those whose arguments need none that still waits.
         ready = [one for one in waiting if not any(x in waiting for x in in_order(one.arguments))]
         own: dict[str, Expression] = {}
-        moments, results = [], {}
+        moments, products, results = [], [], {}
         for one in ready:
             del waiting[one]
             number, argument = place[one], one.arguments[0]
+            if one.operation in PRODUCTS:
+                own[f"factor_{number}"] = _with(argument, known)
+                transposed = one.operation == "product_transposed"
+                products.append(Multiplied(number, one.arguments[1].value, transposed))
+                results[one] = named(f"product_{number}")
+                continue
             source = argument
             if argument.operation != "input" or argument.value not in sums:
                 source = named(f"argument_{number}")
@@ -87,9 +114,9 @@ def _phases(
             other = one.arguments[1].value if one.operation == "norm_gradient" else None
             moments.append(Moments(number, source.value, other))
             results[one] = replaced(one, number, source)
-        found.append(Phase(own, moments))
+        found.append(Phase(own, moments, products))
         known.update(results)
-    return [*found, Phase({name: _with(one, known) for name, one in wanted.items()}, [])]
+    return [*found, Phase({name: _with(one, known) for name, one in wanted.items()}, [], [])]
 
 
 def _with(root: Expression, known: dict[Expression, Expression]) -> Expression:

@@ -9,7 +9,18 @@ from typing import Any
 
 from .language import Cell, CellError, Expression, in_order
 
-_NAMES = ("gates", "apart", "states", "vectors", "x_only", "h_only", "starts", "around")
+_NAMES = (
+    "gates",
+    "apart",
+    "states",
+    "vectors",
+    "x_only",
+    "h_only",
+    "starts",
+    "around",
+    "matrices",
+    "squares",
+)
 
 
 @functools.cache
@@ -22,7 +33,8 @@ def to_text(cell: Cell) -> str:
         facts[name].sort()
     graph = [[one.operation, one.value, *map(place.__getitem__, one.arguments)] for one in nodes]
     new = [place[one] for one in cell.outputs.values()]
-    facts |= {"name": cell.name, "projected": cell.projected, "graph": graph, "new": new}
+    facts |= {"name": cell.name, "projected": cell.projected, "heads": cell.heads}
+    facts |= {"graph": graph, "new": new}
     return json.dumps(facts, separators=(",", ":"))
 
 
@@ -45,6 +57,7 @@ def from_text(text: str) -> Cell:
     made = Cell(
         name=facts["name"],
         projected=facts["projected"],
+        heads=facts["heads"],
         update=_no_update(facts["name"]),
         **declared,
     )

@@ -2,7 +2,7 @@
 
 `source`: the C of a cell; `library`: compiled once for a machine; `kernel`: called with addresses; `export`: as files of their own. The C itself is
 `vector.h` (vectors and functions), `numbers.h` (float32 or bfloat16), the cell's own part, `products.h` (register blocks), `layer.c` (what lies where, threads,
-packing), `norms.c`, `forward.c`, `backward.c`.
+packing), `norms.c`, `matrices.c` (updates in phases), `forward.c`, `backward.c`.
 """
 
 from .kernel import Kernel, Shape, Sizes, Strided

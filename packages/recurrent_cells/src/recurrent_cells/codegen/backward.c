@@ -1,7 +1,7 @@
 
 /* ---- backward ---- */
 
-#if !NORMS
+#if !MIXED
 /* The gradients of one block of units, for all rows of a step; sums over rows in registers. */
 static void gradients_of_units(const Call *c, const Layout *l, long part, long s, long u, const number *const *d_output, float *total) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
@@ -82,7 +82,9 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
                last_panel_h, 0);
       if (l->by_units) wait_for_all(team);
     }
-#if NORMS
+#if PRODUCTS
+    gradients_in_phases(c, l, part, s, d_output, total);
+#elif NORMS
     for (long j = 0; j < n; j++)
       gradients_of_row(c, l, part, s, j, d_output[j], total, l->arguments + me * NORMS * l->width);
 #else
@@ -91,8 +93,13 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
     if (l->by_units) wait_for_all(team);
     if (H_SUMS && (s || initial)) {
       for (long j = 0; j < n; j++) out[j] = l->d_states[0] + (first + j) * l->width_of[0];
-      products(n, l->d_sums + m * BLOCK + FIRST_H * UNIT, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P,
-               panel, last_panel, !PROJECTED);
+      const number *d = l->d_sums + m * BLOCK + FIRST_H * UNIT;
+      if (HEADS == 1)
+        products(n, d, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P, panel, last_panel, !PROJECTED);
+      else
+        for (long p = panel; p < last_panel; p++)
+          products(n, d + first_unit(l, c, p) * l->total * BLOCK, BLOCK, l->total * BLOCK, l->units_read, H_SUMS * UNIT, l->back_h,
+                   out, 1, P, p, p + 1, 1);
       if (l->by_units) wait_for_all(team);
     } else if (PROJECTED) {
       for (long j = 0; j < n; j++)
@@ -218,7 +225,12 @@ INLINE void gradient_tile(const int R, const Call *c, const number *factors, con
 /* All tiles of x's (or h's) factors for one block of units. */
 static NOINLINE void gradient_tiles(const Call *c, const number *factors, const number *d, long n, int of_h, float *to, long u, long begin,
                            long end, int add) {
-  const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? H_SUMS : X_SUMS) * c->hidden;
+  const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? HEADS > 1 ? H_SUMS : COLUMNS : X_SUMS) * c->hidden;
+  if (HEADS > 1 && of_h) { /* the tiles of rows that these units read */
+    const long first = most(begin, first_read(c, u * UNIT) / ROWS);
+    factors += (first - begin) * CHUNK * ROWS;
+    begin = first, end = least(end, tiles(end_read(c, (u + 1) * UNIT)));
+  }
 #define GRADIENT_PASS(FROM, TO) { \
     enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
     for (long t = begin; t < end; t++) { \
@@ -262,8 +274,25 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
     for (long u = 0; u < l->units; u++) {
       const number *d = joined(l->d_sums + (u * l->total + m) * BLOCK, BLOCK, n, pairs);
       if (c->d_weights[0] && X_SUMS) gradient_tiles(c, of_x, d, n, 0, c->d_weights[0], u, x_begin, x_end, m > 0);
-      if (c->d_weights[1] && H_SUMS) gradient_tiles(c, of_h, d, n, 1, c->d_weights[1], u, h_begin, h_end, m > 0);
+      if (c->d_weights[1] && H_SUMS)
+        gradient_tiles(c, of_h, d, n, 1, HEADS > 1 ? l->dense : c->d_weights[1], u, h_begin, h_end, m > 0);
     }
+#if PRODUCTS
+    for (int g = 0; g < PRODUCTS && c->d_weights[1]; g++) {
+      const int *one = GRADIENT_PRODUCTS[g], direct = HEADS == 1 && !one[3];
+      for (long r = 0; r < n; r++) h[r] = l->factors_kept + (one[0] * l->total + m + r) * l->wide;
+      pack_factors(of_h, h, n, h_begin, h_end, H);
+      for (long p = 0; p < l->panels_h; p++)
+        for (long t = h_begin; t < h_end; t++) {
+          const float *own = of_h + (t - h_begin) * CHUNK * ROWS;
+          const float *d = l->d_factors + ((one[1] * l->panels_h + p) * l->total + m) * PANEL;
+          const long columns = direct ? COLUMNS * H : l->wide, left = (direct ? H : l->wide) - p * PANEL;
+          float *to = direct ? c->d_weights[1] + one[2] * H : l->turned + g * H * l->wide;
+          to += t * ROWS * columns + p * PANEL;
+          BY_ROWS(least(ROWS, H - t * ROWS), projection_tile(R, own, d, n, to, columns, left, m > 0 || (direct && one[4])))
+        }
+    }
+#endif
     if (PROJECTED && c->d_weights[WEIGHTS - 1]) {
       pack_factors(of_made, made, n, p_begin, p_end, H);
       for (long p = 0; p < l->panels_y; p++) {
@@ -305,6 +334,10 @@ static void backward_team(const Call *c, Layout *l, int me, Team *team) {
       for (long t = length_of(c, row); t < c->steps; t++) memset(c->d_x + t * c->d_x_step + row * c->d_x_row, 0, sizeof(number) * c->inputs);
   }
   gradients_of_matrices(c, l, me, team->threads);
+  if ((HEADS > 1 || TURNED) && l->total && c->d_weights[1]) {
+    if (team->threads > 1) wait_for_all(team);
+    gradients_of_blocks(c, l, c->hidden * me / team->threads, c->hidden * (me + 1) / team->threads);
+  }
   if (me == 0) gradients_of_vectors(c, l, team->threads);
 }
 void backward(const Call *c) {
@@ -318,7 +351,7 @@ void backward(const Call *c) {
   make_plan(&l, c);
   lay_out_tape(&l, c, l.total, (void *)parts);
   for (int q = 0; q < STATES; q++) l.width_of[q] = q ? l.width : most(l.width, l.panels_y * PANEL);
-  const long sizes[] = {c->inputs * X_SUMS, c->outputs * H_SUMS, c->outputs};
+  const long sizes[] = {c->inputs * X_SUMS, c->outputs * COLUMNS / HEADS, c->outputs};
   for (int w = 0; w < 3 && !l.total; w++) {
     float *to = w < 2 ? c->d_weights[w] : PROJECTED ? c->d_weights[WEIGHTS - 1] : 0;
     if (to) memset(to, 0, sizeof(float) * sizes[w] * c->hidden);

@@ -29,7 +29,7 @@ static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, con
 
 /* The parts of x of all steps, for few rows: steps are rows like others. */
 static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end) {
-  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT;
+  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
   const number *x[48];
   for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
@@ -41,7 +41,7 @@ static void sum_inputs(const Call *c, const Layout *l, long part, long begin, lo
     for (long u = begin; u < end; u++)
       for (long r = 0; r < count;) {
         const long some = share(count - r);
-        sums_of_rows(some, x + r, c->inputs, 0, c->outputs, l->weights + u * block, l->bias + u * BLOCK, 0,
+        sums_of_rows(some, x + r, c->inputs, 0, l->rows_read, l->weights + u * block, l->bias + u * BLOCK, 0,
                      l->x_sums + (u * l->total + m + r) * BLOCK, BLOCK);
         r += some;
       }
@@ -49,7 +49,7 @@ static void sum_inputs(const Call *c, const Layout *l, long part, long begin, lo
   }
 }
 
-#if !NORMS
+#if !MIXED
 /* One row's update of a block of units. */
 INLINE void update_units(const int keep, long H, long u, const float *sums, const float *vectors, long width,
                          const number *before, float *memory, long memory_state, number *out, float *kept) {
@@ -74,17 +74,19 @@ INLINE void update_units(const int keep, long H, long u, const float *sums, cons
 static void step_of_rows(const int keep, const Call *c, const Layout *l, long part, long s, long begin, long end,
                          const number **x, const number **h, void **out, int me) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
-  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT;
+  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const long memory_state = c->batch * l->width;
   float own[ROWS * BLOCK] __attribute__((aligned(64)));
   for (long u = begin; u < end; u++)
     for (long j = 0; j < n;) {
       const long some = share(n - j);
       const float *start = l->ahead ? l->x_sums + (u * l->total + m + j) * BLOCK : l->bias + u * BLOCK;
-      float *to = NORMS ? l->waiting + ((first + j) * l->units + u) * BLOCK : own;
-      sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, H_SUMS ? h + j : 0, c->outputs, l->weights + u * block, start,
-                   l->ahead ? BLOCK : 0, to, NORMS ? l->units * BLOCK : BLOCK);
-#if !NORMS
+      float *to = MIXED ? l->waiting + ((first + j) * l->units + u) * BLOCK : own;
+      const number *read[ROWS];
+      for (long r = 0; HEADS > 1 && r < some; r++) read[r] = h[j + r] + first_row(l, c, u);
+      sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, HEADS > 1 ? read : H_SUMS ? h + j : 0, l->rows_read,
+                   l->weights + u * block, start, l->ahead ? BLOCK : 0, to, MIXED ? l->units * BLOCK : BLOCK);
+#if !MIXED
       for (long r = 0; r < some; r++)
         update_units(keep, c->hidden, u, own + r * BLOCK, l->vectors, l->width, h[j + r],
                      l->memory + (first + j + r) * l->width, memory_state, out[j + r],
@@ -92,7 +94,10 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
 #endif
       j += some;
     }
-#if NORMS
+#if PRODUCTS
+  (void)me, (void)memory_state;
+  update_in_phases(keep, c, l, part, s, h, out);
+#elif NORMS
   for (long j = 0; j < n; j++)
     update_row(keep, c->hidden, l->units, l->waiting + (first + j) * l->units * BLOCK, l->vectors, h[j],
                l->memory + (first + j) * l->width, memory_state, out[j], keep ? KEPT_AT(l, m, n, 0, j) : 0,
@@ -101,7 +106,7 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
   (void)me;
 #endif
 }
-#if !NORMS
+#if !MIXED
 static void step_only(const Call *c, const Layout *l, long part, long s, long begin, long end, const number **x,
                       const number **h, void **out, int me) {
   step_of_rows(0, c, l, part, s, begin, end, x, h, out, me);

@@ -15,6 +15,7 @@
 #define WEIGHTS (3 + VECTORS + PROJECTED)
 #define INPUTS (SUMS + STATES + VECTORS)
 #define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
+#define MIXED (NORMS || PRODUCTS)  /* what comes after the sums is computed in phases */
 #define CHUNK 256                  /* elements m of which gradients of weights are summed at a time */
 #define OWN_OUTPUT (HALF && READS_OUTPUT) /* the output is also kept as floats, for the next update */
 
@@ -46,23 +47,24 @@ static long most(long a, long b) { return a > b ? a : b; }
 /* Where everything lies. Laid out from address 0 for its size. */
 typedef struct {
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
+  long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
   /* packed */
   number *weights, *projection, *back_x, *back_h;
-  float *bias, *vectors;
+  float *matrices, *bias, *vectors;
   /* the plan */
   long parts, by_units, total, ahead, x_by_steps;
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
-  float *start[STATES], *memory, *waiting, *arguments, *x_sums;
+  float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied;
   number *begin, *made;
   const number **x_at, **h_at;
-  void **y_at;
+  void **y_at, **to;
   /* tape */
-  float *kept, *inverses;
+  float *kept, *inverses, *factors_kept;
   number *made_kept;
   /* backward */
   long width_of[STATES]; /* of d_states */
-  float *d_states[STATES], *d_made, *d_total;
+  float *d_states[STATES], *d_made, *d_total, *d_factors, *dense, *turned;
   number *d_sums, *d_output, *factors, *joined;
 } Layout;
 
@@ -78,25 +80,51 @@ static void *take(Arena *a, long count, long size) {
 #define NUMBERS(count) take(&a, count, sizeof(number))
 #define SIZE_OF(a) ((int64_t)((uintptr_t)(a).at / sizeof(float)) + 16) /* and 64 bytes to begin at a line */
 
+/* Block-diagonal matrices: columns `begin` to `end` have values in these rows. */
+static long first_read(const Call *c, long begin) { return begin / (c->hidden / HEADS) * (c->hidden / HEADS); }
+static long end_read(const Call *c, long end) { return up(least(end, c->hidden), c->hidden / HEADS) * (c->hidden / HEADS); }
+/* The first row of h that a block of units reads, the first block of units that a panel of h's gradient is of, and the first
+   block of rows that a panel of a product reads; each reads as many as any. */
+static long first_row(const Layout *l, const Call *c, long u) {
+  return HEADS == 1 ? 0 : least(first_read(c, u * UNIT), c->hidden - l->rows_read);
+}
+static long first_unit(const Layout *l, const Call *c, long p) {
+  return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / UNIT, l->units - l->units_read);
+}
+static long first_block(const Layout *l, const Call *c, long p) {
+  return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / PANEL, l->panels_h - l->blocks_read);
+}
 static void lay_out(Layout *l, const Call *c) {
   l->units = up(c->hidden, UNIT);
   l->width = l->units * UNIT;
   l->panels_x = up(c->inputs, PANEL);
   l->panels_y = up(c->outputs, PANEL);
   l->panels_h = up(c->hidden, PANEL);
-  l->by_units = !NORMS && c->threads > 1 && c->batch < ROWS * c->threads && l->units > 1;
+  l->wide = l->panels_h * PANEL;
+  l->rows_read = c->outputs, l->units_read = l->units, l->blocks_read = l->panels_h;
+  if (HEADS > 1) {
+    l->rows_read = l->units_read = l->blocks_read = 0;
+    for (long at = 0; at < c->hidden; at += UNIT) l->rows_read = most(l->rows_read, end_read(c, at + UNIT) - first_read(c, at));
+    for (long at = 0; at < c->hidden; at += PANEL) {
+      const long begin = first_read(c, at), end = end_read(c, at + PANEL);
+      l->units_read = most(l->units_read, up(end, UNIT) - begin / UNIT);
+      l->blocks_read = most(l->blocks_read, up(end, PANEL) - begin / PANEL);
+    }
+  }
+  l->by_units = !MIXED && c->threads > 1 && c->batch < ROWS * c->threads && l->units > 1;
   l->parts = l->by_units ? 1 : most(1, least(c->threads, c->batch));
 }
 static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
   Arena a = {memory};
   if (backward) {
-    l->back_h = NUMBERS(l->panels_y * l->units * H_SUMS * UNIT * PANEL);
+    l->back_h = NUMBERS(l->panels_y * l->units_read * H_SUMS * UNIT * PANEL);
     l->back_x = NUMBERS(l->panels_x * l->units * X_SUMS * UNIT * PANEL);
   } else {
-    l->weights = NUMBERS(l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(c->outputs)) * UNIT);
+    l->weights = NUMBERS(l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT);
     l->bias = FLOATS(l->units * BLOCK);
   }
   l->vectors = FLOATS(VECTORS * l->width);
+  l->matrices = FLOATS((backward ? BACK_PRODUCTS : PRODUCTS) * l->panels_h * l->blocks_read * PANEL * PANEL);
   if (PROJECTED) l->projection = NUMBERS(backward ? l->panels_h * l->panels_y * PANEL * PANEL : l->panels_y * EVEN(c->hidden) * PANEL);
   return SIZE_OF(a);
 }
@@ -106,6 +134,7 @@ static int64_t lay_out_tape(Layout *l, const Call *c, long total, void *memory) 
   l->kept = FLOATS(total * KEPT * l->width);
   l->made_kept = NUMBERS(PROJECTED * total * l->width);
   l->inverses = FLOATS(total * NORMS);
+  l->factors_kept = FLOATS(PRODUCTS * total * l->wide);
   (void)c;
   return SIZE_OF(a);
 }
@@ -118,6 +147,7 @@ static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
   l->x_at = take(a, tables * c->batch, 8);
   l->h_at = take(a, tables * c->batch, 8);
   l->y_at = take(a, tables * c->batch, 8);
+  l->to = take(a, c->batch, 8);
   for (int q = 0; q < STATES; q++) l->start[q] = take(a, most(l->width, c->outputs), 4);
   l->begin = take(a, most(l->width, c->outputs), sizeof(number));
 }
@@ -126,7 +156,9 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   lay_out_plan(l, c, &a);
   l->memory = FLOATS((STATES - !OWN_OUTPUT) * c->batch * l->width);
   l->made = NUMBERS(PROJECTED * c->batch * l->width);
-  l->waiting = FLOATS((NORMS > 0) * c->batch * l->units * BLOCK);
+  l->multiplied = FLOATS(PRODUCTS * c->batch * l->width);
+  l->factors_made = FLOATS(PRODUCTS * c->batch * l->wide);
+  l->waiting = FLOATS(MIXED * c->batch * l->units * BLOCK);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
   l->ahead = X_SUMS && c->steps > 1 && c->batch < ROWS * l->parts;
   l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
@@ -142,6 +174,10 @@ static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
   l->d_sums = NUMBERS(most_total * l->units * BLOCK);
   l->d_made = FLOATS(PROJECTED * c->batch * l->width);
+  l->multiplied = FLOATS(BACK_PRODUCTS * c->batch * l->width);
+  l->d_factors = FLOATS(BACK_PRODUCTS * most_total * l->wide);
+  l->dense = FLOATS((HEADS > 1) * c->hidden * H_SUMS * c->hidden);
+  l->turned = FLOATS(TURNED * c->hidden * l->wide);
   l->d_output = NUMBERS(PROJECTED * most_total * l->panels_y * PANEL);
   l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
@@ -305,6 +341,23 @@ INLINE void pack_columns(const float *from, long row, long k, long rows, long at
   if (PAIR > 1 && k + 1 < rows) odd = load_up_to(p + row, n - at) * scale;
   store_pair(to, load_up_to(p, n - at) * scale, odd);
 }
+/* An element of a recurrent matrix with its zeros. */
+static float recurrent_at(const Call *c, long column, long row, long at) {
+  const long size = c->hidden / HEADS;
+  if (row >= c->hidden || at >= c->hidden || row / size != at / size) return 0.0f;
+  return c->weights[1][row * COLUMNS * size + column * size + at % size];
+}
+/* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
+static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count) {
+  float *to = l->matrices;
+  for (int k = 0; k < count; k++)
+    for (long p = 0; p < l->panels_h; p++) {
+      const long first = first_block(l, c, p) * PANEL;
+      for (long row = first; row < first + l->blocks_read * PANEL; row++)
+        for (long at = p * PANEL; at < (p + 1) * PANEL; at++)
+          *to++ = products[k][2] ? recurrent_at(c, products[k][1], at, row) : recurrent_at(c, products[k][1], row, at);
+    }
+}
 static void pack_forward(const Call *c, Layout *l) {
   const long H = c->hidden;
   number *to = l->weights;
@@ -312,11 +365,14 @@ static void pack_forward(const Call *c, Layout *l) {
 #define PACK_PASS(FROM, TO) \
   for (int h = 0; h < 2; h++) { \
     const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
-    const long rows = from >= end ? 0 : h ? c->outputs : c->inputs, gates = h ? H_SUMS : X_SUMS; \
+    const long rows = from >= end ? 0 : h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS; \
     for (long k = 0; k < rows; k += PAIR) \
       for (int s = from; s < end; s++) \
-        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) \
-          pack_columns(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
+        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
+          if (HEADS > 1 && h) \
+            for (int j = 0; j < LANES; j++) to[j] = recurrent_at(c, H_COLUMN[s], first_row(l, c, u) + k, at + j) * SCALE[s]; \
+          else pack_columns(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
+        } \
   }
     EACH_PASS(PACK_PASS)
     for (int s = 0; s < SUMS; s++)
@@ -350,7 +406,16 @@ static void pack_transposed(const Call *c, const Layout *l, const float *from, l
 }
 static void pack_backward(const Call *c, Layout *l) {
   pack_transposed(c, l, c->weights[0], c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
-  pack_transposed(c, l, c->weights[1], c->outputs, H_SUMS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+  if (HEADS > 1) {
+    number *to = l->back_h;
+    for (long p = 0; p < l->panels_y; p++)
+      for (long u = first_unit(l, c, p), end = u + l->units_read; u < end; u++)
+        for (int s = FIRST_H; s < SUMS; s++)
+          for (long at = u * UNIT; at < (u + 1) * UNIT; at++)
+            for (long row = p * PANEL; row < (p + 1) * PANEL; row++) *to++ = recurrent_at(c, H_COLUMN[s], row, at);
+  } else {
+    pack_transposed(c, l, c->weights[1], c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+  }
   if (!PROJECTED) return;
   number *to = l->projection;
   for (long p = 0; p < l->panels_h * PANEL; p += PANEL)
@@ -366,8 +431,14 @@ void pack(const Call *c, int backward) {
   lay_out_packed(&l, c, backward, aligned(c->packed));
 #if LIBRARY
   if (backward) pack_backward(c, &l);
+#if PRODUCTS
+  if (backward) pack_matrices(c, &l, BACKWARD_PRODUCTS, BACK_PRODUCTS);
+#endif
 #endif /* LIBRARY */
   if (!backward) pack_forward(c, &l);
+#if PRODUCTS
+  if (!backward) pack_matrices(c, &l, FORWARD_PRODUCTS, PRODUCTS);
+#endif
   for (int v = 0; v < VECTORS; v++)
     for (long j = 0; j < l.width; j++) l.vectors[v * l.width + j] = j < c->hidden ? c->weights[3 + v][j] : 0.0f;
 }

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from ..cells.derivative import backward, gradient_name
-from ..cells.language import Cell, Expression, in_order, is_constant, named
-from ..cells.phases import Phase, backward_phases, forward_phases
+from ..cells.derivative import OTHER, Backward, backward, gradient_name
+from ..cells.language import PRODUCTS, Cell, Expression, in_order, is_constant, named
+from ..cells.phases import Multiplied, Phase, backward_phases, forward_phases, products_of_gradients
 from ..cells.simplify import lowered, scales
+from .library import CompilerError
 
-SHARED = ("vector.h", "numbers.h", "products.h", "layer.c", "norms.c", "forward.c", "backward.c")
+SHARED = (
+    *("vector.h", "numbers.h", "products.h", "layer.c", "norms.c", "matrices.c"),
+    *("forward.c", "backward.c"),
+)
 """The files that all cells share, in order; a cell's own part follows the second one."""
 
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -39,6 +44,8 @@ def c_source(cell: Cell, half: bool = False) -> str:
 
     half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
     """
+    if half and (cell.heads > 1 or cell.matrices):
+        raise CompilerError(f"cell {cell.name}: bfloat16 kernels have neither heads nor matrices")
     here = Path(__file__).parent
     shared = [(here / name).read_text() for name in SHARED]
     return "\n".join(
@@ -54,26 +61,37 @@ def c_source(cell: Cell, half: bool = False) -> str:
 
 def cell_source(cell: Cell, training: bool = True) -> str:
     """The part that is the cell's own; training: also what backward is of."""
-    rules, norms = backward(cell), cell.norms
+    norms = cell.norms
+    if cell.of_heads:
+        raise CompilerError(
+            f"cell {cell.name}: generated C has no matrix states and no sums of heads"
+        )
+    if norms and cell.matrices:
+        raise CompilerError(f"cell {cell.name}: generated C has norm or matrices, not both")
+    rules = _without_sources(backward(cell))
     kept = {**cell.outputs, **rules.kept}
+    multiplied = products_of_gradients(rules)
     inputs = _places([one.name for one in cell.sums], cell.states, cell.vectors)
     means = [f"{name}_{n}" for n in range(len(norms)) for name in ("inverse", "offset")]
     arguments = [f"argument_{n}" for n in range(len(norms))]
-    ahead = _places(inputs, means, arguments)
+    ahead = _places(inputs, means, arguments, _numbered(cell.products))
     flows = [gradient_name(name) for name in cell.states]
     of_backward = _places(rules.kept, flows, cell.vectors, rules.inverses)
     means = [f"{name}_{n}" for n in range(len(norms)) for name in ("first", "second")]
-    of_backward = _places(of_backward, means, arguments)
+    of_backward = _places(of_backward, means, arguments, _numbered(multiplied))
     results = [one.name for one in cell.sums] + [*cell.states, *cell.vectors]
     first, second = forward_phases(cell, cell.outputs), backward_phases(cell, rules)
     whole = forward_phases(cell, kept)[-1].wanted
-    lines = [*_facts(cell, len(rules.kept) if training else 0)]
-    if norms:
+    lines = [*_facts(cell, len(rules.kept) if training else 0, len(multiplied))]
+    if cell.products:
+        products = _products(cell, rules, [phase.products for phase in first], multiplied)
+        lines += products if training else products[:1]
+    if norms or cell.products:
         lines += _phases("forward", cell, first, ahead, [one.name for one in cell.sums])
     lines += _function("update", _lowered(cell, first[-1].wanted, False), ahead, list(cell.states))
     if not training:
         return "\n".join([*lines, "#define update_and_keep update", ""])
-    if norms:
+    if norms or cell.products:
         lines += _phases("backward", None, second, of_backward, list(rules.kept))
     lines += _function("update_and_keep", _lowered(cell, whole, True), ahead, list(kept))
     lines += _function("gradient", second[-1].wanted, of_backward, results)
@@ -85,7 +103,49 @@ def _places(*names: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
     return {name: place for place, name in enumerate(name for own in names for name in own)}
 
 
-def _facts(cell: Cell, kept: int) -> list[str]:
+def _transposes(cell: Cell) -> bool:
+    return any(one.operation == "product_transposed" for one in cell.products)
+
+
+def _numbered(products: Sequence[Expression]) -> list[str]:
+    return [f"product_{n}" for n in range(len(products))]
+
+
+def _without_sources(rules: Backward) -> Backward:
+    """Without what is kept for the matrices' gradients alone: the tape has it as it was multiplied."""
+    read = {one.value for one in in_order(rules.gradients.values()) if one.operation == "input"}
+    kept = {name: one for name, one in rules.kept.items() if name in read}
+    return replace(rules, kept=kept)
+
+
+def _products(
+    cell: Cell, rules: Backward, ahead: list[list[Multiplied]], multiplied: list[Expression]
+) -> list[str]:
+    """Of each product its phase, its matrix's column and whether that is transposed; and of each gradient of a matrix: the
+    numbers of forward's product and of backward's, the column, whether it is transposed, and whether it is added."""
+    columns = {name: len(cell.h_gates) + n for n, name in enumerate(cell.matrices)}
+    behind = [phase.products for phase in backward_phases(cell, rules)]
+    lines = []
+    for kind, phases in (("FORWARD", ahead), ("BACKWARD", behind)):
+        rows = {
+            one.number: f"{{{place}, {columns[one.matrix]}, {int(one.transposed)}}}"
+            for place, phase in enumerate(phases)
+            for one in phase
+        }
+        told = _list(rows[n] for n in range(len(rows)))
+        lines.append(f"static const int {kind}_PRODUCTS[][3] = {{{told}}};")
+    rows, before = [], set()
+    # Those that are written at once come first; what goes by way of `turned` is added to them.
+    for number, one in sorted(enumerate(rules.products), key=lambda pair: pair[1].transposed):
+        operation = PRODUCTS[one.transposed]
+        above = Expression.of(OTHER[operation], one.gradient, named(one.matrix))
+        places = number, multiplied.index(above), columns[one.matrix], int(one.transposed)
+        rows.append(f"{{{_list((*places, int(one.matrix in before)))}}}")
+        before.add(one.matrix)
+    return [*lines, f"static const int GRADIENT_PRODUCTS[][5] = {{{_list(rows)}}};"]
+
+
+def _facts(cell: Cell, kept: int, multiplied: int) -> list[str]:
     names = [one.name for one in cell.sums]
     gates = [name.partition(".")[0] for name in names]
     first_h = len(names) - cell.h_sums
@@ -102,6 +162,11 @@ def _facts(cell: Cell, kept: int) -> list[str]:
         "VECTORS": len(cell.vectors),
         "KEPT": kept,
         "NORMS": len(cell.norms),
+        "HEADS": cell.heads,
+        "COLUMNS": cell.columns,
+        "PRODUCTS": len(cell.products),
+        "BACK_PRODUCTS": multiplied,
+        "TURNED": len(cell.products) * (cell.heads > 1 or _transposes(cell)),
         "PROJECTED": int(cell.projected),
         "READS_OUTPUT": int(output in in_order(cell.outputs.values())),
     }
@@ -175,10 +240,9 @@ def _phases(
             lines.append("  }")
     ordered = _list(norms[number] for number in range(len(norms)))
     upper = kind.upper()
-    head = [
-        f"#define {upper}_PHASES {len(phases)}",
-        f"static const int {upper}_NORMS[][2] = {{{ordered}}};",
-    ]
+    head = [f"#define {upper}_PHASES {len(phases)}"]
+    if norms:
+        head.append(f"static const int {upper}_NORMS[][2] = {{{ordered}}};")
     return [*head, *lines, "}", ""]
 
 

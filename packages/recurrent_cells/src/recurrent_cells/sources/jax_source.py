@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..cells.language import VARIANCE, Cell, Expression, is_constant
-from .program import Dialect, docstring, parts, taken
+from .program import Dialect, columns, docstring, headed, helped, parts, taken
 
 _NORM = f'''
 
@@ -14,6 +14,50 @@ def norm(x):
     x = x - x.mean(1, keepdims=True)
     return x * lax.rsqrt((x * x).mean(1, keepdims=True) + {VARIANCE})
 '''
+_BY_HEADS = '''
+
+def by_heads(x, w):
+    """x [B, H] times n block-diagonal matrices, w [H, n * H / {heads}], whose rows have a head's blocks: [B, n * H]."""
+    x = x.reshape(-1, {heads}, x.shape[1] // {heads})
+    blocks = w.reshape({heads}, x.shape[2], -1, x.shape[2])
+    return jnp.einsum("bhi,hinj->bnhj", x, blocks).reshape(x.shape[0], -1)
+'''
+_TRANSPOSED = '''
+
+def by_heads_transposed(x, w):
+    """x [B, H] times the transpose of a block-diagonal matrix."""
+    x = x.reshape(-1, {heads}, x.shape[1] // {heads})
+    blocks = w.reshape({heads}, x.shape[2], x.shape[2])
+    return jnp.einsum("bhj,hij->bhi", x, blocks).reshape(x.shape[0], -1)
+'''
+
+_OF_HEADS = {
+    "outer": '''def outer(a, b, heads):
+    """The matrices a b^T of each head: [B, H, H / heads]."""
+    rows = a.reshape(len(a), heads, -1, 1) * b.reshape(len(a), heads, 1, -1)
+    return rows.reshape(len(a), a.shape[1], -1)
+''',
+    "scale_rows": """def scale_rows(a, c):
+    return a[:, :, None] * c
+""",
+    "read": '''def read(c, x, heads):
+    """The matrices [B, H, H / heads] times x [B, H], head by head."""
+    square = c.reshape(len(x), heads, -1, c.shape[2])
+    return jnp.einsum("bhij,bhj->bhi", square, x.reshape(len(x), heads, -1)).reshape(x.shape)
+''',
+    "read_transposed": '''def read_transposed(c, x, heads):
+    """Their transposes times x."""
+    square = c.reshape(len(x), heads, -1, c.shape[2])
+    return jnp.einsum("bhij,bhi->bhj", square, x.reshape(len(x), heads, -1)).reshape(x.shape)
+''',
+    "head_sum": '''def head_sum(a, heads):
+    """The sum over the units of a head, for each of them."""
+    return jnp.repeat(a.reshape(len(a), heads, -1).sum(2), a.shape[1] // heads, axis=1)
+''',
+    "head_mean": """def head_mean(a, heads):
+    return jnp.repeat(a.reshape(len(a), heads, -1).mean(2), a.shape[1] // heads, axis=1)
+""",
+}
 
 
 def _special(one: Expression, text: Callable[[Expression], str]) -> str | None:
@@ -50,6 +94,9 @@ DIALECT = Dialect(
         "w_recurrent",
         "own",
         "size",
+        *_OF_HEADS,
+        "by_heads",
+        "by_heads_transposed",
     ),
 )
 
@@ -62,7 +109,8 @@ def _unpacked(names: tuple[str, ...], value: str) -> str:
 
 def written(cell: Cell, origin: str) -> str:
     """See `generate`."""
-    found = parts(cell, DIALECT, slices=True)
+    dialect = headed(DIALECT, cell, "jnp.matmul({}, {})", "jnp.matmul({}, {}.T)")
+    found = parts(cell, dialect, slices=True)
     statements, results = found.program.lines()
     body = []
     if found.states:
@@ -71,21 +119,24 @@ def written(cell: Cell, origin: str) -> str:
     if found.own:
         body.append(taken(found.own, "own"))
     h = found.program.given[cell.states[0]]
-    product = f"{h} @ w_recurrent"
+    product = f"by_heads({h}, w_recurrent)" if cell.heads > 1 else f"{h} @ w_recurrent"
     sums = found.sums(f"{h}.shape[1]", lambda part: f"{part} + {product}", product, _unpacked)
     body += [*sums, *statements, f"return [{', '.join(results)}]"]
     text = "\n".join(body)
     head = docstring(
         f"A step of `{cell.name}`, as {origin} has it.",
         "from_input [B, gates that read x * H]: the input's products, with the biases; states: a list, [B, H] each, the output "
-        f"first; w_recurrent [H, gates that read h * H]; own: {found.own_text}.",
+        f"first; w_recurrent [H, {columns(cell)}]; own: {found.own_text}.",
     )
     normed = "norm(" in text
     names = [name for name, used in (("lax", normed), ("nn", "nn." in text)) if used]
     imports = f"from jax import {', '.join(names)}\n" if names else ""
-    imports += "from jax import numpy as jnp\n" if "jnp." in text else ""
+    helpers = (_NORM if normed else "") + helped(text, _OF_HEADS)
+    for name, helper in (("by_heads(", _BY_HEADS), ("by_heads_transposed(", _TRANSPOSED)):
+        helpers += helper.format(heads=cell.heads) if name in text else ""
+    imports += "from jax import numpy as jnp\n" if "jnp." in text + helpers else ""
     indented = "".join(f"    {line}\n" for line in body)
     return (
-        f"{head}{chr(10) if imports else ''}{imports}{_NORM if normed else ''}\n\n"
+        f"{head}{chr(10) if imports else ''}{imports}{helpers}\n\n"
         f"def step(from_input, states, w_recurrent, own):\n{indented}"
     )

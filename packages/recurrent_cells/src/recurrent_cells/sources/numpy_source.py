@@ -5,9 +5,22 @@ The rules are `PARTIALS`, the way is another than the kernels': no vertex is eli
 
 from __future__ import annotations
 
-from ..cells.derivative import PARTIALS
-from ..cells.language import VARIANCE, Cell, Expression, constant, in_order, is_constant, named
-from .program import Dialect, Program, author_names, rewritten
+import re
+from dataclasses import replace
+
+from ..cells.derivative import OTHER, PARTIALS
+from ..cells.language import (
+    OF_HEADS,
+    PRODUCTS,
+    VARIANCE,
+    Cell,
+    Expression,
+    constant,
+    in_order,
+    is_constant,
+    named,
+)
+from .program import Dialect, Program, author_names, headed, rewritten
 
 _FUNCTIONS = {
     "sigmoid": """def sigmoid(x):
@@ -28,8 +41,53 @@ _FUNCTIONS = {
     """Of what was normalised to y, from that of y."""
     return inverse * (d_y - d_y.mean(-1, keepdims=True) - y * (d_y * y).mean(-1, keepdims=True))
 ''',
+    "by_heads": '''def by_heads(x, w):
+    """x [B, H] times a block-diagonal matrix: w [H, H / heads] has its blocks one below the other."""
+    heads = x.reshape(len(x), -1, w.shape[1]).transpose(1, 0, 2)
+    return (heads @ w.reshape(-1, w.shape[1], w.shape[1])).transpose(1, 0, 2).reshape(x.shape)
+''',
+    "by_heads_transposed": '''def by_heads_transposed(x, w):
+    """x [B, H] times the transpose of `by_heads`'s matrix."""
+    heads = x.reshape(len(x), -1, w.shape[1]).transpose(1, 0, 2)
+    blocks = w.reshape(-1, w.shape[1], w.shape[1]).swapaxes(1, 2)
+    return (heads @ blocks).transpose(1, 0, 2).reshape(x.shape)
+''',
+    "weight_gradient": '''def weight_gradient(x, d, heads):
+    """The gradient of `by_heads`'s w, of x [B, H] and that of what came out."""
+    x, d = (each.reshape(len(each), heads, -1).transpose(1, 0, 2) for each in (x, d))
+    return (x.swapaxes(1, 2) @ d).reshape(-1, d.shape[2])
+''',
+    "outer": '''def outer(a, b, heads):
+    """The matrices a b^T of each head: [B, H, H / heads]."""
+    rows = b.reshape(len(b), heads, 1, -1).repeat(b.shape[1] // heads, 2)
+    return a[:, :, None] * rows.reshape(len(b), b.shape[1], -1)
+''',
+    "scale_rows": """def scale_rows(a, c):
+    return a[:, :, None] * c
+""",
+    "read": '''def read(c, x, heads):
+    """The matrices [B, H, H / heads] times x [B, H], head by head."""
+    c, x = c.reshape(len(c), heads, c.shape[2], -1), x.reshape(len(x), heads, -1, 1)
+    return (c @ x).reshape(len(x), -1)
+''',
+    "read_transposed": '''def read_transposed(c, x, heads):
+    """Their transposes times x."""
+    c, x = c.reshape(len(c), heads, c.shape[2], -1), x.reshape(len(x), heads, 1, -1)
+    return (x @ c).reshape(len(x), -1)
+''',
+    "row_dot": """def row_dot(c, d):
+    return (c * d).sum(2)
+""",
+    "head_sum": '''def head_sum(a, heads):
+    """The sum over the units of a head, for each of them."""
+    return a.reshape(len(a), heads, -1).sum(2).repeat(a.shape[1] // heads, 1)
+''',
+    "head_mean": """def head_mean(a, heads):
+    return a.reshape(len(a), heads, -1).mean(2).repeat(a.shape[1] // heads, 1)
+""",
     "filled": """def filled(values, like):
-    return [np.broadcast_to(value, like.shape) for value in values]
+    likes = like if isinstance(like, tuple) else [like] * len(values)
+    return [np.broadcast_to(value, each.shape) for value, each in zip(values, likes)]
 """,
 }
 
@@ -42,6 +100,7 @@ DIALECT = Dialect(
         **{"sigmoid": "sigmoid({})", "softplus": "softplus({})", "norm": "norm({})"},
         **{"absolute": "np.abs({})", "inverse": "inverse({})"},
         **{"maximum": "np.maximum({}, {})", "minimum": "np.minimum({}, {})"},
+        "row_dot": "row_dot({}, {})",
         **{"where": "np.where({}, {}, {})", "norm_gradient": "norm_gradient({}, {}, {})"},
     },
     mask="np.where({}, 1.0, 0.0)",
@@ -53,13 +112,19 @@ _HEAD = '''"""{doc}
 
 A step takes its sums, vectors and states, [B, H] or [H] each, and gives the new states and what its gradient needs; that gives
 the gradients of the sums, of the vectors (summed over the batch) and of the old states, as far as these do not come through
-sums. CELL: the cell as data.
+sums. Matrices, [H, H / heads] each, come after the vectors. CELL: the cell as data.
 """
 
 import numpy as np
 
 CELL = {cell}
 '''
+
+
+def _dialect(cell: Cell) -> Dialect:
+    dialect = headed(DIALECT, cell, "np.dot({}, {})", "np.dot({}, np.transpose({}))")
+    gradient = "np.dot(np.transpose({}), {})" if cell.heads == 1 else "weight_gradient({}, {}, {})"
+    return replace(dialect, calls={**dialect.calls, "weight_gradient": gradient})
 
 
 def facts(cell: Cell) -> dict[str, object]:
@@ -75,11 +140,14 @@ def facts(cell: Cell) -> dict[str, object]:
         "starts": tuple(map(cell.start, cell.states)),
         "of_x": cell.x_gates,
         "of_h": cell.h_gates,
+        "heads": cell.heads,
+        "matrices": cell.matrices,
+        "squares": cell.squares,
     }
 
 
 def gradients(cell: Cell) -> dict[str, Expression]:
-    """The gradient of every sum, vector and old state, from `d_<state>`, as the chain rule says."""
+    """The gradient of every sum, vector, matrix and old state, from `d_<state>`, as the chain rule says."""
     adjoints: dict[Expression, Expression] = {}
     for state, new in cell.outputs.items():
         adjoints[new] = adjoints.get(new, constant(0.0)) + named(f"d_{state}")
@@ -90,19 +158,43 @@ def gradients(cell: Cell) -> dict[str, Expression]:
         if one.operation == "norm":
             inverse = Expression.of("inverse", *one.arguments)
             flows = [Expression.of("norm_gradient", own, one, inverse)]
+        elif one.operation in PRODUCTS:
+            value, matrix = one.arguments
+            pair = (own, value) if one.operation == "product_transposed" else (value, own)
+            heads = constant(float(cell.heads))
+            flow = Expression.of(OTHER[one.operation], own, matrix)
+            flows = [flow, Expression.of("weight_gradient", *pair, heads)]
+        elif one.operation in OF_HEADS:
+            flows = _flows(one, own)
         else:
             rules = PARTIALS[one.operation](one, *one.arguments)
             flows = [constant(0.0) if rule is None else own * rule for rule in rules]
         for argument, flow in zip(one.arguments, flows, strict=True):
             if not is_constant(argument) and not is_constant(flow, 0.0):
                 adjoints[argument] = adjoints.get(argument, constant(0.0)) + flow
-    names = (*cell.declared_sums, *cell.vectors, *cell.states)
+    names = (*cell.declared_sums, *cell.vectors, *cell.matrices, *cell.states)
     return {name: adjoints.get(named(name), constant(0.0)) for name in names}
+
+
+def _flows(one: Expression, own: Expression) -> list[Expression]:
+    """The gradients of the arguments of an operation of OF_HEADS, from its own."""
+    a, b = one.arguments[:2]
+    heads = one.arguments[-1]
+    of, none = Expression.of, constant(0.0)
+    if one.operation in ("head_sum", "head_mean"):
+        return [of(one.operation, own, heads), none]
+    if one.operation == "outer":
+        return [of("read", own, b, heads), of("read_transposed", own, a, heads), none]
+    if one.operation == "scale_rows":
+        return [of("row_dot", own, b), of("scale_rows", a, own)]
+    if one.operation == "read":
+        return [of("outer", own, b, heads), of("read_transposed", a, own, heads), none]
+    return [of("outer", b, own, heads), of("read", a, own, heads), none]
 
 
 def _variables(cell: Cell) -> dict[str, str]:
     given: dict[str, str] = {}
-    for name in (*cell.declared_sums, *cell.vectors, *cell.states):
+    for name in (*cell.declared_sums, *cell.vectors, *cell.matrices, *cell.states):
         own = name.replace(".", "_")
         while own in DIALECT.reserved or own in given.values():
             own += "_"
@@ -119,7 +211,8 @@ def _listed(texts: list[str]) -> str:
 
 
 def _begin(cell: Cell, given: dict[str, str]) -> list[str]:
-    groups = (("sums", cell.declared_sums), ("vectors", cell.vectors), ("states", cell.states))
+    weights = cell.vectors + cell.matrices
+    groups = (("sums", cell.declared_sums), ("vectors", weights), ("states", cell.states))
     return [_unpacked([given[name] for name in names], value) for value, names in groups if names]
 
 
@@ -128,7 +221,9 @@ def _step(cell: Cell, given: dict[str, str]) -> list[str]:
     names = {
         made[one]: n for one, n in author_names(cell).items() if one in made and made[one].arguments
     }
-    statements, results = Program(DIALECT, roots, names, {}, given, dict(cell.constants)).lines()
+    statements, results = Program(
+        _dialect(cell), roots, names, {}, given, dict(cell.constants)
+    ).lines()
     new = [
         f"{text} + 0.0 * {given[cell.states[0]]}" if not _full(root) else text
         for root, text in zip(roots, results, strict=True)
@@ -152,28 +247,33 @@ def _gradient(cell: Cell, given: dict[str, str]) -> list[str]:
             if one in set(in_order(found.values()))
         }
     )
-    program = Program(DIALECT, list(found.values()), {}, hints, own, dict(cell.constants))
+    program = Program(_dialect(cell), list(found.values()), {}, hints, own, dict(cell.constants))
     statements, results = program.lines()
     sums, vectors = len(cell.declared_sums), len(cell.vectors)
+    last = sums + vectors + len(cell.matrices)
     lines = [*statements]
     for name, texts in (
         ("d_sums", results[:sums]),
         ("d_vectors", results[sums : sums + vectors]),
-        ("d_states", results[sums + vectors :]),
+        ("d_states", results[last:]),
     ):
         if not texts:
             lines.append(f"{name} = ()")
             continue
-        value = f"{name} = filled({_listed(texts)}, like)"
+        likes = "states" if cell.squares and name == "d_states" else "like"
+        value = f"{name} = filled({_listed(texts)}, {likes})"
         if len(value) > 110:
             value = (
                 f"{name} = filled(\n    (\n"
                 + "".join(f"        {t},\n" for t in texts)
-                + "    ),\n    like,\n)"
+                + f"    ),\n    {likes},\n)"
             )
         lines += value.split("\n")
     if vectors:
         lines.append("d_vectors = tuple(d.sum(0) for d in d_vectors)")
+    if cell.matrices:
+        lines.append(f"d_matrices = {_listed(results[sums + vectors : last])}")
+        return [*lines, "return d_sums, d_vectors + d_matrices, d_states"]
     return [*lines, "return d_sums, d_vectors, d_states"]
 
 
@@ -189,7 +289,7 @@ def written(cell: Cell, origin: str) -> str:
         *_gradient(cell, given),
     ]
     text = "\n".join(step + gradient)
-    used = [name for name in _FUNCTIONS if f"{name}(" in text]
+    used = [name for name in _FUNCTIONS if re.search(rf"\b{name}\(", text)]
     if "norm" in used and "inverse" not in used:
         used.append("inverse")
     functions = "".join(f"\n\n{_FUNCTIONS[name]}" for name in _FUNCTIONS if name in used)

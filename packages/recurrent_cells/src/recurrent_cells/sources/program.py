@@ -5,13 +5,25 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..cells.language import Apart, Cell, Expression, constant, in_order, is_constant, named
+from ..cells.language import (
+    Apart,
+    Cell,
+    Expression,
+    Matrix,
+    MatrixState,
+    constant,
+    heads_of,
+    in_order,
+    is_constant,
+    named,
+)
 
 WIDTH = 100
 """Characters of a line."""
@@ -38,6 +50,29 @@ class Dialect:
     mask: str
     special: Callable[[Expression, Callable[[Expression], str]], str | None]
     reserved: tuple[str, ...] = ()
+
+
+OF_HEADS = {
+    **{name: f"{name}({{}}, {{}}, {{}})" for name in ("outer", "read", "read_transposed")},
+    "scale_rows": "scale_rows({}, {})",
+    **{name: f"{name}({{}}, {{}})" for name in ("head_sum", "head_mean")},
+}
+"""How the operations of matrix states are called: functions that a source has of its own."""
+
+
+def helped(text: str, functions: Mapping[str, str]) -> str:
+    """The functions that a text calls, by name."""
+    return "".join(
+        f"\n\n{own}" for name, own in functions.items() if re.search(rf"\b{name}\(", text)
+    )
+
+
+def headed(dialect: Dialect, cell: Cell, product: str, transposed: str) -> Dialect:
+    """The dialect for a cell; product, transposed: how values are multiplied by its matrices, where these are whole."""
+    if cell.heads > 1:
+        product, transposed = "by_heads({}, {})", "by_heads_transposed({}, {})"
+    calls = {**OF_HEADS, **dialect.calls, "product": product, "product_transposed": transposed}
+    return replace(dialect, calls=calls)
 
 
 @dataclass
@@ -258,6 +293,8 @@ def author_names(cell: Cell) -> dict[Expression, str]:
     given: dict[str, Any] = {name: named(name) for name in taken}
     for gate in cell.apart:
         given[gate] = Apart(named(f"{gate}.x"), named(f"{gate}.h"))
+    given |= {name: Matrix(name) for name in cell.matrices}
+    given |= {name: MatrixState(named(name)) for name in cell.squares}
     given.update(cell.constants)
     wanted = inspect.signature(cell.update).parameters
 
@@ -265,6 +302,7 @@ def author_names(cell: Cell) -> dict[Expression, str]:
         if frame.f_code is not cell.update.__code__:
             return None
         for name, value in frame.f_locals.items():
+            value = value.value if isinstance(value, MatrixState) else value
             if isinstance(value, Expression) and value.arguments:
                 found.setdefault(value, name)
         return note
@@ -272,7 +310,8 @@ def author_names(cell: Cell) -> dict[Expression, str]:
     before = sys.gettrace()
     sys.settrace(note)
     try:
-        cell.update(**{name: given[name] for name in wanted})
+        with heads_of(cell):
+            cell.update(**{name: given[name] for name in wanted})
     finally:
         sys.settrace(before)
     return found
@@ -366,7 +405,17 @@ class Parts:
     @property
     def own_text(self) -> str:
         """What a docstring says of `own`."""
-        return f"[H] each: {', '.join(self.own)}" if self.own else "empty"
+        count = len(self.own) - len(self.cell.matrices)
+        kinds = (
+            ("[H] each", self.own[:count]),
+            (
+                f"[H, H{f' / {self.cell.heads}' if self.cell.heads > 1 else ''}] each",
+                self.own[count:],
+            ),
+        )
+        return (
+            ", ".join(f"{shape}: {', '.join(names)}" for shape, names in kinds if names) or "empty"
+        )
 
     @property
     def states(self) -> str | None:
@@ -404,6 +453,11 @@ def _times(count: int) -> str:
     return {0: "", 1: "size"}.get(count, f"{count} * size")
 
 
+def columns(cell: Cell) -> str:
+    """What a docstring says of the recurrent matrix's columns."""
+    return "gates that read h * H" + (f" / {cell.heads}" if cell.heads > 1 else "")
+
+
 def taken(names: Sequence[str], value: str) -> str:
     """The statement that names all of a sequence's items."""
     return f"({names[0]},) = {value}" if len(names) == 1 else f"{', '.join(names)} = {value}"
@@ -420,7 +474,7 @@ def parts(cell: Cell, dialect: Dialect, slices: bool) -> Parts:
         used.add(name)
         return name
 
-    for name in (*cell.states, *cell.vectors):
+    for name in (*cell.states, *cell.vectors, *cell.matrices):
         given[name] = variable(name)
     single = cell.apart | cell.x_only | cell.h_only
     full = [gate for gate in cell.gates if gate not in single]
@@ -432,7 +486,7 @@ def parts(cell: Cell, dialect: Dialect, slices: bool) -> Parts:
     together = both or joined is not None
     biases = cell.declared_sums[len(cell.x_gates) :]
     own = [variable(f"b_{name.partition('.')[0]}") for name in biases]
-    own += [given[name] for name in cell.vectors]
+    own += [given[name] for name in (*cell.vectors, *cell.matrices)]
     replaced: dict[Expression, Expression] = {}
     hints: dict[Expression, str] = {}
     from_x, from_h = [], []

@@ -1,0 +1,83 @@
+"""`make history PACKAGE=onnxruntime SINCE=1.18`: the releases of a package, each beside the one before, and where times changed.
+
+Of every minor release the last patch is measured. Two neighbours take turns, so that what the machine does meanwhile meets both; what
+took turns already is not measured again. The pins of envs/ stand again at the end.
+
+Exit status: 0; 2 if fewer than two releases can be had.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from commands.bump_version import compare, configured, stop
+from commands.run_workflow import begin
+from plan import environments, pins
+from plan.jobs import RESULTS
+from plan.own_cell import Refused
+from plan.usable import Impossible
+from reporting import histories, page
+
+FOLDER = Path(RESULTS, "history")
+
+
+def measured(asked: argparse.Namespace, config: dict) -> Path | None:
+    """Compare neighbours, the oldest first, with the page after each; the page."""
+    files = pins.files_with(asked.package, asked.within)
+    name = pins.names_of(files)[0]
+    index = pins.available(asked.package, name, environments.here(name, config, conda=False))
+    versions = pins.releases(index, asked.since)
+    if len(versions) < 2:
+        stop(
+            f"SINCE={asked.since}: {asked.package} has {len(versions)} releases since; give an older one."
+        )
+    print(f"{asked.package}: {', '.join(versions)}", flush=True)
+    steps, skipped, output = [], {}, None
+    last, *rest = versions
+    try:
+        for version in rest:
+            asked.since = last
+            try:
+                steps.append(compare(pins.Pin(asked.package, version), version, config, asked))
+            except Impossible as problem:
+                lost = problem.version or version
+                skipped[lost] = str(problem)
+                print(f"{lost} is left out: {problem}", file=sys.stderr, flush=True)
+                last = version if lost == last else last
+                continue
+            last = version
+            output = FOLDER / f"{pins.known_as(asked.package)}.md"
+            page.write(output, histories.rendered(asked.package, steps, skipped))
+    finally:
+        pins.write(files)
+    return output
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("package")
+    parser.add_argument("--since", required=True, help="the oldest version")
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--in", dest="within", help="environment to change, for old versions")
+    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
+    parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
+    parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
+    parser.set_defaults(again=False, in_turn=True)
+    asked = parser.parse_args()
+    try:
+        begin(asked.parent)
+        pins.Pin.read(f"{asked.package}=={asked.since}")
+        output = measured(asked, configured(asked))
+    except (Impossible, Refused) as problem:
+        stop(str(problem))
+    except SystemExit as problem:
+        stop(problem.code)
+    if output is None:
+        stop(f"{asked.package}: fewer than two releases could be measured.")
+    print(f"Page: {output.with_suffix('.html')} (and .md)")
+
+
+if __name__ == "__main__":
+    main()

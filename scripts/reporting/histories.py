@@ -1,0 +1,104 @@
+"""A package's releases one after the other: each measurement's time, its ratio from release to release, and where it changed."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+CHANGED = ("regression", "improvement")
+
+
+def rendered(package: str, steps: Sequence[Mapping], skipped: Mapping[str, str]) -> str:
+    """The page, in markdown.
+
+    Parameters
+    ----------
+    steps:
+        What `bumps.comparison` says of each pair of neighbours, the oldest first.
+    skipped:
+        Releases that could not be measured, and why.
+    """
+    versions = [steps[0]["before"].version, *(step["after"].version for step in steps)]
+    rows = {(row["cell"], n): row for n, step in enumerate(steps) for row in step["cells"]}
+    cells = list(dict.fromkeys(cell for cell, _ in rows))
+    relevant = steps[0]["relevant"]
+    lines = [
+        f"# {package} {versions[0]} to {versions[-1]}",
+        "",
+        f"Time relative to the release before, with 95 % intervals; bold: a change of more than {100 * relevant:g} %. "
+        f"Neighbours took turns. Machine: {steps[0]['machine']}.",
+        "",
+        *_changes(rows, versions),
+        "## All releases",
+        "",
+        *_table(
+            ["measurement", f"{versions[0]} (ms)", *versions[1:], "last over first"],
+            (_row(cell, [rows.get((cell, n)) for n in range(len(steps))]) for cell in cells),
+        ),
+        *_problems(steps, versions),
+    ]
+    if skipped:
+        lines += ["", "## Left out", "", *_table(["release", "reason"], map(list, skipped.items()))]
+    return "\n".join(lines) + "\n"
+
+
+def _changes(rows: Mapping[tuple[str, int], Mapping], versions: Sequence[str]) -> list[str]:
+    found = [
+        [versions[n + 1], f"`{cell}`", _ratio(row)]
+        for (cell, n), row in rows.items()
+        if row["verdict"] in CHANGED
+    ]
+    if not found:
+        return ["No measurement changed from one release to the next.", ""]
+    found.sort(key=lambda row: versions.index(row[0]))
+    return ["## Where times changed", "", *_table(["release", "measurement", "ratio"], found), ""]
+
+
+def _row(cell: str, steps: Sequence[Mapping | None]) -> list[str]:
+    first = next((f"{1e3 * row['before_s']:.4g}" for row in steps if row), "–")
+    told = [_ratio(row) if row else "–" for row in steps]
+    return [f"`{cell}`", first if steps[0] else "–", *told, _ratio(product(steps))]
+
+
+def product(steps: Sequence[Mapping | None]) -> dict | None:
+    """The ratio of the last release to the first: the steps' product, whose relative errors add as squares."""
+    if not all(steps):
+        return None
+    change = sum(math.log(row["ratio"]) for row in steps if row)
+    margin = math.sqrt(sum(math.log(row["high"] / row["ratio"]) ** 2 for row in steps if row))
+    bounds = {"low": math.exp(change - margin), "high": math.exp(change + margin)}
+    return {"ratio": math.exp(change), "verdict": "", **bounds}
+
+
+def _ratio(row: Mapping | None) -> str:
+    if row is None or math.isnan(row["ratio"]):
+        return "–"
+    text = f"{row['ratio']:.3f}"
+    if not math.isnan(row["low"]):
+        text += f" [{row['low']:.3f}, {row['high']:.3f}]"
+    return f"**{text}**" if row["verdict"] in CHANGED else text
+
+
+def _problems(steps: Sequence[Mapping], versions: Sequence[str]) -> list[str]:
+    """Grown errors and lost numbers."""
+    found = [
+        [
+            versions[n + 1],
+            f"`{row['cell']}`",
+            f"{row['error']}: {row['before']:.1e} to {row['after']:.1e}",
+        ]
+        for n, step in enumerate(steps)
+        for row in step["errors"]
+    ]
+    found += [
+        [versions[n + 1], f"`{row['cell']}`", f"{row['before']} to {row['after']}: {row['reason']}"]
+        for n, step in enumerate(steps)
+        for row in step["statuses"]
+    ]
+    if not found:
+        return []
+    return ["", "## Errors and failures", "", *_table(["release", "measurement", "what"], found)]
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    numbers = ["--:" if n else ":--" for n in range(len(head))]
+    told = [[each.replace("|", "\\|").replace("\n", " ") for each in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (head, numbers, *told)]
