@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUTF8 = 1
 
 .DEFAULT_GOAL = report
-.PHONY: help report cell measure wheels plan html bump history compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: help report cell measure wheels plan html bump history court compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 ## List these targets
 help:
@@ -72,6 +72,11 @@ bump: .venv/ready
 history: .venv/ready
 	$(RUN) history '$(PACKAGE)' --parent $$PPID --since '$(SINCE)' $(if $(IN),--in $(IN)) $(if $(CELLS),--cells '$(CELLS)') \
 		$(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) $(OPTIONS)
+
+## Check every implementation of an environment on unusual shapes: make court ENVIRONMENT=pytorch [ROWS='pytorch/*'] [RANDOM=4] [SEED=0]
+court: .venv/ready
+	$(RUN) court '$(ENVIRONMENT)' --parent $$PPID $(if $(ROWS),--rows '$(ROWS)') $(if $(RANDOM),--random $(RANDOM)) \
+		$(if $(SEED),--seed $(SEED)) $(OPTIONS)
 
 ## Compare two runs: make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready

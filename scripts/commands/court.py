@@ -1,0 +1,162 @@
+"""`make court ENVIRONMENT=pytorch`: every implementation of an environment through the correctness gate over drawn shapes, and a page
+of what is wrong.
+
+Shapes are those that benchmarks rarely have: one step, one row, sizes that no vector fits, a thousand steps, large weights, several
+layers; and as many at random as asked for. Outputs, losses, all gradients and three updates are compared with the float64 reference. A
+case in which float32 itself is imprecise is left out.
+
+Exit status: 0; 1 if something is wrong; 2 if the environment cannot be had.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from commands.run_workflow import begin, make
+from measurement.supervisor import worker_environment
+from plan import configuration, environments, matrix
+from plan.jobs import RESULTS
+from plan.own_cell import CONFIG
+from plan.planner import Plan
+from plan.reading import parse_yaml
+from reporting import court, page
+
+TOLERANCE = 1e-4
+LONGEST_S = 300  # of one case
+CELLS = ("lstm", "gru", "slstm")
+NAMED: dict[str, dict] = {
+    "one step": {"length": 1},
+    "one row": {"batch": 1},
+    "one row, one step": {"batch": 1, "length": 1},
+    "odd sizes": {"batch": 3, "length": 7, "features": 5, "hidden": 13},
+    "wider than long": {"features": 257, "hidden": 130, "length": 2},
+    "two units": {"hidden": 2, "features": 1},
+    "a thousand steps": {"length": 1000, "batch": 2, "hidden": 6, "features": 3},
+    "large weights": {"weight_range": 2.0, "length": 3},
+    "weights near zero": {"weight_range": 1e-4},
+    "four layers": {"layers": 4, "length": 3},
+}
+USUAL = {"batch": 4, "length": 6, "features": 8, "hidden": 16, "layers": 1}
+
+
+def cases(seed: int, count: int) -> Iterator[tuple[str, dict, str]]:
+    """(name, benchmark, phase) of every case; count: of those at random."""
+    draw = random.Random(seed)
+    around = parse_yaml((CONFIG / "document.yaml").read_text())["around"]
+    shapes = dict(NAMED)
+    for number in range(count):
+        largest = {"batch": 33, "length": 20, "features": 70, "hidden": 70, "layers": 2}
+        shapes[f"random {number + 1}"] = {
+            key: draw.randint(1, most) for key, most in largest.items()
+        }
+    for name, sizes in shapes.items():
+        for cell in CELLS:
+            own = {} if cell == "lstm" else {"cell": cell}
+            for phase in matrix.PHASES:
+                yield f"{name}, {cell}", {**USUAL, **around, **sizes, **own}, phase
+
+
+def rows(environment: str) -> list[str]:
+    """The implementations of an environment that compute classifiers on a CPU, without kernels that are built before."""
+    names = ("flexible-lstm", "own-lstm")
+    return [
+        entry["implementation"]
+        for entry in matrix.implementations()
+        if any(matrix.takes_part(entry["benchmarks"], name) for name in names)
+        and any(environment in matrix.environments(entry, name) for name in names)
+        and "cpu" in entry.get("devices", matrix.DEVICES)
+        and not entry.get("kernel")
+    ]
+
+
+def judged(python: str, row: str, asked: Sequence[tuple[str, dict, str]]) -> list[dict]:
+    """A verdict per case. A process that dies costs the case at which it did."""
+    found: list[dict] = []
+    phases = matrix.implementation(row).get("phases", matrix.PHASES)
+    left = [case for case in asked if case[2] in phases]
+    variables = worker_environment("check", 1, "cpu")
+    while left:
+        told = {"implementation": row, "tolerance": TOLERANCE, "cases": left}
+        command = [python, "-m", "measurement.court"]
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(told),
+                capture_output=True,
+                text=True,
+                env=variables,
+                timeout=LONGEST_S * len(left),
+            )
+            printed, why = done.stdout, f"the process ended with status {done.returncode}"
+            why += f": {(done.stderr.strip().splitlines() or [''])[-1][:300]}"
+        except subprocess.TimeoutExpired as problem:
+            printed, why = (
+                (problem.stdout or b"").decode(),
+                f"no answer within {LONGEST_S} s a case",
+            )
+        lines = [json.loads(line) for line in printed.splitlines() if line.startswith("[")]
+        for place, status, reason, error in lines:
+            name, benchmark, phase = left[place]
+            verdict = {"status": status, "reason": reason, "error": error}
+            found.append(
+                {"row": row, "case": name, "benchmark": benchmark, "phase": phase, **verdict}
+            )
+        left = left[len(lines) :]
+        if left:
+            (name, benchmark, phase), *left = left
+            lost = {"status": "failed", "reason": why, "error": None}
+            found.append({"row": row, "case": name, "benchmark": benchmark, "phase": phase, **lost})
+    return found
+
+
+def interpreter(environment: str, config: dict) -> tuple[str, Mapping]:
+    """The environment's Python, built where it is not there yet, and its record."""
+    job = Plan(config).environment(environment)
+    if not job.done():
+        make(config, [job.path])
+    record = json.loads(Path(job.path).read_text())
+    if record["status"] != "ok":
+        print(f"{environment}: {record['reason']}", file=sys.stderr)
+        sys.exit(2)
+    return environments.python(job.order), record
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("environment", help="an environment of envs/")
+    parser.add_argument("--rows", default="*", help="implementations, with *")
+    parser.add_argument("--random", type=int, default=4, help="random shapes beside the named ones")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
+    asked = parser.parse_args()
+    begin(asked.parent)
+    config = configuration.given(asked.configfile, asked.config)
+    names = [row for row in rows(asked.environment) if matrix.takes_part([asked.rows], row)]
+    if not names:
+        known = ", ".join(rows(asked.environment)) or "none"
+        print(
+            f"ENVIRONMENT={asked.environment}: no implementation {asked.rows}; there are: {known}",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    python, record = interpreter(asked.environment, config)
+    drawn, found = list(cases(asked.seed, asked.random)), []
+    output = Path(RESULTS, "court", f"{asked.environment}.md")
+    for row in names:
+        own = judged(python, row, drawn)
+        found += own
+        wrong = sum(one["status"] in court.WRONG for one in own)
+        print(f"{row}: {len(own)} cases, {wrong} wrong", flush=True)
+        page.write(output, court.rendered(asked.environment, record, found, asked.seed))
+    print(f"Page: {output.with_suffix('.html')} (and .md)")
+    sys.exit(any(one["status"] in court.WRONG for one in found))
+
+
+if __name__ == "__main__":
+    main()
