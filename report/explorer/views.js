@@ -197,6 +197,11 @@ function drawLines() {
   return make("div", { id: "lines" }, svg, legend, chosen ? detail(chosen) : null);
 }
 
+// What a row's medians are of: turns; in older records processes, of which disturbed ones do not count.
+function counted({ process_medians, processes }) {
+  if (process_medians.length > processes) return "their turns";
+  return process_medians.length < processes ? "those that were undisturbed" : "each";
+}
 function detail(row) {
   const found = ratio(row, rows.filter(each => each.group === row.group && each.level !== LIMIT)[0] ?? row),
     parts = (...children) => make("span", {}, ...children);
@@ -215,7 +220,7 @@ function detail(row) {
     ["Over the fastest", times(found.ratio) + bracket(found)],
     [
       "Samples",
-      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${row.process_medians.length > row.processes ? "their turns" : "each"}: ${row.process_medians.map(each => time((each / 1000) * row.wall_median_s)).join(", ")}`,
+      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((each / 1000) * row.wall_median_s)).join(", ")}`,
     ],
     [
       "Start-up",

@@ -77,7 +77,7 @@ def test_pages_know_both(folders: dict[str, Path]) -> None:
     here, there = (
         (folder / "machine.md").read_text() for folder in (report, report / "machines" / THERE)
     )
-    timed = f"then {hand_made.BATCHES} turns", "then 7 turns"
+    timed = f"and {hand_made.BATCHES} turns", "and 7 turns"
     assert [text in here for text in timed] == [True, False]
     assert [text in there for text in timed] == [False, True]
 
