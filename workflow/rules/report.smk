@@ -263,7 +263,6 @@ use rule first_page as first_page_of_machine with:
 rule pack_records:
     input:
         sources.files("scripts/steps/pack_results.py"),
-        [each for name in DOCUMENTS for each in pages.profiles_of(name)],
         manifests=expand(MANIFEST, document=DOCUMENTS),
         environment=lambda w: tool("report", "record"),
     output:
