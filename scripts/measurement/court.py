@@ -17,28 +17,40 @@ from measurement.workload import Workload, layer_prefixes
 
 ROUNDING = 1e-5  # of float32, where a case is a fair one
 STEPS = 3  # batches of a check
+KINDS = (np.float32, np.float64)
 
 
 def rounding(workload):
-    """The error of a pass in float32, forward and backward, layer by layer in NumPy: of what a cell makes of its shape and weights,
-    not of a framework."""
+    """The error of float32 itself, by NumPy: of outputs, and of gradients of the loss, as the check compares them."""
     weights = checking.remembering(workload.weights(), workload.length, workload.cell)
-    inputs, cell = next(workload.batches())[0], workload.cell
+    inputs, targets = next(workload.batches())
+    exact = reference.float64(weights)
     with np.errstate(all="ignore"):
-        found = [_passes(weights, inputs.astype(kind), cell) for kind in (np.float32, np.float64)]
-        return max(relative_error(rough, exact) for rough, exact in zip(*found))
+        scores = reference.output(exact, inputs, workload.loss, cell=workload.cell)
+        d_scores = reference.cross_entropy(scores, targets)[1]
+        d_h = d_scores @ exact["projection.weight"].T
+        rough, right = (_passes(weights, inputs, d_h, workload, kind) for kind in KINDS)
+    errors = [relative_error(rough.pop("output"), right.pop("output"))]
+    errors += [
+        checking.gradient_error(name, rough[name], right[name], checking.width(name, workload))
+        for name in right
+    ]
+    return max(errors)
 
 
-def _passes(weights, x, cell):
-    """Outputs, and gradients of weights from the last output, of each layer; in x's type."""
-    found = []
+def _passes(weights, x, d_h, workload, kind):
+    """The last output, and the gradients of the layers' weights from that of it, in floating-point numbers of a kind."""
+    x, layers = x.astype(kind), []
     for prefix in layer_prefixes(weights):
-        layer = [weights[prefix + part].astype(x.dtype) for part in parts(cell)]
-        y, _, tape = reference.layer(cell, x, layer)
-        d_y = np.zeros_like(y)
-        d_y[-1] = 1.0
-        found += [y] + list(reference.layer_gradient(cell, x, layer, tape, d_y)[1:])
+        layer = [weights[prefix + part].astype(kind) for part in parts(workload.cell)]
+        y, _, tape = reference.layer(workload.cell, x, layer)
+        layers.append((prefix, x, layer, tape))
         x = y
+    found, d_y = {"output": x[-1]}, np.zeros_like(x)
+    d_y[-1] = d_h
+    for prefix, x, layer, tape in reversed(layers):
+        d_y, *own = reference.layer_gradient(workload.cell, x, layer, tape, d_y)
+        found.update(zip([prefix + part for part in parts(workload.cell)], own))
     return found
 
 

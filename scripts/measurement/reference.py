@@ -108,9 +108,9 @@ def layer_gradient(cell, x, weights, tape, d_output):
     w_input, w_recurrent = weights[:2]
     hidden, count = len(w_recurrent), len(kind.vectors)
     w_recurrent, own = divided(kind, w_recurrent, weights)
-    d_sums = np.empty(x.shape[:2] + (len(kind.biases) * hidden,))
-    d_own = [np.zeros(each.shape) for each in own]
-    d_states = [np.zeros(shape) for shape in state_shapes(kind, x.shape[1], hidden)]
+    d_sums = np.empty(x.shape[:2] + (len(kind.biases) * hidden,), x.dtype)
+    d_own = [np.zeros_like(each) for each in own]
+    d_states = [np.zeros(shape, x.dtype) for shape in state_shapes(kind, x.shape[1], hidden)]
     for t in reversed(range(len(x))):
         d_states[0] = d_states[0] + d_output[t]
         of_sums, of_vectors, of_states = gradient(tape[t][1], *d_states)
