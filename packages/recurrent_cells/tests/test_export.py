@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-from recurrent_cells import Recurrent  # noqa: E402
+from given_cells import HEADS  # noqa: E402
+
+from recurrent_cells import Recurrent, cell_file  # noqa: E402
 
 LAYERS: dict[str, dict[str, Any]] = {
     "lstm": {"hidden_size": 70},
@@ -16,6 +18,7 @@ LAYERS: dict[str, dict[str, Any]] = {
     "peephole": {"num_layers": 2, "bidirectional": True, "bias": False},
     "layer_norm": {},
     "projected": {"proj_size": 9, "num_layers": 2},
+    "heads": {"hidden_size": 30},
 }
 SANITIZED = "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all"
 COMPILERS = {
@@ -33,7 +36,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("exported")
     for name, options in LAYERS.items():
-        Recurrent(name, 7, **{"hidden_size": 21, **options}).export_c(folder / name)
+        one = cell_file.load(HEADS) if name == "heads" else name
+        Recurrent(one, 7, **{"hidden_size": 21, **options}).export_c(folder / name)
     return folder
 
 

@@ -15,7 +15,7 @@ os.environ.setdefault("RECURRENT_CELLS_CFLAGS", "-march=native -O1")  # compiles
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait leave the cores to others
 torch = pytest.importorskip("torch")
 
-from given_cells import EXAMPLES, MANY  # noqa: E402
+from given_cells import EXAMPLES, HEADS, MANY  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
@@ -33,8 +33,9 @@ def elman(g):
 
 
 def every_cell() -> dict[str, Any]:
-    own = {name: cell_file.load(path) for name, path in {**EXAMPLES, "many": MANY}.items()}
-    return {**CELLS, **own}
+    files = {**EXAMPLES, "many": MANY, "heads": HEADS}
+    own = {name: cell_file.load(path) for name, path in files.items()}
+    return {**CELLS, **{name: one for name, one in own.items() if not one.of_heads}}
 
 
 def error(found: Any, exact: Any) -> float:
@@ -120,8 +121,9 @@ def errors(
 def test_every_cell_agrees_with_float64(name: str) -> None:
     torch.manual_seed(0)
     one = every_cell()[name]
+    hidden = -(-HIDDEN // one.heads) * one.heads
     layer = Recurrent(
-        one, INPUTS, HIDDEN, 2, proj_size=7 if one.projected else 0, bidirectional=True
+        one, INPUTS, hidden, 2, proj_size=7 if one.projected else 0, bidirectional=True
     )
     lengths = torch.tensor([3, 6, 1, 4])
     values, gradients = errors(layer, STEPS, BATCH, lengths, torch.rand(STEPS, BATCH) < 0.2)
@@ -516,6 +518,7 @@ WRONG = {
     "a function": lambda: layer_of(cell=len),
     "no size": lambda: layer_of(hidden_size=0),
     "no layers": lambda: layer_of(num_layers=0),
+    "heads": lambda: layer_of(cell=cell_file.load(EXAMPLES["slstm_heads"]), hidden_size=6),
     "no projection": lambda: layer_of(cell="projected"),
     "a projection": lambda: layer_of(proj_size=2),
     "device": lambda: layer_of(device="cuda"),

@@ -83,17 +83,19 @@ static void *take(Arena *a, long count, long size) {
 /* Block-diagonal matrices: columns `begin` to `end` have values in these rows. */
 static long first_read(const Call *c, long begin) { return begin / (c->hidden / HEADS) * (c->hidden / HEADS); }
 static long end_read(const Call *c, long end) { return up(least(end, c->hidden), c->hidden / HEADS) * (c->hidden / HEADS); }
-/* The first row of h that a block of units reads, the first block of units that a panel of h's gradient is of, and the first
-   block of rows that a panel of a product reads; each reads as many as any. */
+/* The first row of h that a block of units reads, the first block of rows that a panel of a product reads, and the first block of
+   units that a panel of h's gradient is of; each reads as many as any. */
 static long first_row(const Layout *l, const Call *c, long u) {
   return HEADS == 1 ? 0 : least(first_read(c, u * UNIT), c->hidden - l->rows_read);
 }
+static inline long first_block(const Layout *l, const Call *c, long p) {
+  return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / PANEL, l->panels_h - l->blocks_read);
+}
+#if LIBRARY
 static long first_unit(const Layout *l, const Call *c, long p) {
   return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / UNIT, l->units - l->units_read);
 }
-static long first_block(const Layout *l, const Call *c, long p) {
-  return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / PANEL, l->panels_h - l->blocks_read);
-}
+#endif /* LIBRARY */
 static void lay_out(Layout *l, const Call *c) {
   l->units = up(c->hidden, UNIT);
   l->width = l->units * UNIT;
@@ -347,6 +349,7 @@ static float recurrent_at(const Call *c, long column, long row, long at) {
   if (row >= c->hidden || at >= c->hidden || row / size != at / size) return 0.0f;
   return c->weights[1][row * COLUMNS * size + column * size + at % size];
 }
+#if PRODUCTS
 /* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
 static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count) {
   float *to = l->matrices;
@@ -358,6 +361,7 @@ static void pack_matrices(const Call *c, const Layout *l, const int (*products)[
           *to++ = products[k][2] ? recurrent_at(c, products[k][1], at, row) : recurrent_at(c, products[k][1], row, at);
     }
 }
+#endif
 static void pack_forward(const Call *c, Layout *l) {
   const long H = c->hidden;
   number *to = l->weights;
