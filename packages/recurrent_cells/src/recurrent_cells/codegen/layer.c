@@ -88,9 +88,11 @@ static long end_read(const Call *c, long end) { return up(least(end, c->hidden),
 static long first_row(const Layout *l, const Call *c, long u) {
   return HEADS == 1 ? 0 : least(first_read(c, u * UNIT), c->hidden - l->rows_read);
 }
-static inline long first_block(const Layout *l, const Call *c, long p) {
+#if PRODUCTS
+static long first_block(const Layout *l, const Call *c, long p) {
   return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / PANEL, l->panels_h - l->blocks_read);
 }
+#endif
 #if LIBRARY
 static long first_unit(const Layout *l, const Call *c, long p) {
   return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / UNIT, l->units - l->units_read);
