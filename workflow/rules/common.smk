@@ -136,3 +136,8 @@ if MEASURES_HERE:  # unless --resources says otherwise
 RESOURCES = {
     "gpu": for_rules(lambda w: job(w).gpus) if "gpu" in config["devices"] else 0,
 }
+
+
+def of_machine(pattern):
+    """A pattern's files for the documents that another machine has (MACHINES of report.smk)."""
+    return lambda w: expand(pattern, document=MACHINES[w.machine], allow_missing=True)

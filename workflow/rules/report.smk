@@ -204,7 +204,7 @@ rule first_page:
         ),
         figures=report(
             directory("results/report/figures/talks"),
-            patterns=["{figure,.+(?<!-narrow)}.svg"],
+            patterns=["{figure}.svg"],
             caption="../../report/captions/talks.rst",
             category="Overview",
             labels={"shows": "figure for talks: {figure}"},
@@ -217,17 +217,12 @@ rule first_page:
     params:
         noted=noted,
         own=lambda w: json.dumps(pages.of_own_cells()),
-        folder="results/report",
+        folder=lambda w, output: str(Path(output[0]).parent),
         machine="",
     shell:
         "{params.noted} render_first_page --cells {input.cells}"
         " --abouts {input.abouts} --summaries {input.summaries} {params.machine}"
         " --own {params.own:q} --folder {params.folder:q} 2>&1 | tee {log}"
-
-
-def of_machine(pattern):
-    """A pattern's files for the documents that a machine has."""
-    return lambda w: expand(pattern, document=MACHINES[w.machine], allow_missing=True)
 
 
 use rule first_page as first_page_of_machine with:
@@ -256,7 +251,7 @@ use rule first_page as first_page_of_machine with:
     params:
         noted=noted,
         own="[]",
-        folder=lambda w: f"results/report/machines/{w.machine}",
+        folder=lambda w, output: str(Path(output[0]).parent),
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
