@@ -1,5 +1,6 @@
 """A project folder whose records and manifests are made by hand, to tabulate, analyse and render."""
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,9 +33,15 @@ Change = Callable[[Measurement, int, dict], None]
 GPU = {"name": "A GPU", "driver": "580.95.05", "memory": "143771 MiB"}
 
 
+@functools.cache
 def cells(document: str, device: str = "cpu") -> list[Measurement]:
     """A document's cells on a machine's CPU, or on its GPU."""
     return [cell for cell in matrix.cells_of(document) if cell.device == device]
+
+
+@functools.cache
+def _places(document: str, device: str) -> dict[Measurement, int]:
+    return {cell: place for place, cell in enumerate(cells(document, device))}
 
 
 def on_gpu(found: dict, seconds: float) -> dict:
@@ -57,7 +64,7 @@ def on_gpu(found: dict, seconds: float) -> dict:
 
 def wall_s(cell: Measurement, process: int, document: str = "stacked-lm") -> float:
     """What a cell was measured at: different for every cell, and for its processes."""
-    position = cells(document, cell.device).index(cell)
+    position = _places(document, cell.device)[cell]
     return (1000 + position) / 1000 + process / 10000
 
 

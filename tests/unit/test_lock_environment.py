@@ -76,7 +76,6 @@ def test_renewed(lab: Path) -> None:
 
 def test_resolved_without_installing(lab: Path) -> None:
     """The same versions and digests, but of what every environment starts with; a lock that says how it was made."""
-    run(lab)
     before, path = found(lab), lab / locks.path_of("envs/lab.yaml", HERE)
     path.unlink()
     printed = run(lab, "--resolve")
