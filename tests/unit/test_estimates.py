@@ -143,3 +143,10 @@ def test_false_verdicts_are_as_rare_as_they_should_be() -> None:
     ]
     assert verdicts.count("undecided") > 0.93 * len(verdicts)
     assert verdicts.count("faster") and verdicts.count("slower")
+
+
+def test_the_root_of_a_time_is_known_twice_as_well() -> None:
+    """As slopes of lines through logarithms are made of."""
+    times = [1.0, 1.1, 1.3]
+    whole, root = (np.log(estimates.product([times], [power])) for power in (1, 0.5))
+    assert root == pytest.approx(0.5 * whole)
