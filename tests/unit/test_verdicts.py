@@ -142,3 +142,15 @@ def test_what_follows_from_a_contradiction() -> None:
     assert by_line["004", 42]["consequence"] == "either"
     assert by_line["000", 91]["consequence"] == "rounding"
     assert not by_line["000", 114]["changes"]
+
+
+@pytest.mark.parametrize("either", [False, True])
+def test_a_number_is_corrected_only_where_it_is_known_to_be_the_wrong_one(either: bool) -> None:
+    (claim,) = [c for c in matrix.claims() if c["name"] == "graph-trains-fastest-on-cpu"]
+    numbers = published_numbers(matrix.published_files("stacked-lm"))
+    wrong = numbers[
+        (numbers["implementation"] == "tensorflow/graph-cell")
+        & (numbers[["phase", "device", "quantity"]] == ["training", "cpu", "wall_s"]).all(axis=1)
+    ]
+    entry = wrong.iloc[0].to_dict() | {"either": either, "consistent": 100.0}
+    assert ("corrected" in verdicts.decide_published(claim, numbers, [entry])) == (not either)
