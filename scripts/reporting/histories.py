@@ -46,10 +46,13 @@ def _changes(rows: Mapping[tuple[str, int], Mapping], versions: Sequence[str]) -
         for (cell, n), row in rows.items()
         if row["verdict"] in CHANGED
     ]
+    undecided = sum(row["verdict"] == "undecided" for row in rows.values())
+    told = f"{undecided} of {len(rows)} comparisons are undecided: their intervals are too wide."
     if not found:
-        return ["No measurement changed from one release to the next.", ""]
+        return [f"No change was found. {told}" if undecided else "No change was found.", ""]
     found.sort(key=lambda row: versions.index(row[0]))
-    return ["## Where times changed", "", *_table(["release", "measurement", "ratio"], found), ""]
+    lines = ["## Where times changed", "", *_table(["release", "measurement", "ratio"], found), ""]
+    return [*lines, told, ""] if undecided else lines
 
 
 def _row(cell: str, steps: Sequence[Mapping | None]) -> list[str]:
