@@ -345,12 +345,20 @@ INLINE void pack_columns(const float *from, long row, long k, long rows, long at
   if (PAIR > 1 && k + 1 < rows) odd = load_up_to(p + row, n - at) * scale;
   store_pair(to, load_up_to(p, n - at) * scale, odd);
 }
-/* An element of a recurrent matrix with its zeros. */
-static float recurrent_at(const Call *c, long column, long row, long at) {
-  const long size = c->hidden / HEADS;
-  if (row >= c->hidden || at >= c->hidden || row / size != at / size) return 0.0f;
-  return c->weights[1][row * COLUMNS * size + column * size + at % size];
+/* Values of a row of a recurrent matrix with its zeros, from column `at` on; of a column, from row `row` on. */
+INLINE void recurrent_row(const Call *c, long column, long row, long at, int n, float scale, float *to) {
+  const long size = c->hidden / HEADS, head = row / size * size;
+  const float *from = c->weights[1] + row * COLUMNS * size + column * size - head;
+  for (int j = 0; j < n; j++) to[j] = row < c->hidden && at + j >= head && at + j < head + size ? from[at + j] * scale : 0.0f;
 }
+#if LIBRARY || PRODUCTS
+INLINE void recurrent_column(const Call *c, long column, long at, long row, int n, float *to) {
+  const long size = c->hidden / HEADS, head = at / size * size;
+  const float *from = c->weights[1] + column * size + at - head;
+  for (int j = 0; j < n; j++)
+    to[j] = at < c->hidden && row + j >= head && row + j < head + size ? from[(row + j) * COLUMNS * size] : 0.0f;
+}
+#endif
 #if PRODUCTS
 /* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
 static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count) {
@@ -358,9 +366,9 @@ static void pack_matrices(const Call *c, const Layout *l, const int (*products)[
   for (int k = 0; k < count; k++)
     for (long p = 0; p < l->panels_h; p++) {
       const long first = first_block(l, c, p) * PANEL;
-      for (long row = first; row < first + l->blocks_read * PANEL; row++)
-        for (long at = p * PANEL; at < (p + 1) * PANEL; at++)
-          *to++ = products[k][2] ? recurrent_at(c, products[k][1], at, row) : recurrent_at(c, products[k][1], row, at);
+      for (long row = first; row < first + l->blocks_read * PANEL; row++, to += PANEL)
+        if (products[k][2]) recurrent_column(c, products[k][1], row, p * PANEL, PANEL, to);
+        else recurrent_row(c, products[k][1], row, p * PANEL, PANEL, 1.0f, to);
     }
 }
 #endif
@@ -375,8 +383,7 @@ static void pack_forward(const Call *c, Layout *l) {
     for (long k = 0; k < rows; k += PAIR) \
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
-          if (HEADS > 1 && h) \
-            for (int j = 0; j < LANES; j++) to[j] = recurrent_at(c, H_COLUMN[s], first_row(l, c, u) + k, at + j) * SCALE[s]; \
+          if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
           else pack_columns(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
         } \
   }
@@ -417,8 +424,8 @@ static void pack_backward(const Call *c, Layout *l) {
     for (long p = 0; p < l->panels_y; p++)
       for (long u = first_unit(l, c, p), end = u + l->units_read; u < end; u++)
         for (int s = FIRST_H; s < SUMS; s++)
-          for (long at = u * UNIT; at < (u + 1) * UNIT; at++)
-            for (long row = p * PANEL; row < (p + 1) * PANEL; row++) *to++ = recurrent_at(c, H_COLUMN[s], row, at);
+          for (long at = u * UNIT; at < (u + 1) * UNIT; at++, to += PANEL)
+            recurrent_column(c, H_COLUMN[s], at, p * PANEL, PANEL, (float *)to);
   } else {
     pack_transposed(c, l, c->weights[1], c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
   }
