@@ -108,9 +108,10 @@ def snakemake(folder: Path, *arguments: str) -> Run:
 
 
 def pretend(folder: Path, config: str = "scale.yaml") -> None:
-    """Make up the results of all jobs, then let Snakemake judge and list them."""
+    """Make up the results of all jobs, and Snakemake's memory of them; then let it judge and list them."""
     run(folder, "-m", "tests.scale", "--pretend", config)
     options = ["--cores", "2", "--configfile", config, "--quiet", "all"]
+    run(folder, "-m", "snakemake", *options, "--touch", "--forceall", "--", "measure")
     run(folder, "-m", "snakemake", *options)
 
 
@@ -182,7 +183,10 @@ def pretend_here(config: str) -> None:
         write_sealed(job.path, result)
 
     for name in settings["documents"]:
-        for job in [*plan.timings(name, plan.most(name)), *plan.convergences(name)]:
+        jobs = [*plan.timings(name, plan.most(name)), *plan.convergences(name)]
+        for each in plan.checkings(jobs):
+            write_sealed(each.path, {"checks": [check.path for check in each.checks]})
+        for job in jobs:
             make_up(job)
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import chain, count
@@ -341,6 +341,36 @@ class CheckingJob(Job):
             "kind": "checking",
             "checks": [check.told() | {"path": check.path} for check in self.checks],
         }
+
+
+@dataclass(frozen=True, eq=False)
+class PastChecking(CheckingJob):
+    """Such a process of an earlier run, by the result that it left."""
+
+    made: str = ""
+
+    @classmethod
+    def of(cls, made: str, checks: Sequence[CheckJob]) -> "PastChecking":
+        """made: its result; checks: those of its checks that are there still."""
+        needs = {need.path: need for check in checks for need in check.needs}
+        name = os.path.relpath(made, f"{RESULTS}/{cls.folder}").rpartition(".")[0]
+        name, _, digest = name.rpartition(".")
+        past = cls(name, {}, tuple(needs.values()), checks=tuple(checks), made=made)
+        past.__dict__["digest"] = digest
+        return past
+
+    @property
+    def path(self) -> str:
+        return self.made
+
+    def done(self) -> bool:
+        return True
+
+
+def past_checkings() -> dict[str, list[str]]:
+    """{result of a process that made checks: the checks' records}, of those that are whole."""
+    files = sorted(map(str, Path(RESULTS, CheckingJob.folder).rglob(f"*{CheckingJob.suffix}")))
+    return {path: record.read_json(path)["checks"] for path in files if not damage(path)}
 
 
 def wanted(jobs: Iterable[Job]) -> list[Job]:

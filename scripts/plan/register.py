@@ -4,6 +4,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from inspect import signature
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from plan.jobs import (
     CheckJob,
     EnvironmentJob,
     Job,
+    PastChecking,
     damage,
     digest_of,
     failed_last,
+    past_checkings,
     say_once,
-    wanted,
     with_needs,
 )
 from plan.memory import Peaks
@@ -33,9 +35,10 @@ def for_rules(answer: Callable) -> Callable:
 
 
 class Register:
-    """Every job that was asked for. Those that are done are in no one's inputs: Snakemake plans what is missing, and
-    cannot make again what is there. `anew` is told of files that are there and have to be made all the same; `is_dry`:
-    whether the run changes nothing; beside: plans of the same rows with other versions, timed in turn with them."""
+    """Every job that was asked for, and what its rule reads. A result's name is its identity, so what is done is never done
+    again for what it was made of: `kept` marks such inputs (Snakemake's `ancient`). `anew` is told of files that are there
+    and have to be made all the same; `is_dry`: whether the run changes nothing; beside: plans of the same rows with other
+    versions, timed in turn with them."""
 
     def __init__(
         self,
@@ -43,10 +46,12 @@ class Register:
         anew: Callable[[str], object] = lambda path: None,
         is_dry: Callable[[], bool] = lambda: False,
         beside: Iterable[Plan] = (),
+        kept: Callable[[str], str] = str,
     ) -> None:
-        self._plan, self._anew, self._is_dry = plan, anew, is_dry
+        self._plan, self._anew, self._is_dry, self._kept = plan, anew, is_dry, kept
         self._plans = [plan, *beside]
         self._jobs: dict[str, Job] = {}
+        self._done: set[str] = set()  # digests: what is done stays so
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
         self._memory = Peaks()
@@ -68,22 +73,22 @@ class Register:
             )
         return self._jobs[digest]
 
-    def wanted(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
-        """The results of a document's timings, and with `counts` of its training runs, that are not there."""
-        missing = wanted(self._asked(document, counts))
-        self._add(missing)
-        for job in missing:
+    def asked(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
+        """The results of a document's timings, and with `counts` of its training runs."""
+        jobs = self._asked(document, counts)
+        self._add(jobs)
+        for job in jobs:
             self._place.setdefault(job.digest, len(self._place) + 1)
-        return [job.path for job in missing]
+        return [path for job in jobs for path in self.files(job)]
 
     def listed(
         self, path: str, serves: str, document: str, counts: dict[str, int] | None = None
     ) -> list[str]:
-        """The inputs of a list of a document's records: those `wanted`. Snakemake (9.27) misses no record that somebody
-        deleted while its list is there, and takes a list for right that is damaged, another's or gone while what it
-        `serves` for is there."""
-        found = self.wanted(document, counts)
-        if found or not listing.is_right(path, listing.manifest(self._plan, document, counts)):
+        """The inputs of a list of a document's records: those `asked` for. Snakemake (9.27) takes a list for right that
+        is damaged, another's or gone while what it `serves` for is there."""
+        found = self.asked(document, counts)
+        right = listing.is_right(path, listing.manifest(self._plan, document, counts))
+        if not right or not all(map(self._is_done, self._asked(document, counts))):
             self._anew(path)
         if wrong := damage(path):
             say_once(f"{path} is damaged ({wrong}); it is made again.")
@@ -95,8 +100,15 @@ class Register:
         runs = [] if counts is None else self._plan.convergences(document)
         return [*self._plan.timings(document, counts), *runs]
 
-    def awaited(self, job: Job) -> list[str]:
-        """The files of those results that a job reads and that are not there."""
+    def _is_done(self, job: Job) -> bool:
+        if job.digest not in self._done and job.done():
+            self._done.add(job.digest)
+        return job.digest in self._done
+
+    def inputs(self, job: Job) -> list[str]:
+        """The files that a job reads. One that is done names those that are there still: no other is made for it."""
+        if self._is_done(job):
+            return [path for need in filter(self._is_done, job.needs) for path in self.files(need)]
         found = []
         if failed_last(job.failures):
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
@@ -104,8 +116,8 @@ class Register:
             found.append(job.failures)
         check = job.needed(CheckJob)
         # What makes a check waits for all that it reads itself, and each input of thousands of jobs takes its time.
-        needs = [check] if check and not check.done() else job.needs
-        return found + [path for need in needs for path in self.missing(need)]
+        needs = [check] if check and not self._is_done(check) else job.needs
+        return found + [path for need in needs for path in self.files(need)]
 
     def place(self, job: Job) -> int:
         """Where a timing or a training run stands among those that were asked for, from 1; 0: it was not asked for by a document."""
@@ -115,18 +127,20 @@ class Register:
         """How much memory a timing takes, as far as it is known."""
         return self._memory.megabytes(job)
 
-    def missing(self, need: Job) -> list[str]:
-        """The files of a result that some job reads, if they are to be made first."""
-        if need.done():
-            return []
-        self._set_aside(need)
+    def files(self, need: Job) -> list[str]:
+        """The files of a result, as an input of what reads it."""
+        done = self._is_done(need)
+        if not done:
+            self._set_aside(need)
+        found = [need.path]
         if isinstance(need, CheckJob):
-            return [self._checking[need.digest].path]
-        if isinstance(need, BuildJob):
-            return [need.path, need.library]
-        if isinstance(need, EnvironmentJob) and not need.built():
+            made = self._checking.get(need.digest)
+            found = [made.path] if made and (not done or os.path.exists(made.path)) else []
+        elif isinstance(need, BuildJob):
+            found = [need.path, need.library]
+        elif isinstance(need, EnvironmentJob) and not done and not need.built():
             self._anew(need.path)  # it says what is not there any more
-        return [need.path]
+        return list(map(self._kept, found)) if done else found
 
     def summary(self, document: str) -> str:
         """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
@@ -152,10 +166,10 @@ class Register:
         return job
 
     def tool(self, name: str, which: str) -> list[str] | str | None:
-        """Of an environment that no cell runs in: its `record`, where that is missing, `conda` file or `python`."""
+        """Of an environment that no cell runs in: its `record`, `conda` file or `python`."""
         job = self._plan.environment(name)
         if which == "record":
-            return self.missing(job)
+            return self.files(job)
         return (environments.conda_file if which == "conda" else environments.python)(job.order)
 
     def _set_aside(self, job: Job) -> None:
@@ -165,16 +179,33 @@ class Register:
 
     def _add(self, jobs: Iterable[Job]) -> None:
         queue = [job for job in jobs if job.digest not in self._jobs]
+        self._add_past(queue)
+        missing = [job for job in queue if not self._is_done(job)]
         # A check belongs to one process, also when those beside it are done.
         unchecked = [
             job
-            for job in queue
+            for job in missing
             if (check := job.needed(CheckJob)) and check.digest not in self._checking
         ]
         for checking in self._plan.checkings(unchecked):
             self._checking |= {check.digest: checking for check in checking.checks}
-            queue.append(checking)
-        added = with_needs(queue)
-        for job in added.values():
+            missing.append(checking)
+            if os.path.exists(checking.path):  # of checks that are not there any more
+                self._anew(checking.path)
+        for job in (added := with_needs(missing)).values():
             self._set_aside(job)
-        self._jobs = added | self._jobs
+        self._jobs = with_needs(queue) | added | self._jobs
+
+    @cached_property
+    def _past(self) -> dict[str, list[str]]:
+        return past_checkings()
+
+    def _add_past(self, jobs: Iterable[Job]) -> None:
+        """Add the processes that made the checks of some jobs, as far as these are there."""
+        checks = {check.path: check for check in (job.needed(CheckJob) for job in jobs) if check}
+        for made, listed in self._past.items():
+            found = [checks[path] for path in listed if path in checks]
+            if found := [check for check in found if self._is_done(check)]:
+                past = PastChecking.of(made, found)
+                self._checking |= {check.digest: past for check in found}
+                self._jobs[past.digest] = past

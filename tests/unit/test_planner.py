@@ -437,7 +437,7 @@ settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "de
 plan = planner.Plan(settings)
 found = register.Register(plan)
 for name in settings["documents"]:
-    records = found.wanted(name, {})
+    records = found.asked(name, {})
     manifest = listing.manifest(plan, name, {})
     assert len(manifest["cells"]) > 10 and records
     found.summary(name)

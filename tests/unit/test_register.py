@@ -43,87 +43,132 @@ def everything(job: Job) -> Iterator[Job]:
     yield job
 
 
-def test_all_is_wanted_at_first() -> None:
+def register(asked: Plan, **more: object) -> Register:
+    """One that shows which inputs make nothing stale."""
+    return Register(asked, kept="kept {}".format, **more)
+
+
+def to_make(paths: list[str]) -> list[str]:
+    return [path for path in paths if not path.startswith("kept ")]
+
+
+def test_all_is_to_be_made_at_first() -> None:
     asked = plan()
-    register = Register(asked)
-    paths = register.wanted(LM)
+    here = register(asked)
+    paths = here.asked(LM)
     assert paths == [job.path for job in asked.timings(LM)] and len(paths) > 10
     for job in asked.timings(LM):
         for each in everything(job):
-            assert register[each.digest].path == each.path
+            assert here[each.digest].path == each.path
 
 
-def test_what_is_done_is_in_no_ones_inputs() -> None:
+def test_inputs_while_a_run_goes_on() -> None:
     asked = plan()
-    register = Register(asked)
     first, second, *_ = asked.timings(LM)
-    waiting = [first.needed(EnvironmentJob).path]
+    environment = first.needed(EnvironmentJob)
     corpus = next(need for need in first.needs if need.kind == "corpus")
-    register.wanted(LM)
+    here = register(asked)
+    here.asked(LM)
     group = next(
         job
-        for job in register._jobs.values()
+        for job in here._jobs.values()
         if job.kind == "checking" and first.needed(CheckJob) in job.checks
     )
-    assert register.awaited(first) == [group.path]  # which waits for the others
-    assert sorted(register.awaited(group)) == sorted([*waiting, corpus.path])
+    assert here.inputs(first) == [group.path]  # which waits for the others
+    assert sorted(here.inputs(group)) == sorted([environment.path, corpus.path])
 
-    leave(first.needed(EnvironmentJob))
+    leave(environment)
     leave(corpus)
-    assert register.awaited(first) == [group.path]
-    assert register.awaited(group) == []
-    leave(first.needed(CheckJob))
-    assert register.awaited(first) == []
+    assert here.inputs(first) == [group.path]
+    assert to_make(here.inputs(group)) == []
+    for check in group.checks:
+        leave(check)
+    write_sealed(group.path, {"checks": [check.path for check in group.checks]})
+    kept = {f"kept {path}" for path in (environment.path, corpus.path, group.path)}
+    assert set(here.inputs(first)) == kept
     leave(first)
-    assert first.path not in Register(plan()).wanted(LM)
-    assert second.path in Register(plan()).wanted(LM)
+    again = register(plan()).asked(LM)
+    assert f"kept {first.path}" in again and second.path in again
 
 
-def test_what_failed_is_wanted_again() -> None:
+def test_what_is_done_is_made_of_what_is_there() -> None:
+    """What its inputs were and is gone is not made for it."""
     for job in (asked := plan()).timings(LM):
         for each in everything(job):
             leave(each)
-    assert Register(plan()).wanted(LM) == []
+    job = asked.timings(LM)[0]
+    check, environment = job.needed(CheckJob), job.needed(EnvironmentJob)
+    made = "results/checked/pytorch/some.0123456789ab.json"
+    write_sealed(made, {"checks": [check.path, "results/checks/of/another.json"]})
+    here = register(plan())
+    assert to_make(here.asked(LM)) == []
+    assert {f"kept {made}", f"kept {environment.path}"} < set(here.inputs(job))
+    assert f"kept {environment.path}" in here.inputs(here["0123456789ab"])
+    Path(check.path).unlink()
+    here = register(plan())
+    here.asked(LM)
+    assert f"kept {environment.path}" in here.inputs(job)
+    assert not any(path.endswith(made) for path in here.inputs(job))
+
+
+def test_checks_that_are_gone_are_made_again_where_they_were_listed() -> None:
+    asked, anew = plan(), set()
+    here = register(asked, anew=anew.add)
+    here.asked(LM)
+    groups = {job.path: job for job in here._jobs.values() if job.kind == "checking"}
+    for group in groups.values():
+        write_sealed(group.path, {"checks": [check.path for check in group.checks]})
+    assert not anew
+    here = register(plan(), anew=anew.add)
+    here.asked(LM)
+    assert anew == set(groups)
+
+
+def test_what_failed_is_made_again() -> None:
+    for job in (asked := plan()).timings(LM):
+        for each in everything(job):
+            leave(each)
+    assert to_make(register(plan()).asked(LM)) == []
     failed = asked.timings(LM)[3]
     leave(failed, "failed")
-    assert Register(plan()).wanted(LM) == [failed.path]
+    assert to_make(register(plan()).asked(LM)) == [failed.path]
     leave(failed.needed(CheckJob), "incorrect")
-    register = Register(plan())
-    assert register.wanted(LM) == [failed.path]
+    here = register(plan())
+    assert to_make(here.asked(LM)) == [failed.path]
     os.utime(failed.failures, (0, 0))
-    attempts, checked = register.awaited(failed)
+    attempts, checked = here.inputs(failed)
     assert Path(attempts).stat().st_mtime > Path(failed.path).stat().st_mtime
     assert attempts == failed.failures and checked.startswith("results/checked/")
 
 
 def test_a_kernel_is_two_files() -> None:
     register = Register(plan())
-    register.wanted(LAYERS)
+    register.asked(LAYERS)
     job = plan().timings(LAYERS)[0]
     kernel = next(need for need in job.needs if need.kind == "kernel")
-    (checked,) = register.awaited(job)
+    (checked,) = register.inputs(job)
     assert checked.startswith("results/checked/")
     group = next(each for each in register._jobs.values() if each.path == checked)
-    assert {kernel.path, kernel.library} < set(register.awaited(group))
+    assert {kernel.path, kernel.library} < set(register.inputs(group))
     tuning = next(need for need in kernel.needs if need.kind == "tuning")
-    assert set(register.awaited(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
+    assert set(register.inputs(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
 
 
 def test_checks_of_cells_that_are_wanted_later() -> None:
     """A noisy cell's further processes find the check that its first ones had."""
     register = Register(asked := plan())
-    register.wanted(LM)
+    register.asked(LM)
     noisy = asked.cells(LM)[0]
     before = {job.path for job in register._jobs.values() if job.kind == "checking"}
-    more = register.wanted(LM, {noisy.name: 4})
+    more = register.asked(LM, {noisy.name: 4})
     assert sum(noisy.name in path for path in more) == 4
     assert {job.path for job in register._jobs.values() if job.kind == "checking"} == before
 
 
 def test_training_runs_are_wanted_with_the_counts() -> None:
     register = Register(Plan(planned.config(documents=["cudnn-lstm-ptb"])))
-    first = register.wanted("cudnn-lstm-ptb")
-    both = register.wanted("cudnn-lstm-ptb", {})
+    first = register.asked("cudnn-lstm-ptb")
+    both = register.asked("cudnn-lstm-ptb", {})
     assert not any("/convergence/" in path for path in first)
     assert {path.split("/")[1] for path in set(both) - set(first)} == {"convergence"}
 
@@ -133,7 +178,7 @@ class TestElsewhere:
 
     def test_every_kind(self) -> None:
         register = Register(asked := plan())
-        register.wanted(LM, {})
+        register.asked(LM, {})
         for digest, job in register._jobs.items():
             assert Register(asked)[digest].path == job.path
 
@@ -142,7 +187,7 @@ class TestElsewhere:
         asked = plan(protocol=config)
         noisy = asked.cells(LM)[0]
         register = Register(asked)
-        register.wanted(LM, {noisy.name: 5})
+        register.asked(LM, {noisy.name: 5})
         job = asked.timing(noisy, 5)
         assert Register(plan(protocol=config))[job.digest].path == job.path
 
@@ -164,24 +209,26 @@ def test_record_of_an_environment_that_was_deleted(
     leave(environment)
     leave(job.needed(CheckJob))
     anew: set[str] = set()
-    register = Register(asked, anew.add)
-    register.wanted(LM)
-    assert environment.path not in register.awaited(job) and not anew
+    here = register(asked, anew=anew.add)
+    here.asked(LM)
+    assert environment.path not in to_make(here.inputs(job)) and not anew
     monkeypatch.setitem(environment.order, "builder", "venv")
     monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
-    assert environment.path in register.awaited(job) and environment.path in anew
+    here = register(asked, anew=anew.add)
+    here.asked(LM)
+    assert environment.path in to_make(here.inputs(job)) and environment.path in anew
 
 
 def test_rows_that_are_compared_are_timed_together() -> None:
     """What was asked for first comes first; nothing has a place that was not asked for."""
     asked = plan()
     register = Register(asked)
-    register.wanted(LM)
+    register.asked(LM)
     timings = asked.timings(LM)
     assert [register.place(job) for job in timings] == list(range(1, len(timings) + 1))
     groups = [(job.cell.benchmark, job.cell.phase, job.cell.device) for job in timings]
     assert len(list(itertools.groupby(groups))) == len(set(groups)) > 1
-    register.wanted(LM)
+    register.asked(LM)
     assert register.place(timings[-1]) == len(timings)
     assert Register(plan()).place(timings[0]) == 0
 
@@ -224,8 +271,8 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
     def listed() -> tuple[list[str], set[str], str]:
         """(what is missing, whether the list is to be made anew, what is said)."""
         anew: set[str] = set()
-        found = Register(plan(), anew.add).listed(path, serves, LM, {})
-        return found, anew, capsys.readouterr().err
+        found = register(plan(), anew=anew.add).listed(path, serves, LM, {})
+        return to_make(found), anew, capsys.readouterr().err
 
     missing, anew, _ = listed()
     assert [each for each in missing if each.startswith("results/records/")] == [
@@ -263,7 +310,7 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
 def test_environment_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     register = Register(asked := plan())
     monkeypatch.setitem(asked.environment("tvm").order, "interpreter", "/opt/tvm/python")
-    for path in register.wanted(LAYERS):
+    for path in register.asked(LAYERS):
         job = next(each for each in register._jobs.values() if each.path == path)
         assert register.python(job) == "/opt/tvm/python"
         assert register.conda_file(job) is None

@@ -63,7 +63,7 @@ def test_both_are_missing_and_take_turns(both: tuple[list[Measurement], Side, Si
         found = register[job.digest], register[before.digest]
         assert [each.path for each in found] == [job.path, before.path]
         assert register.place(found[0]) == register.place(found[1]) > 0
-        checkings = [register.awaited(each) for each in found]
+        checkings = [register.inputs(each) for each in found]
         assert set(checkings[0]).isdisjoint(checkings[1])  # each in a process of its own
         environment = found[1].needed(EnvironmentJob)
         assert register.environment("pytorch", environment.parts["fingerprint"]) is environment

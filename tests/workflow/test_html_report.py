@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,6 +87,14 @@ def test_the_explorer_works_within_the_report(page: Page, finished: Project) -> 
     expect(rows).to_have_count(len(measured.query("phase == 'forward'")))
     frame.locator(".bars button").last.click()
     expect(frame.locator("#detail")).to_contain_text("scripts/implementations/plain/")
+
+
+def test_statistics_know_what_was_measured(report: Path) -> None:
+    """A run time of each job, and the rule in the graph."""
+    text = report.read_text()
+    timed = Counter(re.findall(r'"rule": "(\w+)", "runtime": [\d.]+', text))
+    assert timed["time_cell"] == 4
+    assert timed["check_implementation"] == 2 and timed["build_environment"] == 4
 
 
 def test_raw_samples_travel_with_the_report(page: Page, finished: Project) -> None:

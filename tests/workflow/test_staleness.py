@@ -2,6 +2,8 @@
 
 import re
 import shutil
+from base64 import urlsafe_b64encode
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,40 @@ def test_second_run_has_nothing_to_do(finished: Project) -> None:
     assert finished.stale() == set()
     assert "Nothing to be done" in finished.snakemake()
     assert "Nothing to be done" in finished.snakemake("--cores", "2")  # fewer jobs at once
+
+
+def test_the_graph_knows_what_was_done(finished: Project) -> None:
+    """In a finished folder, too: each record with its rule, and all rules that led to a page."""
+    lines = [line.split("\t") for line in finished.snakemake("--summary").splitlines()]
+    rules = {line[0]: line[2] for line in lines if len(line) == 6}
+    for implementation in BOTH:
+        for record in finished.listed(implementation):
+            assert rules[str(record.relative_to(finished.root))] == "time_cell"
+    assert (
+        Counter(rules.values()).items()
+        >= {
+            **{"time_cell": 4, "check_implementation": 2, "build_environment": 4},
+            **{"fetch_corpus": 1, "tokenize_corpus": 1},
+        }.items()
+    )
+    drawn = finished.snakemake("--rulegraph")
+    assert {"time_cell", "build_environment"} <= set(re.findall(r'label = "(\w+)"', drawn))
+
+
+def test_an_edited_rule_measures_nothing_again(project: Project) -> None:
+    """Nor does the mark of a job whose end Snakemake did not see; a page is made again by the rule that it has now."""
+    for name in ("timing", "check", "environments"):
+        project.edit(f"workflow/rules/{name}.smk", "{params.python:q}", "true; {params.python:q}")
+    (record,) = project.path("results/records/plain").rglob("forward-*.json")
+    name = str(record.relative_to(project.root))
+    mark = project.path(f".snakemake/incomplete/{urlsafe_b64encode(name.encode()).decode()}")
+    mark.write_text("{}")
+    assert project.stale() == set()
+    assert "Nothing to be done" in project.snakemake()
+    assert not mark.exists()
+    project.edit("workflow/rules/report.smk", "{params.noted} join", "true; {params.noted} join")
+    planned = project.snakemake("-n", "--", "results/cells.csv")
+    assert "join_tables" in planned.split() and "time_cell" not in planned.split()
 
 
 def test_the_profile_is_found(finished: Project) -> None:

@@ -32,12 +32,12 @@ SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
 PLAN.require_text()
-# What is there and has to be made all the same: damaged, or a list that says what is not so any more; see healing.smk.
-ANEW = set()
 BESIDE = [
     Plan(**SETTINGS, cores=PLAN.cores, instead=files) for files in config["beside"]
 ]
-JOBS = Register(PLAN, ANEW.add, lambda: changes_nothing(), BESIDE)
+JOBS = Register(
+    PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
+)
 DOCUMENTS = config["documents"]
 FIRST = "results/documents/{document}/first.json"
 PROCESSES = "results/documents/{document}/processes.json"
@@ -54,6 +54,11 @@ def noted(wildcards, input, output):
 def scripts(wildcards, input):
     """This run's copy of the scripts, from which it measures."""
     return SCRIPTS
+
+
+def anew(*paths):
+    """Have files made that are there: damaged, or a list that says what is not so any more."""
+    workflow.dag.forcefiles.update(paths)
 
 
 @cache
@@ -86,12 +91,12 @@ def require_text(document):
         return
     PLAN.corpus.set_aside(changes_nothing())
     if not PLAN.corpus.known and not workflow.dryrun:
-        ANEW.update(listed.format(document=document) for listed in (FIRST, MANIFEST))
+        anew(*(listed.format(document=document) for listed in (FIRST, MANIFEST)))
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
 
 
 def first_records(wildcards):
-    """Of the first processes of a document's cells, the records that are not there yet."""
+    """The records of the first processes of a document's cells."""
     require_text(wildcards.document)
     path, serves = FIRST.format(**wildcards), PROCESSES.format(**wildcards)
     return JOBS.listed(path, serves, wildcards.document)
@@ -112,7 +117,7 @@ def all_records(wildcards):
     """Of all documents, those of the processes that every cell gets."""
     for document in DOCUMENTS:
         require_text(document)
-    return [path for document in DOCUMENTS for path in JOBS.wanted(document, {})]
+    return [path for document in DOCUMENTS for path in JOBS.asked(document, {})]
 
 
 def job(wildcards):
@@ -121,8 +126,8 @@ def job(wildcards):
 
 # What rules ask of the job that a result's digest names. An answer that takes `input` makes nothing stale.
 # A node of a cluster gets its job when what it waits for is there.
-inputs = for_rules(lambda w: JOBS.awaited(job(w)) if workflow.is_main_process else [])
-told = for_rules(lambda w: json.dumps(job(w).told(), sort_keys=True))
+inputs = for_rules(lambda w: JOBS.inputs(job(w)) if workflow.is_main_process else [])
+told = for_rules(lambda w, input: json.dumps(job(w).told(), sort_keys=True))
 why = for_rules(lambda w, input: news(job(w)))
 python_of = for_rules(lambda w, input: JOBS.python(job(w)))
 conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))

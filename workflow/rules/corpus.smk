@@ -21,11 +21,17 @@ checkpoint fetch_corpus:
         " 2>&1 | tee {log}"
 
 
+def text(wildcards):
+    """The text that was fetched; nothing where it is gone and its tokens are there."""
+    source = PLAN.corpus.source
+    if Path(source).exists():
+        return ancient(source)
+    return [] if PLAN.corpus_job().done() else source
+
+
 rule tokenize_corpus:
     input:
-        source=lambda w: (
-            [] if Path(PLAN.corpus.source).exists() else [PLAN.corpus.source]
-        ),
+        source=text,
         environment=lambda w: tool("corpus", "record"),
     output:
         "results/corpus/{digest,[0-9a-f]{12}}/corpus.json",
@@ -35,8 +41,8 @@ rule tokenize_corpus:
     conda:
         lambda w: tool("corpus", "conda")
     params:
-        stride=config["corpus"]["stride"],
-        source=PLAN.corpus.source,
+        stride=lambda w, input: config["corpus"]["stride"],
+        source=lambda w, input: PLAN.corpus.source,
         python=lambda w, input: tool("corpus", "python"),
     shell:
         "{params.python:q} scripts tokenize_corpus --source {params.source} --stride {params.stride}"

@@ -4,7 +4,7 @@
 
 rule build_environment:
     input:
-        lambda w: JOBS.awaited(JOBS.environment(w.environment, w.fingerprint)),
+        lambda w: JOBS.inputs(JOBS.environment(w.environment, w.fingerprint)),
     output:
         "results/environments/{environment}-{fingerprint,[0-9a-f]{8}}.json",
     log:
@@ -15,9 +15,11 @@ rule build_environment:
     conda:
         lambda w: tool(w.environment, "conda")
     params:
-        job=lambda w: json.dumps(JOBS.environment(w.environment, w.fingerprint).told()),
+        job=lambda w, input: json.dumps(
+            JOBS.environment(w.environment, w.fingerprint).told()
+        ),
         # Snakemake's own, also where conda activates another: it has what reads an environment file.
-        python=sys.executable,
+        python=lambda w, input: sys.executable,
     shell:
         "{params.python:q} scripts build_environment --job {params.job:q} --parent $PPID --log {log} --output {output}"
 
@@ -25,5 +27,5 @@ rule build_environment:
 # All of them, where they are built apart from what runs in them: in a container's image, on a login node.
 rule build_environments:
     input:
-        lambda w: [path for each in PLAN.environments() for path in JOBS.missing(each)],
+        lambda w: [path for each in PLAN.environments() for path in JOBS.files(each)],
     localrule: True

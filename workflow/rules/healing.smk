@@ -1,11 +1,15 @@
 # Included last. What Snakemake (9.27) does not see while it plans:
 # - a file that somebody emptied, altered or deleted, where what was made of it is there;
-# - an error while it asks what a file is made of, where that file is there: it takes it for one that nothing makes.
+# - an error while it asks what a file is made of, where that file is there: it takes it for one that nothing makes;
+# - a rule's own command that was edited: as a trigger (`code`) it would measure again what has the same identity;
+# - that a result is whole which a run was killed beside: results are written in one step, with a seal.
+import base64
+
 from snakemake.exceptions import InputFunctionException
 
 from measurement.record import refused
 from plan import made
-from plan.jobs import say_once
+from plan.jobs import damage, say_once
 
 
 def stop(asked, error):
@@ -27,7 +31,7 @@ def heal(outputs, inputs):
         if not path.startswith("results/") and not Path(path).exists():
             sys.exit(f"{path} is missing, which {outputs[0]} is made of; put it back.")
     if not made.is_whole(outputs, inputs):
-        ANEW.update(outputs)
+        anew(*outputs)
         if wrong := made.wrong(outputs):
             say_once(f"{wrong}; it is made again.")
 
@@ -54,19 +58,34 @@ def watched(asked):
             if "noted" in asked.params.keys():
                 outputs, inputs = asked.expand_output(wildcards)[0], found[0]
                 heal(list(map(str, outputs)), list(map(str, inputs)))
+                code = workflow.persistence.code(outputs[0])
+                if code not in (None, asked.shellcmd):
+                    anew(*outputs)
         except (OSError, SystemExit) as error:
             stop(asked, error)
-        if (
-            workflow.dag.forcefiles is not ANEW
-        ):  # what Snakemake itself was told to make anew
-            ANEW.update(workflow.dag.forcefiles)
-            workflow.dag.forcefiles = ANEW
         return found
 
     asked.apply_input_function, asked.expand_input = apply_input_function, expand_input
 
 
+def is_whole(path):
+    """Whether a result is as it was written: in one step, with a seal, a kernel's over its library too."""
+    record = path.removesuffix(".so") + ".json" if path.endswith(".so") else path
+    there = path.startswith("results/") and Path(path).is_file()
+    return there and Path(record).is_file() and not damage(record, {path} - {record})
+
+
+def unmark():
+    """Take Snakemake's mark of a job that did not end off results that are whole."""
+    marks = Path(".snakemake/incomplete")
+    for mark in filter(Path.is_file, marks.rglob("*")):
+        coded = str(mark.relative_to(marks)).replace("/@", "").removeprefix("@")
+        if is_whole(base64.urlsafe_b64decode(coded.replace("/", "")).decode()):
+            mark.unlink()
+
+
 # A node of a cluster does what it is told.
 if workflow.is_main_process:
+    unmark()
     for each in workflow.rules:
         watched(each)

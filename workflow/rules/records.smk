@@ -22,7 +22,7 @@ rule list_first_records:
         records=lambda w: JOBS.summary(w.document),
         plan=lambda w, input: json.dumps(SETTINGS),
         # Snakemake's own: which interpreters there are is looked for from there.
-        python=sys.executable,
+        python=lambda w, input: sys.executable,
     message:
         "list the first records of {wildcards.document}"
     shell:
@@ -67,7 +67,7 @@ rule list_records:
         processes=lambda w, input: (
             f"--processes {input.processes}" if input.processes else ""
         ),
-        python=sys.executable,
+        python=lambda w, input: sys.executable,
     message:
         "list the records of {wildcards.document}"
     shell:
