@@ -18,10 +18,12 @@ from plan.jobs import (
     LOOKS,
     RESULTS,
     BuildJob,
+    CheckingJob,
     CheckJob,
     ConvergenceJob,
     Job,
     TimeJob,
+    past_checkings,
     with_needs,
 )
 from plan.planner import Plan
@@ -29,7 +31,7 @@ from reporting import profiles
 
 FOLDERS = [
     *(LOOKS, profiles.FOLDER),
-    *(kind.folder for kind in (CheckJob, TimeJob, ConvergenceJob)),
+    *(kind.folder for kind in (CheckJob, CheckingJob, TimeJob, ConvergenceJob)),
 ]
 
 
@@ -60,7 +62,8 @@ def asked_for(configs: Iterable[dict]) -> set[Path]:
             found.add(Path(job.path))
             if isinstance(job, TimeJob):
                 found |= {Path(job.looks), Path(job.compiled), Path(profiles.beside(job.path))}
-    return found
+    made = past_checkings().items()
+    return found | {Path(path) for path, checks in made if not found.isdisjoint(map(Path, checks))}
 
 
 def reported() -> set[Path]:
