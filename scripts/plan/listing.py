@@ -1,8 +1,10 @@
 """What a document's report is made of on this machine: its manifest, which names every cell with its records, as far
-as they are there. A function of the plan and the records: one that is there can be held against what it has to say."""
+as they are there. `planned` says what may stand in it, once a run; `filled` is a function of that and of the records, so
+that a manifest that is there can be held against what it has to say."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,16 +14,14 @@ from plan import matrix
 from plan.jobs import MANIFEST_VERSION, RESULTS, Job, damage, digest_of, seal
 from plan.planner import Plan
 
+PLANNED = f"{RESULTS}/plan.json"  # {manifest: what may stand in it} of the last run
 LATER = "not measured yet when the records were listed; run the same command to continue"
 
 
-def there(job: Job) -> bool:
-    """Whether a job has left its record, be it of a failure."""
-    return Path(job.path).exists() and not damage(job.path)
-
-
-def below_results(job: Job) -> str:
-    return str(Path(job.path).relative_to(RESULTS))
+def there(record: str) -> bool:
+    """Whether a job has left its record (a path below results/), be it of a failure."""
+    path = f"{RESULTS}/{record}"
+    return Path(path).exists() and not damage(path)
 
 
 def path_of(plan: Plan, document: str) -> str:
@@ -29,32 +29,24 @@ def path_of(plan: Plan, document: str) -> str:
     return f"{RESULTS}/manifests/{document}-{plan.machine}.json"
 
 
-def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
-    """The manifest of a document; `counts`: processes of the cells that got further ones. Without, it is that of the
-    first processes, and training runs are not looked at."""
-    records: dict[matrix.Measurement, list[str]] = {}
-    seals = []
-    for job in filter(there, plan.timings(document, dict(counts or {}))):
-        records.setdefault(job.cell, []).append(below_results(job))
-        seals.append(seal(job.path))
-    runs = {}
-    for job in filter(there, [] if counts is None else plan.convergences(document)):
-        runs[job.cell] = below_results(job)
-        seals.append(seal(job.path))
+def _records(jobs: Iterable[Job]) -> dict[matrix.Measurement, list[str]]:
+    """{cell: the records of its jobs, below results/}."""
+    found = defaultdict(list)
+    for job in jobs:
+        found[job.cell].append(str(Path(job.path).relative_to(RESULTS)))
+    return found
 
-    def why_not(cell: matrix.Measurement, measured: bool, trained: bool = False) -> dict:
+
+def planned(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
+    """The manifest of a document as if nothing but what was left out was measured already; `counts`: processes of the
+    cells that got further ones. Without, it is that of the first processes, and training runs are not looked at."""
+    timed = _records(plan.timings(document, dict(counts or {})))
+    trained = _records([] if counts is None else plan.convergences(document))
+
+    def why_not(cell: matrix.Measurement, trained: bool = False) -> dict:
         left_out = matrix.why_not(cell, document, plan.config, trained)
-        status, reason = left_out or ((None, "") if measured else (matrix.NOT_RUN, LATER))
-        return {"status": status, "reason": reason}
+        return dict(zip(("status", "reason"), left_out or (None, ""), strict=True))
 
-    cells = [
-        asdict(cell) | {"records": records.get(cell, [])} | why_not(cell, cell in records)
-        for cell in matrix.cells_of(document)
-    ]
-    training = [
-        asdict(cell) | {"record": runs.get(cell)} | why_not(cell, cell in runs, trained=True)
-        for cell in matrix.trained_cells_of(document)
-    ]
     settings = plan.settings(document)
     return {
         "schema_version": MANIFEST_VERSION,
@@ -64,12 +56,42 @@ def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None)
         "config": plan.config,
         "protocol": settings["protocol"],
         "check": settings["check"],
-        "cells": cells,
-        "training": training,
-        "seals": digest_of(
-            seals, 16
-        ),  # of another measurement of the same name everything is made anew
+        "cells": [
+            asdict(cell) | {"records": timed.get(cell, [])} | why_not(cell)
+            for cell in matrix.cells_of(document)
+        ],
+        "training": [
+            asdict(cell) | {"record": next(iter(trained.get(cell, [])), None)} | why_not(cell, True)
+            for cell in matrix.trained_cells_of(document)
+        ],
     }
+
+
+def filled(planned: Mapping) -> dict:
+    """A manifest that was planned, with those of its records that are there."""
+
+    def measured(entry: dict, name: str, found: object) -> dict:
+        missing = {} if found or entry["status"] else {"status": matrix.NOT_RUN, "reason": LATER}
+        return entry | {name: found} | missing
+
+    cells = [
+        measured(entry, "records", list(filter(there, entry["records"])))
+        for entry in planned["cells"]
+    ]
+    training = [
+        measured(entry, "record", next(filter(there, filter(None, [entry["record"]])), None))
+        for entry in planned["training"]
+    ]
+    records = [record for entry in cells for record in entry["records"]]
+    records += [entry["record"] for entry in training if entry["record"]]
+    # Of another measurement of the same name everything is made anew.
+    seals = digest_of([seal(f"{RESULTS}/{record}") for record in records], 16)
+    return {**planned, "cells": cells, "training": training, "seals": seals}
+
+
+def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
+    """The manifest of a document as it is now."""
+    return filled(planned(plan, document, counts))
 
 
 def is_right(path: str, manifest: Mapping) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 from inspect import signature
 from pathlib import Path
 
+from measurement.record import write_json
 from plan import environments, listing
 from plan.jobs import (
     BuildJob,
@@ -54,6 +55,7 @@ class Register:
         self._done: set[str] = set()  # digests: what is done stays so
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
+        self._lists: dict[str, dict] = {}  # what may stand in lists of records
         self._memory = Peaks()
 
     def __getitem__(self, digest: str) -> Job:
@@ -87,9 +89,12 @@ class Register:
         """The inputs of a list of a document's records: those `asked` for. Snakemake (9.27) takes a list for right that
         is damaged, another's or gone while what it `serves` for is there."""
         found = self.asked(document, counts)
-        right = listing.is_right(path, listing.manifest(self._plan, document, counts))
+        self._lists[path] = listing.planned(self._plan, document, counts)
+        right = listing.is_right(path, listing.filled(self._lists[path]))
         if not right or not all(map(self._is_done, self._asked(document, counts))):
             self._anew(path)
+            if not self._is_dry():
+                write_json(listing.PLANNED, self._lists)
         if wrong := damage(path):
             say_once(f"{path} is damaged ({wrong}); it is made again.")
         elif os.path.exists(serves) and not os.path.exists(path):

@@ -22,19 +22,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
 MEASURES_HERE = workflow.resource_settings.nodes is None
 config = configuration.validated(config, measures_here=MEASURES_HERE)
-# Which records there are; the cores of a run, which say how many jobs it does at once, decide nothing of that.
-SETTINGS = {
-    "config": config,
-    "conda": DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method,
-}
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 # Before anything is planned: what measures runs from this run's copy of the scripts.
 SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
-PLAN = Plan(**SETTINGS, cores=workflow.resource_settings.cores or 1)
+PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
 PLAN.require_text()
-BESIDE = [
-    Plan(**SETTINGS, cores=PLAN.cores, instead=files) for files in config["beside"]
-]
+BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
 JOBS = Register(
     PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
 )

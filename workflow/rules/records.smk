@@ -1,6 +1,13 @@
 # How many processes noisy cells get, and which records a document's report is made of.
 
 
+# What this run planned for each list stands in one file.
+LIST_RECORDS = (
+    "{params.python:q} scripts list_records --plan results/plan.json --output {output}"
+    " 2>&1 | tee {log}"
+)
+
+
 # A target for machines that make no pages; `make measure` lists what is there.
 rule measure:
     input:
@@ -20,14 +27,11 @@ rule list_first_records:
         lambda w: tool("report", "conda")
     params:
         records=lambda w: JOBS.summary(w.document),
-        plan=lambda w, input: json.dumps(SETTINGS),
-        # Snakemake's own: which interpreters there are is looked for from there.
         python=lambda w, input: sys.executable,
     message:
         "list the first records of {wildcards.document}"
     shell:
-        "{params.python:q} scripts list_records --plan {params.plan:q} --document {wildcards.document}"
-        " --first --output {output} 2>&1 | tee {log}"
+        LIST_RECORDS
 
 
 checkpoint judge_precision:
@@ -63,13 +67,8 @@ rule list_records:
         lambda w: tool("report", "conda")
     params:
         records=lambda w: JOBS.summary(w.document),
-        plan=lambda w, input: json.dumps(SETTINGS),
-        processes=lambda w, input: (
-            f"--processes {input.processes}" if input.processes else ""
-        ),
         python=lambda w, input: sys.executable,
     message:
         "list the records of {wildcards.document}"
     shell:
-        "{params.python:q} scripts list_records --plan {params.plan:q} --document {wildcards.document}"
-        " {params.processes} --output {output} 2>&1 | tee {log}"
+        LIST_RECORDS
