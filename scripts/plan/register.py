@@ -212,5 +212,5 @@ class Register:
             found = [checks[path] for path in listed if path in checks]
             if found := [check for check in found if self._is_done(check)]:
                 past = PastChecking.of(made, found)
+                past = self._jobs.setdefault(past.digest, past)
                 self._checking |= {check.digest: past for check in found}
-                self._jobs[past.digest] = past
