@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -182,12 +182,16 @@ def project(
     document: str = "stacked-lm",
     machine: str = MACHINE["machine"],
     device: str = "cpu",
+    benchmarks: Sequence[str] = ("*",),
 ) -> Path:
-    """A project with the repository's config and templates, and a record a process of every cell of a device."""
+    """A project with the repository's config and templates, and a record a process of every cell of a device and some
+    benchmarks."""
     for name in ("config", "report", "workflow"):
         if not (folder / name).exists():
             (folder / name).symlink_to(ROOT / name)
     for cell in cells(document, device):
+        if not matrix.takes_part(list(benchmarks), cell.benchmark):
+            continue
         for process in range(1, processes + 1):
             found = record(cell, process, stand_in, document)
             found["machine"] = found["machine"] | {"machine": machine}

@@ -21,7 +21,17 @@ from . import hand_made
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OTHER = "other-8c-def456"
-DOCUMENTS = ("stacked-lm", "tvm-lstm")
+# {document: some of its benchmarks, which lines over batches, lengths, sizes and layers are made of}
+DOCUMENTS = {
+    "stacked-lm": ["*"],
+    "tvm-lstm": [
+        "cell-512",
+        "layer-128x128x*",
+        "layer-*x128x128",
+        "stack-64x100x64-d?",
+        "request-*",
+    ],
+}
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
 
@@ -60,13 +70,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of two documents on two machines."""
     folder, other = (tmp_path_factory.mktemp(name) for name in ("here", "there"))
     with pytest.MonkeyPatch.context() as patch:
-        for document in DOCUMENTS:
-            hand_made.project(other, turns, 3, document=document, machine=OTHER)
-            config = hand_made.configuration(document, 3)
+        for document, some in DOCUMENTS.items():
+            how = {"document": document, "benchmarks": some}
+            hand_made.project(other, turns, 3, machine=OTHER, **how)
+            config = hand_made.configuration(document, 3, benchmarks=some)
             hand_made.write_manifest(other, document, config, OTHER)
-            hand_made.project(folder, noisy, 3, document=document)
-            also = (other / "results",)
-            hand_made.analyse(folder, patch, 3, document=document, also_report=also)
+            hand_made.project(folder, noisy, 3, **how)
+            hand_made.analyse(folder, patch, 3, also_report=(other / "results",), **how)
         hand_made.render(folder, patch)
     return folder / "results/report"
 
