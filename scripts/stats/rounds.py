@@ -180,10 +180,7 @@ class Rounds:
         self._looks = {
             row: [(look, math.log(time)) for look, time in own] for row, own in rows.items()
         }
-        blocks: dict[tuple, list[Hashable]] = defaultdict(list)
-        for row, own in rows.items():
-            for key in dict.fromkeys(look[:2] for look, _ in own):
-                blocks[key].append(row)
+        taken = {row: {look[:2] for look, _ in own} for row, own in rows.items()}
         group = {row: row for row in rows}
 
         def root(row: Hashable) -> Hashable:
@@ -191,9 +188,10 @@ class Rounds:
                 row = group[row]
             return row
 
-        for together in blocks.values():
-            for row in together[1:]:
-                group[root(row)] = root(together[0])
+        # By fewer rounds two rows do not join: one look that is off would move all rows of one side over those of the other.
+        for one, other in itertools.combinations(rows, 2):
+            if len(taken[one] & taken[other]) >= LEAST_ROUNDS:
+                group[root(other)] = root(one)
         members: dict[Hashable, list[Hashable]] = defaultdict(list)
         for row in rows:
             members[root(row)].append(row)

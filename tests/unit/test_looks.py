@@ -105,6 +105,27 @@ def test_blocks_without_a_row_in_common_are_compared_by_their_times(names: str) 
     assert math.log(high / low) / 2 > 2 * sum(spread) ** 0.5
 
 
+def test_one_look_that_is_off_joins_nothing() -> None:
+    """Rows that met in one round only, in which one of them took twice as long: the others of its side stay where they are."""
+    level = {("b", k, 1): math.exp(0.01 * RANDOM.normal()) for k in range(19)}
+    rows = {
+        name: {key: time for key, time in level.items() if key[1] in turns}
+        for name, turns in {
+            "a": range(10),
+            "b": range(10),
+            "c": range(9, 19),
+            "d": range(9, 19),
+        }.items()
+    }
+    rows["c"]["b", 9, 1] *= 2
+    del rows["d"]["b", 9, 1]
+    cells = taken(rows)
+    for one, other in ("ca", "da", "db"):
+        assert estimates.product([cells[one], cells[other]], [1, -1])[0] == pytest.approx(
+            1, abs=0.1
+        )
+
+
 def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
     rows = noisy("abc", 8, 0.1)
     del rows["a"]["b", 0, 1], rows["b"]["b", 3, 1]
@@ -213,7 +234,7 @@ def test_a_table_keeps_what_rounds_tell(tmp_path: Path) -> None:
     table = tabulate.with_noise(table)
     kept = tmp_path / "cells.parquet"
     pq.write_table(tabulate.documented(table), kept)
-    read = sections._with_noise(pd.read_parquet(kept))
+    read = sections.with_noise(pd.read_parquet(kept))
     found, expected = (
         estimates.product(each["process_medians_s"].iloc[:2].to_list(), [1, -1])
         for each in (read, table)
