@@ -110,12 +110,6 @@ def manifests_of_others(document: str, own: str, folders: Iterable[str]) -> list
     return sorted(str(path) for path in found if str(path) != own.format(document=document))
 
 
-def profiles_of(document: str, folder: Path = Path("results/profiles")) -> list[str]:
-    """The profiles of a document's rows that are there."""
-    benchmarks = matrix.document(document)["benchmarks"]
-    return sorted(str(path) for name in benchmarks for path in folder.glob(f"*/{name}/*/*/*.json"))
-
-
 def of_own_cells(folder: Path = Path("results/report")) -> list[dict[str, str]]:
     """[{"document", "said": the page's first sentence}] of the pages of cells of somebody's own that are there."""
     found = []
