@@ -42,6 +42,7 @@ COMMAND = [
     *("--cores", "2", "--slurm-init-seconds-before-status-checks", "1"),
 ]
 TARGET = ("--", manifest("node"))
+ALONE = ("--group-components", "turns=1")  # each timing is a job of the cluster
 
 
 @dataclass
@@ -106,7 +107,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         open(log, "w") as output,
     ):
         snakemake = subprocess.Popen(
-            cluster.inside([*COMMAND, *TARGET]), cwd=project.root, stdout=output, stderr=output
+            cluster.inside([*COMMAND, *ALONE, *TARGET]),
+            cwd=project.root,
+            stdout=output,
+            stderr=output,
         )
         try:
             lost = cluster.wait_until(
@@ -205,3 +209,23 @@ def test_clock_has_its_node_for_itself(run: Run) -> None:
 def test_gpu_cells_get_a_gpu(run: Run) -> None:
     nodes = {node for name, node in run.node_of.items() if "gpu" in name}
     assert nodes == {slurm.GPU_NODE}
+
+
+def test_rows_that_are_compared_take_turns_on_one_node(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    project.configure("config/documents/tiny.yaml", phases=["forward"])
+    settings = {"machine": "node", "devices": "[cpu]", "protocol": "{threads: 1}"}
+    project.configure("profiles/slurm/config.yaml", config=settings)
+    with (
+        tempfile.TemporaryDirectory(prefix="slurm-") as folder,
+        slurm.Cluster(Path(folder)) as cluster,
+    ):
+        printed = project.run(cluster.inside([*COMMAND, *TARGET]))
+    records = [read_json(str(file)) for file in below(project, "records").values()]
+    assert {record["identity"]["implementation"] for record in records} == {
+        "plain/loop",
+        "plain/other",
+    }
+    assert len(re.findall(r"/slurm_logs/group_turns-", printed)) == 1
+    # In the same rounds.
+    assert len({look["block"] for record in records for look in record["looks"]}) == 1

@@ -1,5 +1,21 @@
 # The clock: a process of one cell a job. Several live at once and take turns (scripts/measurement/rounds.py), so they take no
-# threads: the machine's clock is one process's at a time. How many there are, seats and memory say.
+# threads: the machine's clock is one process's at a time. How many there are, seats and memory say. On a cluster those that
+# are compared with each other go to one node as a group, within which Snakemake (9.27) runs them as it does here.
+
+
+def turns(wildcards):
+    """The group of those that take turns: of one benchmark, phase and device; ten of them to a node, unless
+    --group-components says otherwise. Not in the profile, as SLURM's plugin tells a node nothing of that.
+    """
+    components = {"turns": memory.MOST_SEATS} | dict(
+        workflow.group_settings.group_components
+    )
+    if components["turns"] == 1:
+        return None
+    workflow.group_settings.group_components = components
+    name = "turns-{0.benchmark}-{0.phase}-{0.device}".format(job(wildcards).cell)
+    workflow.parent_groupids[name] = "turns"
+    return name
 
 
 rule time_cell:
@@ -10,6 +26,8 @@ rule time_cell:
     log:
         "results/logs/records/{cell}.{digest}.txt",
     priority: for_rules(lambda w: -JOBS.place(job(w)))
+    group:
+        None if MEASURES_HERE else for_rules(turns)
     conda:
         conda_of
     threads: 0 if MEASURES_HERE else PLAN.cores
