@@ -73,8 +73,10 @@ def small_matrix(project: Project) -> None:
     protocol = {"processes": 3, "target_interval": 0.002, "most_processes": 6}
     protocol |= {
         "warmup_batches": 1,
-        "rounds": 2,
-        "look_s": 0.1,
+        "rounds": 3,
+        "most_rounds": 3,
+        "look_s": 1,
+        "further_s": None,
         "timeout_s": 600,
     }
     project.configure("tiny.yaml", protocol=protocol)
