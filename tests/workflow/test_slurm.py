@@ -70,7 +70,7 @@ def small_matrix(project: Project) -> None:
     project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
     project.path("config/claims.yaml").write_text("[]")
     project.configure("config/documents/tiny.yaml", phases=["forward"])
-    protocol = {"processes": 3, "target_interval": 0.002, "most_processes": 6}
+    protocol = {"processes": 3, "target_interval": 0.04, "most_processes": 6}
     protocol |= {
         "warmup_batches": 1,
         "rounds": 3,
