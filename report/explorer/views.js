@@ -1,11 +1,19 @@
 const bold = text => make("b", {}, text);
+// Where none is written from operators: the fastest, and how far it leads.
+function fastest([best, next]) {
+  const said = [bold(best.name), ` is the fastest, ${time(best.wall_median_s)} a batch`];
+  if (!next) return [...said, "."];
+  const found = ratio(next, best);
+  return [...said, `; ${next.name} takes `, bold(times(found.ratio)), `${bracket(found)} its time.`];
+}
 function headline() {
   const lstms = rows.filter(row => row.level !== LIMIT),
     best = lstms[0],
     place = `${DATA.machines[state.machine]}, ${state.phase}: `;
   const versions = state.versions === "all" ? lstms : lstms.filter(row => row.current),
     operators = versions.filter(row => OPERATORS.includes(row.level));
-  if (state.view !== "bars" || !best || !operators.length) return [];
+  if (state.view !== "bars" || !best) return [];
+  if (!operators.length) return [place, ...fastest(lstms)];
   if (operators[0] === best)
     return [
       place,
