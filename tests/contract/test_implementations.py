@@ -119,6 +119,7 @@ HALF = json.dumps({"data_type": "bfloat16", "hidden": 64, "embedding": 64})
 HALVED = [
     ("pytorch", "pytorch/fine-grained"),
     ("pytorch", "pytorch/fused"),
+    ("pytorch", "recurrent_cells/module"),
     ("onnx", "openvino/lstm"),
     ("tensorflow", "tensorflow/graph-while"),
 ]

@@ -11,7 +11,7 @@ from .running import interpreter
 PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 
 
-@pytest.mark.parametrize("file", ["test_recurrent.py", "test_examples.py"])
+@pytest.mark.parametrize("file", ["test_recurrent.py", "test_export.py", "test_examples.py"])
 def test_of_the_package(file: str) -> None:
     command = [interpreter("pytorch"), "-c", PROGRAM, sysconfig.get_path("purelib")]
     command += ["-p", "no:cacheprovider", f"packages/recurrent_cells/tests/{file}"]

@@ -12,7 +12,7 @@ import time
 
 import torch
 from torch import nn
-from torch.nn.utils.rnn import pack_sequence
+from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
 CLASSES, FEATURES = 4, 16
 
@@ -28,8 +28,10 @@ class Model(nn.Module):
         self.output = nn.Linear(2 * size, CLASSES)
 
     def forward(self, packed):
-        _, (h, _) = self.layers(packed)
-        return self.output(torch.cat([*h], -1))
+        y, _ = pad_packed_sequence(
+            self.layers(packed)[0], padding_value=-2.0
+        )  # y lies within -1 and 1
+        return self.output(y.amax(0))
 
 
 def batches(count, batch, longest):

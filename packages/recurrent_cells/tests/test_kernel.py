@@ -15,7 +15,7 @@ from kernel_cases import Case, computed, drawn, expected
 
 from recurrent_cells import CELLS, cell_file
 from recurrent_cells.cells.language import Cell, cell, norm
-from recurrent_cells.codegen import CompilerError, Kernel, Shape, c_source, kernel
+from recurrent_cells.codegen import CompilerError, Kernel, Shape, c_source, kernel, prebuilt
 from recurrent_cells.codegen.library import library
 
 CELLS_OF_FILES = [cell_file.load(path) for path in [*EXAMPLES.values(), MANY, HEADS]]
@@ -153,6 +153,19 @@ def test_compilers_that_are_missing_or_fail(
     with pytest.raises(CompilerError, match="no-such-compiler"):
         library("int one(void) { return 1; }", "one")
     assert not list(tmp_path.iterdir())
+
+
+def test_kernels_of_a_wheel_compute_without_a_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prebuilt.build(tmp_path)
+    monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
+    monkeypatch.setattr(kernel, "_kernels", {})
+    monkeypatch.setenv("CC", "no-such-compiler")
+    for name in ("lstm", "gru"):
+        check(Case(CELLS[name], Shape(5, 17, 9, 21, 21)))
+    with pytest.raises(CompilerError):
+        Kernel.of(CELLS["mgu"])
 
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -503,6 +504,40 @@ def test_a_fork_after_use_computes() -> None:
     process.start()
     process.join(60)
     assert process.exitcode == 0 and queue.get()
+
+
+def test_threads_and_forks_at_once() -> None:
+    """Four threads compute layers of several shapes, in training too, while children are forked that do the same."""
+    cases = []
+    for number, kind in enumerate(("lstm", "gru", "lstm", "gru")):
+        layer = Recurrent(kind, 8, 48, dtype=torch.bfloat16 if number == 3 else torch.float32)
+        x = torch.rand(5 + number, 3 + 9 * number, 8).to(layer.weight_input_l0.dtype)
+        cases.append((layer, x))
+
+    def results(layer: Recurrent, x: Tensor) -> list[Tensor]:
+        own = x.clone().requires_grad_()
+        y, _ = layer(own)
+        return [y.detach(), *torch.autograd.grad(y.sum(), [own, *layer.parameters()])]
+
+    def repeat(case: int, times: int) -> bool:
+        return all(error(results(*cases[case]), right[case]) < 1e-5 for _ in range(times))
+
+    right = [results(*case) for case in cases]
+    context = torch.multiprocessing.get_context("fork")
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(repeat, case, 60) for case in range(4)]
+        for case in range(4):
+            # torch's backward cannot run in a child of a process whose autograd has threads: inference only
+            child = context.Process(target=forked, args=(*cases[case], right[case][0]))
+            child.start()
+            child.join(60)
+            assert child.exitcode == 0
+        assert all(one.result() for one in found)
+
+
+def forked(layer: Recurrent, x: Tensor, right: Tensor) -> None:
+    with torch.no_grad():
+        assert all(error([layer(x)[0]], [right]) < 0.005 for _ in range(20))
 
 
 # What it cannot do

@@ -17,6 +17,8 @@ from recurrent_cells.codegen import CompilerError
 # Not from the package: which files that loads, a reader of the source could not tell.
 from recurrent_cells.module import Recurrent
 
+DATA_TYPES = ("float32", "bfloat16")  # by autocast
+
 NAMES = {"input": "weight_input", "recurrent": "weight_recurrent", "bias": "bias"}
 
 
@@ -86,6 +88,15 @@ class Layers(model.Model):
         for name, several in parts.items():
             one = several[0] if len(several) == 1 else np.concatenate(several)
             found[name] = one.copy()
+        return found
+
+    def precision(self, inputs, targets):
+        """Also the layers themselves, by the format of what they give."""
+        found = super(Layers, self).precision(inputs, targets)
+        with torch.no_grad(), self.cast():
+            y = self.recurrent(torch.zeros(1, 1, self.recurrent.input_size))[0]
+        counts = found[str(y.dtype).replace("torch.", "")]
+        counts["layer (recurrent_cells)"] = self.recurrent.num_layers
         return found
 
     def results(self, handle):

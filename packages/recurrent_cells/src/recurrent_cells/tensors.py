@@ -58,8 +58,11 @@ def pack(kernel: Kernel, shape: Shape, weights: Tensors, backward: bool) -> Tens
     """
     sizes = kernel.sizes(shape, 1)
     packed = empty(sizes.packed_backward if backward else sizes.packed)
-    own = [one.to(torch.float32).contiguous() for one in weights]
-    kernel.pack(shape, [one.data_ptr() for one in own], packed.data_ptr(), backward=backward)
+    narrow = all(one.dtype == torch.bfloat16 for one in weights)
+    kind = torch.bfloat16 if narrow and kernel.half else torch.float32
+    own = [one.to(kind).contiguous() for one in weights]
+    places = [one.data_ptr() for one in own]
+    kernel.pack(shape, places, packed.data_ptr(), backward, kind == torch.bfloat16)
     return packed
 
 

@@ -31,10 +31,12 @@ static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, con
 static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end) {
   const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
-  const number *x[48];
+  enum { MOST = 192 };
+  const number *x[MOST];
+  const long fit = SECOND_LEVEL / 4 / (long)(most(1, c->inputs) * sizeof(number)), limit = least(MOST, most(4 * ROWS, fit));
   for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
     long count = 0;
-    while (count < 48 && s < c->steps && active[s]) {
+    while (count < limit && s < c->steps && active[s]) {
       x[count++] = input_at(c, l->order[l->first[part] + j], s);
       if (++j == active[s]) j = 0, s++;
     }

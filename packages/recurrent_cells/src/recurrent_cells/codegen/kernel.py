@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..cells.language import Cell
-from .library import library, openmp
+from . import prebuilt
+from .library import CompilerError, library, openmp
 from .source import c_source
 
 
@@ -62,6 +63,17 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+def _loaded(source: str, name: str) -> ctypes.CDLL:
+    """The library of a source; one that was installed with this package only where there is no compiler."""
+    try:
+        return library(source, name)
+    except CompilerError:
+        found = prebuilt.find(source, name)
+        if found is None:
+            raise
+        return ctypes.CDLL(str(found))
+
+
 class Kernel:
     """The compiled functions of a cell. `Kernel.of` gives the same one for the same cell.
 
@@ -78,7 +90,7 @@ class Kernel:
     def __init__(self, cell: Cell, source: str, half: bool = False) -> None:
         self.cell, self.half = cell, half
         self._weights = 3 + len(cell.vectors) + cell.projected
-        self._library = library(source, cell.name)
+        self._library = _loaded(source, cell.name)
         self.has_products = bool(self._library.has_products())
         self._call = self._call_type()
         self._process = os.getpid()
@@ -150,14 +162,19 @@ class Kernel:
         return Sizes(*found)
 
     def pack(
-        self, shape: Shape, weights: Sequence[int], packed: int, backward: bool = False
+        self,
+        shape: Shape,
+        weights: Sequence[int],
+        packed: int,
+        backward: bool = False,
+        narrow: bool = False,
     ) -> None:
         """Put the weights in the order in which `forward` (or `backward`) reads them.
 
-        weights: of one layer, as `Cell` lists them.
+        weights: of one layer, as `Cell` lists them, in float32 or, all of them (narrow, for half kernels only), in bfloat16.
         """
         call = self._made(shape, lists={"weights": weights}, packed=packed)
-        self._library.pack(call, int(backward))
+        self._library.pack(call, int(backward), int(narrow))
 
     def forward(
         self,

@@ -46,6 +46,7 @@ static long most(long a, long b) { return a > b ? a : b; }
 
 /* Where everything lies. Laid out from address 0 for its size. */
 typedef struct {
+  int narrow;
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
   long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
   /* packed */
@@ -164,7 +165,10 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   l->factors_made = FLOATS(PRODUCTS * c->batch * l->wide);
   l->waiting = FLOATS(MIXED * c->batch * l->units * BLOCK);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
-  l->ahead = X_SUMS && c->steps > 1 && c->batch < ROWS * l->parts;
+  /* x's sums of all steps first: for few rows, and for some more where fetching weights takes longer than their products. */
+  const long bytes = l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT * (long)sizeof(number);
+  const long few = bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
+  l->ahead = X_SUMS && c->steps > 1 && c->batch <= few * l->parts;
   l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
   return SIZE_OF(a);
 }
@@ -338,12 +342,18 @@ static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Cal
 #define LOW(a, b) ((a) < (b) ? (a) : (b))
 #define HIGH(a, b) ((a) > (b) ? (a) : (b))
 
+/* LANES weights, or n, which the caller has as floats or as numbers. */
+INLINE vec weights_at(const Layout *l, const void *from, long at, long n) {
+  if (HALF && l->narrow) return load_numbers_up_to((const number *)from + at, n);
+  return load_up_to((const float *)from + at, n);
+}
 /* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are. */
-INLINE void pack_columns(const float *from, long row, long k, long rows, long at, long n, float scale, number *to) {
-  const float *p = from + k * row + at;
+INLINE void pack_columns(const Layout *l, const void *from, long first, long row, long k, long rows, long at, long n, float scale,
+                         number *to) {
+  first += k * row + at;
   vec odd = {0};
-  if (PAIR > 1 && k + 1 < rows) odd = load_up_to(p + row, n - at) * scale;
-  store_pair(to, load_up_to(p, n - at) * scale, odd);
+  if (PAIR > 1 && k + 1 < rows) odd = weights_at(l, from, first + row, n - at) * scale;
+  store_pair(to, weights_at(l, from, first, n - at) * scale, odd);
 }
 /* Values of a row of a recurrent matrix with its zeros, from column `at` on; of a column, from row `row` on. */
 INLINE void recurrent_row(const Call *c, long column, long row, long at, int n, float scale, float *to) {
@@ -372,38 +382,46 @@ static void pack_matrices(const Call *c, const Layout *l, const int (*products)[
     }
 }
 #endif
+/* Rows by tiles, all columns of one before the next: reading whole columns would touch a page for each value. */
 static void pack_forward(const Call *c, Layout *l) {
-  const long H = c->hidden;
-  number *to = l->weights;
-  for (long u = 0; u < l->units; u++) {
+  enum { TILE = 4 };
+  const long H = c->hidden, block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
+  for (long tile = 0; tile < most(c->inputs, l->rows_read); tile += TILE)
+    for (long u = 0; u < l->units; u++) {
+      number *part = l->weights + u * block;
 #define PACK_PASS(FROM, TO) \
   for (int h = 0; h < 2; h++) { \
     const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
-    const long rows = from >= end ? 0 : h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS; \
-    for (long k = 0; k < rows; k += PAIR) \
+    if (from >= end) continue; \
+    const long rows = h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS, columns = (end - from) * UNIT; \
+    number *to = part + tile * columns; \
+    for (long k = tile; k < least(rows, tile + TILE); k += PAIR) \
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
           if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
-          else pack_columns(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
+          else pack_columns(l, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
         } \
+    part += EVEN(rows) * columns; \
   }
-    EACH_PASS(PACK_PASS)
+      EACH_PASS(PACK_PASS)
+    }
+  for (long u = 0; u < l->units; u++)
     for (int s = 0; s < SUMS; s++)
-      for (long j = u * UNIT; j < (u + 1) * UNIT; j++)
-        l->bias[u * BLOCK + s * UNIT + j - u * UNIT] = j < H ? c->weights[2][BIAS_PLACE[s] * H + j] * SCALE[s] : 0.0f;
-  }
+      for (long at = 0; at < UNIT; at += LANES)
+        store(l->bias + u * BLOCK + s * UNIT + at,
+              weights_at(l, c->weights[2], BIAS_PLACE[s] * H + u * UNIT + at, H - u * UNIT - at) * SCALE[s]);
   if (!PROJECTED) return;
-  to = l->projection;
+  number *to = l->projection;
   for (long p = 0; p < l->panels_y; p++)
     for (long k = 0; k < H; k += PAIR)
       for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
-        pack_columns(c->weights[WEIGHTS - 1], c->outputs, k, H, at, c->outputs, 1.0f, to);
+        pack_columns(l, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);
 }
 #if LIBRARY
 /* LANES columns of a matrix's row become rows of one column: of a panel [LANES][PANEL]. */
-INLINE void pack_column(const float *from, long n, number *to) {
+INLINE void pack_column(const Layout *l, const void *from, long at, long n, number *to) {
   number one[LANES];
-  store_numbers(one, load_up_to(from, n));
+  store_numbers(one, weights_at(l, from, at, n));
   for (int j = 0; j < LANES; j++) to[j / PAIR * PANEL * PAIR + j % PAIR] = one[j];
 }
 /* The transposed matrix of gates [rows, gates * H]: [panel of rows][block of units][sums][UNIT][PANEL]. */
@@ -415,7 +433,7 @@ static void pack_transposed(const Call *c, const Layout *l, const float *from, l
       for (int s = first; s < end; s++)
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PANEL)
           for (long k = 0; k < PANEL; k++)
-            pack_column(from + (p + k) * gates * H + column[s] * H + at, p + k < rows ? H - at : 0, to + k * PAIR);
+            pack_column(l, from, (p + k) * gates * H + column[s] * H + at, p + k < rows ? H - at : 0, to + k * PAIR);
 }
 static void pack_backward(const Call *c, Layout *l) {
   pack_transposed(c, l, c->weights[0], c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
@@ -434,12 +452,14 @@ static void pack_backward(const Call *c, Layout *l) {
   for (long p = 0; p < l->panels_h * PANEL; p += PANEL)
     for (long at = 0; at < l->panels_y * PANEL; at += LANES, to += LANES * PANEL)
       for (long k = 0; k < PANEL; k++)
-        pack_column(c->weights[WEIGHTS - 1] + (p + k) * c->outputs + at, p + k < c->hidden ? c->outputs - at : 0, to + k * PAIR);
+        pack_column(l, c->weights[WEIGHTS - 1], (p + k) * c->outputs + at, p + k < c->hidden ? c->outputs - at : 0, to + k * PAIR);
 }
 #endif /* LIBRARY */
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
-void pack(const Call *c, int backward) {
+/* narrow: the weights that are given are numbers, not floats. */
+void pack(const Call *c, int backward, int narrow) {
   Layout l = {0};
+  l.narrow = narrow;
   lay_out(&l, c);
   lay_out_packed(&l, c, backward, aligned(c->packed));
 #if LIBRARY
@@ -453,7 +473,8 @@ void pack(const Call *c, int backward) {
   if (!backward) pack_matrices(c, &l, FORWARD_PRODUCTS, PRODUCTS);
 #endif
   for (int v = 0; v < VECTORS; v++)
-    for (long j = 0; j < l.width; j++) l.vectors[v * l.width + j] = j < c->hidden ? c->weights[3 + v][j] : 0.0f;
+    for (long at = 0; at < l.width; at += LANES)
+      store(l.vectors + v * l.width + at, weights_at(&l, c->weights[3 + v], at, c->hidden - at));
 }
 
 /* Where backward finds what is kept of position j (of n at this step) in block u. */

@@ -69,7 +69,7 @@ def library(source: str, name: str) -> ctypes.CDLL:
         path = folder / f"{name}-{digest}.so"
         try:
             if not path.exists():
-                _compile(command, source, path)
+                compile_library(command, source, path)
             return ctypes.CDLL(str(path))
         except OSError as error:  # a folder that cannot be written, or from which nothing may run
             refused = str(error)
@@ -85,7 +85,7 @@ def _folders() -> Iterator[Path]:
     yield Path(tempfile.mkdtemp(prefix="recurrent-cells-"))
 
 
-def _compile(command: list[str], source: str, path: Path) -> None:
+def compile_library(command: list[str], source: str, path: Path) -> None:
     """Written beside its place and moved there, so that no process sees a half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -120,6 +120,16 @@ def _machine() -> str:
         return platform.processor()
     names = ("model name", "flags", "Features", "CPU part")
     return "\n".join(dict.fromkeys(line for line in lines if line.startswith(names)))
+
+
+@functools.cache
+def cpu_flags() -> frozenset[str]:
+    """Instructions of this machine by the names of Linux."""
+    words = {"flags", "Features"}
+    lines = (line.partition(":") for line in _machine().splitlines())
+    return frozenset(
+        flag for name, _, own in lines if name.strip() in words for flag in own.split()
+    )
 
 
 @functools.cache
