@@ -66,7 +66,7 @@ def draw(machines: Sequence[Machine]) -> plt.Figure:
             axis.set_ylim(-0.6, len(machines) - 0.4)
             axis.set_title(PHASES[phase].capitalize())
             style.logarithmic(axis)
-            axis.set_xlabel("times the fastest implementation's time (log)")
+            axis.set_xlabel("time relative to the fastest (log)")
     return figure
 
 
