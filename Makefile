@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUTF8 = 1
 
 .DEFAULT_GOAL = report
-.PHONY: help report cell measure wheels plan html bump history court compare profile noise export pack lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: help report cell measure wheels plan html bump history court compare profile noise export pack accept lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
 
 ## List these targets
 help:
@@ -98,6 +98,10 @@ export: .venv/ready
 pack: .venv/ready
 	$(RUN) pack_results $(if $(BY),--by '$(BY)') $(if $(KEY),--key '$(KEY)')
 
+## Check another machine's pack and publish it with ours: make accept PACK=archive (docs/how-to/several-machines.md)
+accept: .venv/ready
+	$(RUN) accept_pack '$(PACK)'
+
 ## Write an environment's lock: make lock ENVIRONMENT=pytorch [FROM=folder it was built in] [RESOLVE=1 installs nothing]
 lock: .venv/ready
 	$(RUN) lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
@@ -106,9 +110,9 @@ lock: .venv/ready
 pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
-## Measure and replace the published example, report/example, which `make plan` estimates from. Packs of other machines stay
+## Measure and replace the published example, report/example, which `make plan` estimates from
 example: report
-	find report/example -type f ! -name 'records-*' -delete
+	find report/example -type f -delete
 	$(RUN) pack_results --output report/example/records.tar.xz
 	$(MAKE) example-pages
 
@@ -120,8 +124,9 @@ example-pages: build/pages/example/index.html
 	$(RUN) fill_readme
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 report/*/*.* workflow/schemas/*)
+MACHINES = $(wildcard report/machines/*)
 build/pages/example/index.html: report/example/records.tar.xz $(RENDER) .venv/ready
-	$(RUN) render_pack $< $(wildcard $(<D)/records-*.tar.xz) --output $(@D)
+	$(RUN) render_pack $< $(MACHINES) --output $(@D)
 
 ## Build this book, with the published report: site/index.html. Broken links fail
 docs: .docs/ready .venv/ready build/pages/example/index.html

@@ -1,0 +1,331 @@
+"""Whether somebody else's results may be published beside ours: what can be worked out again from a pack's records is.
+
+A pack's digests show damage, not fraud: whoever writes records can write digests. So records are held against what our own code
+would have written, and against each other. Somebody who runs this workflow and then changes numbers with care is not found out;
+who that was, a signature tells (reporting/packs.py).
+
+Each check yields (what is wrong, which file); `refusals` makes a line of each kind.
+"""
+
+import datetime
+import json
+import math
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from packaging.version import InvalidVersion, Version
+
+from measurement import checking, shapes, verifying
+from measurement.precision import FLOAT32
+from plan import configuration, environments, locks, matrix
+from plan.jobs import digest_of
+from plan.matrix import Cell
+from reporting.results import CELL, Part
+
+LEAST_PROCESSES = 2  # of a row: one decides nothing
+SLACK_S = 0.02  # readings of two clocks
+TICKS_S = 0.1  # of CPU time, which the system counts in steps of 10 ms
+OVER_PEAK = 1.05  # a reading of the peak takes 10 ms, and clocks vary
+LOCK = re.compile(r"envs/locks/[\w.-]+/[\w.-]+\.txt")
+
+# Run in a folder with the workflow's files of a commit.
+DIGESTS = """
+import json, sys
+sys.path.insert(0, "scripts")
+from plan import sources
+from plan.planner import MEASURE
+print(json.dumps({name: sources.digest(*MEASURE, file) for name, file in json.loads(sys.argv[1]).items()}))
+"""
+
+Found = Iterator[tuple[str, str]]
+Read = dict[str, dict]  # records by file
+
+
+def refusals(parts: Sequence[Part], tree_of: Callable[[str | None], Path | None]) -> list[str]:
+    """Why the results of one machine may not stand beside others, a line a kind; none: they may. tree_of: the folder with the
+    workflow's files of a commit (None: today's), or None where it has no such commit."""
+    records, found = _records(parts), defaultdict(list)
+    checks = [_protocol(parts), _identities(parts), _code(records, tree_of)]
+    checks += [_errors(records), _times(records), _peaks(records), _looks(records), _apart(records)]
+    for check in checks:
+        for wrong, file in check:
+            found[wrong].append(file)
+    return [
+        f"{wrong}: {files[0]}" + f", and {len(files) - 1} more" * (len(files) > 1)
+        for wrong, files in found.items()
+    ]
+
+
+def _records(parts: Iterable[Part]) -> Read:
+    rows = [row for part in parts for row in (*part.cells, *part.training)]
+    return {path: each for row in rows for path, each in zip(row.paths, row.records, strict=True)}
+
+
+def _timed(records: Read) -> Iterator[tuple[str, dict]]:
+    for path, record in records.items():
+        if record["status"] == "ok" and record["kind"] == "time":
+            yield path, record
+
+
+def _protocol(parts: Iterable[Part]) -> Found:
+    """Each row has as many processes as the protocol asks for, without gaps."""
+    for part in parts:
+        protocol, name = part.manifest["protocol"], f"manifests/{part.path.name}"
+        if part.manifest["preliminary"]:
+            yield "it was measured with one process a row (`preliminary`)", name
+        if not protocol.get("processes", 0) >= LEAST_PROCESSES:
+            yield f"its protocol has fewer than {LEAST_PROCESSES} processes", name
+        for row in part.cells:
+            if not row.records or any(each["status"] != "ok" for each in row.records):
+                continue  # such a row has no number
+            numbers = sorted(each["identity"].get("process", 0) for each in row.records)
+            if numbers != [*range(1, len(numbers) + 1)]:
+                yield "processes of a row are missing, or there twice", row.paths[0]
+            once = matrix.is_one_of(protocol.get("one_process", []), row.cell)
+            asked = 1 if once else protocol.get("processes", 0)
+            if len(numbers) < asked:
+                yield "a row has fewer processes than its protocol asks for", row.paths[0]
+
+
+def _identities(parts: Iterable[Part]) -> Found:
+    """A file's name is the digest of what its record says, and the record is of its row and machine."""
+    for part in parts:
+        for row in (*part.cells, *part.training):
+            for path, record in zip(row.paths, row.records, strict=True):
+                if not _is_named_after(path, record, row.cell):
+                    yield "its name does not follow from what it says", path
+                if record["parts"].get("machine") != part.machine:
+                    yield "it is of another machine than its manifest", path
+
+
+def _is_named_after(path: str, record: dict, cell: Cell) -> bool:
+    parts, about = record["parts"], record["environment"]
+    process = record["identity"].get("process")
+    name = f"{cell.name}-{process}" if process else cell.name
+    folder = {"time": "records", "train": "convergence"}.get(record["kind"])
+    said = {
+        "benchmark": digest_of(record["benchmark"]),
+        "protocol": digest_of(record["protocol"]),
+        "seed": str(record["seed"]),
+        "threads": str(record["threads"]),
+    }
+    return (
+        path == f"{folder}/{name}.{digest_of([record['kind'], name, parts], 12)}.json"
+        and all(record["identity"].get(key) == getattr(cell, key) for key in CELL)
+        and parts | said == parts
+        and parts.get("environment", "").startswith(
+            f"{about['environment'].removesuffix('-cuda')}-"
+        )
+    )
+
+
+def _code(records: Read, tree_of: Callable[[str | None], Path | None]) -> Found:
+    """The scripts that measured, and the versions that were installed, are those of commits of ours."""
+    trees = {commit: tree_of(commit) for commit in {*map(_commit, records.values())}}
+    names = tuple(sorted({*map(_implementation, records.values())}))
+    known = defaultdict(set)  # {implementation: what its records' `sources` may be}
+    for tree in {*filter(None, trees.values())}:
+        for name, digest in _digests(tree, names).items():
+            known[name].add(digest)
+    for path, record in records.items():
+        tree = trees[_commit(record)]
+        if tree is None:
+            yield "it was measured at a commit that this repository does not have", path
+            continue
+        if record["parts"].get("sources") not in known[_implementation(record)]:
+            yield "its scripts are not those of its commit", path
+        if wrong := _versions(record, tree):
+            yield wrong, path
+
+
+def _commit(record: dict) -> str | None:
+    return (record.get("repository") or {}).get("commit")
+
+
+def _implementation(record: dict) -> str:
+    return record["identity"]["implementation"]
+
+
+@cache
+def _digests(tree: Path, implementations: tuple[str, ...]) -> dict[str, str]:
+    """{implementation: digest of its scripts in a tree}, by the code that lies there, as what a digest is of has changed."""
+    files = {each: matrix.implementation_file(each) for each in implementations}
+    there = {each: file for each, file in files.items() if (tree / file).exists()}
+    command = [sys.executable, "-c", DIGESTS, json.dumps(there)]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    return json.loads(done.stdout or "{}")
+
+
+def _versions(record: dict, tree: Path) -> str:
+    """What of the installed packages is not what a tree's pins and locks say, in words; "" if nothing is. Of a row that was
+    never installed nothing is known."""
+    about = record["environment"]
+    if not about["packages"] or record["status"] == "unsupported":
+        return ""
+    name, lock = about["environment"], about.get("lock")
+    kinds = [f"{name}-cuda"] * (record["identity"]["device"] == "gpu") + [name]
+    source = next(
+        (tree / f"envs/{kind}.yaml" for kind in kinds if (tree / f"envs/{kind}.yaml").exists()),
+        None,
+    )
+    if source is None or not re.fullmatch(r"[a-z0-9-]+", name):
+        return f"its environment is not in envs/ ({name})"
+    locked = lock and LOCK.fullmatch(lock) and (tree / lock).exists()
+    if lock and not locked:
+        return f"its lock is not in envs/locks/ ({lock})"
+    specification = environments.load(str(source))
+    versions = locks.read(tree / lock) if lock else None
+    try:
+        if wrong := specification.mismatches(about["packages"], versions):
+            return f"it has other versions than envs/{source.name}: {wrong[0]}"
+    except InvalidVersion as error:
+        return f"it has a version that cannot be one ({error})"
+    return _framework(record)
+
+
+def _framework(record: dict) -> str:
+    """Whether the version that a framework told is one that is installed."""
+    told = record.get("framework", {}).get("framework_version", "")
+    installed = {Version(each).public for each in record["environment"]["packages"].values()}
+    if not told or any(told.startswith(version) for version in installed):
+        return ""
+    return f"it names a framework's version that was not installed ({told})"
+
+
+def _errors(records: Read) -> Found:
+    """What was timed was right, by today's tolerance."""
+    check = configuration.mapping("config/config.yaml")["check"]
+    for path, record in _timed(records):
+        benchmark, phase = record["benchmark"], record["identity"]["phase"]
+        limit = matrix.tolerance(check, benchmark, phase)
+        if checking.verdict(record["check"].get("errors") or {}, limit)["status"] != "ok":
+            yield "an error of its check is beyond the tolerance", path
+        sizes = {key: benchmark[key] for key in ("layers", "length")}
+        workload = SimpleNamespace(data_type=benchmark.get("data_type", FLOAT32), **sizes)
+
+        def own_limit(name: str, workload: object = workload, phase: str = phase) -> float:
+            return verifying.tolerance(name, workload, phase)
+
+        verified = record["verification"]
+        if checking.verdict(verified["errors"], own_limit)["status"] != "ok":
+            yield "an error after its last batch is beyond the tolerance", path
+        if verified["finished"] is not True or record["check"].get("status") != "ok":
+            yield "it is said to be right though a check of it failed", path
+
+
+def _times(records: Read) -> Found:
+    """Sums of times fit into those that they are part of, and CPU time into what the cores have."""
+    for path, record in _timed(records):
+        whole, setup = record["interference"], record["setup"]
+        cores = record["machine"]["cores"]
+        cpus = float(record["machine"]["cpu"].get("CPU(s)") or cores)
+        looks = record.get("looks", [])
+        lives = [each for each in looks if each["life"] == record.get("lives", 1)]
+        measured = [sum(each["warmup"]) + each["interference"]["wall_s"] for each in lives]
+        inside = (
+            (setup["build_s"] or 0)
+            + sum(record["warmup"])
+            + (math.fsum(measured) if looks else whole["wall_s"])
+            + record["verification"]["seconds"]
+        )
+        if inside > record["seconds"] + SLACK_S:
+            yield "its parts took longer than the whole process", path
+        if setup["first_step_s"] != record["warmup"][0]:
+            yield "its first step is not its first batch", path
+        for samples, meter in [
+            (record["samples"], whole),
+            *((each["batches"], each["interference"]) for each in looks),
+        ]:
+            if math.fsum(samples) > meter["wall_s"]:
+                yield "its batches took longer than the time in which they ran", path
+            if meter["own_cpu_s"] > cpus * meter["wall_s"] + TICKS_S:
+                yield "it had more CPU time than there is", path
+
+
+def _readings(record: dict) -> list[dict]:
+    """Of the yardstick, of today's records and older ones."""
+    pairs = [record["yardstick"]] if "yardstick" in record else record.get("stretches", [])
+    return [pair[when] for pair in pairs for when in ("before", "after")]
+
+
+def _peaks(records: Read) -> Found:
+    """Nothing multiplies faster than the fastest reading of known work on the machine (CPU, float32, as others have other units)."""
+    peaks: dict[int, float] = defaultdict(float)
+    for _, record in _timed(records):
+        for reading in _readings(record):
+            if reading["by"] == "c":
+                peaks[reading["threads"]] = max(peaks[reading["threads"]], reading["gflops"])
+    for path, record in _timed(records):
+        peak = max((peaks[n] for n in peaks if n <= record["threads"]), default=None)
+        single = record["benchmark"].get("data_type", FLOAT32) == FLOAT32
+        if peak and single and record["identity"]["device"] == "cpu":
+            rate = shapes.forward_flops(record["benchmark"]) / np.median(record["samples"]) / 1e9
+            if rate > OVER_PEAK * peak:
+                yield "it computes faster than the machine can", path
+
+
+def _moment(text: str) -> float:
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def _looks(records: Read) -> Found:
+    """A process looked as often and as long as its protocol asks for, one look after the other."""
+    for path, record in _timed(records):
+        protocol, looks = record["protocol"], record.get("looks")
+        if looks is None:
+            if not _enough_batches(record):
+                yield "it has fewer batches than its protocol asks for", path
+            continue
+        batches = [each for look in looks for each in look["batches"]]
+        if batches != record["samples"]:
+            yield "its batches are not those of its looks", path
+        late = protocol["most_s"] is not None and math.fsum(batches) >= protocol["most_s"]
+        if len(looks) < protocol["least_rounds" if late else "rounds"]:
+            yield "it looked less often than its protocol asks for", path
+        if any(each["interference"]["wall_s"] < protocol["look_s"] - SLACK_S for each in looks):
+            yield "it looked for less time than its protocol asks for", path
+        if any(sum(each["batches"][:-1]) > protocol["look_s"] + SLACK_S for each in looks):
+            yield "it looked for more batches than its protocol asks for", path
+        for one, other in pairwise(looks):
+            if one["block"] == other["block"] and one["round"] >= other["round"]:
+                yield "its looks are not in the order of their rounds", path
+            if (
+                _moment(one["start"]) + one["interference"]["wall_s"]
+                > _moment(other["start"]) + SLACK_S
+            ):
+                yield "its looks are not one after the other", path
+
+
+def _enough_batches(record: dict) -> bool:
+    """Of a record of before there were looks."""
+    protocol, wall = record["protocol"], record["interference"]["wall_s"]
+    late = protocol["most_s"] is not None and wall >= protocol["most_s"]
+    return len(record["samples"]) >= protocol["least_batches" if late else "timed_batches"]
+
+
+def _apart(records: Read) -> Found:
+    """One process measured at a time, none in the future, none twice."""
+    spans, seen = [], {}
+    for path, record in _timed(records):
+        looks = record.get("looks", [])
+        whole = [(record["started"], record["seconds"])]
+        own_spans = [(each["start"], each["interference"]["wall_s"]) for each in looks] or whole
+        spans += [
+            (start, start + took, path) for start, took in ((_moment(s), t) for s, t in own_spans)
+        ]
+        if seen.setdefault(tuple(record["samples"]), path) != path:
+            yield "two processes took the same times to the nanosecond", path
+    for before, after in pairwise(sorted(spans)):
+        if before[1] > after[0] + SLACK_S:
+            yield "two processes measured at the same time", after[2]
+    now = datetime.datetime.now(datetime.UTC).timestamp()
+    for path in {path for _, end, path in spans if end > now + 86400}:
+        yield "it is from the future", path
