@@ -27,7 +27,7 @@ from measurement import checking, shapes, verifying
 from measurement.precision import FLOAT32
 from plan import configuration, environments, locks, matrix
 from plan.jobs import digest_of
-from plan.matrix import Cell
+from plan.matrix import Measurement
 from reporting.results import CELL, Part
 
 LEAST_PROCESSES = 2  # of a row: one decides nothing
@@ -106,7 +106,7 @@ def _identities(parts: Iterable[Part]) -> Found:
                     yield "it is of another machine than its manifest", path
 
 
-def _is_named_after(path: str, record: dict, cell: Cell) -> bool:
+def _is_named_after(path: str, record: dict, cell: Measurement) -> bool:
     parts, about = record["parts"], record["environment"]
     process = record["identity"].get("process")
     name = f"{cell.name}-{process}" if process else cell.name
