@@ -1,11 +1,11 @@
 """The schedule template, with the schedule that its search found."""
 
+from measurement.contract import Unsupported
 from recurrent_cells.cells import CELLS
 
 from ..build import build_template
 from ..search import tuning
 from ..search.database import ScheduleDatabase
-from ..spec import Unsupported
 
 __all__ = ["build", "tune"]
 
