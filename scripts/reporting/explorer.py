@@ -131,18 +131,6 @@ def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
         }
 
 
-def shape_words(shape: Mapping) -> str:
-    """A benchmark in a line: what its numbers are of."""
-    parts = [f"batch {shape['batch']}", f"{shape['length']} steps", f"{shape['hidden']} units"]
-    layers = shape.get("layers", 1)
-    parts += [f"{layers} layers"] if layers > 1 else []
-    parts += ["both directions"] if shape.get("bidirectional") else []
-    parts += [words.cell(shape["cell"])] if "cell" in shape else []
-    parts += [shape["data_type"]] if "data_type" in shape else []
-    parts += [f"{shape['threads']} threads"] if "threads" in shape else []
-    return ", ".join(parts)
-
-
 def series(shapes: Mapping[str, Mapping]) -> Iterator[dict]:
     """Benchmarks that differ in one number only: {"axis", "label", "benchmarks": {name: number}}. An input as wide as the
     state grows with it."""
@@ -186,7 +174,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
         shown = {group["benchmark"] for group in own}
         shapes = {k: v for k, v in about["document"]["benchmarks"].items() if k in shown}
         for name, shape in shapes.items():
-            found["benchmarks"][name] = {"document": about["name"], "shape": shape_words(shape)}
+            found["benchmarks"][name] = {"document": about["name"], "shape": words.shape(shape)}
         found["series"] += series(shapes)
         if own:
             found["documents"].append({"name": about["name"], "title": about["document"]["title"]})

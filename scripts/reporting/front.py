@@ -11,12 +11,13 @@ import pandas as pd
 from plan import matrix
 from reporting import flexibility, relations, tradeoff, words
 from reporting.flexibility import Over
-from reporting.layout import time
+from reporting.layout import brief, none, seconds, time_within
 from reporting.sections import OK, Tables
 from stats import estimates
 
 PHASES = {"training": "training", "forward": "inference"}
-UNSURE = {"faster": "", "slower": "", "same": "", "undecided": "; undecided"}
+UNSURE = {"faster": "", "slower": "", "same": "", "undecided": " (undecided)"}
+NO_GAIN = {"never": "slower", "same": "no gain", "undecided": "undecided"}
 MOST_NAMED = 3  # of several that do equally well
 MOST_OF = 0.9  # of the measurements, how far their intervals reach
 
@@ -61,10 +62,6 @@ def two(value: float) -> str:
     )
 
 
-def around(over: Over) -> str:
-    return "no interval" if math.isnan(over.low) else f"[{over.low:.2f}, {over.high:.2f}]"
-
-
 class Measured:
     """What one machine has of all documents. `settings`: first_page in config/pages.yaml."""
 
@@ -95,9 +92,23 @@ class Measured:
         return self.benchmark(self.settings["benchmark"])
 
     def linked(self, over: Over, phase: str, benchmark: str = "") -> str:
-        """A ratio as a link to the explorer, with its interval as its title: `linked` for HTML, `plain` for Markdown."""
+        """A ratio with its interval and what it leaves open; the ratio is a link to the explorer."""
         view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
-        return f'[{two(over.ratio)}](#{urlencode(view | {"baseline": over.baseline})} "95 % interval: {around(over)}")'
+        address = urlencode(view | {"baseline": over.baseline})
+        number, _, ends = brief(over.ratio, over.low, over.high).partition(" ")
+        link = f'[{number}](#{address} "{over.name} over {over.to}")'
+        return f"{link} {ends}".strip() + UNSURE[over.verdict]
+
+    def shape(self, benchmark: str) -> str:
+        """A benchmark in words."""
+        shapes = (about["document"]["benchmarks"] for _, about in self.parts)
+        return next((words.shape(own[benchmark]) for own in shapes if benchmark in own), "")
+
+    @property
+    def name(self) -> str:
+        """What a sentence calls the machine."""
+        facts = next((each["facts"] for each in self.about() if each["facts"]), None)
+        return words.short(words.machines([(self.machine, facts)])[self.machine], facts or {})
 
     def about(self) -> Iterator[Mapping]:
         """What each document says of this machine."""
@@ -139,25 +150,50 @@ def cost_words(cost: flexibility.Cost) -> str:
 
 
 def sentence(measured: Measured) -> str:
-    """What operators take over the fastest."""
-    costs = {
-        phase: flexibility.cost(measured.rows(measured.main, phase))
-        for phase in ("forward", "training")
-    }
-    said = {phase: cost_words(one) for phase, one in costs.items() if one}
+    """What operators take over their own framework's fused kernel, then over the fastest of all, and of which workload."""
+    costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
+    said = {phase: one for phase, one in costs.items() if one}
     if not said:
         return "No LSTM written from basic operators has been measured yet."
     first, *other = said
-    more = f", and {said[other[0]]} times in {PHASES[other[0]]}" if other else ""
+    own = [
+        f"{brief(over.ratio, over.low, over.high)} times as long as {over.to}"
+        + UNSURE[over.verdict]
+        for over in said[first].within.values()
+    ]
+    where = f"in {PHASES[first]}"
+    own = f"take, {where}, {words.listed(own)}. They take" if own else f"take, {where},"
+    more = f", and {cost_words(said[other[0]])} times in {PHASES[other[0]]}" if other else ""
+    fastest = said[first].fastest
     return (
-        f"An LSTM written from basic operators takes {said[first]} times as long as the fastest implementation in "
-        f"{PHASES[first]}{more} (`{measured.main}`)."
+        f"On {measured.name}, LSTMs written from basic operators {own} {cost_words(said[first])} times "
+        f"as long as the fastest implementation ({fastest['name']}, a {fastest['flexibility']}){more}. Workload: "
+        f"{measured.shape(measured.main)}."
     )
 
 
 def _way(name: str, framework: str) -> str:
     """An implementation's name where its framework is named already."""
     return name.removeprefix(f"{framework} ").removeprefix(f"{framework}, ")
+
+
+def _ways(measured: Measured, rows: pd.DataFrame, phase: str) -> Iterator[tuple[str, str]]:
+    """What one framework's operators take, and what its compiler makes of them, over its fused kernel: that kernel's name, and
+    the ratios in words."""
+    fused = flexibility.first(rows[rows["install"] != ""], [flexibility.FUSED])
+    found = (flexibility.first(rows, levels) for levels in (flexibility.OPERATORS, ["compiled"]))
+    ways = [row for row in found if row]
+    if not fused or not ways:
+        return
+    said = [
+        f"{_way(row['name'], row['framework'])} {measured.linked(Over.of(row, fused), phase)}"
+        for row in ways
+    ]
+    between = Over.of(ways[1], ways[0]).verdict if len(ways) == 2 else ""
+    if between in ("same", "undecided"):
+        starts = " against ".join(f"{seconds(tradeoff.start(row))} s" for row in reversed(ways))
+        said[1] += f" (between the two: {between}; start-up {starts})"
+    yield fused["name"], f"in {PHASES[phase]} {', '.join(said)}"
 
 
 def custom(measured: Measured) -> Card:
@@ -168,29 +204,27 @@ def custom(measured: Measured) -> Card:
     made: dict[str, list[str]] = {}
     for phase, where in PHASES.items():
         rows = measured.rows(measured.main, phase)
-        within = flexibility.within(rows, flexibility.WRITTEN)
-        for name, over in within.items():
-            said = f"{measured.linked(over, phase)} in {where} ({_way(over.name, name)}{UNSURE[over.verdict]})"
-            own.setdefault((name, _way(over.to, name)), []).append(said)
         for name, of_one in rows.groupby("framework", sort=True):
+            ways = [*_ways(measured, of_one, phase)]
+            for to, said in ways:
+                own.setdefault((name, _way(to, name)), []).append(said)
             one = flexibility.first(of_one, flexibility.WRITTEN)
-            if one and name not in within and name not in others:
+            if one and not ways and name not in others:
                 over = Over.of(one, rows.iloc[0].to_dict())
                 inference = " (inference)" * (phase == "forward")
                 others[name] = f"{name} {measured.linked(over, phase)}{inference}"
         fused = flexibility.first(rows, [flexibility.FUSED])
-        for row in (
-            rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records") if fused else ()
-        ):
-            over = Over.of(row, fused)
+        generated = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
+        for row in generated if fused else ():
             get = row["install"] or "make cell CELL=my_cell.py"
-            said = f"{measured.linked(over, phase)} in {where}{UNSURE[over.verdict]}"
+            said = f"{measured.linked(Over.of(row, fused), phase)} in {where}"
             made.setdefault(f"{row['name']} (`{get}`)", []).append(said)
     points = ["Times relative to a fused kernel; below 1 is faster."] if own or made else []
-    points += [f"{name} / {to}: {', '.join(said)}." for (name, to), said in own.items()]
+    points += [f"{name} / {to}: {'; '.join(said)}." for (name, to), said in own.items()]
     if made:
         ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
-        points.append(f"Generated kernels / the fastest fused kernel: {ways}.")
+        package = "in a program of your own: `packages/recurrent_cells`"
+        points.append(f"Generated kernels / the fastest fused kernel: {ways}; {package}.")
     if others:
         points.append(f"Others / the fastest of all, in training: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
@@ -208,56 +242,69 @@ def deploy(measured: Measured) -> Card:
         best = packaged[0]
         over = [Over.of(row, best) for row in packaged[1:]]
         ties = [each.name for each in over if each.verdict != "slower"][: MOST_NAMED - 1]
-        said = f"{use['to']} (`{there[0]}`): {best['name']}, {time(best['wall_median_s'])} (`{best['install']}`)"
+        sure = best["interval"] == "confidence"
+        ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
+        took = time_within(best["wall_median_s"], *ends)
+        said = f"{use['to']} ({measured.shape(there[0])}): {best['name']}, {took} (`{best['install']}`)"
         said += f"; equal or undecided: {'; '.join(ties)}" if ties else ""
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
             share = measured.linked(fastest, "forward", there[0])
-            said += f". Faster, but not packaged: {rows[0]['name']}, {share} times that time"
+            said += f". Faster, but not packaged: {rows[0]['name']}, {share} of that time"
         points.append(said + ".")
     return Card("I deploy", points)
 
 
 def compiling(measured: Measured) -> Card:
-    """Whether what is compiled or traced is faster than what it is written from, and after how many batches it pays."""
+    """By what is compiled or traced: what each way to do that takes over it, and after how many batches it pays."""
     own = measured.cells[measured.cells["benchmark"] == measured.main]
     own = own[own["generation"] == matrix.NOW].reset_index(drop=True)
-    pays, others = [], {"never": [], "undecided": [], "same": []}
+    of_one = own.drop_duplicates("implementation").set_index("implementation")["name"]
+    said: dict[str, list[tuple[float, str]]] = {}
     for row in tradeoff.break_even(own):
         about = measured.called.get(row["implementation"], {})
         if row["phase"] != "training" or about.get("flexibility") not in flexibility.WRITTEN:
             continue
-        name = about["name"]
+        if "ratio" not in row:
+            continue
+        ends = (1 / row[end] if row[end] else None for end in ("high", "low"))
+        starts = f"start-up {seconds(row['start_s'])} s against {seconds(row['other_start_s'])} s"
         if row["verdict"] == "pays":
-            many = f"{row['batches']:,} batch{'es' * (row['batches'] > 1)}"
-            pays.append((row["ratio"], f"{name} {two(1 / row['ratio'])} (after {many})"))
-        elif row["verdict"] in others:
-            others[row["verdict"]].append(name)
-    said = [one for _, one in sorted(pays, reverse=True)]
-    meaning = "Times relative to the same code uncompiled, in training, and after how many batches it pays off"
-    points = [f"{meaning}: {'; '.join(said)}."] if pays else []
-    equal = [*others["undecided"], *others["same"]]
-    points += [f"No gain, or undecided: {'; '.join(equal)}."] if equal else []
-    points += [f"Slower: {'; '.join(others['never'])}."] if others["never"] else []
+            starts = f"pays off after {row['batches']:,} batch{'es' * (row['batches'] > 1)}"
+        unsure = f"{NO_GAIN[row['verdict']]}; " if row["verdict"] in NO_GAIN else ""
+        found = f"{about['name']} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
+        said.setdefault(of_one[row["other"]], []).append((1 / row["ratio"], found))
+    points = ["Times in training relative to what is compiled; below 1 is faster."] if said else []
+    for other, found in said.items():
+        points.append(f"{other}: {'; '.join(one for _, one in sorted(found))}.")
     return Card("Does compiling pay off?", points)
 
 
 def then(measured: Measured) -> Card:
-    """How many times as fast today's versions are, by implementation, over all benchmarks that both have."""
+    """What today's versions take over the oldest, by implementation, on the benchmark of the headline."""
     rows = pd.DataFrame(relations.then_and_now(measured.cells))
     points = []
     for name in measured.settings["then"] if len(rows) else ():
         own = rows[(rows["implementation"] == name) & rows["ratio"].notna()]
-        oldest = own.sort_values("environment_then").drop_duplicates(["benchmark", "phase"])
-        if oldest.empty:
-            continue
-        called = measured.called[name]["name"]
-        ends = [two(oldest["ratio"].min()), two(oldest["ratio"].max())]
-        old, now = oldest.iloc[0]["framework_version_then"], oldest.iloc[0]["framework_version_now"]
-        points.append(
-            f"{called} {now.partition('+')[0]}: {' to '.join(dict.fromkeys(ends))} times as fast as {old} "
-            f"({len(oldest)} measurement{'s' * (len(oldest) > 1)})."
-        )
+        own = own[own["benchmark"] == measured.main].sort_values("environment_then")
+        oldest = own.drop_duplicates("phase").set_index("phase").to_dict("index")
+        said = []
+        for phase in filter(oldest.get, PHASES):
+            row = oldest[phase]
+            low, high = (None if none(row[end]) else 1 / row[end] for end in ("high", "low"))
+            open_ = UNSURE["undecided"] * (row["verdict"] == "undecided")
+            slower = " (slower than before)" * (row["verdict"] == "faster")
+            found = brief(1 / row["ratio"], low, high)
+            said.append(f"{found} in {PHASES[phase]}{open_}{slower}")
+        if said:
+            row = next(iter(oldest.values()))
+            old, now = row["framework_version_then"], row["framework_version_now"].partition("+")[0]
+            year = matrix.generation(row["environment_then"])
+            called = measured.called[name]["name"]
+            points.append(f"{called} {now} / {old} ({year}): {', '.join(said)}.")
+    points = [f"Times of `{measured.main}` relative to old versions.", *points] if points else []
+    if points and any(about["name"] == "timeline" for _, about in measured.parts):
+        points.append("All releases: [timeline](timeline.md).")
     return Card("Then and now", points)
 
 

@@ -36,9 +36,9 @@ def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False)
     they are to be `in_full`."""
     facts = dict(found)
     called = {machine: processors.name(own) or machine for machine, own in facts.items()}
-    short = {machine: _short(name, facts[machine] or {}) for machine, name in called.items()}
-    if not in_full and len({*short.values()}) == len(short) > 1:
-        return short
+    brief = {machine: short(name, facts[machine] or {}) for machine, name in called.items()}
+    if not in_full and len({*brief.values()}) == len(brief) > 1:
+        return brief
     counts = Counter(called.values())
     return {
         machine: name if counts[name] == 1 else f"{name} ({machine[-6:]})"
@@ -46,7 +46,7 @@ def machines(found: Iterable[tuple[str, Mapping | None]], in_full: bool = False)
     }
 
 
-def _short(name: str, facts: Mapping) -> str:
+def short(name: str, facts: Mapping) -> str:
     gpus = [gpu["name"].removeprefix("NVIDIA ") for gpu in facts.get("gpus", [])[:1]]
     return " + ".join([re.split(" [(]|, ", name)[0], *gpus])
 
@@ -94,3 +94,15 @@ CELLS = {
 def cell(name: str) -> str:
     """What pages call a cell; one of somebody's own (`own.my_cell`) by its own name."""
     return CELLS.get(name) or own.name_of(name)
+
+
+def shape(of: Mapping) -> str:
+    """A benchmark in a line: what its numbers are of."""
+    parts = [f"batch {of['batch']}", f"{of['length']} steps", f"{of['hidden']} units"]
+    layers = of.get("layers", 1)
+    parts += [f"{layers} layers"] if layers > 1 else []
+    parts += ["both directions"] if of.get("bidirectional") else []
+    parts += [cell(of["cell"])] if "cell" in of else []
+    parts += [of["data_type"]] if "data_type" in of else []
+    parts += [f"{of['threads']} threads"] if "threads" in of else []
+    return ", ".join(parts)
