@@ -1,10 +1,7 @@
-function select(key, label, groups) {
-  const list = make("select", { id: key, name: key });
-  for (const [title, entries] of groups) {
-    const made = entries.map(([value, text]) => make("option", { value, selected: value === state[key] }, text));
-    list.append(...(title ? [make("optgroup", { label: title }, ...made)] : made));
-  }
-  list.addEventListener("change", () => change({ [key]: list.value }));
+function select(key, label, entries, chosen, changed) {
+  const made = entries.map(([value, text]) => make("option", { value, selected: value === chosen }, text));
+  const list = make("select", { id: key, name: key }, ...made);
+  list.addEventListener("change", () => change(changed(list.value)));
   return make("label", { for: key }, make("span", { class: "label" }, label), list);
 }
 function choices(key, label, entries, kind, chosen, changed) {
@@ -24,8 +21,8 @@ function frameworkChoices(all) {
   const toggled = (value, on) => {
     if (on) chosen.add(value);
     else chosen.delete(value);
-    const count = there.filter(name => chosen.has(name)).length;
-    change({ frameworks: count === there.length || !count ? "" : [...chosen].join(",") });
+    const all = there.every(name => chosen.has(name));
+    change({ frameworks: all ? "" : [...chosen].join(",") || NOBODY });
   };
   const entries = there.map(name => [name, name]);
   return choices("frameworks", "Frameworks", entries, "checkbox", value => chosen.has(value), toggled);
@@ -34,7 +31,7 @@ function limitChoice() {
   const toggled = (value, on) => change({ limits: on ? "1" : "" });
   return choices(
     "limits",
-    "Upper bounds",
+    "Reference points",
     [["1", "products and peak"]],
     "checkbox",
     () => Boolean(state.limits),
@@ -47,12 +44,17 @@ function radio(key, label, entries) {
 }
 function drawPick() {
   const focused = document.activeElement?.id;
-  const all = unpack(groupOf(state.benchmark));
-  const benchmarks = DATA.documents.map(({ name, title }) => {
-    const own = options("benchmark").filter(each => DATA.benchmarks[each].document === name);
-    return [title, own.map(each => [each, `${each} (${DATA.benchmarks[each].shape})`])];
+  const group = groupOf(state.benchmark);
+  const all = group ? unpack(group) : [];
+  const named = DATA.benchmarks[state.benchmark].document;
+  const of = name => options("benchmark").filter(each => DATA.benchmarks[each].document === name);
+  const here = new Set(DATA.groups.filter(each => each.machine === state.machine).map(each => each.benchmark));
+  const benchmarks = of(named).map(each => {
+    const lacking = here.has(each) ? "" : " – not measured on this machine";
+    return [each, `${DATA.benchmarks[each].shape} (${each})${lacking}`];
   });
-  const machines = options("machine").map(each => [each, DATA.machines[each]]);
+  const documents = DATA.documents.map(({ name, title }) => [name, title.split(":")[0]]);
+  const machines = options("machine").map(each => [each, `${DATA.machines[each]} (${DATA.days[each]})`]);
   const since = "all since " + Math.min(...all.map(row => row.year));
   const versions = [
     ["current", "current"],
@@ -61,15 +63,18 @@ function drawPick() {
   const phases = options("phase").map(each => [each, each]);
   const devices = options("device").map(each => [each, each.toUpperCase()]);
   const found = [
-    select(
-      "benchmark",
-      "Benchmark",
-      benchmarks.filter(([, entries]) => entries.length),
-    ),
-    machines.length > 1 ? select("machine", "Machine", [["", machines]]) : null,
+    documents.length > 1
+      ? select("document", "Document", documents, named, name => ({
+          benchmark: of(name).find(each => here.has(each)) ?? of(name)[0],
+        }))
+      : null,
+    select("benchmark", "Benchmark", benchmarks, state.benchmark, benchmark => ({ benchmark })),
+    machines.length > 1
+      ? select("machine", "Machine, of the chart and the table", machines, state.machine, machine => ({ machine }))
+      : null,
     radio("phase", "Phase", phases),
     radio("device", "Device", devices),
-    radio("versions", "Versions", all.some(row => !row.current) ? versions : []),
+    radio("versions", "Versions", all.some(row => !row.current) && state.view !== "year" ? versions : []),
     radio("view", "Show", views()),
     frameworkChoices(all),
     all.some(row => row.level === LIMIT) ? limitChoice() : null,

@@ -21,7 +21,9 @@ const START = {
 };
 const LONGEST = 10; // bars of more times the baseline are cut
 let state = { ...START },
-  rows = [];
+  rows = [],
+  notice = ""; // what of an address is not known
+const NOBODY = "none"; // of the frameworks
 const $ = id => document.getElementById(id);
 
 // Elements with text, never with markup: labels and reasons may come from anywhere.
@@ -46,7 +48,14 @@ function time(s) {
 const times = value => value.toFixed(value < 0.1 ? 3 : 2) + "×";
 const bracket = found => (found.low == null ? "" : ` [${found.low.toFixed(2)}, ${found.high.toFixed(2)}]`);
 const bytes = value => (value == null ? "–" : digits(value / 2 ** 30, 3) + " GiB");
-const percent = row => (row.sure ? `± ${digits(100 * (Math.sqrt(row.wall_high_s / row.wall_low_s) - 1), 2)} %` : "");
+// Half of an interval in per cent; both ends where one lies much farther from the time than the other, as in layout.py.
+function within({ sure, wall_median_s: middle, wall_low_s: low, wall_high_s: high }) {
+  if (!sure) return "";
+  const half = Math.sqrt(high / low) - 1;
+  const farther = Math.max(high / middle, middle / low) - 1;
+  if (farther > 0.05 && farther > 1.3 * half) return `[${time(low)}, ${time(high)}]`;
+  return `± ${digits(100 * half, 2)} %`;
+}
 
 // A group's rows as objects, and the ratio of any two of them with its interval.
 function unpack(group) {
@@ -89,6 +98,7 @@ function ratio(of, to) {
 
 // What can be chosen, given what is chosen before it.
 function options(key) {
+  if (key === "benchmark") return Object.keys(DATA.benchmarks);
   const before = PLACE.slice(0, PLACE.indexOf(key));
   return [
     ...new Set(DATA.groups.filter(group => before.every(each => group[each] === state[each])).map(group => group[key])),
@@ -107,11 +117,17 @@ function views() {
   return [["bars", "bars"], ...found, ...(years.size > 2 ? [["year", "over years"]] : [])];
 }
 function settle() {
-  for (const key of PLACE) if (!options(key).includes(state[key])) state[key] = options(key)[0];
+  notice = "";
+  for (const key of PLACE) {
+    const found = options(key);
+    if (!found.length || found.includes(state[key])) continue; // a machine may lack a benchmark
+    if (["machine", "benchmark"].includes(key)) notice += `Not in this report: ${key} ${state[key]}. `;
+    state[key] = found[0];
+  }
   if (!views().some(([name]) => name === state.view)) state.view = "bars";
   if (state.versions !== "all") state.versions = "current";
 }
-const frameworks = () => (state.frameworks ? state.frameworks.split(",") : null);
+const frameworks = () => (state.frameworks ? state.frameworks.split(",").filter(name => name !== NOBODY) : null);
 function kept(row) {
   const chosen = frameworks();
   return (
@@ -146,11 +162,11 @@ function read() {
   if (named_document && !named.has("benchmark")) state.benchmark = named_document[0];
   return known || Boolean(named_document);
 }
-function write() {
+function write(replace = false) {
   const differing = Object.entries(state).filter(([key, value]) => value !== START[key]);
   const hash = "#" + new URLSearchParams(differing.length ? differing : [["machine", state.machine]]);
   try {
-    if (hash !== location.hash) history.pushState(null, "", hash);
+    if (hash !== location.hash) history[replace ? "replaceState" : "pushState"](null, "", hash);
   } catch {
     /* inside another page, as in Snakemake's report */
   }

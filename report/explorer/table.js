@@ -2,18 +2,18 @@ const NUMBER = (key, label) => [key, label, row => row[key]];
 const COLUMNS = [
   ["name", "implementation", row => row.name],
   ["level", "level", row => row.level],
-  ["environment", "versions", row => row.environment],
+  ["environment", "environment", row => row.environment],
   ["version", "version", row => row.version],
   ["benchmark", "benchmark", row => row.group.benchmark],
   NUMBER("wall_median_s", "batch (s)"),
-  ["wall_low_s", "low", row => (row.sure ? row.wall_low_s : null)],
-  ["wall_high_s", "high", row => (row.sure ? row.wall_high_s : null)],
+  ["wall_low_s", "batch, low (s)", row => (row.sure ? row.wall_low_s : null)],
+  ["wall_high_s", "batch, high (s)", row => (row.sure ? row.wall_high_s : null)],
   ["ratio", "over baseline", row => ratio(row, baselineOf(row)).ratio],
-  ["ratio_low", "low", row => ratio(row, baselineOf(row)).low],
-  ["ratio_high", "high", row => ratio(row, baselineOf(row)).high],
+  ["ratio_low", "over baseline, low", row => ratio(row, baselineOf(row)).low],
+  ["ratio_high", "over baseline, high", row => ratio(row, baselineOf(row)).high],
   NUMBER("wall_p99_s", "99 % within (s)"),
   NUMBER("start_s", "start-up (s)"),
-  NUMBER("peak_memory_bytes", "memory (bytes)"),
+  ["peak_memory_gib", "memory (GiB)", row => (row.peak_memory_bytes == null ? null : row.peak_memory_bytes / 2 ** 30)],
   NUMBER("error", "error"),
   NUMBER("gflops", "GFLOP/s"),
   NUMBER("published_wall_s", "published (s)"),
@@ -32,7 +32,7 @@ function sorted() {
 }
 function drawTable() {
   const heads = COLUMNS.map(([key, label]) => {
-    const found = make("button", { type: "button" }, label),
+    const found = make("button", { type: "button", title: `${key} in the CSV file` }, label),
       down = state.sort === key && !state.down;
     found.addEventListener("click", () => {
       change({ sort: key, down: down ? "1" : "" });
@@ -77,8 +77,7 @@ function download() {
   URL.revokeObjectURL(link.href);
 }
 function missing() {
-  const { missing } = groupOf(state.benchmark);
-  const found = missing
+  const found = (groupOf(state.benchmark)?.missing ?? [])
     .map(([name, environment, status, reason]) => ({
       ...DATA.implementations[name],
       ...DATA.environments[environment],
@@ -86,17 +85,26 @@ function missing() {
       called: DATA.implementations[name].name,
     }))
     .filter(kept)
-    .map(each => `${each.called}${each.current ? "" : ` (${each.year})`}: ${each.text}`);
-  return found.length ? make("p", {}, `Not timed: ${found.join("; ")}.`) : "";
+    .map(each => [`${each.called}${each.current ? "" : ` (${each.year})`}`, each.text]);
+  const reasons = [...new Set(found.map(([, text]) => text))];
+  const said = reasons.map(reason => {
+    const own = found.filter(([, text]) => text === reason).map(([name]) => name);
+    return `${own.join(", ")}: ${reason}`;
+  });
+  return said.length ? make("p", {}, `Not timed: ${said.join("; ")}.`) : "";
+}
+function nothing() {
+  if (groupOf(state.benchmark)) return "None of the chosen frameworks has a number here.";
+  const others = DATA.groups.filter(group => group.benchmark === state.benchmark).map(group => group.machine);
+  const names = [...new Set(others)].map(machine => DATA.machines[machine]);
+  return `${state.benchmark} was not measured on ${DATA.machines[state.machine]}; it was on ${names.join(", ")}.`;
 }
 function draw() {
   const focused = document.activeElement?.dataset?.row;
   rows = points();
   drawPick();
-  $("headline").replaceChildren(...headline());
-  $("view").replaceChildren(
-    !rows.length ? make("p", {}, "Nothing was measured here.") : state.view === "bars" ? drawBars() : drawLines(),
-  );
+  $("headline").replaceChildren(notice, ...headline());
+  $("view").replaceChildren(!rows.length ? make("p", {}, nothing()) : state.view === "bars" ? drawBars() : drawLines());
   drawTable();
   $("missing").replaceChildren(missing());
   if (focused)
@@ -108,6 +116,7 @@ $("csv").addEventListener("click", download);
 function restore() {
   const named = read();
   settle();
+  if (notice) write(true);
   draw();
   if (named) $("explorer").scrollIntoView();
 }

@@ -6,13 +6,23 @@ function fastest([best, next]) {
   const found = ratio(next, best);
   return [...said, `; ${next.name} takes `, bold(times(found.ratio)), `${bracket(found)} its time.`];
 }
+// The headline where a baseline was chosen.
+function compared(place, best, base, operators) {
+  const text = row => [bold(times(ratio(row, base).ratio)), bracket(ratio(row, base))];
+  const first = best === base ? " is the fastest implementation" : [` takes ${time(base.wall_median_s)} a batch; the fastest, ${best.name}, `, ...text(best), " of that"];
+  const ends = [...new Set([operators[0], operators.at(-1)])].filter(row => row && row !== base);
+  const others = ends.flatMap((row, at) => [at ? " to " : "; LSTMs written from basic operators take ", ...text(row)]);
+  return [place, bold(base.name), ...first, ...others, "."];
+}
 function headline() {
   const lstms = rows.filter(row => row.level !== LIMIT),
     best = lstms[0],
-    place = `${DATA.machines[state.machine]}, ${state.phase}: `;
+    place = `${DATA.machines[state.machine]}, ${state.phase}, ${DATA.benchmarks[state.benchmark].shape}: `;
   const versions = state.versions === "all" ? lstms : lstms.filter(row => row.current),
     operators = versions.filter(row => OPERATORS.includes(row.level));
   if (state.view !== "bars" || !best) return [];
+  const base = rows.find(row => row.key === state.baseline);
+  if (base) return compared(place, best, base, operators);
   if (!operators.length) return [place, ...fastest(lstms)];
   if (operators[0] === best)
     return [
@@ -45,7 +55,7 @@ function button(row) {
       type: "button",
       "aria-pressed": String(row.key === state.baseline),
       "data-row": row.key,
-      title: `${row.version}: compare with it and show details`,
+      title: `${row.does} ${row.version}. Click to compare the others with it and to see details.`,
     },
     row.name,
     " ",
@@ -84,7 +94,7 @@ function bar(row, found, most) {
 function drawBar(row, found, most) {
   const cells = [
     make("th", { scope: "row" }, button(row)),
-    make("td", { class: "n" }, `${time(row.wall_median_s)} ${percent(row)}`),
+    make("td", { class: "n" }, `${time(row.wall_median_s)} ${within(row)}`),
     make("td", { class: "n" }, times(found.ratio) + (found.low === found.high ? "" : bracket(found))),
     make("td", { class: "bar" }, bar(row, found, most)),
   ];
@@ -95,7 +105,7 @@ function drawBar(row, found, most) {
 function drawBars() {
   const found = rows.map(row => [row, ratio(row, baselineOf(row))]);
   const most = Math.min(LONGEST, 1.04 * Math.max(1, ...found.map(([, each]) => each.high ?? each.ratio)));
-  const heads = ["Implementation", "A batch", "Over " + (rows.length ? baselineOf(rows[0]).name : ""), "Bars"];
+  const heads = ["Implementation", "Time of a batch", "Relative to " + baselineOf(rows[0]).name, "Below 1× is faster"];
   const head = make("tr", {}, ...heads.map(text => make("th", { scope: "col" }, text)));
   const table = make("table", { class: "bars" }, make("thead", {}, head));
   for (const level of LEVELS) {
@@ -110,7 +120,7 @@ function drawBars() {
 }
 
 // Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
-const FRAME = { width: 900, height: 420, left: 62, right: 30, top: 14, bottom: 44 };
+const FRAME = { width: 900, height: 420, left: 62, right: 230, top: 14, bottom: 44 };
 const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 
 // The points of all lines, by x: {row, y: time or ratio with its interval, line: its name}.
@@ -159,12 +169,16 @@ function drawAxes(svg, { X, Y, xs, y0, y1 }, over) {
   svg.append(make("text", place, DATA.axes[state.view] ?? "year"));
 }
 
-function drawLine(svg, own, { X, Y }, over) {
+const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "12 3"];
+function drawLine(svg, own, { X, Y }, over, number) {
   const { row } = own.at(-1);
   const color = `var(--l${LEVELS.indexOf(row.level)})`;
   const d = own.map(({ row, y }, at) => `${at ? "L" : "M"}${X(row.x)} ${Y(y.ratio)}`).join("");
   const width = row.key === state.baseline ? 4 : 2;
-  svg.append(make("path", { d, fill: "none", style: `stroke: ${color}`, "stroke-width": width }));
+  const dashes = DASHES[number % DASHES.length];
+  svg.append(
+    make("path", { d, fill: "none", style: `stroke: ${color}`, "stroke-width": width, "stroke-dasharray": dashes }),
+  );
   for (const { row, y } of own) {
     const text = `${row.name} ${row.version}, ${row.x}: ${over ? times(y.ratio) + bracket(y) : time(y.ratio)}`;
     const interval = { d: `M${X(row.x)} ${Y(y.low)}V${Y(y.high)}`, style: `stroke: ${color}` };
@@ -175,15 +189,23 @@ function drawLine(svg, own, { X, Y }, over) {
   return make("li", {}, make("span", { class: "key", style: `background: ${color}` }), button(row));
 }
 
-// Numbers at the ends of lines, moved apart where they would lie on each other.
-function numberLines(svg, lines, { X, Y }) {
-  const ends = lines.map((own, number) => ({ number, x: X(own.at(-1).row.x), y: Y(own.at(-1).y.ratio) }));
-  ends.sort((a, b) => a.y - b.y);
-  ends.forEach((end, at) => {
-    for (const other of ends.slice(0, at))
-      if (other.x === end.x && end.y < other.y + LINE_HEIGHT) end.y = other.y + LINE_HEIGHT;
-    svg.append(make("text", { x: end.x + 8, y: end.y + 4 }, String(end.number + 1)));
+// Names to the right of lines, moved apart where they would lie on each other, each with a leader to the end of its line.
+function nameLines(svg, lines, { X, Y }) {
+  const x = FRAME.width - FRAME.right + 14;
+  const ends = lines.map(own => {
+    const { row, y } = own.at(-1);
+    return { row, from: X(row.x), at: Y(y.ratio), y: Y(y.ratio) };
   });
+  ends.sort((a, b) => a.y - b.y);
+  let least = FRAME.top + 4;
+  for (const end of ends) least = (end.y = Math.max(end.y, least)) + LINE_HEIGHT;
+  let most = FRAME.height - FRAME.bottom - 4;
+  for (const end of [...ends].reverse()) most = (end.y = Math.min(end.y, most)) - LINE_HEIGHT;
+  for (const { row, from, at, y } of ends) {
+    const style = `stroke: var(--l${LEVELS.indexOf(row.level)})`;
+    svg.append(make("path", { d: `M${from + 4} ${at}L${x - 3} ${y}`, style, "stroke-width": 0.7, opacity: 0.7 }));
+    svg.append(make("text", { x, y: y + 4 }, row.name));
+  }
 }
 
 function drawLines() {
@@ -199,8 +221,8 @@ function drawLines() {
     "aria-label": `${what} over ${state.view}; the table below has the numbers`,
   });
   drawAxes(svg, scale, over);
-  const legend = make("ol", {}, ...lines.map(own => drawLine(svg, own, scale, over)));
-  numberLines(svg, lines, scale);
+  const legend = make("ol", {}, ...lines.map((own, number) => drawLine(svg, own, scale, over, number)));
+  nameLines(svg, lines, scale);
   const chosen = rows.find(row => row.key === state.baseline && row.group.benchmark === state.benchmark);
   return make("div", { id: "lines" }, svg, legend, chosen ? detail(chosen) : null);
 }
@@ -222,10 +244,10 @@ function detail(row) {
     ["Source", make("code", {}, row.source)],
     ["Versions", `${row.version} (environment ${row.environment})`],
     [
-      "A batch",
-      `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few turns or processes for an interval"}; 99 % within ${time(row.wall_p99_s)}`,
+      "Time of a batch",
+      `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few turns or processes for an interval"}; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}`,
     ],
-    ["Over the fastest", times(found.ratio) + bracket(found)],
+    ["Relative to the fastest", times(found.ratio) + bracket(found)],
     [
       "Samples",
       `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((each / 1000) * row.wall_median_s)).join(", ")}`,

@@ -74,6 +74,14 @@ def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -
     return shown(ratio)
 
 
+def _fastest(rows: Rows, of: str, to: str) -> estimates.Ratio:
+    """The fastest on one benchmark over the fastest on another in training, as the findings have it."""
+    own = rows[(rows["machine"] == ZEN_5) & (rows["phase"] == "training")]
+    sides = ([[one] for one in own[own["benchmark"] == name]["times"]] for name in (of, to))
+    found = estimates.ratio_of_fastest(*sides)
+    return estimates.Ratio(*found, estimates.compared(*found[1:]))
+
+
 NUMBERS: dict[str, Callable[[Rows], str]] = {
     "operators-forward-least": lambda rows: _written(rows, "forward", 0),
     "operators-forward-most": lambda rows: _written(rows, "forward", -1),
@@ -82,9 +90,7 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, "pytorch/fine-grained"),
     "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, "pytorch/fine-grained"),
     "pytorch-intel": lambda rows: _of(rows, INTEL, "pytorch/fine-grained"),
-    "slstm-training": lambda rows: shown(
-        ratios(rows, ZEN_5, "training", "flexible-slstm", "flexible-lstm")[0][1]
-    ),
+    "slstm-training": lambda rows: shown(_fastest(rows, "flexible-slstm", "flexible-lstm")),
 }
 
 

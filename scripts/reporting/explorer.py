@@ -21,8 +21,8 @@ from stats.samples import Times
 
 SOURCES = Path("report/explorer")
 SCRIPTS = ("data.js", "controls.js", "views.js", "table.js")  # one after the other
-LIMIT = "upper bound"  # the level of what is no LSTM: products, the multiply-add peak
-LIMIT_MEANS = "no LSTM: the matrix products alone, or the machine's peak"
+LIMIT = "reference point"  # the level of what is no LSTM: products, the multiply-add peak
+LIMIT_MEANS = "no LSTM: the matrix products alone, as one library multiplies them, or the machine's peak, which alone is a bound"
 PLACE = ["benchmark", "phase", "device", "machine"]
 AXES = {
     "batch": "batch size",
@@ -167,6 +167,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
     found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
     facts: dict[str, Mapping | None] = {}
+    days: dict[str, set[str]] = {}
     years = [0]
     for tables, about in parts:
         own = list(groups(tables, about, lists))
@@ -181,6 +182,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
         years.append(timeline.today(about))
         for machine in about["machines"]:
             facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
+            days.setdefault(machine["machine"], set()).update(machine["days"])
     entries = {entry["implementation"]: entry for entry in matrix.implementations()}
     called = words.names(entries.values())
     return found | {
@@ -198,7 +200,10 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
         "versions": lists.versions,
         "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
         "machines": words.machines(facts.items()),
-        "in_full": words.machines(facts.items(), in_full=True),
+        "days": {
+            name: " to ".join(dict.fromkeys((min(own), max(own)))) if own else "no date"
+            for name, own in days.items()
+        },
     }
 
 

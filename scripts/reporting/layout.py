@@ -9,6 +9,8 @@ import pandas as pd
 from stats.estimates import Ratio
 
 DASH = "–"
+# Ends of an interval are printed where one is farther off than 5 %, and than 1.3 times half of the interval.
+LOPSIDED_LEAST, LOPSIDED = 0.05, 1.3
 
 
 def none(value: Any) -> bool:
@@ -73,13 +75,20 @@ def digits(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4f}"
 
 
-def within(value: float, low: float | None, high: float | None) -> str:
-    """± half of a number's 95 % interval, relative to it; nothing where there is none."""
-    if none(low) or none(high):
+def within(
+    value: float,
+    low: float | None,
+    high: float | None,
+    ends: Callable[[float | None], str] = three_digits,
+) -> str:
+    """Half of a number's 95 % interval in per cent; both ends where one lies much farther from it than the other; nothing
+    where there is no interval."""
+    if none(low) or none(high) or low <= 0:
         return ""
-    half = 50 * (high - low) / value
-    printed = f"{half:.2g}" if half < 99.5 else f"{half:.0f}"
-    return f"± {printed} %"
+    half, farther = math.sqrt(high / low) - 1, max(high / value, value / low) - 1
+    if farther > LOPSIDED_LEAST and farther > LOPSIDED * half:
+        return f"[{ends(low)}, {ends(high)}]"
+    return f"± {100 * half:.2g} %"
 
 
 def brief(value: float | None, low: float | None = None, high: float | None = None) -> str:
@@ -97,10 +106,8 @@ def times(found: Ratio | None) -> str:
 
 
 def time_within(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """A time with its unit, and half of its interval in per cent."""
-    if none(value) or none(low) or none(high):
-        return time(value)
-    return f"{time(value)} ± {100 * (math.sqrt(high / low) - 1):.2g} %"
+    """A time with its unit, and its interval."""
+    return time(value) if none(value) else f"{time(value)} {within(value, low, high, time)}".strip()
 
 
 FORMATS: dict[str, tuple[Callable[[Any], str], str]] = {

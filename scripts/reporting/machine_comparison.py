@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 
 from reporting import flexibility, page, pages, style
 from reporting.flexibility import Cost, Over
-from reporting.front import PHASES, Measured, cost_words, two
-from reporting.layout import time
+from reporting.front import PHASES, UNSURE, Measured, two
+from reporting.layout import brief, time
 
 NAME, FOLDER = "machines", "figures/talks"
 
@@ -25,24 +25,35 @@ class Machine:
     measured: int
     within: float
     costs: Mapping[str, Cost | None]  # by phase
+    workload: str = ""
 
 
 def machine(measured: Measured, name: str, link: str) -> Machine:
     costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
-    return Machine(name, link, measured.days, len(measured.ok), measured.within, costs)
+    workload = measured.shape(measured.main)
+    return Machine(name, link, measured.days, len(measured.ok), measured.within, costs, workload)
 
 
 def _within(found: Machine, phase: str) -> str:
     cost = found.costs[phase]
     said = cost.within.items() if cost else ()
-    return ", ".join(f"{name} {two(over.ratio)}x" for name, over in said) or "–"
+    return ", ".join(f"{name} {_over(over)}" for name, over in said) or "–"
+
+
+def _over(over: Over) -> str:
+    return brief(over.ratio, over.low, over.high) + UNSURE[over.verdict]
+
+
+def _ends(cost: Cost) -> str:
+    """The fastest and the slowest of operators over the fastest of all."""
+    return " to ".join(dict.fromkeys((_over(cost.least), _over(cost.most))))
 
 
 def rows(machines: Sequence[Machine]) -> list[list[str]]:
     """The table's cells, in Markdown."""
     found = []
     for each in machines:
-        costs = [f"{cost_words(c)}x" if (c := each.costs[phase]) else "–" for phase in PHASES]
+        costs = [_ends(c) if (c := each.costs[phase]) else "–" for phase in PHASES]
         first = each.costs["training"] or each.costs["forward"]
         best = f"{first.fastest['name']}, {time(first.fastest['wall_median_s'])}" if first else "–"
         within = "–" if math.isnan(each.within) else f"±{two(100 * each.within)} %"
@@ -56,8 +67,8 @@ def draw(machines: Sequence[Machine]) -> plt.Figure:
     shown = [phase for phase in PHASES if any(each.costs[phase] for each in machines)]
     shown = shown or [*PHASES][:1]
     with plt.rc_context(style.STYLE):
-        size = (9.5, 0.9 + 0.3 * len(machines))
-        figure, axes = plt.subplots(1, len(shown), figsize=size, squeeze=False, sharey=True)
+        size = (6.5, len(shown) * (0.9 + 0.3 * len(machines)))
+        figure, axes = plt.subplots(len(shown), 1, figsize=size, squeeze=False, sharex=True)
         for axis, phase in zip(axes.flat, shown, strict=True):
             for place, each in enumerate(reversed(machines)):
                 if cost := each.costs[phase]:
@@ -74,9 +85,9 @@ def _points(axis: plt.Axes, place: int, name: str, ends: tuple[Over, Over]) -> N
     for number, over in enumerate(ends):
         if not math.isnan(over.low):
             style.span(axis, over.low, over.high, place, style.LOOKS["pytorch"].color)
-        mark = {"color": style.LOOKS["pytorch"].color, "marker": "o", "ls": ""}
-        filled, which = (("full", "fastest"), ("none", "slowest"))[number]
-        (point,) = axis.plot([over.ratio], [place], fillstyle=filled, **mark)
+        marker, which = (("o", "fastest"), ("D", "slowest"))[number]
+        mark = {"color": style.LOOKS["pytorch"].color, "marker": marker, "ls": ""}
+        (point,) = axis.plot([over.ratio], [place], **mark)
         style.hover(point, f"{name}, {which} of operators: {over.name}, {over.ratio:.2f} times")
 
 
@@ -85,6 +96,7 @@ def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: pa
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / FOLDER / f"{NAME}.svg").write_text(style.svg(draw(machines)))
     context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
+    context["workload"] = next(filter(None, (each.workload for each in machines)), "")
     context["figure"] = f"{FOLDER}/{NAME}.svg"
     text = page.environment(page.REPORT).get_template("machines.md.j2").render(context)
     page.write(folder / f"{NAME}.md", text, site, switch)

@@ -104,5 +104,12 @@ def shape(of: Mapping) -> str:
     parts += ["both directions"] if of.get("bidirectional") else []
     parts += [cell(of["cell"])] if "cell" in of else []
     parts += [of["data_type"]] if "data_type" in of else []
-    parts += [f"{of['threads']} threads"] if "threads" in of else []
+    parts += [f"{of['threads']} thread{'s' * (of['threads'] > 1)}"] if "threads" in of else []
+    parts += [f"{of['isa'].upper()} only"] if "isa" in of else []
+    parts += [of["departure"].replace("-", " ")] if "departure" in of else []
+    parts += (
+        [f"by {of['optimizer']['name'].upper()}"]
+        if "baseline" in of and of.get("optimizer", {}).get("name") == "sgd"
+        else []
+    )
     return ", ".join(parts)

@@ -162,20 +162,26 @@ def test_every_selector_changes_what_is_shown(page: Page, folder: Path) -> None:
     view(page, folder)
     bars = page.locator(".bars tbody tr:not(.level)")
     count = bars.count()
+    page.locator("#document").select_option("tvm-lstm")
     page.locator("#benchmark").select_option("stack-64x100x64-d4")
     expect(page.locator("#table tbody tr").first).to_contain_text("stack-64x100x64-d4")
     page.get_by_label("over layers", exact=True).check()
     expect(page.locator("#lines svg")).to_be_visible()
-    page.go_back()
-    page.go_back()
+    for _ in range(3):
+        page.go_back()
     expect(bars).to_have_count(count)
     page.get_by_role("radio", name="all since").check()
     assert bars.count() > count
     page.get_by_label("PyTorch", exact=True).uncheck()
     expect(page.locator(".bars").get_by_text("nn.LSTM")).to_have_count(0)
+    others = page.get_by_role("group", name="Frameworks").get_by_role("checkbox", checked=True)
+    while others.count():
+        others.first.uncheck()
+    expect(page.locator("#table tbody tr")).to_have_count(0)
+    page.get_by_label("PyTorch", exact=True).check()
     page.locator("#machine").select_option(OTHER)
     page.get_by_label("products and peak").check()
-    expect(page.locator(".bars")).to_contain_text("Upper bound")
+    expect(page.locator(".bars")).to_contain_text("Reference point")
     page.get_by_role("radio", name="forward").check()
     assert {"phase=forward", f"machine={OTHER}", "limits=1"} <= set(
         page.url.partition("#")[2].split("&")
@@ -196,6 +202,12 @@ def test_an_address_restores_its_view(page: Page, folder: Path) -> None:
     expect(detail).to_contain_text("scripts/implementations/pytorch/fused.py")
     expect(detail).to_contain_text("pip install torch")
     expect(page.locator("#missing")).to_contain_text("an <b>error</b>")
+
+
+def test_an_address_that_is_not_known_is_said_and_replaced(page: Page, folder: Path) -> None:
+    view(page, folder, benchmark="nothing-like-it", phase="forward")
+    expect(page.locator("#headline")).to_contain_text("nothing-like-it")
+    assert "nothing-like-it" not in page.url and "phase=forward" in page.url
 
 
 def test_the_keyboard_is_enough(page: Page, folder: Path) -> None:

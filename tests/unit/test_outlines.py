@@ -84,22 +84,22 @@ def test_the_page_has_the_headings_and_the_numbers(
 
 
 CELL = {"benchmark": "b", "implementation": "pytorch/fused", "environment": "pytorch"}
-CELL |= {"generation": "now", "phase": "training", "device": "cpu", "status": "ok", "wall_s": 1.0}
-CELL |= {"wall_low_s": 0.81, "wall_high_s": 1.0}
+CELL |= {"generation": "now", "phase": "training", "device": "cpu", "status": "ok", "wall_s": 1.1}
+CELL |= {"wall_median_s": 1.0, "wall_low_s": 0.81, "wall_high_s": 1.0}
 ABOUT = {
     "document": {"phases": ["training"], "benchmarks": {"b": {}}, "origin": {"numbers": ["001"]}},
     "labels": {"pytorch/fused": "nn.LSTM"},
     "machines": [{"devices": ["cpu"]}],
 }
 COLUMNS = [
-    {"head": "Time", "quantity": "wall_s", "unit": "ms"},
-    {"head": "Old", "quantity": "wall_s", "generation": "2019"},
+    {"head": "Time", "quantity": "wall_median_s", "unit": "ms"},
+    {"head": "Old", "quantity": "wall_median_s", "generation": "2019"},
     {"head": "Published", "published": "wall_s", "unit": "ms"},
 ]
 
 
-@pytest.mark.parametrize(("kind", "within"), [("confidence", 1 / 9), ("quartiles", None)])
-def test_a_value_has_its_interval_and_what_was_published(kind: str, within: float | None) -> None:
+@pytest.mark.parametrize(("kind", "ends"), [("confidence", (810, 1000)), ("quartiles", None)])
+def test_a_value_has_its_interval_and_what_was_published(kind: str, ends: tuple | None) -> None:
     """Quartiles of one process are no interval."""
     printed = pd.DataFrame(
         [
@@ -118,7 +118,18 @@ def test_a_value_has_its_interval_and_what_was_published(kind: str, within: floa
     found = table.analyse(tables, ABOUT, "cpu", COLUMNS, lines=[1, 9])
     (((name,), (now, old, published)),) = found.rows
     assert (name, now.value, old.value, published.published) == ("nn.LSTM", 1000, None, "182.5")
-    assert now.within == (within if within is None else pytest.approx(within))
+    assert now.ends == (ends and pytest.approx(ends))
+
+
+def test_a_rate_is_of_the_median_batch_as_all_times_are() -> None:
+    """Its interval is that of the time, upside down."""
+    cells = pd.DataFrame([CELL | {"interval": "confidence", "words_per_s": 100.0}])
+    tables = Tables(cells, pd.DataFrame(), pd.DataFrame())
+    rows_of = [{"implementation": "pytorch/fused", "benchmark": "b"}]
+    columns = [{"head": "Words", "quantity": "words_per_s"}]
+    found = table.analyse(tables, ABOUT, "cpu", columns, rows=rows_of)
+    ((_, (rate,)),) = found.rows
+    assert (rate.value, *rate.ends) == pytest.approx((110.0, 110.0, 110.0 / 0.81))
 
 
 def test_a_device_that_took_no_part_has_no_table() -> None:

@@ -1,6 +1,5 @@
 """A table of a document: its rows and columns in its order, this machine's numbers beside the published ones."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,23 +7,27 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import DASH, three_digits
+from reporting.layout import DASH, three_digits, within
 from reporting.sections import OK, Tables
 
 PHASES = {"forward": "forward-only", "training": "entire-training"}
 KEY = ("benchmark", "implementation", "phase")
 SCALES = {"s": 1.0, "ms": 1e3, "": 1.0}
-BOUNDS = {"wall_s": "wall", "words_per_s": "wall", "speedup": "speedup"}
+BOUNDS = {"wall_median_s": "wall", "words_per_s": "wall", "speedup": "speedup"}
+OF_MEAN = {
+    "elapsed_s": 1,
+    "sequences_per_s": -1,
+    "words_per_s": -1,
+}  # powers of wall_s, the mean batch
 
 
 @dataclass(frozen=True)
 class Value:
-    """A measured number with its 95 % interval (of `wall_s` and rates that of the median batch), or why there is none, and
-    the digits that were published."""
+    """A measured number with its 95 % interval, or why there is none, and the digits that were published."""
 
     status: str
     value: float | None = None
-    within: float | None = None  # half of the interval, over the value
+    ends: tuple[float, float] | None = None  # of the interval
     published: str = ""
 
 
@@ -94,17 +97,23 @@ def _value(row: Mapping, column: Mapping, cells: pd.DataFrame, printed: pd.DataF
     if own["status"] != OK or pd.isna(value):
         return Value("" if own["status"] == OK else own["status"], published=digits)
     scale = SCALES[column.get("unit", "")]
-    within = _within(own, column["quantity"]) if column.get("within", True) else None
-    return Value(OK, float(value) * scale, within, digits)
+    power = OF_MEAN.get(column["quantity"], 0)
+    shown = float(value) * scale * (own["wall_median_s"] / own["wall_s"]) ** power
+    ends = _ends(own, column["quantity"]) if column.get("within", True) else None
+    if ends and power:
+        ends = tuple(sorted(shown * (end / own["wall_median_s"]) ** power for end in ends))
+    elif ends:
+        ends = tuple(end * scale for end in ends)
+    return Value(OK, shown, ends, digits)
 
 
-def _within(row: Mapping, quantity: str) -> float | None:
+def _ends(row: Mapping, quantity: str) -> tuple[float, float] | None:
     of = BOUNDS.get(quantity)
     if of is None or row["interval"] != "confidence":
         return None
     ends = ("low_s", "high_s") if of == "wall" else ("low", "high")
-    low, high = (row[f"{of}_{end}"] for end in ends)
-    return None if pd.isna(low) or low <= 0 else math.sqrt(high / low) - 1
+    low, high = (float(row[f"{of}_{end}"]) for end in ends)
+    return None if pd.isna(low) or low <= 0 else (low, high)
 
 
 def _digits(row: Mapping, column: Mapping, printed: pd.DataFrame) -> str:
@@ -128,8 +137,8 @@ def _shown(value: Value, both: bool) -> str:
     text = DASH
     if value.value is not None:
         text = three_digits(value.value)
-        if value.within is not None:
-            text += f" ± {100 * value.within:.2g} %"
+        if value.ends:
+            text += f" {within(value.value, *value.ends)}"
     elif value.status and value.status not in ("not-run", "unsupported"):
         text = f"*{value.status}*"
     if not value.published:
