@@ -95,7 +95,7 @@ function drawBar(row, found, most) {
   const cells = [
     make("th", { scope: "row" }, button(row)),
     make("td", { class: "n" }, `${time(row.wall_median_s)} ${within(row)}`),
-    make("td", { class: "n" }, times(found.ratio) + (found.low === found.high ? "" : bracket(found))),
+    make("td", { class: "n" }, times(found.ratio) + (found.low == null ? " (no interval)" : found.low === found.high ? "" : bracket(found))),
     make("td", { class: "bar" }, bar(row, found, most)),
   ];
   const line = make("tr", {}, ...cells);

@@ -23,6 +23,12 @@ from reporting import (
     words,
 )
 
+VERDICTS = (
+    "*A to B* is the time of A over that of B: below 1, A is faster. *Holds*, *does not hold*: the 95 % intervals of all ratios "
+    "decide it; *likely*: so far, of too few undisturbed processes; *undecided*: an interval contains the stated bound, or there "
+    "is none."
+)
+
 
 def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
     """The parts of a page of all documents, each document's below its title, with the folder of its figures."""
@@ -119,6 +125,7 @@ def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) 
     }
     site = machines.site(each["name"] for each in summaries)
     for name, parts in found.items():
+        about["introduction"] = [VERDICTS] if name in ("findings", "claims") else []
         of_text = name != "contradictions"  # which is about published numbers alone
         about["stand_in"] = stand_in if of_text else ""
         text = page.markdown(pages.settings()["titles"][name], about, parts)

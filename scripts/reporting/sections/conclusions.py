@@ -1,5 +1,6 @@
 """What a document concludes, and whether it holds: on its own numbers, with the versions of its time, and today."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -96,7 +97,9 @@ def ratios(values: Sequence[tuple[float, float | None, float | None]]) -> str:
             dict.fromkeys(f"{end:.2f}" if end < 10 else f"{end:.0f}" for end in ends)
         )
     value, low, high = values[0]
-    known = low is not None and high is not None and low < high < float("inf")
+    if low is None or high is None or math.isnan(low):
+        return f"{value:.2f} (no interval: too few processes)"
+    known = low < high < math.inf
     return f"{value:.2f}" + (f" [{low:.2f}, {high:.2f}]" if known else "")
 
 

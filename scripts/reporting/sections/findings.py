@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from plan import matrix
 from reporting.blocks import Block, Heading, Points, Text
@@ -21,6 +22,7 @@ class Finding:
     means: str
     refuted_by: str
     ratio: str  # what is divided by what, where it is one thing
+    view: str  # its numbers' address in the explorer
     now: Verdict
 
 
@@ -45,12 +47,26 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             each["finding"]["means"],
             each["finding"]["refuted_by"],
             next(iter(each["ratios"])) if len(each["ratios"]) == 1 else "",
+            view(each),
             verdict_of(each["verdicts"][today]),
         )
         for each in group["claims"]
     ]
     found.sort(key=lambda each: BEST_FIRST.index(each.now.verdict))
     return Answer(about["name"], found)
+
+
+def view(claim: Mapping) -> str:
+    """The first benchmark and phase that a claim is about, in the explorer."""
+    wanted = {"document": claim["document"]}
+    for key in ("benchmark", "phase", "device"):
+        value = claim.get("for", {}).get(key)
+        value = value[0] if isinstance(value, list) else value
+        if isinstance(value, str) and "*" not in value:
+            wanted[key] = value
+    if "benchmark" in wanted:
+        del wanted["document"]
+    return f"index.html#{urlencode(wanted)}"
 
 
 def write(answer: Answer) -> Iterator[Block]:
@@ -63,7 +79,7 @@ def write(answer: Answer) -> Iterator[Block]:
         means = f" {each.means}" if each.now.verdict in HOLDING else ""
         yield Text(
             f"**{each.now.verdict}**: {each.ratio + ', ' if each.ratio else ''}{ratios(each.now.values)}."
-            f"{means} *Refuted by*: {each.refuted_by} [Numbers]({answer.document}.md)."
+            f"{means} Would be refuted by: {each.refuted_by} [Numbers]({each.view})."
         )
     if others:
         yield Text("Not measured on this machine:")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from measurement.memory import KEPT
 from reporting import processors, words
 from reporting.blocks import Block, Heading, Points, Table
 
@@ -16,6 +17,10 @@ FACTS = (
     "L2 cache",
     "L3 cache",
     "Hypervisor vendor",
+)
+SETTINGS = (
+    f"Unless a benchmark says otherwise: malloc keeps freed memory ({', '.join(f'`{k}={v}`' for k, v in KEPT.items())}) and "
+    "denormal numbers are flushed to zero; [what either changes](analysis.md)."
 )
 
 
@@ -61,20 +66,20 @@ def _facts(facts: Mapping | None) -> list[str]:
     governor = f"frequency governor {facts['governor'] or 'not exposed'}"
     cpu = [f"{key}: {facts['cpu'][key]}" for key in FACTS if key in facts.get("cpu", {})]
     gpus = [f"GPU: {gpu['name']}, driver {gpu['driver']}, {gpu['memory']}" for gpu in facts["gpus"]]
-    system = f"{facts['system']}, kernel {facts['kernel']}; {memory}; {facts['cores']} physical cores; {governor}"
+    system = (
+        f"{facts['system']}, kernel {facts['kernel']}; {memory}; {facts['cores']} cores; {governor}"
+    )
     return [processors.name(facts) or "", system, "; ".join(cpu), *(gpus or ["No GPU"])]
 
 
 def _measured(machine: Mapping) -> str:
     corpus, days, commits = machine["corpus"], machine["days"], machine["commits"]
-    source = corpus and ("a **stand-in corpus**" if corpus["stand_in"] else corpus["source"])
+    source = corpus and (
+        "a **stand-in corpus**" if corpus["stand_in"] else f"Penn Treebank, from {corpus['source']}"
+    )
     text = f"; text: {source}" if corpus else ""
     when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "nothing measured"
-    at = (
-        f"; {len(commits)} commits"
-        if len(commits) > 1
-        else "".join(f"; commit {each}" for each in commits)
-    )
+    at = f"; commit{'s' * (len(commits) > 1)} {', '.join(commits)}" if commits else ""
     return f"{machine['how']}{text}; {when}{at}"
 
 
@@ -109,7 +114,8 @@ def _environments(machines: Sequence[Mapping]) -> list[Environment]:
 def write(answer: Answer) -> Iterator[Block]:
     yield Heading(answer.name)
     points = [f"{each}." for each in answer.facts if each]
-    points.append(f"In tables of data: `{answer.called}`.")
+    points.append(f"Its name in `cells.csv`: `{answer.called}`.")
+    points.append(SETTINGS)
     points += [f"{answer.origin}."] if answer.origin else []
     for how in dict.fromkeys(answer.documents.values()):
         names = ", ".join(f"`{name}`" for name, own in answer.documents.items() if own == how)
