@@ -191,8 +191,7 @@ def _ways(measured: Measured, rows: pd.DataFrame, phase: str) -> Iterator[tuple[
     ]
     between = Over.of(ways[1], ways[0]).verdict if len(ways) == 2 else ""
     if between in ("same", "undecided"):
-        starts = " against ".join(f"{seconds(tradeoff.start(row))} s" for row in reversed(ways))
-        said[1] += f" (between the two: {between}; start-up {starts})"
+        said[1] += f" (between them: {between})"
     yield fused["name"], f"in {PHASES[phase]} {', '.join(said)}"
 
 

@@ -479,7 +479,7 @@ def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
     [
         ([], ""),
         ([(0.741, 0.7, 0.78)], "0.74 [0.70, 0.78]"),
-        ([(0.741, None, None)], "0.74"),
+        ([(0.741, None, None)], "0.74 (no interval: too few processes)"),
         ([(2.131, 2.131, 2.131)], "2.13"),  # printed numbers have no interval
         ([(0.6, 0.5, 0.7), (12.3, 11, 13)], "0.60 to 12"),
     ],
