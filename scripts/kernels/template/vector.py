@@ -156,6 +156,7 @@ class VectorUnit:
                 tirx.Select(a >= b, self.splat(1.0), self.splat(0.0))
             ),
             "exp2": lambda x: self.held(self.exp2(x)),
+            "exp2_minus_1": lambda x: self.held(self.exp2(x) - self.splat(1.0)),
             "exponential2": lambda x: self.held(self.exp2(x, LARGEST_EXPONENT)),
         }
 

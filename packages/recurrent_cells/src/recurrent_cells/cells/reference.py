@@ -108,6 +108,7 @@ OPERATIONS = {
     "absolute": lambda x: np.where(np.real(x) >= 0, x, -x),
     "sign": lambda x: np.sign(np.real(x)),
     "exp2": np.exp2,
+    "exp2_minus_1": lambda x: np.expm1(x * np.log(2.0)),
     "exponential2": np.exp2,
     "norm": lambda x: (x - _mean(x)) * _inverse(x),
     "inverse": _inverse,

@@ -1,7 +1,7 @@
 """A cell's expressions in the operations that a processor has: exp2, products, sums and few divisions.
 
-With e = exp(-x), sigmoid(x) is 1 / (1 + e), and with e = exp(-2 x), tanh(x) is (1 - e) / (1 + e). For the new
-states alone, fractions are carried to a common denominator and divided where a state is complete or an
+With e = exp(-x), sigmoid(x) is 1 / (1 + e), and with m = exp(-2 x) - 1, which keeps its digits where x is small, tanh(x) is
+-m / (1 + (1 + m)). For the new states alone, fractions are carried to a common denominator and divided where a state is complete or an
 activation's argument is needed: one division for an LSTM's c and one for its h. Where the derivative keeps single
 activations, those whose arguments are ready together share one division: with p = 1 / (a b c), 1 / a is p b c.
 A product with 1 + e is written x e + x, a multiply-add: for short reductions every instruction shows.
@@ -181,12 +181,14 @@ class _Lowering:
         else:
             scaled = self._value(argument) * scale
         # Denominators must stay finite when multiplied, an exponential itself has all of float32's range.
-        return Expression.of("exponential2" if one.operation == "exp" else "exp2", scaled)
+        operation = {"exp": "exponential2", "tanh": "exp2_minus_1"}.get(one.operation, "exp2")
+        return Expression.of(operation, scaled)
 
     def _activation(self, one: Expression) -> tuple[Expression, Expression]:
         e = self._exponential(one)
-        above = constant(1.0) if one.operation == "sigmoid" else 1.0 - e
-        return above, 1.0 + e
+        if one.operation == "sigmoid":
+            return constant(1.0), 1.0 + e
+        return -e, 1.0 + (1.0 + e)
 
     def _activations(self, root: Expression) -> None:
         """Divide all activations of an expression, those whose arguments are ready together at a time."""

@@ -23,6 +23,7 @@ OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
 FUNCTIONS = {
     "exp2": "exp2_limited",
+    "exp2_minus_1": "exp2_minus_1",
     "exponential2": "exp2_of",
     "log": "log_of",
     "sqrt": "sqrt_of",

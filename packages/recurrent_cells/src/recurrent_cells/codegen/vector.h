@@ -127,6 +127,27 @@ INLINE vec power_of_two(vec x, float limit) {
 INLINE vec exp2_limited(vec x) { return power_of_two(x, 40.0f); }
 INLINE vec exp2_of(vec x) { return power_of_two(x, 127.999f); }
 
+/* 2^x - 1, for tanh: its error is relative to the result also where x is small. */
+INLINE vec exp2_minus_1(vec x) {
+  x = minimum(x, all(40.0f));
+#if LANES == 16
+  vec n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  vec scale = (vec)_mm512_scalef_ps((__m512)all(1.0f), (__m512)n);
+#else
+  x = maximum(x, all(-126.0f));
+  vec shifted = x + WHOLE, n = shifted - WHOLE;
+  vec scale = (vec)((bits)all(1.0f) + ((bits)shifted << 23));
+#endif
+  vec r = x - n;
+  vec p = all(0.000153952526f);
+  p = p * r + 0.00133907003f;
+  p = p * r + 0.00961826276f;
+  p = p * r + 0.0555035770f;
+  p = p * r + 0.240226492f;
+  p = p * r + 0.693147182f;
+  return p * r * scale + (scale - 1.0f);
+}
+
 /* log((1 + s) / (1 - s)) by its series; n terms, at most 8. */
 INLINE vec log_of_ratio(vec s, int n) {
   vec square = s * s, sum = all(2.0f / (2 * n - 1));
