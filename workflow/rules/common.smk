@@ -118,6 +118,29 @@ def job(wildcards):
     return JOBS[wildcards.digest]
 
 
+def text(wildcards):
+    """The text that was fetched; nothing where it is gone and its tokens are there."""
+    source = PLAN.corpus.source
+    if Path(source).exists():
+        return ancient(source)
+    return [] if PLAN.corpus_job().done() else source
+
+
+def turns(wildcards):
+    """The group of those that take turns: of one benchmark, phase and device; ten of them to a node, unless
+    --group-components says otherwise. Not in the profile, as SLURM's plugin tells a node nothing of that.
+    """
+    components = {"turns": memory.MOST_SEATS} | dict(
+        workflow.group_settings.group_components
+    )
+    if components["turns"] == 1:
+        return None
+    workflow.group_settings.group_components = components
+    name = "turns-{0.benchmark}-{0.phase}-{0.device}".format(job(wildcards).cell)
+    workflow.parent_groupids[name] = "turns"
+    return name
+
+
 # What rules ask of the job that a result's digest names. An answer that takes `input` makes nothing stale.
 # A node of a cluster gets its job when what it waits for is there.
 inputs = for_rules(lambda w: JOBS.inputs(job(w)) if workflow.is_main_process else [])

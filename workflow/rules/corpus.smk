@@ -21,14 +21,6 @@ checkpoint fetch_corpus:
         " 2>&1 | tee {log}"
 
 
-def text(wildcards):
-    """The text that was fetched; nothing where it is gone and its tokens are there."""
-    source = PLAN.corpus.source
-    if Path(source).exists():
-        return ancient(source)
-    return [] if PLAN.corpus_job().done() else source
-
-
 rule tokenize_corpus:
     input:
         source=text,

@@ -3,13 +3,11 @@
 # - an error while it asks what a file is made of, where that file is there: it takes it for one that nothing makes;
 # - a rule's own command that was edited: as a trigger (`code`) it would measure again what has the same identity;
 # - that a result is whole which a run was killed beside: results are written in one step, with a seal.
-import base64
-
 from snakemake.exceptions import InputFunctionException
 
 from measurement.record import refused
-from plan import made
-from plan.jobs import damage, say_once
+from plan import made, marks
+from plan.jobs import say_once
 
 
 def stop(asked, error):
@@ -68,24 +66,8 @@ def watched(asked):
     asked.apply_input_function, asked.expand_input = apply_input_function, expand_input
 
 
-def is_whole(path):
-    """Whether a result is as it was written: in one step, with a seal, a kernel's over its library too."""
-    record = path.removesuffix(".so") + ".json" if path.endswith(".so") else path
-    there = path.startswith("results/") and Path(path).is_file()
-    return there and Path(record).is_file() and not damage(record, {path} - {record})
-
-
-def unmark():
-    """Take Snakemake's mark of a job that did not end off results that are whole."""
-    marks = Path(".snakemake/incomplete")
-    for mark in filter(Path.is_file, marks.rglob("*")):
-        coded = str(mark.relative_to(marks)).replace("/@", "").removeprefix("@")
-        if is_whole(base64.urlsafe_b64decode(coded.replace("/", "")).decode()):
-            mark.unlink()
-
-
 # A node of a cluster does what it is told.
 if workflow.is_main_process:
-    unmark()
+    marks.take_off_whole()
     for each in workflow.rules:
         watched(each)

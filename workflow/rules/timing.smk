@@ -3,21 +3,6 @@
 # are compared with each other go to one node as a group, within which Snakemake (9.27) runs them as it does here.
 
 
-def turns(wildcards):
-    """The group of those that take turns: of one benchmark, phase and device; ten of them to a node, unless
-    --group-components says otherwise. Not in the profile, as SLURM's plugin tells a node nothing of that.
-    """
-    components = {"turns": memory.MOST_SEATS} | dict(
-        workflow.group_settings.group_components
-    )
-    if components["turns"] == 1:
-        return None
-    workflow.group_settings.group_components = components
-    name = "turns-{0.benchmark}-{0.phase}-{0.device}".format(job(wildcards).cell)
-    workflow.parent_groupids[name] = "turns"
-    return name
-
-
 rule time_cell:
     input:
         inputs,
