@@ -67,6 +67,29 @@ def test_weights_of_another_layer_are_refused(exported: Path) -> None:
     assert done.returncode == 2
 
 
+THREADS = """
+#include "cell.h"
+int main(void) {
+  static float x[2 * CELL_INPUTS], y[2 * CELL_OUTPUTS];
+  cell *made = cell_load("weights.bin");
+  int failed = cell_forward(made, 2, 1, x, y, 0, 0) | cell_forward(made, 2, 1, x, y, 0, -5);
+  cell_stream *stream = cell_stream_make(made, 1, 0);
+  const float first = cell_step(stream, x)[0];
+  cell_stream_free(stream);
+  cell_free(made);
+  return failed || first != y[0];
+}
+"""
+
+
+def test_no_threads_are_one(exported: Path) -> None:
+    folder = exported / "lstm"
+    (folder / "threads.c").write_text(THREADS)
+    built = ["gcc", "-O1", "-fsanitize=address", "cell.c", "threads.c", "-o", "threads"]
+    subprocess.run([*built, "-pthread", "-lm"], cwd=folder, check=True)
+    assert subprocess.run(["./threads"], cwd=folder).returncode == 0
+
+
 def test_bfloat16_is_not_exported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bfloat16"):
         Recurrent("lstm", 3, 4, dtype=torch.bfloat16).export_c(tmp_path)

@@ -573,7 +573,6 @@ WRONG = {
     "state of another layer": lambda: layer_of()(X, (torch.zeros(2, 5, 4),) * 2),
     "too long": lambda: layer_of()(X, lengths=[1, 2, 3, 1, 1]),
     "negative": lambda: layer_of()(X, lengths=[1, 2, -1, 1, 1]),
-    "few lengths": lambda: layer_of()(X, lengths=[1, 2]),
     "lengths of floats": lambda: layer_of()(X, lengths=torch.ones(5)),
     "lengths of one": lambda: layer_of()(X[:, 0], lengths=[1]),
     "resets of floats": lambda: layer_of()(X, resets=torch.ones(2, 5)),
@@ -594,3 +593,45 @@ def test_a_mistake_is_told_in_one_line(case: str) -> None:
         WRONG[case]()
     text = str(told.value)
     assert "\n" not in text and text.startswith(("Recurrent: ", "stream: ", "from_", "to_"))
+
+
+def having(**changed: Any) -> Recurrent:
+    """A layer whose attributes or parameters were changed afterwards."""
+    layer = layer_of()
+    for name, value in changed.items():
+        setattr(layer, name, nn.Parameter(value) if isinstance(value, Tensor) else value)
+    return layer
+
+
+H = torch.zeros(1, 5, 4)
+TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
+    "x is on cpu": (TypeError, lambda: layer_of(device="meta")(X)),
+    "x is on meta": (TypeError, lambda: layer_of()(X.to("meta"))),
+    "bias_l0 is on meta": (TypeError, lambda: having(bias_l0=torch.zeros(16, device="meta"))(X)),
+    "initial h": (TypeError, lambda: layer_of()(X, (H.to("meta"), H))),
+    "resets": (TypeError, lambda: layer_of()(X, resets=H[0, :2].bool().to("meta"))),
+    "lengths": (TypeError, lambda: layer_of()(X, lengths=6)),
+    "lengths are": (ValueError, lambda: layer_of()(X, lengths=[1.5, 1, 2, 1, 1])),
+    "torch.bool": (ValueError, lambda: layer_of()(X, lengths=[True] * 5)),
+    "lengths=": (TypeError, lambda: layer_of()(X, [1, 2, 1, 2, 1])),
+    "weight_input_l0": (ValueError, lambda: having(weight_input_l0=torch.zeros(1))(X)),
+    "weight_recurrent_l0": (ValueError, lambda: having(hidden_size=9, input_size=3)(X)),
+    "torch.bfloat16": (TypeError, lambda: having(bias_l0=torch.zeros(16).bfloat16())(X)),
+    "layers, values": (ValueError, lambda: layer_of()(X[:, 0], (H[:, :1], H[:, :1]))),
+    "on meta": (ValueError, lambda: layer_of(device="meta").stream()),
+    "threads": (ValueError, lambda: layer_of().stream(threads=-5)),
+    "at most": (ValueError, lambda: layer_of().stream(threads=10**6)),
+    "x has the shape": (ValueError, lambda: layer_of().stream(5).step(X[0, :2])),
+    "x is torch.float64": (TypeError, lambda: layer_of().stream(5).step(X[0].double())),
+    "x must be": (TypeError, lambda: layer_of().stream(5).step(None)),
+    "pickled": (TypeError, lambda: copy.deepcopy(layer_of().stream())),
+}
+
+
+@pytest.mark.parametrize("word", TOLD)
+def test_a_misuse_names_what_is_wrong(word: str) -> None:
+    """Kernels read addresses: without these checks some of them would end the process."""
+    kind, call = TOLD[word]
+    with pytest.raises(kind) as told:
+        call()
+    assert word in str(told.value) and "\n" not in str(told.value)

@@ -13,12 +13,12 @@ from .codegen import export as files
 
 def export(layer: Any, folder: str | os.PathLike[str]) -> None:
     """Write the layers as C files."""
-    weights = [[one.detach() for one in layer._weights(end)] for end in layer._ends()]
-    for own in weights:
-        for one in own:
-            if one.dtype != torch.float32 or one.is_meta:
-                told = "on meta" if one.is_meta else str(one.dtype)
-                raise ValueError(f"export_c: a parameter is {told}, not torch.float32: .float()")
+    with torch.autocast("cpu", enabled=False):
+        weights, (kind, meta) = layer._weights()
+    if kind != torch.float32 or meta:
+        told = "on meta" if meta else f"{kind}, not torch.float32: .float()"
+        raise ValueError(f"export_c: the parameters are {told}")
+    weights = [[one.detach() for one in own] for own in weights]
     x = torch.from_numpy(files.test_input(layer.input_size))
     training = layer.training
     with torch.no_grad(), torch.autocast("cpu", enabled=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -70,32 +70,59 @@ def checked_place(device: Any, dtype: Any) -> dict[str, Any]:
     return {"device": place, "dtype": dtype or torch.float32}
 
 
-def kind_of(weights: Sequence[Tensor]) -> torch.dtype:
-    """What layers of these weights compute in: under autocast what that says, else the first weight's type."""
-    for one in weights:
+class Kind(NamedTuple):
+    """What layers compute in and where."""
+
+    dtype: torch.dtype
+    meta: bool
+
+
+def kind_of(weights: Sequence[tuple[str, tuple[int, ...], Any]]) -> Kind:
+    """What layers compute in: under autocast what that says, else the type of their weights, (name, shape, tensor) each.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a weight has another shape than its layer's, or not all have one type and device. Kernels trust addresses and sizes.
+    """
+    first_name, _, first = weights[0]
+    autocast = torch.is_autocast_enabled("cpu")
+    for name, shape, one in weights:
+        if not isinstance(one, Tensor):
+            raise TypeError(f"Recurrent: {name} is {type(one).__name__}, not a tensor")
         if one.dtype not in KINDS:
-            told = f"Recurrent: a parameter is {one.dtype}, not {' or '.join(KINDS.values())}"
+            told = f"Recurrent: {name} is {one.dtype}, not {' or '.join(KINDS.values())}"
             raise TypeError(f"{told}: .float()")
-        _check_place("a parameter", one)
-    narrow = torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
-    return torch.bfloat16 if narrow else weights[0].dtype
+        if one.shape != shape:
+            told = f"{tuple(one.shape)}, but the layer's sizes want {shape}"
+            raise ValueError(f"Recurrent: {name} has the shape {told}")
+        if one.dtype != first.dtype and not autocast:
+            told = f"Recurrent: {name} is {one.dtype}, {first_name} is {first.dtype}"
+            raise TypeError(f"{told}: all parameters need one type")
+        _check_place(name, one, first.is_meta)
+    narrow = autocast and torch.get_autocast_dtype("cpu") == torch.bfloat16
+    return Kind(torch.bfloat16 if narrow else first.dtype, first.is_meta)
 
 
-def _check_place(what: str, one: Tensor) -> None:
+def _check_place(what: str, one: Tensor, meta: bool) -> None:
     if one.device.type not in ("cpu", "meta") or one.layout != torch.strided:
         told = one.device if one.layout == torch.strided else one.layout
         raise TypeError(f"Recurrent: {what} is on {told}, not a dense tensor on a CPU")
+    if one.is_meta != meta:
+        own = "meta" if meta else "a CPU"
+        raise TypeError(f"Recurrent: {what} is on {one.device}, the parameters are on {own}")
 
 
-def _checked(what: str, one: Any, kind: torch.dtype) -> Tensor:
+def _checked(what: str, one: Any, kind: Kind) -> Tensor:
     """x or a state; under autocast it is converted."""
     if not isinstance(one, Tensor):
-        raise TypeError(f"Recurrent: {what} is a {type(one).__name__}, not a tensor")
+        raise TypeError(f"Recurrent: {what} must be a tensor, not {type(one).__name__}")
+    _check_place(what, one, kind.meta)
     if torch.is_autocast_enabled("cpu") and one.dtype in (*KINDS, torch.float16):
-        one = one.to(kind)
-    if one.dtype != kind:
-        raise TypeError(f"Recurrent: {what} is {one.dtype}, not {kind}: .to({kind})")
-    _check_place(what, one)
+        one = one.to(kind.dtype)
+    if one.dtype != kind.dtype:
+        told = f"{one.dtype}, not {kind.dtype}: .to({kind.dtype})"
+        raise TypeError(f"Recurrent: {what} is {told}")
     return one
 
 
@@ -112,7 +139,7 @@ class Batch:
     places: Tensor | None = None  # of a PackedSequence's values in the flat [T * B]
 
     @classmethod
-    def of(cls, layer: Any, x: Any, lengths: Any, resets: Any, kind: torch.dtype) -> Batch:
+    def of(cls, layer: Any, x: Any, lengths: Any, resets: Any, kind: Kind) -> Batch:
         """Of the arguments of `layer.forward`, for layers that compute in a type."""
         if torch._C._are_functorch_transforms_active():
             raise RuntimeError(
@@ -130,7 +157,7 @@ class Batch:
         _check_shape(layer, x, turned)
         if lengths is not None:
             if single:
-                raise ValueError("Recurrent: one sequence has no lengths; x[:length]")
+                raise ValueError("Recurrent: one sequence takes no lengths: use x[:length]")
             lengths = _checked_lengths(lengths, x)
         if resets is not None:
             resets = _checked_resets(resets, x, single, turned)
@@ -138,11 +165,12 @@ class Batch:
 
     @classmethod
     def _unpacked(
-        cls, layer: Any, x: PackedSequence, lengths: Any, resets: Any, kind: torch.dtype
+        cls, layer: Any, x: PackedSequence, lengths: Any, resets: Any, kind: Kind
     ) -> Batch:
         for name, value in (("lengths", lengths), ("resets", resets)):
             if value is not None:
-                raise ValueError(f"Recurrent: {name} with a PackedSequence; pad_packed_sequence")
+                told = "cannot be combined with a PackedSequence: use pad_packed_sequence"
+                raise ValueError(f"Recurrent: {name} {told}")
         data, sizes = _checked("x", x.data, kind), x.batch_sizes
         steps, batch = len(sizes), int(sizes[0])
         before = torch.cumsum(sizes, 0) - sizes
@@ -173,7 +201,7 @@ class Batch:
         return final[0] if len(final) == 1 else tuple(final)
 
 
-def initial_states(layer: Any, batch: Batch, states: Any) -> list[list[Tensor]]:
+def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[list[Tensor]]:
     """[of each layer and direction: its states], each [B, values]."""
     cell, rows = layer.cell, batch.x.shape[1]
     places = layer.num_layers * (1 + layer.bidirectional)
@@ -184,20 +212,24 @@ def initial_states(layer: Any, batch: Batch, states: Any) -> list[list[Tensor]]:
             for name, size in zip(cell.states, sizes, strict=True)
         ]
         return [begun] * places
+    told = f"{len(sizes)} ({', '.join(cell.states)})"
+    if not isinstance(states, Tensor | Sequence) or isinstance(states, str):
+        raise TypeError(f"Recurrent: states must be {told} tensors, not {type(states).__name__}")
     given = [states] if isinstance(states, Tensor) else list(states)
+    if all(isinstance(one, int) for one in given):
+        raise TypeError("Recurrent: states must be tensors, not integers: use lengths=...")
     if len(given) != len(sizes):
-        told = f"{len(sizes)} ({', '.join(cell.states)})"
         raise ValueError(f"Recurrent: {len(given)} initial states, not {told}")
     found = []
     for name, one, size in zip(cell.states, given, sizes, strict=True):
-        one = _checked(f"initial {name}", one, batch.x.dtype)
-        if batch.single and one.dim() == 2:
+        one = _checked(f"initial {name}", one, kind)
+        wanted = (places, size) if batch.single else (places, rows, size)
+        if one.shape != wanted:
+            axes = "layers, values" if batch.single else "layers, batch, values"
+            told = f"{tuple(one.shape)}, not {wanted}: {axes}"
+            raise ValueError(f"Recurrent: initial {name} has the shape {told}")
+        if batch.single:
             one = one.unsqueeze(1)
-        if one.shape != (places, rows, size):
-            wanted = (places, rows, size)
-            raise ValueError(
-                f"Recurrent: initial {name} has the shape {tuple(one.shape)}, not {wanted}: layers, batch, values"
-            )
         if batch.packed is not None and batch.packed.sorted_indices is not None:
             one = one.index_select(1, batch.packed.sorted_indices)
         found.append(one.unbind())
@@ -218,23 +250,29 @@ def _check_shape(layer: Any, x: Tensor, turned: bool) -> None:
 def _checked_lengths(lengths: Any, x: Tensor) -> Tensor:
     rows = x.shape[1]
     if not isinstance(lengths, Tensor):
-        lengths = torch.tensor(list(lengths), dtype=torch.int64)
+        try:
+            given = list(lengths)
+            lengths = torch.tensor(given or [0], device=x.device)[: len(given)]
+        except (TypeError, ValueError, RuntimeError):
+            told = f"a tensor or a list of {rows} integers, not {lengths!r}"
+            raise TypeError(f"Recurrent: lengths must be {told}") from None
+    _check_place("lengths", lengths, x.is_meta)
     if lengths.dtype not in (torch.int64, torch.int32) or lengths.shape != (rows,):
         told = f"{lengths.dtype} of shape {tuple(lengths.shape)}"
         raise ValueError(f"Recurrent: lengths are {told}, not integers of shape ({rows},)")
-    lengths = lengths.to(torch.int64)
-    return lengths
+    return lengths.to(torch.int64)
 
 
 def _checked_resets(resets: Any, x: Tensor, single: bool, turned: bool) -> Tensor:
     if not isinstance(resets, Tensor) or resets.dtype not in (torch.bool, torch.uint8):
         told = resets.dtype if isinstance(resets, Tensor) else type(resets).__name__
-        raise TypeError(f"Recurrent: resets are {told}, not a tensor of torch.bool")
-    if single and resets.dim() == 1:
-        resets = resets.unsqueeze(1)
-    elif turned and resets.dim() == 2:
-        resets = resets.t()
-    if resets.shape != x.shape[:2]:
-        told = f"{tuple(resets.shape)}, not {tuple(x.shape[:2])}: length, batch"
+        raise TypeError(f"Recurrent: resets must be a tensor of torch.bool, not {told}")
+    _check_place("resets", resets, x.is_meta)
+    steps, batch = x.shape[:2]
+    wanted = (steps,) if single else (batch, steps) if turned else (steps, batch)
+    if resets.shape != wanted:
+        axes = "length" if single else "batch, length" if turned else "length, batch"
+        told = f"{tuple(resets.shape)}, not {wanted}: {axes}"
         raise ValueError(f"Recurrent: resets have the shape {told}")
+    resets = resets.unsqueeze(1) if single else resets.t() if turned else resets
     return resets.bool()

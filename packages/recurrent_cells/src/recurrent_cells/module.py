@@ -107,13 +107,17 @@ class Recurrent(nn.Module):
             for name in self._names():
                 yield name + end, shapes.get(name, (hidden,))
 
-    def _weights(self, end: str) -> list[Tensor]:
-        """One layer's weights in the kernel's order."""
-        found = [getattr(self, name + end) for name in self._names()]
+    def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
+        """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
+        given = [(name, shape, getattr(self, name)) for name, shape in self._shapes()]
+        kind = inputs.kind_of(given)
+        values, count = [one for _, _, one in given], len(self._names())
+        found = [values[first : first + count] for first in range(0, len(values), count)]
         if not self.bias:
-            zeros = found[0].new_zeros(len(self.cell.sums) * self.hidden_size)
-            found.insert(2, zeros)
-        return found
+            size = len(self.cell.sums) * self.hidden_size
+            for own in found:
+                own.insert(2, own[0].new_zeros(size))
+        return found, kind
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -163,10 +167,9 @@ class Recurrent(nn.Module):
         tuple
             The output, like x with P values per direction, and the final states, like the initial ones.
         """
-        weights = [self._weights(end) for end in self._ends()]
-        kind = inputs.kind_of([one for own in weights for one in own])
+        weights, kind = self._weights()
         batch = inputs.Batch.of(self, x, lengths, resets, kind)
-        initial = inputs.initial_states(self, batch, states)
+        initial = inputs.initial_states(self, batch, states, kind)
         with torch.autocast("cpu", enabled=False):
             y, final = self._layers(batch, initial, weights)
         return batch.restored(y), batch.restored_states(final)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from . import inputs, tensors
+from . import tensors
 from .codegen import Shape
 from .memory import empty
+
+
+MOST_THREADS = 1024
 
 
 class Stream:
@@ -28,12 +32,17 @@ class Stream:
 
     def __init__(self, layer: Any, batch: int = 1, threads: int = 1) -> None:
         if layer.bidirectional:
-            raise ValueError("stream: the other direction begins at a sequence's end")
-        if not isinstance(batch, int) or batch < 1:
-            raise ValueError(f"stream: batch must be a positive integer, not {batch!r}")
+            raise ValueError("stream: a bidirectional layer cannot compute step by step")
+        for name, value, most in (("batch", batch, None), ("threads", threads, MOST_THREADS)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"stream: {name} must be a positive integer, not {value!r}")
+            if most is not None and value > most:
+                raise ValueError(f"stream: {name} must be at most {most}, not {value}")
         self.cell, self.batch = layer.cell, batch
-        own = [[one.detach() for one in layer._weights(end)] for end in layer._ends()]
-        kind = inputs.kind_of([one for each in own for one in each])
+        own, (kind, meta) = layer._weights()
+        if meta:
+            raise ValueError("stream: the parameters are on meta, where nothing is computed")
+        own = [[one.detach() for one in each] for each in own]
         sizes = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
         self._x = empty(1, batch, layer.input_size, dtype=kind)
         self._kernel, self._calls = tensors.kernel_of(layer._text, kind), []
@@ -62,13 +71,23 @@ class Stream:
 
     def step(self, x: Tensor) -> Tensor:
         """Return the output [B, P] for the input x [B, K] of a step; the next step overwrites it."""
-        if x.shape != self._x.shape[1:] or x.dtype != self._x.dtype:
-            told = f"{x.dtype} of shape {tuple(x.shape)}, not {tuple(self._x.shape[1:])}"
-            raise ValueError(f"stream: x is {told} of {self._x.dtype}")
+        if not isinstance(x, Tensor):
+            raise TypeError(f"stream: x must be a tensor, not {type(x).__name__}")
+        wanted = self._x
+        if x.shape != wanted.shape[1:]:
+            told = f"{tuple(x.shape)}, not {tuple(wanted.shape[1:])}: batch, values"
+            raise ValueError(f"stream: x has the shape {told}")
+        narrowed = torch.is_autocast_enabled("cpu") and x.dtype == torch.float32
+        if (x.dtype != wanted.dtype and not narrowed) or x.device != wanted.device:
+            told = f"{x.dtype} on {x.device}, not {wanted.dtype} on {wanted.device}"
+            raise TypeError(f"stream: x is {told}")
         self._x[0].copy_(x.detach())
         for shape, how in self._calls:
             self._kernel.forward(shape, **how)
         return self.y
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise TypeError("stream: it cannot be pickled or copied: make another by layer.stream(...)")
 
     def reset(self, rows: Tensor | slice | int = slice(None)) -> None:
         """Start some sequences again from the cell's initial states."""

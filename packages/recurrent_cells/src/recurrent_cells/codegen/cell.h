@@ -23,7 +23,7 @@ void cell_free(cell *);
    states: one array for each of
      {shapes}
    with the initial states, which become the final ones; or 0: initial ones are {start}, and final ones are not wanted.
-   threads: how many at most. Returns 0, or -1 where memory is short. */
+   threads: how many at most, from 1 to 1024. Returns 0, or -1 where memory is short. */
 int cell_forward(const cell *, long steps, long batch, const float *x, float *y, float *const *states, int threads);
 {stream}
 #endif

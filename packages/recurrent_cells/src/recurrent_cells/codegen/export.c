@@ -25,7 +25,7 @@ static Call call_of(long place, long steps, long batch, int threads) {
   c.inputs = place < DIRECTIONS ? CELL_INPUTS : CELL_OUTPUTS;
   c.hidden = HIDDEN;
   c.outputs = CELL_OUTPUTS / DIRECTIONS;
-  c.threads = threads;
+  c.threads = threads < 1 ? 1 : threads > 1024 ? 1024 : threads;
   c.reverse = place % DIRECTIONS;
   return c;
 }
