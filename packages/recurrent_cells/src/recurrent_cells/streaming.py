@@ -11,7 +11,6 @@ from . import tensors
 from .codegen import Shape
 from .memory import empty
 
-
 MOST_THREADS = 1024
 
 
