@@ -325,11 +325,14 @@ class _Reader:
 
     def _made(self, update: ast.FunctionDef) -> Cell:
         body = [one for one in self._tree.body if isinstance(one, ast.FunctionDef)]
+        body.sort(key=lambda one: bool(one.decorator_list))  # the cell last: it is computed at once
         space = {**self._known, "__builtins__": {}, "__name__": f"cell_file_{update.name}"}
         try:
             # What may run stands in the lists above; no names are there but those that were held against them.
             exec(compile(ast.Module(body, []), str(self._path), "exec"), space)  # noqa: S102 (nothing but the language's words: see above)
         except CellError as error:
+            if str(error).startswith(f"{self._path}:"):
+                raise
             raise _Told(update.decorator_list[0], str(error)) from None
         except Exception as error:
             frames = [

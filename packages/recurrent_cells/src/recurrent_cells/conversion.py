@@ -43,19 +43,39 @@ def to_weights(cell: Cell, given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return made
 
 
-def rename_checkpoint(layer: Any, state_dict: MutableMapping[str, Any], prefix: str) -> None:
-    """Replace what an nn.LSTM or nn.GRU saved by what `layer` is to load."""
+def rename_checkpoint(
+    layer: Any,
+    state_dict: MutableMapping[str, Any],
+    prefix: str,
+    missing: list[str],
+    wrong: list[str],
+) -> None:
+    """Replace what an nn.LSTM or nn.GRU saved by what `layer` is to load.
+
+    missing, wrong: where names that are not in `state_dict` and messages on shapes are added, by the names of the checkpoint. The
+    layer keeps its own values instead.
+    """
     if layer.cell not in (CELLS["lstm"], CELLS["projected"], CELLS["gru"]):
         return
-    for end in layer._ends():
-        keys = {part: f"{prefix}{part}{end}" for part in PARTS}
-        given = {part: state_dict[key] for part, key in keys.items() if key in state_dict}
-        if not {"weight_ih", "weight_hh"} <= set(given):
-            continue
-        for part in given:
-            del state_dict[keys[part]]
-        for name, value in from_weights(layer.cell, given).items():
-            state_dict[f"{prefix}{name}{end}"] = value
+    ends = layer._ends()
+    if not any(f"{prefix}{part}{end}" in state_dict for part in PARTS for end in ends):
+        return
+    for end in ends:
+        own = {name: getattr(layer, name + end).detach() for name in layer._names()}
+        given = {}
+        for part, value in to_weights(layer.cell, own).items():
+            key = f"{prefix}{part}{end}"
+            if key not in state_dict:
+                missing.append(key)
+                continue
+            given[part] = state_dict.pop(key)
+            if given[part].shape != value.shape:
+                told = f"{tuple(given[part].shape)}, not {tuple(value.shape)}"
+                wrong.append(f"{key} has the shape {told} of {layer.cell.name}")
+                del given[part]
+        whole = len(given) == len(to_weights(layer.cell, own))
+        made = from_weights(layer.cell, given) if whole else own
+        state_dict.update({f"{prefix}{name}{end}": value for name, value in made.items()})
 
 
 def from_torch(made_of: Any, given: nn.RNNBase, kind: type[nn.RNNBase], name: str) -> Any:

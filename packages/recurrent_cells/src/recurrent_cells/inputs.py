@@ -10,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence
 
-from .cells import CELLS, Cell
+from .cells import Cell
+from .codegen.library import CompilerError
+from .codegen.source import unsupported
 
 USUAL = {
     **{"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0},
@@ -22,16 +24,10 @@ KINDS = {torch.float32: "torch.float32", torch.bfloat16: "torch.bfloat16"}
 """What layers can compute in."""
 
 
-def found_cell(cell: Any) -> Cell:
-    """A cell, or the predefined one of a name."""
-    if isinstance(cell, Cell):
-        return cell
-    if isinstance(cell, str):
-        if cell in CELLS:
-            return CELLS[cell]
-        raise ValueError(f"Recurrent: no cell {cell!r}; predefined are {', '.join(CELLS)}")
-    told = "a function without @cell(...)" if callable(cell) else repr(cell)
-    raise TypeError(f"Recurrent: cell is {told}, not one made by @cell(...) or a name")
+def check_cell(cell: Cell) -> None:
+    """Raise unless C can be generated of it."""
+    if told := unsupported(cell):
+        raise CompilerError(f"Recurrent: cell {cell.name}: {told}")
 
 
 def check_sizes(cell: Cell, inputs: int, hidden: int, layers: int, projection: int) -> None:
@@ -77,8 +73,15 @@ class Kind(NamedTuple):
     meta: bool
 
 
-def kind_of(weights: Sequence[tuple[str, tuple[int, ...], Any]]) -> Kind:
-    """What layers compute in: under autocast what that says, else the type of their weights, (name, shape, tensor) each.
+def kind_of(weights: Sequence[tuple[str, tuple[int, ...], Any]], bfloat16: bool) -> Kind:
+    """What layers compute in: the type of their weights or, under autocast, what that says.
+
+    Parameters
+    ----------
+    weights:
+        Name, wanted shape and tensor of each.
+    bfloat16:
+        Whether the cell has bfloat16 kernels; without them autocast computes in float32.
 
     Raises
     ------
@@ -100,8 +103,10 @@ def kind_of(weights: Sequence[tuple[str, tuple[int, ...], Any]]) -> Kind:
             told = f"Recurrent: {name} is {one.dtype}, {first_name} is {first.dtype}"
             raise TypeError(f"{told}: all parameters need one type")
         _check_place(name, one, first.is_meta)
-    narrow = autocast and torch.get_autocast_dtype("cpu") == torch.bfloat16
-    return Kind(torch.bfloat16 if narrow else first.dtype, first.is_meta)
+    dtype = first.dtype
+    if autocast and torch.get_autocast_dtype("cpu") == torch.bfloat16:
+        dtype = torch.bfloat16 if bfloat16 else torch.float32
+    return Kind(dtype, first.is_meta)
 
 
 def _check_place(what: str, one: Tensor, meta: bool) -> None:

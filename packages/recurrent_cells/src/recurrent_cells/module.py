@@ -13,7 +13,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
 
 from . import conversion, inputs
-from .cells import CELLS, Cell
+from .cells import CELLS, Cell, found_cell
 from .cells.text import to_text
 from .exporting import export
 from .operators import layer
@@ -65,8 +65,9 @@ class Recurrent(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.cell = inputs.found_cell(cell)
+        self.cell = found_cell(cell, "Recurrent")
         self._text = to_text(self.cell)
+        inputs.check_cell(self.cell)
         inputs.check_sizes(self.cell, input_size, hidden_size, num_layers, proj_size)
         place = inputs.checked_place(device, dtype)
         inputs.check_dropout(dropout, num_layers)
@@ -110,7 +111,7 @@ class Recurrent(nn.Module):
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
         given = [(name, shape, getattr(self, name)) for name, shape in self._shapes()]
-        kind = inputs.kind_of(given)
+        kind = inputs.kind_of(given, bfloat16=not (self.cell.heads > 1 or self.cell.matrices))
         values, count = [one for _, _, one in given], len(self._names())
         found = [values[first : first + count] for first in range(0, len(values), count)]
         if not self.bias:
@@ -203,7 +204,8 @@ class Recurrent(nn.Module):
         return Stream(self, batch, threads)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
-        conversion.rename_checkpoint(self, state_dict, prefix)
+        _, _, missing, _, wrong = rest
+        conversion.rename_checkpoint(self, state_dict, prefix, missing, wrong)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     @classmethod

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from .coupled import coupled
 from .gru import gru
@@ -52,6 +53,19 @@ CELLS = _Cells(
 )
 """The cells of this folder by name."""
 
+
+def found_cell(cell: Any, user: str) -> Cell:
+    """A cell, or the predefined one of a name; user: what a message begins with."""
+    if isinstance(cell, Cell):
+        return cell
+    if isinstance(cell, str):
+        if cell in CELLS:
+            return CELLS[cell]
+        raise ValueError(f"{user}: no cell {cell!r}; predefined are {', '.join(CELLS)}")
+    told = "a function without @cell(...)" if callable(cell) else repr(cell)
+    raise TypeError(f"{user}: cell is {told}, not one made by @cell(...) or a name")
+
+
 __all__ = [
     "CELLS",
     "Cell",
@@ -60,6 +74,7 @@ __all__ = [
     "cell",
     "cos",
     "exp",
+    "found_cell",
     "head_mean",
     "head_sum",
     "log",

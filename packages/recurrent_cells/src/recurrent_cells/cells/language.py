@@ -138,6 +138,14 @@ class Expression:
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __invert__ = _no_operator
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_operator
 
+    __array_ufunc__ = None  # NumPy leaves operators to this class, and its functions refuse it
+
+    @classmethod
+    def __torch_function__(cls, function: Any, *_: Any, **__: Any) -> Any:
+        """PyTorch's functions, which cannot compute with expressions."""
+        name = getattr(function, "__name__", str(function))
+        raise CellError(f"PyTorch's {name}: use the functions of recurrent_cells")
+
     def __matmul__(self, other: Any) -> Expression:
         if isinstance(other, MatrixState):
             return Expression.of("read_transposed", other.value, self, _heads())
@@ -678,8 +686,7 @@ class Cell:
         code = self.update.__code__
         own = [frame.lineno for frame in frames if frame.filename == code.co_filename]
         line = own[-1] if own else max(line for *_, line in code.co_lines() if line)
-        told = str(error) if isinstance(error, CellError) else f"{type(error).__name__}: {error}"
-        return CellError(f"{code.co_filename}:{line}: cell {self.name}: {told}")
+        return CellError(f"{code.co_filename}:{line}: cell {self.name}: {_reason(error)}")
 
     def __deepcopy__(self, memo: Any) -> Cell:
         return self
@@ -701,9 +708,29 @@ class Cell:
         return tuple(one for one in in_order(self.outputs.values()) if one.operation in PRODUCTS)
 
 
+_DECLARATION = 'declare its gates and states: @cell(gates="f g", states="h")'
+
+
+def _named(function: Any) -> str:
+    return getattr(function, "__name__", repr(function))
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong with a cell's function, of what it raised."""
+    if isinstance(error, CellError):
+        return str(error)
+    if isinstance(error, NameError):
+        told = "no gate, state, vector or constant, no function of the language"
+        return f"unknown name {error.name}: {told}, and not defined before the cell"
+    if isinstance(error, RecursionError):
+        return "a function that it calls calls itself without end"
+    told = "a cell computes with operators and the functions of recurrent_cells only"
+    return f"{type(error).__name__}: {' '.join(str(error).split())}: {told}"
+
+
 def cell(
-    gates: str,
-    states: str,
+    gates: str = "",
+    states: str = "",
     apart: str = "",
     vectors: str = "",
     projected: bool = False,
@@ -712,6 +739,7 @@ def cell(
     heads: int = 1,
     matrices: str = "",
     squares: str = "",
+    **unknown: Any,
 ) -> Callable[[Callable[..., Any]], Cell]:
     """Decorate a function from gates, states and vectors to new states; it becomes a `Cell`.
 
@@ -744,7 +772,14 @@ def cell(
         If the declaration or the function is invalid.
     """
 
-    def made(update: Callable[..., Any]) -> Cell:
+    if callable(gates):
+        raise CellError(f"cell {_named(gates)}: {_DECLARATION}")
+    if unknown:
+        given = ", ".join(inspect.signature(cell).parameters)
+        told = given.removesuffix(", unknown")
+        raise CellError(f"@cell(...) has no argument {next(iter(unknown))}; it has {told}")
+
+    def decorated(update: Callable[..., Any]) -> Cell:
         where = f"cell {update.__name__}"
         own_gates = tuple(name for name, _ in _parsed(where, "gate", gates, False))
         own_states = _parsed(where, "state", states, True)
@@ -787,7 +822,7 @@ def cell(
         for name, value in constants.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 raise CellError(f"{where}: the constant {name} is {value!r}, no number")
-        return Cell(
+        made = Cell(
             name=update.__name__,
             gates=own_gates,
             states=tuple(state_names),
@@ -802,8 +837,10 @@ def cell(
             squares=own_squares,
             **kinds,
         )
+        _ = made.outputs  # raises where the function cannot be computed
+        return made
 
-    return made
+    return decorated
 
 
 def _parsed(where: str, kind: str, text: Any, numbered: bool) -> list[tuple[str, float]]:

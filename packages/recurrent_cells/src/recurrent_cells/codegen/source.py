@@ -60,15 +60,20 @@ def c_source(cell: Cell, half: bool = False) -> str:
     )
 
 
+def unsupported(cell: Cell) -> str:
+    """Why no C can be generated of a cell; empty where it can."""
+    if cell.of_heads:
+        return "generated C has no matrix states and no sums of heads"
+    if cell.norms and cell.matrices:
+        return "generated C has norm or matrices, not both"
+    return ""
+
+
 def cell_source(cell: Cell, training: bool = True) -> str:
     """The part that is the cell's own; training: also what backward is of."""
     norms = cell.norms
-    if cell.of_heads:
-        raise CompilerError(
-            f"cell {cell.name}: generated C has no matrix states and no sums of heads"
-        )
-    if norms and cell.matrices:
-        raise CompilerError(f"cell {cell.name}: generated C has norm or matrices, not both")
+    if told := unsupported(cell):
+        raise CompilerError(f"cell {cell.name}: {told}")
     rules = _without_sources(backward(cell))
     kept = {**cell.outputs, **rules.kept}
     multiplied = products_of_gradients(rules)

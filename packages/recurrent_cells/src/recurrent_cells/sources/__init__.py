@@ -3,6 +3,7 @@ written it: made from the cell's graph, with its author's names."""
 
 from __future__ import annotations
 
+from ..cells import found_cell
 from ..cells.language import Cell, CellError
 from . import jax_source, numpy_source, pytorch_source, tensorflow_source
 
@@ -16,13 +17,13 @@ _WRITERS = {
 FRAMEWORKS = tuple(_WRITERS)
 
 
-def generate(cell: Cell, framework: str, origin: str) -> str:
+def generate(cell: Cell | str, framework: str, origin: str) -> str:
     """Generate a cell's step as the source of a Python module that imports only its framework.
 
     Parameters
     ----------
     cell:
-        The cell, not projected.
+        The cell, not projected, or the name of a predefined one.
     framework:
         `"pytorch"`, `"tensorflow"` or `"jax"`: one step of basic operators. `"numpy"`: `step(sums, vectors, states)`, which
         returns the new states and a tape, `gradient(tape, *d_states)`, which returns the gradients of sums, vectors and states,
@@ -39,6 +40,7 @@ def generate(cell: Cell, framework: str, origin: str) -> str:
     """
     if framework not in _WRITERS:
         raise ValueError(f"no sources of {framework!r}; there are {', '.join(FRAMEWORKS)}")
+    cell = found_cell(cell, "generate")
     if cell.projected:
         raise CellError(f"cell {cell.name}: a projected output has no step of operators here")
     return _WRITERS[framework](cell, origin)
