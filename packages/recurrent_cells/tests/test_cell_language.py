@@ -213,14 +213,18 @@ WRONG_FILES = {
     "a state is not returned": (
         DECLARED + "def mine(f, g, c):\n    c = f * c\n    return c + g\n",
         7,
-        "2 states, but 1 new values: h, c",
+        "returns 1 values for 2 states: h, c",
     ),
     "too many are": (
         DECLARED + "def mine(f, g, c):\n    return f, g, c\n",
         6,
-        "2 states, but 3 new values",
+        "returns 3 values for 2 states",
     ),
-    "nothing is": (DECLARED + "def mine(f, g, c):\n    c = f * g\n", 6, "2 states, but nothing"),
+    "nothing is": (
+        DECLARED + "def mine(f, g, c):\n    c = f * g\n",
+        6,
+        "returns nothing for 2 states",
+    ),
     "a text is": (DECLARED + 'def mine(f, g):\n    return f + g, "c"\n', 6, "'c' is no value"),
     "a function is": (
         DECLARED + "def mine(f, g):\n    return f + g, tanh\n",
@@ -402,7 +406,7 @@ WRONG_FILES = {
     "a name": (
         HEAD + '@cell(gates="f", states="h")\ndef Mine(f):\n    return f\n',
         5,
-        "small letters",
+        "lower-case letters",
     ),
     "the same in every row": (
         HEAD + '@cell(gates="f", states="h c")\ndef mine(f):\n    return f, 1.0\n',

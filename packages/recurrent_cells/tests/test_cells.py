@@ -128,12 +128,29 @@ def test_backward_has_no_exponentials_and_no_divisions() -> None:
 def test_wrong_cells_are_told() -> None:
     with pytest.raises(ValueError, match="cell unknown: k is no gate, state or vector"):
         _ = cell(gates="f", states="h")(_named("unknown", lambda f, k: f)).outputs
-    with pytest.raises(ValueError, match="cell short: 2 states, but 1 new values"):
+    with pytest.raises(ValueError, match="cell short: it returns 1 values for 2 states"):
         _ = cell(gates="f", states="h c")(_named("short", lambda f: f)).outputs
     with pytest.raises(ValueError, match="cell own: its output is projected"):
         _ = cell(gates="f", states="h", projected=True)(_named("own", lambda f, h: f * h)).outputs
     with pytest.raises(ValueError, match="'n' apart, but the gates are 'f'"):
         cell(gates="f", states="h", apart="n")(_named("apart", lambda f: f))
+    with pytest.raises(ValueError, match="PyTorch's tanh"):
+        torch = pytest.importorskip("torch")
+        cell(gates="f", states="h")(_named("foreign", lambda f: torch.tanh(f)))
+    with pytest.raises(ValueError, match="TypeError"):
+        cell(gates="f", states="h")(_named("foreign", lambda f: np.tanh(f)))
+    with pytest.raises(ValueError, match="unknown name gelu"):
+        cell(gates="f", states="h")(_named("foreign", lambda f: gelu(f)))  # noqa: F821
+    with pytest.raises(ValueError, match="calls itself"):
+        cell(gates="f", states="h")(_named("endless", _endless))
+    with pytest.raises(ValueError, match="@cell"):
+        cell(_named("bare", lambda f: f))
+    with pytest.raises(ValueError, match="gate; it has gates, states"):
+        cell(gate="f", states="h")
+
+
+def _endless(f):
+    return _endless(f)
 
 
 def _named(name: str, function):

@@ -280,7 +280,7 @@ def test_one_sequence_and_an_empty_batch() -> None:
     lstm = nn.LSTM(INPUTS, HIDDEN, 2)
     own = Recurrent.from_lstm(lstm)
     x, states = torch.rand(STEPS, INPUTS), (torch.rand(2, HIDDEN), torch.rand(2, HIDDEN))
-    assert error(flat(*own(x, states)), flat(*lstm(x, states))) < 1e-5
+    assert error(flat(*own(input=x, hx=states)), flat(*lstm(input=x, hx=states))) < 1e-5
     y, (h, c) = own(torch.rand(STEPS, 0, INPUTS))
     assert y.shape == (STEPS, 0, HIDDEN) and h.shape == c.shape == (2, 0, HIDDEN)
     y.sum().backward()
@@ -607,6 +607,8 @@ H = torch.zeros(1, 5, 4)
 TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "x is on cpu": (TypeError, lambda: layer_of(device="meta")(X)),
     "x is on meta": (TypeError, lambda: layer_of()(X.to("meta"))),
+    "bias": (ValueError, lambda: layer_of(bias="no")),
+    "matrix states": (RuntimeError, lambda: layer_of(cell=cell_file.load(EXAMPLES["mlstm"]))),
     "bias_l0 is on meta": (TypeError, lambda: having(bias_l0=torch.zeros(16, device="meta"))(X)),
     "initial h": (TypeError, lambda: layer_of()(X, (H.to("meta"), H))),
     "resets": (TypeError, lambda: layer_of()(X, resets=H[0, :2].bool().to("meta"))),
@@ -627,6 +629,32 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "x must be": (TypeError, lambda: layer_of().stream(5).step(None)),
     "pickled": (TypeError, lambda: copy.deepcopy(layer_of().stream())),
 }
+
+
+@pytest.mark.parametrize("other", [nn.GRU(3, 4), nn.LSTM(3, 5), nn.LSTM(2, 4)])
+def test_a_checkpoint_of_another_layer_is_told_by_its_own_names(other: nn.RNNBase) -> None:
+    with pytest.raises(RuntimeError, match="weight_ih_l0 has the shape") as told:
+        layer_of().load_state_dict(other.state_dict(), strict=False)
+    assert "weight_input" not in str(told.value)
+
+
+def test_a_checkpoint_that_lacks_weights_loads_the_others() -> None:
+    lstm, layer = nn.LSTM(3, 4, 2), layer_of(num_layers=2)
+    given = lstm.state_dict()
+    del given["bias_hh_l0"], given["weight_hh_l1"]
+    kept = layer.weight_recurrent_l1.detach().clone()
+    found = layer.load_state_dict(given, strict=False)
+    assert sorted(found.missing_keys) == ["bias_hh_l0", "weight_hh_l1"]
+    assert torch.equal(layer.weight_input_l0, lstm.weight_ih_l0.t())
+    assert torch.equal(layer.bias_l0, lstm.bias_ih_l0)
+    assert torch.equal(layer.weight_recurrent_l1, kept)
+
+
+def test_autocast_of_a_cell_without_bfloat16_kernels_is_float32() -> None:
+    layer = Recurrent(cell_file.load(EXAMPLES["slstm_heads"]), 3, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        y = layer(X.bfloat16().float())[0]
+    assert y.dtype == torch.float32 and torch.equal(y, layer(X.bfloat16().float())[0])
 
 
 @pytest.mark.parametrize("word", TOLD)

@@ -69,6 +69,8 @@ def __getattr__(name: str) -> Any:
             if missing.name != "torch":
                 raise
             raise ImportError("Recurrent needs PyTorch: pip install torch") from None
+    if name in ("cell_file", "sources"):
+        return import_module(f"{__name__}.{name}")
     if name != "__version__":
         raise AttributeError(f"module {__name__} has no {name}")
     try:

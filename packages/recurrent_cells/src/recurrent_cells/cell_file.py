@@ -175,7 +175,10 @@ class _Reader:
                 pass
             elif module in PACKAGES:
                 if one.name == "*":
-                    raise _Told(statement, "name what is imported: import cell, sigmoid, ...")
+                    raise _Told(
+                        statement,
+                        "import each name: from recurrent_cells import cell, sigmoid, ...",
+                    )
                 if one.name not in WORDS:
                     raise _Told(statement, f"the language has no {one.name}; {_has()}")
                 self._known[to] = getattr(language, one.name)
@@ -260,12 +263,12 @@ class _Reader:
             if not (isinstance(value, ast.Constant) and isinstance(value.value, str | bool | int)):
                 raise _Told(
                     value,
-                    "what @cell(...) is given are names in strings, heads=4 and projected=True",
+                    "arguments of @cell(...) must be literals: names in strings, heads=4, projected=True",
                 )
         if not re.fullmatch("[a-z][a-z0-9_]*", update.name):
             raise _Told(
                 update,
-                f"{update.name}: a cell's name has small letters, digits and _, and begins with a letter",
+                f"{update.name}: a cell's name has lower-case letters, digits and _, and begins with a letter",
             )
 
     def _function(self, function: ast.FunctionDef, names: set[str]) -> None:

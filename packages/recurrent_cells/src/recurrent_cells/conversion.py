@@ -62,26 +62,26 @@ def rename_checkpoint(
         return
     for end in ends:
         own = {name: getattr(layer, name + end).detach() for name in layer._names()}
-        given = {}
-        for part, value in to_weights(layer.cell, own).items():
+        parts = to_weights(layer.cell, own)
+        for part, value in list(parts.items()):
             key = f"{prefix}{part}{end}"
             if key not in state_dict:
                 missing.append(key)
                 continue
-            given[part] = state_dict.pop(key)
-            if given[part].shape != value.shape:
-                told = f"{tuple(given[part].shape)}, not {tuple(value.shape)}"
-                wrong.append(f"{key} has the shape {told} of {layer.cell.name}")
-                del given[part]
-        whole = len(given) == len(to_weights(layer.cell, own))
-        made = from_weights(layer.cell, given) if whole else own
-        state_dict.update({f"{prefix}{name}{end}": value for name, value in made.items()})
+            given = state_dict.pop(key)
+            if given.shape == value.shape:
+                parts[part] = given
+            else:
+                told = f"{tuple(given.shape)}, not {tuple(value.shape)} of {layer.cell.name}"
+                wrong.append(f"{key} has the shape {told}")
+        for name, value in from_weights(layer.cell, parts).items():
+            state_dict[f"{prefix}{name}{end}"] = value
 
 
 def from_torch(made_of: Any, given: nn.RNNBase, kind: type[nn.RNNBase], name: str) -> Any:
     """A `Recurrent` with the weights of an nn.LSTM or nn.GRU."""
     if not isinstance(given, kind):
-        told = f"a {type(given).__name__} is no nn.{kind.__name__}"
+        told = f"expected nn.{kind.__name__}, not {type(given).__name__}"
         raise TypeError(f"from_{kind.__name__.lower()}: {told}")
     facts = {each: getattr(given, each) for each in (*COMMON, "bidirectional", "proj_size")}
     with torch.random.fork_rng(devices=()):  # the program's random numbers stay what they were

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -50,6 +51,16 @@ def check_dropout(dropout: float, layers: int) -> None:
     """Raise unless it is a probability; warn where it has no effect, as nn.LSTM does."""
     if isinstance(dropout, bool) or not 0 <= dropout <= 1:
         raise ValueError(f"Recurrent: dropout must be from 0 to 1, not {dropout!r}")
+    if dropout and layers == 1:
+        told = "acts between layers: it has no effect with num_layers=1"
+        warnings.warn(f"Recurrent: dropout={dropout} {told}", stacklevel=3)
+
+
+def check_switches(**switches: bool) -> None:
+    """Raise unless each is true or false."""
+    for name, value in switches.items():
+        if value not in (True, False):
+            raise ValueError(f"Recurrent: {name} must be True or False, not {value!r}")
 
 
 def checked_place(device: Any, dtype: Any) -> dict[str, Any]:

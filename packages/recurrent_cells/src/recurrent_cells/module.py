@@ -70,6 +70,7 @@ class Recurrent(nn.Module):
         inputs.check_cell(self.cell)
         inputs.check_sizes(self.cell, input_size, hidden_size, num_layers, proj_size)
         place = inputs.checked_place(device, dtype)
+        inputs.check_switches(bias=bias, batch_first=batch_first, bidirectional=bidirectional)
         inputs.check_dropout(dropout, num_layers)
         self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
         self.num_layers, self.bias, self.batch_first = num_layers, bool(bias), bool(batch_first)
@@ -131,7 +132,7 @@ class Recurrent(nn.Module):
                     getattr(self, name + end).add_(value)
 
     def flatten_parameters(self) -> None:
-        """Nothing: there for programs that call it on nn.LSTM."""
+        """Do nothing; nn.LSTM has this method, too."""
 
     def extra_repr(self) -> str:
         """What `print` shows."""
@@ -141,8 +142,8 @@ class Recurrent(nn.Module):
 
     def forward(
         self,
-        x: Tensor | PackedSequence,
-        states: States | None = None,
+        input: Tensor | PackedSequence,
+        hx: States | None = None,
         *,
         lengths: Tensor | Sequence[int] | None = None,
         resets: Tensor | None = None,
@@ -151,9 +152,9 @@ class Recurrent(nn.Module):
 
         Parameters
         ----------
-        x:
-            Input [T, B, K], [B, T, K] with batch_first, [T, K] for one sequence, or a PackedSequence.
-        states:
+        input:
+            x [T, B, K], [B, T, K] with batch_first, [T, K] for one sequence, or a PackedSequence.
+        hx:
             Initial states, each [num_layers * directions, B, H] (the output P instead of H), without B for one sequence: a
             tensor if the cell has one state, else a tuple in the order of `Cell.states`. Default: the cell's own, mostly zero.
         lengths:
@@ -169,8 +170,8 @@ class Recurrent(nn.Module):
             The output, like x with P values per direction, and the final states, like the initial ones.
         """
         weights, kind = self._weights()
-        batch = inputs.Batch.of(self, x, lengths, resets, kind)
-        initial = inputs.initial_states(self, batch, states, kind)
+        batch = inputs.Batch.of(self, input, lengths, resets, kind)
+        initial = inputs.initial_states(self, batch, hx, kind)
         with torch.autocast("cpu", enabled=False):
             y, final = self._layers(batch, initial, weights)
         return batch.restored(y), batch.restored_states(final)
@@ -225,5 +226,5 @@ class Recurrent(nn.Module):
         return conversion.to_torch(self, nn.LSTM, CELLS["projected" if self.proj_size else "lstm"])
 
     def to_gru(self) -> nn.GRU:
-        """An nn.GRU with these weights; what only the sum of its two biases matters for stands in the first."""
+        """Make an nn.GRU with these weights. Where it adds two biases, the second is zero."""
         return conversion.to_torch(self, nn.GRU, CELLS["gru"])

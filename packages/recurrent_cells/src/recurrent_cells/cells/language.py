@@ -638,8 +638,9 @@ class Cell:
         except Exception as error:
             raise self._located(error) from None
         if missing:
-            told = "nothing" if found == (None,) else f"{len(found)} new values"
-            raise self._error(f"{len(self.states)} states, but {told}: {', '.join(self.states)}")
+            told = "nothing" if found == (None,) else f"{len(found)} values"
+            wanted = f"{len(self.states)} states: {', '.join(self.states)}"
+            raise self._error(f"it returns {told} for {wanted}")
         outputs = dict(zip(self.states, new, strict=True))
         if (deep := _depth(new)) > MOST_DEEP:
             raise self._error(
@@ -696,6 +697,9 @@ class Cell:
         from .text import from_text, to_text
 
         return from_text, (to_text(self),)
+
+    def __repr__(self) -> str:
+        return f"<cell {self.name}: gates {' '.join(self.gates)}, states {' '.join(self.states)}>"
 
     @cached_property
     def norms(self) -> tuple[Expression, ...]:

@@ -1,5 +1,5 @@
 
-/* Step by step, without allocation. `batch` sequences at once; the stream ends before its cell. */
+/* Step by step, without allocation. `batch` sequences at once; free the stream before its cell. */
 typedef struct cell_stream cell_stream;
 cell_stream *cell_stream_make(const cell *, long batch, int threads); /* 0 where memory is short */
 void cell_stream_free(cell_stream *);
