@@ -213,7 +213,7 @@ WRONG_FILES = {
     "a state is not returned": (
         DECLARED + "def mine(f, g, c):\n    c = f * c\n    return c + g\n",
         7,
-        "returns 1 values for 2 states: h, c",
+        "returns 1 value for 2 states: h, c",
     ),
     "too many are": (
         DECLARED + "def mine(f, g, c):\n    return f, g, c\n",

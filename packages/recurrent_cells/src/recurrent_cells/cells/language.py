@@ -638,7 +638,7 @@ class Cell:
         except Exception as error:
             raise self._located(error) from None
         if missing:
-            told = "nothing" if found == (None,) else f"{len(found)} values"
+            told = "nothing" if found == (None,) else f"{len(found)} value{'s' * (len(found) != 1)}"
             wanted = f"{len(self.states)} states: {', '.join(self.states)}"
             raise self._error(f"it returns {told} for {wanted}")
         outputs = dict(zip(self.states, new, strict=True))
