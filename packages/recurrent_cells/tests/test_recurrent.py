@@ -411,7 +411,9 @@ def test_copies_and_pickles(one: Any) -> None:
     for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert error(flat(*other(x)), flat(*layer(x))) == 0.0
         assert repr(other) == repr(layer)
-    other = Recurrent(pickle.loads(pickle.dumps(one)), INPUTS, HIDDEN)
+    restored = pickle.loads(pickle.dumps(one))
+    assert restored == one and hash(restored) == hash(one) and restored != CELLS["gru"]
+    other = Recurrent(restored, INPUTS, HIDDEN)
     other.load_state_dict(layer.state_dict())
     assert error(flat(*other(x)), flat(*layer(x))) == 0.0
 

@@ -698,6 +698,15 @@ class Cell:
 
         return from_text, (to_text(self),)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both have the same names and compute the same, as a cell and its pickle do."""
+        from .text import to_text
+
+        return self is other or (isinstance(other, Cell) and to_text(self) == to_text(other))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.gates, self.states))
+
     def __repr__(self) -> str:
         return f"<cell {self.name}: gates {' '.join(self.gates)}, states {' '.join(self.states)}>"
 

@@ -23,9 +23,16 @@ _NAMES = (
 )
 
 
-@functools.cache
 def to_text(cell: Cell) -> str:
     """The text that `from_text` makes the same cell of."""
+    kept = cell.__dict__  # where cached_property keeps what it made
+    if "text" not in kept:
+        kept["text"] = _written(cell)
+    found: str = kept["text"]
+    return found
+
+
+def _written(cell: Cell) -> str:
     nodes = in_order(cell.outputs.values())
     place = {node: number for number, node in enumerate(nodes)}
     facts: dict[str, Any] = {name: list(getattr(cell, name)) for name in _NAMES}
@@ -71,8 +78,6 @@ def _outputs(states: Sequence[str], new: Sequence[Expression]) -> dict[str, Expr
 
 
 def _no_update(name: str) -> Callable[..., Any]:
-    """One function for each cell, as cells with the same one would be equal."""
-
     def update() -> Any:
         raise CellError(f"cell {name} was restored from its graph: its function is not there")
 
