@@ -272,7 +272,7 @@ def _checked_lengths(lengths: Any, x: Tensor) -> Tensor:
         except (TypeError, ValueError, RuntimeError):
             told = f"a tensor or a list of {rows} integers, not {lengths!r}"
             raise TypeError(f"Recurrent: lengths must be {told}") from None
-    _check_place("lengths", lengths, x.is_meta)
+    _check_place("the tensor of lengths", lengths, x.is_meta)
     if lengths.dtype not in (torch.int64, torch.int32) or lengths.shape != (rows,):
         told = f"{lengths.dtype} of shape {tuple(lengths.shape)}"
         raise ValueError(f"Recurrent: lengths are {told}, not integers of shape ({rows},)")
@@ -283,7 +283,7 @@ def _checked_resets(resets: Any, x: Tensor, single: bool, turned: bool) -> Tenso
     if not isinstance(resets, Tensor) or resets.dtype not in (torch.bool, torch.uint8):
         told = resets.dtype if isinstance(resets, Tensor) else type(resets).__name__
         raise TypeError(f"Recurrent: resets must be a tensor of torch.bool, not {told}")
-    _check_place("resets", resets, x.is_meta)
+    _check_place("the mask of resets", resets, x.is_meta)
     steps, batch = x.shape[:2]
     wanted = (steps,) if single else (batch, steps) if turned else (steps, batch)
     if resets.shape != wanted:
