@@ -170,7 +170,9 @@ class Expression:
         raise CellError("a value is one of every unit: it has no parts")
 
     def __float__(self) -> float:
-        raise CellError("a number is wanted here, and a value is not known when a cell is read")
+        raise CellError(
+            "Python's math and float() need a number, which a value of a cell is not: use the functions of recurrent_cells"
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
