@@ -120,7 +120,7 @@ function drawBars() {
 }
 
 // Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
-const FRAME = { width: 900, height: 420, left: 62, right: 230, top: 14, bottom: 44 };
+const FRAME = { width: 900, height: 420, left: 62, right: 250, top: 14, bottom: 44 };
 const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 
 // The points of all lines, by x: {row, y: time or ratio with its interval, line: its name}.
@@ -230,7 +230,7 @@ function drawLines() {
 // What a row's medians are of: turns; in older records processes, of which disturbed ones do not count.
 function counted({ process_medians, processes }) {
   if (process_medians.length > processes) return "their turns";
-  return process_medians.length < processes ? "those that were undisturbed" : "each";
+  return process_medians.length < processes ? `the ${process_medians.length} that were undisturbed` : "each";
 }
 function detail(row) {
   const found = ratio(row, rows.filter(each => each.group === row.group && each.level !== LIMIT)[0] ?? row),

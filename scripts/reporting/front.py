@@ -271,11 +271,13 @@ def compiling(measured: Measured) -> Card:
         if row["verdict"] == "pays":
             starts = f"pays off after {row['batches']:,} batch{'es' * (row['batches'] > 1)}"
         unsure = f"{NO_GAIN[row['verdict']]}; " if row["verdict"] in NO_GAIN else ""
-        found = f"{about['name']} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
+        traced = " (graph capture only)" * (about["flexibility"] in flexibility.OPERATORS)
+        found = f"{about['name']}{traced} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
         said.setdefault(of_one[row["other"]], []).append((1 / row["ratio"], found))
-    points = ["Times in training relative to what is compiled; below 1 is faster."] if said else []
+    points = ["Times in training relative to the same code uncompiled; below 1 is faster."]
+    points = points if said else []
     for other, found in said.items():
-        points.append(f"{other}: {'; '.join(one for _, one in sorted(found))}.")
+        points.append(f"Relative to {other}: {'; '.join(one for _, one in sorted(found))}.")
     return Card("Does compiling pay off?", points)
 
 
@@ -301,7 +303,11 @@ def then(measured: Measured) -> Card:
             year = matrix.generation(row["environment_then"])
             called = measured.called[name]["name"]
             points.append(f"{called} {now} / {old} ({year}): {', '.join(said)}.")
-    points = [f"Times of `{measured.main}` relative to old versions.", *points] if points else []
+    points = (
+        [f"Times relative to old versions ({measured.shape(measured.main)}).", *points]
+        if points
+        else []
+    )
     if points and any(about["name"] == "timeline" for _, about in measured.parts):
         points.append("All releases: [timeline](timeline.md).")
     return Card("Then and now", points)

@@ -96,6 +96,14 @@ def cell(name: str) -> str:
     return CELLS.get(name) or own.name_of(name)
 
 
+DEPARTURES = {
+    "denormals": "denormals not flushed",
+    "fed-before": "batch fed before the clock starts",
+    "fetched": "results fetched within the clock",
+}
+"""Departures from the protocol (measurement/departures.py) whose names do not say enough."""
+
+
 def shape(of: Mapping) -> str:
     """A benchmark in a line: what its numbers are of."""
     parts = [f"batch {of['batch']}", f"{of['length']} steps", f"{of['hidden']} units"]
@@ -106,7 +114,8 @@ def shape(of: Mapping) -> str:
     parts += [of["data_type"]] if "data_type" in of else []
     parts += [f"{of['threads']} thread{'s' * (of['threads'] > 1)}"] if "threads" in of else []
     parts += [f"{of['isa'].upper()} only"] if "isa" in of else []
-    parts += [of["departure"].replace("-", " ")] if "departure" in of else []
+    if departure := of.get("departure"):
+        parts.append(DEPARTURES.get(departure, departure.replace("-", " ")))
     parts += (
         [f"by {of['optimizer']['name'].upper()}"]
         if "baseline" in of and of.get("optimizer", {}).get("name") == "sgd"
