@@ -222,7 +222,7 @@ def custom(measured: Measured) -> Card:
     points += [f"{name} / {to}: {'; '.join(said)}." for (name, to), said in own.items()]
     if made:
         ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
-        package = "in a program of your own: `packages/recurrent_cells`"
+        package = "in your own program: `packages/recurrent_cells`"
         points.append(f"Generated kernels / the fastest fused kernel: {ways}; {package}.")
     if others:
         points.append(f"Others / the fastest of all, in training: {', '.join(others.values())}.")
@@ -244,7 +244,8 @@ def deploy(measured: Measured) -> Card:
         sure = best["interval"] == "confidence"
         ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
         took = time_within(best["wall_median_s"], *ends)
-        said = f"{use['to']} ({measured.shape(there[0])}): {best['name']}, {took} (`{best['install']}`)"
+        shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
+        said = f"{use['to']}{shape}: {best['name']}, {took} (`{best['install']}`)"
         said += f"; equal or undecided: {'; '.join(ties)}" if ties else ""
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
@@ -269,7 +270,7 @@ def compiling(measured: Measured) -> Card:
         ends = (1 / row[end] if row[end] else None for end in ("high", "low"))
         starts = f"start-up {seconds(row['start_s'])} s against {seconds(row['other_start_s'])} s"
         if row["verdict"] == "pays":
-            starts = f"pays off after {row['batches']:,} batch{'es' * (row['batches'] > 1)}"
+            starts = f"pays after {row['batches']:,} batch{'es' * (row['batches'] > 1)}"
         unsure = f"{NO_GAIN[row['verdict']]}; " if row["verdict"] in NO_GAIN else ""
         traced = " (graph capture only)" * (about["flexibility"] in flexibility.OPERATORS)
         found = f"{about['name']}{traced} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
@@ -277,7 +278,7 @@ def compiling(measured: Measured) -> Card:
     points = ["Times in training relative to the same code uncompiled; below 1 is faster."]
     points = points if said else []
     for other, found in said.items():
-        points.append(f"Relative to {other}: {'; '.join(one for _, one in sorted(found))}.")
+        points.append(f"Over {other}: {'; '.join(one for _, one in sorted(found))}.")
     return Card("Does compiling pay off?", points)
 
 
@@ -303,11 +304,7 @@ def then(measured: Measured) -> Card:
             year = matrix.generation(row["environment_then"])
             called = measured.called[name]["name"]
             points.append(f"{called} {now} / {old} ({year}): {', '.join(said)}.")
-    points = (
-        [f"Times relative to old versions ({measured.shape(measured.main)}).", *points]
-        if points
-        else []
-    )
+    points = ["Times relative to old versions, same workload.", *points] if points else []
     if points and any(about["name"] == "timeline" for _, about in measured.parts):
         points.append("All releases: [timeline](timeline.md).")
     return Card("Then and now", points)
