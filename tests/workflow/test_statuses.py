@@ -77,7 +77,7 @@ def test_first_run_measures_every_cell(finished: Project) -> None:
     measured = table[table["device"] == "cpu"]
     assert set(measured["status"]) == {"ok"}
     assert len(measured) == 4
-    assert (measured["wall_s"] > 0).all() and (measured["batches"] == 2).all()
+    assert (measured["wall_s"] > 0).all() and (measured["batches"] >= 2).all()
     assert (measured[measured["phase"] == "training"]["gradient_error"] < 1e-5).all()
     reported = pd.read_csv(finished.path("results/cells.csv"))
     keys = ["environment", "implementation", "phase", "device"]
@@ -186,7 +186,7 @@ def test_a_turn_has_the_machine_for_itself(finished: Project) -> None:
         found[kind] = [json.loads(file.read_text()) for file in files]
     assert len(found["records"]) == len(found["checks"]) == 4
     taken = [each for record in found["records"] for each in turns(record)]
-    assert len(taken) == 2 * 4
+    assert len(taken) >= 2 * 4
     beside = taken + [span(check) for check in found["checks"]]
     for turn in taken:
         assert [other for other in beside if overlap(other, turn)] == [turn]
