@@ -39,12 +39,15 @@ def results(style, cell, phase):
 
 def verdict(style, cell, phase):
     work = workload(cell)
-    found = checking.check_implementation(
-        lambda work, weights: style.build(work, weights, "cpu", phase),
-        *(work, work.weights(), phase),
-        tolerance=1e-4,
-        steps=3,
-    )[1]
+    try:
+        found = checking.check_implementation(
+            lambda work, weights: style.build(work, weights, "cpu", phase),
+            *(work, work.weights(), phase),
+            tolerance=1e-4,
+            steps=3,
+        )[1]
+    except RuntimeError as error:
+        return {"status": "failed", "reason": str(error)}
     return {
         "status": found["status"],
         "reason": found["reason"],

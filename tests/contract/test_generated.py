@@ -8,6 +8,8 @@ from measurement.cells import BUILT_IN as CELLS
 from .running import run
 
 EXAMPLES = 13
+# TorchScript (2.13) leaves out the gradient of a part of `chunk` that is used elsewhere: docs/explanation/traps.md.
+FAILING = {"example fine_grained_jit hgrn training"}
 
 
 def processes(environment: str = "tvm") -> list[tuple[str, ...]]:
@@ -27,6 +29,9 @@ def test_generated_steps_in_styles(environment: str) -> None:
     for name, verdict in found.items():
         if name.startswith("planted"):
             assert verdict["status"] == "incorrect", name
+            continue
+        if name in FAILING:
+            assert verdict["status"] == "failed", name
             continue
         assert verdict["status"] == "ok", (name, verdict["reason"])
         assert verdict["error"] < 5e-5, name

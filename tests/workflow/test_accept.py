@@ -112,6 +112,17 @@ def scaled(factor: float) -> Callable[[dict], None]:
     return change
 
 
+def fewer(record: dict) -> None:
+    """One look fewer than the protocol asks for."""
+    record["looks"] = record["looks"][: record["protocol"]["rounds"] - 1]
+    for name in ("samples", "faults"):
+        record[name] = [
+            each
+            for look in record["looks"]
+            for each in look["batches" if name == "samples" else name]
+        ]
+
+
 def twice(forgery: Forgery) -> None:
     """One process, sold as two."""
     first = json.loads(forgery.record(0).read_text())
@@ -138,7 +149,7 @@ def other_sources(record: dict) -> None:
 
 FORGED = {
     "samples that no look has": edit(lambda r: r["samples"].__setitem__(0, r["samples"][0] / 2)),
-    "a look is missing": edit(lambda r: (r["looks"].pop(), r["samples"].pop(), r["faults"].pop())),
+    "a look is missing": edit(fewer),
     "faster than the machine": edit(scaled(1e-9)),
     "longer than it ran": edit(scaled(1e3)),
     "more CPU time than there is": edit(lambda r: r["interference"].update(own_cpu_s=1e4)),

@@ -162,9 +162,8 @@ def written(cell: Cell, origin: str) -> str:
     found = parts(cell, dialect, slices=False)
     statements, results = found.program.lines()
     once, sums = _sums(found)
-    if found.own:
-        once.append(taken(found.own, "own"))
-    body = []
+    # In the step, which may give their names other values.
+    body = [taken(found.own, "own")] if found.own else []
     if found.states:
         single = len(cell.states) == 1
         body.append(f"({found.states},) = states" if single else f"{found.states} = states")
