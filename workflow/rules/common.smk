@@ -126,6 +126,12 @@ def text(wildcards):
     return [] if PLAN.corpus_job().done() else source
 
 
+def text_tools(done):
+    """The environment in which texts are fetched and tokenized; it is not built again for what is done."""
+    built = PLAN.environment("corpus").done()
+    return [] if done and not built else tool("corpus", "record")
+
+
 def turns(wildcards):
     """The group of those that take turns: of one benchmark, phase and device; ten of them to a node, unless
     --group-components says otherwise. Not in the profile, as SLURM's plugin tells a node nothing of that.

@@ -3,7 +3,7 @@
 
 checkpoint fetch_corpus:
     input:
-        lambda w: tool("corpus", "record"),
+        lambda w: text_tools(PLAN.corpus.known),
     output:
         "results/corpus/sources/{source}/source.json",
     log:
@@ -24,7 +24,7 @@ checkpoint fetch_corpus:
 rule tokenize_corpus:
     input:
         source=text,
-        environment=lambda w: tool("corpus", "record"),
+        environment=lambda w: text_tools(PLAN.corpus_job().done()),
     output:
         "results/corpus/{digest,[0-9a-f]{12}}/corpus.json",
     log:
