@@ -86,7 +86,7 @@ def speed_here(results: str = RESULTS) -> Speed | None:
 
     def rates(readings: Iterable[dict]) -> list[float]:
         same = [each for each in readings if (each["by"], each["threads"]) == ("c", cores)]
-        return [each["gflops"] for each in same]
+        return [each["gflops"] for each in same if each["gflops"]]  # looks have hand-overs only
 
     paths = Path(results, TimeJob.folder).rglob("*.json")
     found = rates(one for path in paths for one in quiet.readings(read_json(str(path))))
