@@ -13,7 +13,7 @@ from measurement import departures, machine, memory, processes, quiet
 from measurement.devices import cpu
 from measurement.ranges import unmarked
 from measurement.rounds import WARM_UP_S
-from measurement.yardstick import Yardstick, remembered, settle
+from measurement.yardstick import Yardstick, settle
 
 # A batch that faults in more pages still takes memory from the system: 256 MB are 62,500, and a twelfth of the time of
 # PyTorch's forward pass. Its rows do so in some of their first six batches or so, after quiet ones too, until the blocks
@@ -167,7 +167,6 @@ class Clock(object):
         self._yardstick = Yardstick(device.host_threads(workload.threads))
         with ranges("warm-up"):
             self.warmup = self._warm_up(workload.departure)
-        self._remembered = remembered()
         reading = self._yardstick.read()
         self._found = {
             "warmup": self.warmup,
@@ -223,11 +222,10 @@ class Clock(object):
         return None if self._stated else self._yardstick.handovers()
 
     def disturbed(self, look):
-        """Whether others took a share of the machine during a look, or its cores were far from each other, by what processes
-        have seen of this machine."""
-        reading = self._found["yardstick"]["before"]
-        best = quiet.best(self._remembered + [reading])
-        return bool(quiet.reasons(quiet.of_look(look, reading), best, machine.usable_cores()))
+        """Whether others took a share of the machine during a look. How near its cores are to each other is judged by all of a
+        run's readings, later: it stays as it is for minutes, and another look would see the same."""
+        stretch = {"before": None, "after": None, "interference": look["interference"]}
+        return bool(quiet.reasons(stretch, {}, machine.usable_cores()))
 
     def finish(self):
         """After the last look: {"warmup": seconds of each batch of setting up, the first of which carries tracing, compiling and
