@@ -110,6 +110,16 @@ def together(readings):
     return totals
 
 
+def of_looks(looks):
+    """What a record has of all looks: {"looks", "samples", "faults", "interference"}"""
+    return {
+        "looks": looks,
+        "samples": [second for look in looks for second in look["batches"]],
+        "faults": [count for look in looks for count in look["faults"]],
+        "interference": together([look["interference"] for look in looks]),
+    }
+
+
 def interference(reading, cores):
     """Share of the CPU time of a machine of so many cores that went to others, 0 where that is less than its clocks tell; None
     where unknown."""

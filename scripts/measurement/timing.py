@@ -160,9 +160,10 @@ class Clock(object):
         sees."""
         self._runner, self._protocol, self._report = runner, protocol, progress
         self._device, self._ranges = device, ranges
-        self._stated = (
-            device.chosen() is not None
-        )  # whether its state is asked for, beside the CPU's
+        # Whether the device's state is asked for, beside the CPU's.
+        self._stated = device.chosen() is not None
+        # Asked while the machine is this process's: it starts `lscpu`, which would disturb others' looks.
+        self._cores = machine.usable_cores()
         self._given = (runner, batches(workload, runner.reset), workload.departure)
         self._yardstick = Yardstick(device.host_threads(workload.threads))
         with ranges("warm-up"):
@@ -224,8 +225,8 @@ class Clock(object):
     def disturbed(self, look):
         """Whether others took a share of the machine during a look. How near its cores are to each other is judged by all of a
         run's readings, later: it stays as it is for minutes, and another look would see the same."""
-        stretch = {"before": None, "after": None, "interference": look["interference"]}
-        return bool(quiet.reasons(stretch, {}, machine.usable_cores()))
+        stretch = quiet.of_look(look, self._found["yardstick"]["before"])
+        return bool(quiet.reasons(stretch, {}, self._cores))
 
     def finish(self):
         """After the last look: {"warmup": seconds of each batch of setting up, the first of which carries tracing, compiling and
@@ -242,13 +243,3 @@ class Clock(object):
             batch = fed(runner, next(stream), departure)
             found["gpu"]["batch"] = runner.device_times(*batch)
         return found
-
-
-def together(looks):
-    """What a record has of all looks: {"looks", "samples", "faults", "interference"}"""
-    return {
-        "looks": looks,
-        "samples": [second for look in looks for second in look["batches"]],
-        "faults": [count for look in looks for count in look["faults"]],
-        "interference": quiet.together([look["interference"] for look in looks]),
-    }

@@ -30,6 +30,7 @@ from measurement import (
     memory,
     precision,
     provenance,
+    quiet,
     ranges,
     rounds,
     timing,
@@ -240,7 +241,7 @@ class TimedProcess(object):
         """What was found, after one more batch that is held against the reference."""
         cell, runner = self._cell, self._runner
         with self._marked(cell.identity["phase"]):
-            found = dict(timing.together(self._looks), **self._timing.finish())
+            found = dict(quiet.of_looks(self._looks), **self._timing.finish())
         found.update(windows=cell.workload.window_count(), memory=memory.peaks(runner))
         found.update(lives=self._life, found_compiled=self._found_compiled)
         changed = found.pop("changes")

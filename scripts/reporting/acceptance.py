@@ -23,7 +23,7 @@ from types import SimpleNamespace
 import numpy as np
 from packaging.version import InvalidVersion, Version
 
-from measurement import checking, shapes, verifying
+from measurement import checking, quiet, shapes, verifying
 from measurement.precision import FLOAT32
 from plan import configuration, environments, locks, matrix
 from plan.jobs import digest_of
@@ -250,18 +250,12 @@ def _times(records: Read) -> Found:
                 yield "it had more CPU time than there is", path
 
 
-def _readings(record: dict) -> list[dict]:
-    """Of the yardstick, of today's records and older ones."""
-    pairs = [record["yardstick"]] if "yardstick" in record else record.get("stretches", [])
-    return [pair[when] for pair in pairs for when in ("before", "after")]
-
-
 def _peaks(records: Read) -> Found:
     """Nothing multiplies faster than the fastest reading of known work on the machine (CPU, float32, as others have other units)."""
     peaks: dict[int, float] = defaultdict(float)
     for _, record in _timed(records):
-        for reading in _readings(record):
-            if reading["by"] == "c":
+        for reading in quiet.readings(record):
+            if reading["by"] == "c" and reading["gflops"]:
                 peaks[reading["threads"]] = max(peaks[reading["threads"]], reading["gflops"])
     for path, record in _timed(records):
         peak = max((peaks[n] for n in peaks if n <= record["threads"]), default=None)

@@ -4,8 +4,18 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from reporting import layout
+
 WRONG = ("incorrect", "failed", "timeout", "out-of-memory")
 SHOWN = 40  # reproducers of a page
+COLUMNS = (
+    ("implementation", "row", "code"),
+    ("passed", "ok", "whole"),
+    ("wrong", "wrong", "whole"),
+    ("unsupported", "unsupported", "whole"),
+    ("left out", "left-out", "whole"),
+    ("largest error", "worst", "error"),
+)
 
 REPRODUCER = """\
 import sys; sys.path.insert(0, "scripts")  # of this repository, in the environment's Python
@@ -30,10 +40,7 @@ def rendered(environment: str, record: Mapping, found: Sequence[Mapping], seed: 
         "",
         f"{right} checks passed, {len(wrong)} did not (seed {seed}). {packages}.",
         "",
-        "| implementation | passed | wrong | unsupported | left out | largest error |",
-        "|:--|--:|--:|--:|--:|--:|",
-        *_rows(found),
-        "",
+        layout.table(_rows(found), COLUMNS),
         "Left out: shapes and weights for which float32 arithmetic itself, in NumPy, is off by more than 1e-5.",
         "",
     ]
@@ -72,14 +79,14 @@ def _pinned(record: Mapping) -> list[tuple[str, str]]:
     return [(name, packages[name]) for name in names if name in packages]
 
 
-def _rows(found: Sequence[Mapping]) -> list[str]:
-    lines = []
+def _rows(found: Sequence[Mapping]) -> list[dict]:
+    """Of COLUMNS, an implementation each."""
+    rows = []
     for row in dict.fromkeys(one["row"] for one in found):
         own = [one for one in found if one["row"] == row]
         counts = Counter(one["status"] for one in own)
-        wrong = sum(counts[status] for status in WRONG)
         errors = [one["error"] for one in own if one["status"] == "ok" and one["error"] is not None]
-        worst = f"{max(errors):.1e}" if errors else "–"
-        cells = [f"`{row}`", counts["ok"], wrong, counts["unsupported"], counts["left-out"], worst]
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    return lines
+        told = {"row": row, "wrong": sum(counts[status] for status in WRONG)}
+        told |= {status: counts[status] for status in ("ok", "unsupported", "left-out")}
+        rows.append(told | {"worst": max(errors, default=None)})
+    return rows

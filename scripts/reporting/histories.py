@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from reporting import layout
+
 CHANGED = ("regression", "improvement")
 
 
@@ -103,5 +105,5 @@ def _problems(steps: Sequence[Mapping], versions: Sequence[str]) -> list[str]:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     numbers = ["--:" if n else ":--" for n in range(len(head))]
-    told = [[each.replace("|", "\\|").replace("\n", " ") for each in row] for row in rows]
+    told = [list(map(layout.cell, row)) for row in rows]
     return [f"| {' | '.join(row)} |" for row in (head, numbers, *told)]

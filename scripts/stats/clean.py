@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from measurement import quiet, timing
+from measurement import quiet
 from plan.matrix import LEAST_PROCESSES
 from stats.rounds import LEAST_ROUNDS
 
@@ -41,7 +41,7 @@ def quiet_only(record: dict, best: dict) -> dict:
     if "looks" in record:
         if sum(which) < LEAST_ROUNDS:
             return record
-        return record | timing.together([*itertools.compress(record["looks"], which)])
+        return record | quiet.of_looks([*itertools.compress(record["looks"], which)])
     stretches = quiet.stretches(record)
     of_batch = np.repeat(which, [one["batches"] for one in stretches])
     lists = {

@@ -190,7 +190,7 @@ class Rounds:
 
         # By fewer rounds two rows do not join: one look that is off would move all rows of one side over those of the other.
         for one, other in itertools.combinations(rows, 2):
-            if len(taken[one] & taken[other]) >= LEAST_ROUNDS:
+            if root(one) != root(other) and len(taken[one] & taken[other]) >= LEAST_ROUNDS:
                 group[root(other)] = root(one)
         members: dict[Hashable, list[Hashable]] = defaultdict(list)
         for row in rows:

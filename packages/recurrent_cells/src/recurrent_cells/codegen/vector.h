@@ -101,27 +101,36 @@ INLINE vec floor_of(vec x) {
   return n - choose(n > x, all(1.0f), (vec){0});
 }
 
-/* 2^x, x at most `limit`: a polynomial of degree 5 for the rest of the nearest whole number, relative error 1e-7. */
-INLINE vec power_of_two(vec x, float limit) {
+/* The rest of x, at most `limit`, beside its nearest whole number, which goes to `n` as times_power takes it. */
+INLINE vec rest_of(vec x, float limit, vec *n) {
   x = minimum(x, all(limit));
 #if LANES == 16
-  vec n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  *n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  return x - *n;
 #else
   x = maximum(x, all(-126.0f));
-  vec shifted = x + WHOLE, n = shifted - WHOLE;
+  *n = x + WHOLE; /* which stands in the lowest bits */
+  return x - (*n - WHOLE);
 #endif
-  vec r = x - n;
+}
+/* p * 2^n */
+INLINE vec times_power(vec p, vec n) {
+#if LANES == 16
+  return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+  return (vec)((bits)p + ((bits)n << 23)); /* added to the exponent */
+#endif
+}
+/* 2^x, x at most `limit`: a polynomial of degree 5 for the rest of the nearest whole number, relative error 1e-7. */
+INLINE vec power_of_two(vec x, float limit) {
+  vec n, r = rest_of(x, limit, &n);
   vec p = all(0.00132669706f);
   p = p * r + 0.00967545994f;
   p = p * r + 0.0555074252f;
   p = p * r + 0.240221217f;
   p = p * r + 0.693146944f;
   p = p * r + 1.00000012f;
-#if LANES == 16
-  return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
-#else
-  return (vec)((bits)p + ((bits)shifted << 23)); /* n, in the lowest bits, added to the exponent */
-#endif
+  return times_power(p, n);
 }
 /* In a denominator: the product of three stays finite, and sigmoid and tanh have reached their limits long before. */
 INLINE vec exp2_limited(vec x) { return power_of_two(x, 40.0f); }
@@ -129,16 +138,7 @@ INLINE vec exp2_of(vec x) { return power_of_two(x, 127.999f); }
 
 /* 2^x - 1, for tanh: its error is relative to the result also where x is small. */
 INLINE vec exp2_minus_1(vec x) {
-  x = minimum(x, all(40.0f));
-#if LANES == 16
-  vec n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  vec scale = (vec)_mm512_scalef_ps((__m512)all(1.0f), (__m512)n);
-#else
-  x = maximum(x, all(-126.0f));
-  vec shifted = x + WHOLE, n = shifted - WHOLE;
-  vec scale = (vec)((bits)all(1.0f) + ((bits)shifted << 23));
-#endif
-  vec r = x - n;
+  vec n, r = rest_of(x, 40.0f, &n), scale = times_power(all(1.0f), n);
   vec p = all(0.000153952526f);
   p = p * r + 0.00133907003f;
   p = p * r + 0.00961826276f;
