@@ -1,6 +1,7 @@
 """A project folder whose records and manifests are made by hand, to tabulate, analyse and render."""
 
 import functools
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -209,11 +210,18 @@ def project(
 def configuration(
     document: str, processes: int = 1, devices: tuple[str, ...] = ("cpu",), **overrides: object
 ) -> dict:
+    return json.loads(_configuration(document, processes, devices, json.dumps(overrides)))
+
+
+@functools.cache
+def _configuration(document: str, processes: int, devices: tuple[str, ...], overrides: str) -> str:
+    """Validated once: every file of config/ is read for it."""
     protocol = {"processes": processes, "rounds": BATCHES}
-    return validated(
+    found = validated(
         {"documents": [document], "devices": list(devices), "protocol": protocol}
-        | {"overrides": {document: overrides}}
+        | {"overrides": {document: json.loads(overrides)}}
     )
+    return json.dumps(found)
 
 
 def write_manifest(

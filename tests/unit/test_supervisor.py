@@ -37,7 +37,7 @@ STYLES = {
     "broken": "import no_such_module",
     "caching": "from implementations.plain.caching import build",
     "pausing": "import time\nfrom implementations.plain.loop import build as right\n"
-    "def build(*a): time.sleep(3); return right(*a)",
+    "def build(*a): time.sleep(2); return right(*a)",
     "hanging": "import os, time\nfrom implementations.plain.model import Model\n"
     "class Hanging(Model):\n"  # once, in its eleventh batch
     "    batches = 0\n"
@@ -183,7 +183,7 @@ def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
     told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
     told["checkpoint"] = "run.npz"
     records = []
-    for attempt, timeout_s in enumerate((10, 300)):
+    for attempt, timeout_s in enumerate((6, 300)):
         told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
         records.append(carry_out(told, "train-hanging.json")[0])
     assert [record["status"] for record in records] == ["timeout", "ok"]
@@ -403,10 +403,10 @@ class TestSeveralChecks:
 
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
-        slow = [job(style, timeout_s=5) for style in ("pausing", "pausing", "slow", "right")]
+        slow = [job(style, timeout_s=4) for style in ("pausing", "pausing", "slow", "right")]
         records, _ = self.made(*slow)
         assert [record["status"] for record in records] == ["ok", "ok", "timeout", "ok"]
-        assert records[2]["reason"] == "not finished after 5 s (protocol.timeout_s)"
+        assert records[2]["reason"] == "not finished after 4 s (protocol.timeout_s)"
 
     def test_what_is_decided_upstream_is_not_run(self) -> None:
         environment = json.loads(Path("lab.json").read_text())

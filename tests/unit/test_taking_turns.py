@@ -117,18 +117,16 @@ def test_the_others_go_on_when_one_is_killed_or_stopped(
         assert len(numbers) == len(set(numbers)) == 40
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"block": 1}', None])
-def test_a_table_that_is_damaged_is_begun_anew(
-    damage: str | None, started: list[Member], tmp_path: Path
-) -> None:
+def test_a_table_that_is_damaged_is_begun_anew(started: list[Member], tmp_path: Path) -> None:
     for each in started:
         each.begin()
-    until(tmp_path, 20)
     table = tmp_path / machine.node() / "table.json"
-    if damage is None:
-        table.unlink(missing_ok=True)
-    else:
-        table.write_text(damage)
+    for number, damage in enumerate(["", "{", "[]", '{"block": 1}', None], start=1):
+        until(tmp_path, 20 * number)
+        if damage is None:
+            table.unlink(missing_ok=True)
+        else:
+            table.write_text(damage)
     assert [each.end() for each in started] == [0] * 4
     taken = turns(tmp_path)
     assert len(taken) == len(set(taken)) == 160

@@ -17,6 +17,11 @@ LARGE = {"batch": 12, "weight_range": 0.5}  # at 0.1, so small a model hardly de
 CLASSES = ("one-way", "both-ways", "ctc")
 
 
+@pytest.fixture(autouse=True)
+def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifying, "PAUSE_S", 0.001)
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Workload:
     tiny.write_corpus(tmp_path)

@@ -85,14 +85,14 @@ def _value(row: Mapping, column: Mapping, cells: pd.DataFrame, printed: pd.DataF
     digits = _digits(row, column, printed) if "published" in column else ""
     if "quantity" not in column:
         return Value("", published=digits)
-    found = cells[cells["generation"] == (column.get("generation") or row.get("generation", NOW))]
+    same = cells["generation"] == (column.get("generation") or row.get("generation", NOW))
     for key in (*KEY, "environment"):
         wanted = column.get(key) or row.get(key)
         if wanted:
-            found = found[found[key] == wanted]
-    if found.empty:
+            same &= cells[key] == wanted
+    if not same.any():
         return Value("", published=digits)
-    own = found.iloc[0]
+    own = cells.iloc[same.to_numpy().argmax()]
     value = own[column["quantity"]]
     if own["status"] != OK or pd.isna(value):
         return Value("" if own["status"] == OK else own["status"], published=digits)

@@ -9,6 +9,7 @@ a careful hand would do it, and backward has no exponentials and no divisions.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -64,6 +65,7 @@ def gradient_name(state: str) -> str:
     return f"d_{state}"
 
 
+@functools.cache
 def backward(cell: Cell) -> Backward:
     """What forward keeps and backward computes."""
     edges = _eliminate(_edges(cell), cell.vectors)
