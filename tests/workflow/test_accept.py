@@ -27,6 +27,7 @@ def measured(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Pro
     shutil.copytree(finished.root, project.root)
     shutil.rmtree(project.path("report/example"))
     shutil.rmtree(project.path("report/machines"))
+    packed(project.path("results"), project.path("one-process.zip"))
     project.edit("tiny.yaml", "processes: 1", "processes: 2")
     project.snakemake("--", manifest())
     person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
@@ -166,6 +167,11 @@ FORGED = {
     "a process is missing": lambda forgery: forgery.listed(1),
     "without a seal": unsealed,
 }
+
+
+def test_one_process_is_enough_where_the_protocol_asks_for_one(measured: Project) -> None:
+    accept(measured, measured.path("one-process.zip"), ok=True)
+    measured.path("report/machines/one-process.zip").unlink()
 
 
 def test_what_was_measured_is_accepted(measured: Project, tmp_path: Path) -> None:
