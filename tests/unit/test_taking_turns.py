@@ -28,7 +28,7 @@ for _ in range(count):
     block, number = table.wait()
     with open(folder + "/turns", "a") as file:
         file.write("%s %s %d\\n" % (name, block, number))
-    time.sleep(0.01)
+    time.sleep(0.002)
     table.done(number, 1.0)
 table.leave()
 """
