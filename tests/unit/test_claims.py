@@ -397,7 +397,7 @@ def test_undecided_claims_and_their_open_cases() -> None:
     assert not [*claims.undecided([claim], measured(**failed, **near))]
 
 
-@pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 200), (8, 0.16, 100)])
+@pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 400), (8, 0.16, 100)])
 def test_claims_on_their_bound_are_rarely_decided(cases: int, alone: float, count: int) -> None:
     """Claims of which every case lies on the bound: 5 % are decided, whatever their number of cases, where each case's own
     interval would decide 16 % of eight. The shares of so many claims scatter by one to two percent; `simulated` has many more."""
