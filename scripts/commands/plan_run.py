@@ -9,7 +9,7 @@ from rich.table import Table
 from commands.run_workflow import stages
 from measurement import machine
 from measurement.record import read_json
-from plan import configuration, made
+from plan import configuration, stamps
 from plan.estimate import A_RUN, PAGES, Estimate, speed_here, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
@@ -21,7 +21,7 @@ PROCESSES = "results/documents/{}/processes.json"
 def missing(plan: Plan, document: str) -> list[Job]:
     """All jobs of a document whose results are not there, each once."""
     judged = PROCESSES.format(document)
-    known = plan.adapts(document) and Path(judged).exists() and not made.wrong([judged])
+    known = plan.adapts(document) and Path(judged).exists() and not stamps.wrong([judged])
     counts = read_json(judged) if known else {}
     return plan.with_needed(wanted([*plan.timings(document, counts), *plan.convergences(document)]))
 

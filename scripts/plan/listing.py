@@ -37,11 +37,9 @@ def _records(jobs: Iterable[Job]) -> dict[matrix.Measurement, list[str]]:
     return found
 
 
-def planned(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
-    """The manifest of a document as if nothing but what was left out was measured already; `counts`: processes of the
-    cells that got further ones. Without, it is that of the first processes, and training runs are not looked at."""
-    timed = _records(plan.timings(document, dict(counts or {})))
-    trained = _records([] if counts is None else plan.convergences(document))
+def planned(plan: Plan, document: str, timings: Iterable[Job], runs: Iterable[Job]) -> dict:
+    """The manifest of a document as if all these timings and training runs had left their records."""
+    timed, trained = _records(timings), _records(runs)
 
     def why_not(cell: matrix.Measurement, trained: bool = False) -> dict:
         left_out = matrix.why_not(cell, document, plan.config, trained)
@@ -89,9 +87,11 @@ def filled(planned: Mapping) -> dict:
     return {**planned, "cells": cells, "training": training, "seals": seals}
 
 
-def manifest(plan: Plan, document: str, counts: Mapping[str, int] | None = None) -> dict:
-    """The manifest of a document as it is now."""
-    return filled(planned(plan, document, counts))
+def manifest(plan: Plan, document: str, counts: dict[str, int]) -> dict:
+    """The manifest of a document as it is now; counts: processes of the cells that got further ones."""
+    return filled(
+        planned(plan, document, plan.timings(document, counts), plan.convergences(document))
+    )
 
 
 def is_right(path: str, manifest: Mapping) -> bool:

@@ -14,9 +14,11 @@ from plan.jobs import (
     BuildJob,
     CheckingJob,
     CheckJob,
+    ConvergenceJob,
     EnvironmentJob,
     Job,
     PastChecking,
+    TimeJob,
     damage,
     digest_of,
     failed_last,
@@ -55,6 +57,7 @@ class Register:
         self._done: set[str] = set()  # digests: what is done stays so
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
+        self._planned: dict[tuple, tuple[list[TimeJob], list[ConvergenceJob]]] = {}
         self._lists: dict[str, dict] = {}  # what may stand in lists of records
         self._memory = Peaks()
 
@@ -77,7 +80,7 @@ class Register:
 
     def asked(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs."""
-        jobs = self._asked(document, counts)
+        jobs = [*itertools.chain(*self._asked(document, counts))]
         self._add(jobs)
         for job in jobs:
             self._place.setdefault(job.digest, len(self._place) + 1)
@@ -89,9 +92,10 @@ class Register:
         """The inputs of a list of a document's records: those `asked` for. Snakemake (9.27) takes a list for right that
         is damaged, another's or gone while what it `serves` for is there."""
         found = self.asked(document, counts)
-        self._lists[path] = listing.planned(self._plan, document, counts)
+        jobs = self._asked(document, counts)
+        self._lists[path] = listing.planned(self._plan, document, *jobs)
         right = listing.is_right(path, listing.filled(self._lists[path]))
-        if not right or not all(map(self._is_done, self._asked(document, counts))):
+        if not right or not all(map(self._is_done, itertools.chain(*jobs))):
             self._anew(path)
             if not self._is_dry():
                 write_json(listing.PLANNED, self._lists)
@@ -101,9 +105,15 @@ class Register:
             say_once(f"{path} is missing; it is made again.")
         return found
 
-    def _asked(self, document: str, counts: dict[str, int] | None) -> list[Job]:
-        runs = [] if counts is None else self._plan.convergences(document)
-        return [*self._plan.timings(document, counts), *runs]
+    def _asked(
+        self, document: str, counts: dict[str, int] | None
+    ) -> tuple[list[TimeJob], list[ConvergenceJob]]:
+        """A document's timings, and with `counts` its training runs; planned once."""
+        key = document, None if counts is None else tuple(sorted(counts.items()))
+        if key not in self._planned:
+            runs = [] if counts is None else self._plan.convergences(document)
+            self._planned[key] = self._plan.timings(document, counts), runs
+        return self._planned[key]
 
     def _is_done(self, job: Job) -> bool:
         if job.digest not in self._done and job.done():
@@ -149,7 +159,9 @@ class Register:
 
     def summary(self, document: str) -> str:
         """A digest of what a document's records are asked for: of all first ones, there or not, and the settings."""
-        return digest_of([self._plan.config, [job.digest for job in self._asked(document, {})]])
+        return digest_of(
+            [self._plan.config, [job.digest for job in itertools.chain(*self._asked(document, {}))]]
+        )
 
     def conda_file(self, job: Job) -> str | None:
         """The file of the environment that a job runs in, where conda builds it."""

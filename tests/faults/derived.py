@@ -121,16 +121,16 @@ def touched(trial: Trial) -> None:
 
 
 @fault(
-    "notes of what was made are gone",
-    "rm -r results/made",
-    r"has no note of what it was made from; it is made again\.",
+    "stamps are gone",
+    "rm -r results/stamps",
+    r"has no stamp of what it was made from; it is made again\.",
     lab="pages",
     ends=True,
 )
 def notes_gone(trial: Trial) -> None:
     trial.command = REPORT
     trial.expect_derived()
-    for file in trial.path("results/made").rglob("*.json"):
+    for file in trial.path("results/stamps").rglob("*.json"):
         file.unlink()
     trial.run_through()
 
@@ -152,8 +152,8 @@ def template_gone(trial: Trial) -> None:
 
 @fault(
     "folders lie where something made and its note were",
-    "cells.csv, a page, a list, and the notes of what they were made of",
-    r"results/\S+ (is missing|has no note of what it was made from); it is made again\.",
+    "cells.csv, a page, a list, and their stamps",
+    r"results/\S+ (is missing|has no stamp of what it was made from); it is made again\.",
     lab="pages",
     ends=True,
 )
@@ -163,7 +163,7 @@ def folders_in_place(trial: Trial) -> None:
     for file in [
         trial.any_of(one) for one in ("cells.csv", "report/*.md", "documents/*/first.json")
     ]:
-        note = trial.path(f"results/made/{file.relative_to(trial.path('results'))}.json")
+        note = trial.path(f"results/stamps/{file.relative_to(trial.path('results'))}.json")
         for each in (file, note):
             each.unlink(missing_ok=True)
             each.mkdir()

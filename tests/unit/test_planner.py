@@ -430,7 +430,7 @@ class TestChecking:
 PLANNING = """
 import json, sys
 sys.path.insert(0, "scripts")
-from plan import configuration, corpus, environments, jobs, listing, made, matrix, planner, register, sources
+from plan import configuration, corpus, environments, jobs, listing, matrix, planner, register, sources, stamps
 from steps import build_environment, list_records
 
 settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})

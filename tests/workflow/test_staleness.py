@@ -79,7 +79,7 @@ def test_an_edited_rule_measures_nothing_again(project: Project) -> None:
     assert project.stale() == set()
     assert "Nothing to be done" in project.snakemake()
     assert not mark.exists()
-    project.edit("workflow/rules/report.smk", "{params.noted} join", "true; {params.noted} join")
+    project.edit("workflow/rules/report.smk", "{params.stamp} join", "true; {params.stamp} join")
     planned = project.snakemake("-n", "--", "results/cells.csv")
     assert "join_tables" in planned.split() and "time_cell" not in planned.split()
 

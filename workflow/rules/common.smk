@@ -39,9 +39,9 @@ MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
 tool = JOBS.tool
 
 
-def noted(wildcards, input, output):
-    """What a step of the report begins with: its files get a note of what they were made of (scripts/plan/made.py)."""
-    command = [tool("report", "python"), "scripts", "noted", "--outputs", *output]
+def stamp(wildcards, input, output):
+    """What a step of the report begins with: its files get a stamp (scripts/plan/stamps.py)."""
+    command = [tool("report", "python"), "scripts", "stamped", "--outputs", *output]
     return shlex.join([*map(str, command), "--inputs", *input, "--"])
 
 

@@ -6,7 +6,7 @@
 from snakemake.exceptions import InputFunctionException
 
 from measurement.record import refused
-from plan import made, marks
+from plan import marks, stamps
 from plan.jobs import say_once
 
 
@@ -28,9 +28,9 @@ def heal(outputs, inputs):
     for path in inputs:
         if not path.startswith("results/") and not Path(path).exists():
             sys.exit(f"{path} is missing, which {outputs[0]} is made of; put it back.")
-    if not made.is_whole(outputs, inputs):
+    if not stamps.is_whole(outputs, inputs):
         anew(*outputs)
-        if wrong := made.wrong(outputs):
+        if wrong := stamps.wrong(outputs):
             say_once(f"{wrong}; it is made again.")
 
 
@@ -53,7 +53,7 @@ def watched(asked):
             stop(asked, error)
         found = expand(wildcards, groupid)
         try:
-            if "noted" in asked.params.keys():
+            if "stamp" in asked.params.keys():
                 outputs, inputs = asked.expand_output(wildcards)[0], found[0]
                 heal(list(map(str, outputs)), list(map(str, inputs)))
                 code = workflow.persistence.code(outputs[0])

@@ -46,9 +46,9 @@ checkpoint judge_precision:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
     shell:
-        "{params.noted} judge_precision --manifest {input.first}"
+        "{params.stamp} judge_precision --manifest {input.first}"
         " --output {output} 2>&1 | tee {log}"
 
 

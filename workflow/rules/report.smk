@@ -43,9 +43,9 @@ rule tabulate:
         ),
         # Where its list is gone, so that it is made anew.
         records=lambda w: JOBS.summary(w.document),
-        noted=noted,
+        stamp=stamp,
     shell:
-        "{params.noted} tabulate_records --document {wildcards.document}"
+        "{params.stamp} tabulate_records --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
         " {params.also} 2>&1 | tee {log}"
 
@@ -80,10 +80,10 @@ rule analyse:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
         machine="",
     shell:
-        "{params.noted} analyse_document --cells {input.cells}"
+        "{params.stamp} analyse_document --cells {input.cells}"
         " --about {input.about} {params.machine} --sections {output.sections}"
         " --summary {output.summary} --figures {output.figures} 2>&1 | tee {log}"
 
@@ -96,7 +96,7 @@ use rule analyse as analyse_machine with:
     log:
         "results/logs/analyse/{document}-{machine}.txt",
     params:
-        noted=noted,
+        stamp=stamp,
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
@@ -125,11 +125,11 @@ rule render_page:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
         documents=DOCUMENTS,  # each page lists all of them
         machine="",
     shell:
-        "{params.noted} render_page --sections {input.sections}"
+        "{params.stamp} render_page --sections {input.sections}"
         " --about {input.about} {params.machine} --output {output.markdown}"
         " --documents {params.documents:q} 2>&1 | tee {log}"
 
@@ -148,7 +148,7 @@ use rule render_page as render_machine with:
     log:
         "results/logs/render_page/{document}-{machine}.txt",
     params:
-        noted=noted,
+        stamp=stamp,
         documents=lambda w: MACHINES[w.machine],
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
@@ -171,9 +171,9 @@ rule join_tables:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
     shell:
-        "{params.noted} join_tables --cells {input.cells}"
+        "{params.stamp} join_tables --cells {input.cells}"
         " --csv {output.csv} 2>&1 | tee {log}"
 
 
@@ -215,12 +215,12 @@ rule first_page:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
         own=lambda w: json.dumps(pages.of_own_cells()),
         folder=lambda w, output: str(Path(output[0]).parent),
         machine="",
     shell:
-        "{params.noted} render_first_page --cells {input.cells}"
+        "{params.stamp} render_first_page --cells {input.cells}"
         " --abouts {input.abouts} --summaries {input.summaries} {params.machine}"
         " --own {params.own:q} --folder {params.folder:q} 2>&1 | tee {log}"
 
@@ -249,7 +249,7 @@ use rule first_page as first_page_of_machine with:
     log:
         "results/logs/first_page-{machine}.txt",
     params:
-        noted=noted,
+        stamp=stamp,
         own="[]",
         folder=lambda w, output: str(Path(output[0]).parent),
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
@@ -273,6 +273,6 @@ rule pack_records:
     conda:
         lambda w: tool("report", "conda")
     params:
-        noted=noted,
+        stamp=stamp,
     shell:
-        "{params.noted} pack_results results --output {output} 2>&1 | tee {log}"
+        "{params.stamp} pack_results results --output {output} 2>&1 | tee {log}"

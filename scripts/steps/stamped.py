@@ -1,5 +1,5 @@
-"""python scripts noted --outputs FILE ... --inputs FILE ... -- STEP [ARGUMENT ...]: run a step while no clock runs, and note what
-it made, and of what (plan/made.py). What changes while the step reads it is not known: then there is no note, and the next run makes it
+"""python scripts stamped --outputs FILE ... --inputs FILE ... -- STEP [ARGUMENT ...]: run a step while no clock runs, and stamp
+what it made (plan/stamps.py). What changes while the step reads it is not known: then there is no stamp, and the next run makes it
 anew."""
 
 import argparse
@@ -8,7 +8,7 @@ import sys
 
 from measurement import machine_lock
 from measurement.record import plainly
-from plan import made
+from plan import stamps
 
 
 def main() -> None:
@@ -17,14 +17,14 @@ def main() -> None:
     parser.add_argument("--outputs", required=True, nargs="+")
     parser.add_argument("--inputs", nargs="*", default=[])
     arguments = parser.parse_args(sys.argv[1:place])
-    of = made.of_inputs(arguments.inputs)
-    made.forget(arguments.outputs)
+    of = stamps.of_inputs(arguments.inputs)
+    stamps.forget(arguments.outputs)
     step = sys.argv[place + 1]
     sys.argv = sys.argv[place + 1 :]
     with machine_lock.hold(False, lambda line: print(f"{step} {line}", file=sys.stderr)):
         runpy.run_module(f"steps.{step}", run_name="__main__", alter_sys=True)
-    if made.of_inputs(arguments.inputs) == of:
-        made.note(arguments.outputs, of)
+    if stamps.of_inputs(arguments.inputs) == of:
+        stamps.write(arguments.outputs, of)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from plan import made
+from plan import stamps
 from tests.conftest import ROOT
 
 OUTPUTS = ["results/report/page.md", "results/report/figures"]
@@ -32,11 +32,11 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("results/sections.json", "[7]"),
     ):
         write(name, text)
-    made.note(OUTPUTS, made.of_inputs(INPUTS))
+    stamps.write(OUTPUTS, stamps.of_inputs(INPUTS))
 
 
 def test_what_is_as_it_was_made_stays() -> None:
-    assert made.is_whole(OUTPUTS, INPUTS) and made.wrong(OUTPUTS) == ""
+    assert stamps.is_whole(OUTPUTS, INPUTS) and stamps.wrong(OUTPUTS) == ""
 
 
 def test_times_and_order_decide_nothing() -> None:
@@ -45,7 +45,7 @@ def test_times_and_order_decide_nothing() -> None:
     write("results/report/figures/.snakemake_timestamp", "")
     environment = "results/environments/report-12345678.json"
     write(environment, "{}")  # among a step's inputs only in the run that builds it
-    assert made.is_whole(OUTPUTS, [*INPUTS[::-1], environment])
+    assert stamps.is_whole(OUTPUTS, [*INPUTS[::-1], environment])
 
 
 @pytest.mark.parametrize(
@@ -57,22 +57,22 @@ def test_times_and_order_decide_nothing() -> None:
         (lambda: write("results/report/figures/new.svg", ""), "figures/new.svg is damaged"),
         (lambda: Path("results/report/page.md").unlink(), "results/report/page.md is missing"),
         (lambda: Path("results/report/figures/two.svg").unlink(), "figures/two.svg is missing"),
-        (lambda: Path(made.note_of(OUTPUTS)).unlink(), "page.md "),
-        (lambda: write(made.note_of(OUTPUTS), "{}{"), "page.md "),
+        (lambda: Path(stamps.path_of(OUTPUTS)).unlink(), "page.md "),
+        (lambda: write(stamps.path_of(OUTPUTS), "{}{"), "page.md "),
         (lambda: write("config/page.yaml", "title: Another\n"), ""),
         (lambda: Path("config/page.yaml").unlink(), ""),
     ],
 )
 def test_what_is_not_is_made_anew(change: Callable[[], object], said: str) -> None:
     change()
-    assert not made.is_whole(OUTPUTS, INPUTS)
-    assert said in made.wrong(OUTPUTS) and bool(said) == bool(made.wrong(OUTPUTS))
+    assert not stamps.is_whole(OUTPUTS, INPUTS)
+    assert said in stamps.wrong(OUTPUTS) and bool(said) == bool(stamps.wrong(OUTPUTS))
 
 
 def test_another_set_of_inputs_makes_another_file() -> None:
     write("results/more.json", "[8]")
-    assert not made.is_whole(OUTPUTS, [*INPUTS, "results/more.json"])
-    assert not made.is_whole(OUTPUTS, INPUTS[:1])
+    assert not stamps.is_whole(OUTPUTS, [*INPUTS, "results/more.json"])
+    assert not stamps.is_whole(OUTPUTS, INPUTS[:1])
 
 
 STEP = """
@@ -90,11 +90,11 @@ def test_a_step_notes_what_it_read(edited: list[str], whole: bool) -> None:
     for folder in ("plan", "measurement"):
         Path("scripts").mkdir(exist_ok=True)
         Path("scripts", folder).symlink_to(ROOT / "scripts" / folder)
-    for name in ("__main__.py", "steps/noted.py", "steps/__init__.py"):
+    for name in ("__main__.py", "steps/stamped.py", "steps/__init__.py"):
         write(f"scripts/{name}", (ROOT / "scripts" / name).read_text())
     Path("scripts/commands").mkdir()
     write("scripts/steps/write_page.py", STEP)
-    command = [sys.executable, "scripts", "noted", "--outputs", OUTPUTS[0], "--inputs", INPUTS[0]]
+    command = [sys.executable, "scripts", "stamped", "--outputs", OUTPUTS[0], "--inputs", INPUTS[0]]
     subprocess.run([*command, "--", "write_page", OUTPUTS[0], *edited], check=True)
     assert Path(OUTPUTS[0]).read_text() == "title: A page\n"
-    assert made.is_whole(OUTPUTS[:1], INPUTS[:1]) == whole
+    assert stamps.is_whole(OUTPUTS[:1], INPUTS[:1]) == whole
