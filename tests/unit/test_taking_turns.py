@@ -1,5 +1,6 @@
 """Whose turn it is: processes that agree through files, however any of them ends."""
 
+import fcntl
 import json
 import math
 import os
@@ -123,10 +124,12 @@ def test_a_table_that_is_damaged_is_begun_anew(started: list[Member], tmp_path: 
     table = tmp_path / machine.node() / "table.json"
     for number, damage in enumerate(["", "{", "[]", '{"block": 1}', None], start=1):
         until(tmp_path, 20 * number)
-        if damage is None:
-            table.unlink(missing_ok=True)
-        else:
-            table.write_text(damage)
+        with table.with_name("table.lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # or somebody writes over it before it is read
+            if damage is None:
+                table.unlink()
+            else:
+                table.write_text(damage)
     assert [each.end() for each in started] == [0] * 4
     taken = turns(tmp_path)
     assert len(taken) == len(set(taken)) == 160
