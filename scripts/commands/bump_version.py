@@ -98,15 +98,27 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
         pins.write(files)
         raise
     write_json(str(versions.note_of(pin.package)), {"before": old.version, "after": new.version})
+    while True:
+        measure(both, config)
+        found = bumps.comparison(
+            pin.package,
+            bumps.read(old.version, old.records(), old.environments(names)),
+            bumps.read(new.version, new.records(), new.environments(names)),
+            asked.relevant / 100,
+        )
+        # Further processes, as the protocol allows them, of what is not decided.
+        more = [c for c in cells if c.name in found["undecided"] and new.may_have_another(c)]
+        if not more:
+            return found
+        for side in both:
+            side.another(more)
+
+
+def measure(both: Sequence[Side], config: dict) -> None:
+    """Measure what is missing of both versions, in turn. The new one's pins are in place."""
     most = max(job.process for side in both for jobs in side.jobs.values() for job in jobs)
     if targets := [job.path for side in both for job in side.missing]:
-        make(versions.beside(versions.with_processes(config, most), old), targets)
-    return bumps.comparison(
-        pin.package,
-        bumps.read(old.version, old.records(), old.environments(names)),
-        bumps.read(new.version, new.records(), new.environments(names)),
-        asked.relevant / 100,
-    )
+        make(versions.beside(versions.with_processes(config, most), both[0]), targets)
 
 
 def main() -> None:

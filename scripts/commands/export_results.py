@@ -35,7 +35,7 @@ def measured(parts: Iterable[results.Part]) -> list[tuple[str, results.Row, dict
         for row, numbers in zip(part.cells, table.to_dict("records"), strict=True):
             if numbers["status"] == "ok":
                 name = f"{part.machine}/{row.cell.name}" if several else row.cell.name
-                counted = tuple(clean.quiet_only(record, best) for record in row.records)
+                counted = tuple(clean.usable_records(row.records, best))
                 found.append((name, replace(row, records=counted), numbers))
     return found
 

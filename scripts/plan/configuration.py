@@ -351,6 +351,14 @@ def _unknown_names(config: dict) -> Iterator[str]:
                         yield f"overrides.{name}.{where}: the document has no measurement like `{pattern}`{close}"
 
 
+def _too_few_rounds(config: dict) -> Iterator[str]:
+    """Documents whose protocol asks for more turns than it allows, a line each: the rest would not be had."""
+    for name in config["documents"]:
+        protocol = matrix.protocol_of(config, name)["protocol"]
+        if (rounds := protocol["rounds"]) > (most := protocol["most_rounds"]):
+            yield f"{name}: protocol.rounds is {rounds}, more than protocol.most_rounds, {most}; raise both"
+
+
 def near_row(pattern: str, cells: Iterable[matrix.Measurement]) -> str:
     """`; did you mean ...?`, of a pattern for rows that none has: of its name, and of the details after it."""
     name, *words = pattern.split(" ")
@@ -438,7 +446,7 @@ def validated(
         require_valid(str(path), "document", document_problems)
     if found := list(_in_two(config["documents"])):
         _refuse("The configuration", found)
-    if found := list(_unknown_names(config)):
+    if found := [*_unknown_names(config), *_too_few_rounds(config)]:
         _refuse("The configuration", found)
     for path in matrix.published_files("*"):
         require_valid(path, "published")

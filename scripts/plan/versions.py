@@ -65,6 +65,17 @@ class Side:
         jobs = [job for each in self.jobs.values() for job in each]
         self.missing = wanted(jobs) if retry else [j for j in jobs if not Path(j.path).exists()]
 
+    def may_have_another(self, cell: Measurement) -> bool:
+        """Whether the protocol allows a cell more processes than are compared."""
+        protocol = self.plan.settings(self.plan.documents[cell])["protocol"]
+        return len(self.jobs[cell]) < protocol["most_processes"]
+
+    def another(self, cells: Sequence[Measurement]) -> None:
+        """Name one more process of some cells, as they are not decided."""
+        for cell in cells:
+            self.jobs[cell].append(self.plan.timing(cell, self.jobs[cell][-1].process + 1))
+        self.missing = [self.jobs[cell][-1] for cell in cells]
+
     def records(self) -> dict[Measurement, list[Path]]:
         """The records of the processes compared, of cells that have some."""
         found = {

@@ -218,6 +218,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
         "relevant": relevant,
         "cells": table.to_dict("records"),
         "counts": counts,
+        "undecided": set(table.loc[table["verdict"] == "undecided", "cell"]),
         "mean_ratio": float(np.exp(np.log(table["ratio"]).mean())) if both else None,
         "errors": errors,
         "largest": [largest_error(before, both), largest_error(after, both)],

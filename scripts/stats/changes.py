@@ -8,17 +8,8 @@ import pandas as pd
 from scipy import optimize, stats
 
 from stats.estimates import product
-from stats.samples import (
-    CONFIDENCE,
-    FREEDOMS,
-    LEAST_VARIANCE,
-    NOISE_CELLS,
-    Noise,
-    Times,
-    in_rounds,
-    profile,
-    took_turns,
-)
+from stats.samples import CONFIDENCE, Noise, Times, in_rounds, took_turns
+from stats.spread import FREEDOMS, LEAST_VARIANCE, NOISE_CELLS, profile
 
 # How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
 # with few degrees of freedom for each cell, tried until as few equal ones were named as `changes` says.

@@ -31,16 +31,13 @@ def quiet_share(records: Sequence[Mapping], best: dict) -> float:
 
 
 def quiet_only(record: dict, best: dict) -> dict:
-    """A process's record with the batches that count: those of its quiet stretches, or looks; all where none is (fewer looks
-    are than have an interval), or it has none."""
+    """A process's record with the batches that count: those of its quiet stretches, or looks; all where none is."""
     if record["status"] != "ok":
         return record
     which = quiet_mask(record, best)
     if all(which) or not any(which):
         return record
     if "looks" in record:
-        if sum(which) < LEAST_ROUNDS:
-            return record
         return record | quiet.of_looks([*itertools.compress(record["looks"], which)])
     stretches = quiet.stretches(record)
     of_batch = np.repeat(which, [one["batches"] for one in stretches])
@@ -62,6 +59,12 @@ def usable_mask(off: Sequence[bool]) -> list[bool]:
 
 
 def usable_records(records: Sequence[dict], best: dict) -> list[dict]:
-    """The `ok` records of a cell that its number is made of, each with the batches that count."""
+    """The `ok` records of a cell that its number is made of, each with the batches that count. Of processes that took turns
+    those with quiet looks, if these are enough for an interval; else all looks."""
+    if records and all("looks" in record for record in records):
+        looks = [sum(quiet_mask(record, best)) for record in records]
+        if sum(looks) < LEAST_ROUNDS:
+            return [*records]
+        return [quiet_only(record, best) for record in itertools.compress(records, looks)]
     which = usable_mask(disturbed(records, best))
     return [quiet_only(record, best) for record in itertools.compress(records, which)]

@@ -6,18 +6,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from plan.matrix import Measurement
 from stats.rounds import Estimate, Look, Rounds
+from stats.spread import FREEDOMS, NOISE_CELLS, profile
 
 CONFIDENCE = 0.95
-FREEDOMS = np.logspace(-1, 3, 41)  # degrees of freedom that are tried for what cells have in common
-NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 # Of the degrees of freedom of what cells have in common their lower confidence bound counts, by what it loses in log
 # likelihood against the likeliest: half of chi-squared's 90 % quantile, as all of the 5 % is on one side.
 LIKELY = float(stats.chi2.ppf(2 * CONFIDENCE - 1, 1)) / 2
-LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 
 
 def medians(records: Sequence[dict]) -> "Times":
@@ -106,25 +104,6 @@ class Noise(NamedTuple):
         """The variance, drawn towards what cells have in common."""
         own, (prior, deviation) = self.count - 1, self.prior
         return (prior * deviation**2 + own * self.variance) / (prior + own)
-
-
-def profile(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(log likelihood, likeliest variance) of a prior with each of FREEDOMS, by variances of cells that are known with
-    `degrees` of freedom each: they scatter about a common one, and the less they do the more each learns from all (Smyth
-    2004, doi:10.2202/1544-6115.1027)."""
-    freedoms = FREEDOMS[:, None]
-    squares = degrees * (variances := np.maximum(variances, LEAST_VARIANCE))
-    low, high = (np.full_like(FREEDOMS, np.log(end)) for end in (variances.min(), variances.max()))
-    for _ in range(30):
-        middle = (low + high) / 2
-        shares = squares / (freedoms * np.exp(middle)[:, None] + squares)
-        rising = ((freedoms + degrees) * shares - degrees).sum(axis=1) > 0
-        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
-    common = np.exp(middle)
-    # F's density: stats.f.logpdf takes ten times as long.
-    odds = squares / (freedoms * common[:, None])
-    found = degrees / 2 * np.log(odds) - (freedoms + degrees) / 2 * np.log1p(odds)
-    return (found - special.betaln(degrees / 2, freedoms / 2)).sum(axis=1), common
 
 
 def prior(cells: Iterable[Sequence[float]]) -> Prior:

@@ -83,7 +83,9 @@ def of_document(
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
     cells = {
-        cell: [clean.quiet_only(record, best) for record in records]
+        cell: clean.usable_records(records, best)
+        if all(record["status"] == "ok" for record in records)
+        else records
         for cell, records in cells.items()
     }
     times = samples.measured(cells)

@@ -173,7 +173,7 @@ def folders_in_place(trial: Trial) -> None:
 def planned_record(trial: Trial) -> Path:
     """Where a record of another protocol is to lie."""
     trial.command = REPORT
-    trial.set_protocol(rounds=3)
+    trial.set_protocol(rounds=3, most_rounds=3)
     planned = trial.run(
         [
             "bash",

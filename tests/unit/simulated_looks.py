@@ -26,6 +26,7 @@ LOOKS = Path(__file__).with_name("looks.csv")
 BLOCK = 5  # successive rounds that are drawn together
 PLANTED = (1.0, 1.03, 1.05, 1.1)
 SHARED = 2  # rows that both blocks have
+LIVING = 7  # processes at a time
 Array = np.ndarray
 
 
@@ -120,6 +121,33 @@ def joined(
     )
 
 
+def chained(
+    random: np.random.Generator, noise: Noise, rounds: int, planted: float
+) -> dict[str, Times]:
+    """Rows that take turns as processes live: LIVING at a time, another one as one has had its rounds, so that `a` and `b` are not
+    in the same ones."""
+    names = ["a", *(f"row {number}" for number in range(2 * LIVING)), "b"]
+    drawn = _drawn(random, noise, len(names) * rounds)
+    column = {name: at % drawn.shape[1] for at, name in enumerate(names)}
+    looks: dict[str, list[tuple[Look, float]]] = defaultdict(list)
+    waiting, living, turn = [*names], [], 0
+    while waiting or living:
+        free = [each for each in range(drawn.shape[1]) if each not in map(column.get, living)]
+        while waiting and len(living) < min(LIVING, drawn.shape[1]):
+            column[waiting[0]] = free.pop()  # a column is one row's at a time
+            living.append(waiting.pop(0))
+        for name in living:
+            value = drawn[turn, column[name]]
+            factor = planted if name == "a" else 1.0
+            looks[name].append((Look("one", turn, 1), factor * math.exp(value)))
+        turn += 1
+        # Some need more rounds than others.
+        living = [n for n in living if len(looks[n]) < rounds + names.index(n) % 4]
+    return with_prior(
+        {n: Times([time for _, time in own], looks=[k for k, _ in own]) for n, own in looks.items()}
+    )
+
+
 def of_ratios(
     seed: int, noise: Noise, rounds: int, planted: float, count: int, how=run
 ) -> dict[str, float]:
@@ -165,9 +193,10 @@ def main() -> None:
                 claimed = of_claims(2, noise, rounds, planted, count)
                 shares = (f"{100 * share:.1f} %" for share in (*found.values(), claimed))
                 print(f"| {name} | {rounds} | {planted} |", " | ".join(shares), "|", flush=True)
-            found = of_ratios(3, noise, rounds, 1.0, count, joined)
-            shares = (f"{100 * share:.1f} %" for share in found.values())
-            print(f"| {name}, two blocks | {rounds} | 1 |", " | ".join(shares), "| |", flush=True)
+            for what, how in (("two blocks", joined), ("as processes live", chained)):
+                found = of_ratios(3, noise, rounds, 1.0, count, how)
+                shares = (f"{100 * share:.1f} %" for share in found.values())
+                print(f"| {name}, {what} | {rounds} | 1 |", " | ".join(shares), "| |", flush=True)
 
 
 if __name__ == "__main__":

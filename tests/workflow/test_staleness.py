@@ -12,7 +12,7 @@ from .conftest import Project, manifest
 
 BOTH = {"plain/loop", "plain/other"}
 PHASES = ("forward", "training")
-LONGER = ("--config", "protocol={rounds: 3}")
+LONGER = ("--config", "protocol={rounds: 3, most_rounds: 3}")
 
 
 def manifests(project: Project) -> list[Path]:
