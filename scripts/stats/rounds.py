@@ -252,6 +252,7 @@ class _Joined:
         squares = np.square(counted * left) / follows**2
         own = np.bincount(self._row, squares) / self._degrees + LEAST_VARIANCE
         beside = squares.sum() / self._degrees.sum()
+        self.deviation = float(beside**0.5)
         drawn, self.freedom = moderated(own, self._degrees, beside)
         self.variances = np.maximum(drawn, beside / QUIETER)
         return counted
@@ -421,12 +422,9 @@ class Rounds:
         rounds}], of each group of rows that rounds join."""
         found = []
         for joined in map(self._of, self._members):
-            left = [value for series in joined.series.values() for value in series.values()]
-            free = float(joined._free.sum())
-            if free > 0:
-                deviation = math.hypot(*left) / free**0.5
-                about = {"deviation": deviation, "correlation": joined.correlation}
-                found.append({"looks": len(left), **about})
+            looks = sum(map(len, joined.series.values()))
+            about = {"deviation": joined.deviation, "correlation": joined.correlation}
+            found.append({"looks": looks, **about})
         return found
 
     def beside(self, row: Hashable) -> Estimate:

@@ -196,8 +196,8 @@ def test_settings_are_laid_over_the_file() -> None:
     """Key by key, as Snakemake does."""
     with open("config/quick.yaml") as stream:
         quick = yaml.safe_load(stream)
-    settings = ["protocol={seed: 7, rounds: 9}", "devices=[cpu]", "preliminary=true"]
+    settings = ["protocol={seed: 7, rounds: 5}", "devices=[cpu]", "preliminary=true"]
     found = configuration.given("config/quick.yaml", settings)
-    assert (found["protocol"]["seed"], found["protocol"]["rounds"]) == (7, 9)
+    assert (found["protocol"]["seed"], found["protocol"]["rounds"]) == (7, 5)
     assert found["protocol"]["warmup_batches"] == quick["protocol"]["warmup_batches"]
     assert (found["devices"], found["preliminary"]) == (["cpu"], True)

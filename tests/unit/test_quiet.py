@@ -155,5 +155,5 @@ def test_disturbed_looks_do_not_count_where_others_are_enough(
     pairs: list[tuple[float, float]], taken: float, left: list[float]
 ) -> None:
     record = looked(pairs, taken)
-    counted = clean.quiet_only(record, quiet.of_run([record]))
+    (counted,) = clean.usable_records([record], quiet.of_run([record]))
     assert [look["batches"][0] for look in counted["looks"]] == left
