@@ -297,16 +297,21 @@ def analyse(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments, **options
     return own
 
 
-def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the rules of the pages do, in this process, for the documents that were analysed."""
+def render_documents(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What the rules of the documents' pages do, in this process; the folders of those that were analysed."""
     monkeypatch.chdir(folder)
-    results_folder = folder / "results"
-    owns = sorted((results_folder / "documents").iterdir())
+    owns = sorted((folder / "results" / "documents").iterdir())
     for own in owns:
-        page = results_folder / "report" / f"{own.name}.md"
+        page = folder / "results" / "report" / f"{own.name}.md"
         found = ["--sections", own / "sections.json", "--about", own / "about.json"]
         names = ["--documents", *(each.name for each in owns)]
         _run(render_page, monkeypatch, *found, "--output", page, *names)
+    return owns
+
+
+def render(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likewise of all pages."""
+    owns, results_folder = render_documents(folder, monkeypatch), folder / "results"
     summaries = [own / "summary.json" for own in owns]
     report = results_folder / "report"
     tables = [own / "cells.parquet" for own in owns]

@@ -64,7 +64,7 @@ def test_the_page_has_the_headings_and_the_numbers(
 ) -> None:
     hand_made.project(tmp_path, processes=3, document=document)
     hand_made.analyse(tmp_path, monkeypatch, processes=3, document=document)
-    hand_made.render(tmp_path, monkeypatch)
+    hand_made.render_documents(tmp_path, monkeypatch)
     text = (tmp_path / "results/report" / f"{document}.md").read_text()
     headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
     wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]

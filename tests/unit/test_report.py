@@ -316,7 +316,7 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     hand_made.project(tmp_path, change, document="tvm-lstm")
     shown = ["cell-*", "layer-*", "stack-64x100x64-d2*"]
     hand_made.analyse(tmp_path, monkeypatch, document="tvm-lstm", benchmarks=shown)
-    hand_made.render(tmp_path, monkeypatch)
+    hand_made.render_documents(tmp_path, monkeypatch)
     table = hand_made.table(tmp_path, "tvm-lstm")
     table = table.set_index(["benchmark", "implementation", "device"])
     own = table.loc["layer-128x128x128", "tvm/template-tuned", "cpu"]
@@ -352,7 +352,7 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     hand_made.project(tmp_path, change, processes=3, document=document)
     shown = {"document": document, "benchmarks": ["1x320-*", "4x320-ce-long"]}
     hand_made.analyse(tmp_path, monkeypatch, processes=3, **shown)
-    hand_made.render(tmp_path, monkeypatch)
+    hand_made.render_documents(tmp_path, monkeypatch)
     page = text(tmp_path, "rnn-benchmarks.md")
     assert_whole_tables(page)
     found = {row[0]: row for row in rows(page)}
@@ -392,7 +392,7 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     hand_made.project(tmp_path, change, processes=3, document=document)
     shown = ["ptb-small", "ptb-large", "ptb-word-lm"]
     hand_made.analyse(tmp_path, monkeypatch, processes=3, document=document, benchmarks=shown)
-    hand_made.render(tmp_path, monkeypatch)
+    hand_made.render_documents(tmp_path, monkeypatch)
     table = hand_made.table(tmp_path, document)
     table = table.set_index(["benchmark", "implementation", "environment", "device"])
     cell = Measurement("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
