@@ -110,10 +110,9 @@ lock: .venv/ready
 pages: .venv/ready
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
-## Measure and replace the published example, report/example, which `make plan` estimates from
+## Measure and publish in report/example, which keeps measurements of this machine that are not made again
 example: report
-	find report/example -type f -delete
-	$(RUN) pack_results --output report/example/records.tar.xz
+	$(RUN) pack_results results --over report/example/records.tar.xz --output report/example/records.tar.xz
 	$(MAKE) example-pages
 
 ## Render the published example again from its records, and update the README's numbers
@@ -121,6 +120,7 @@ example-pages: build/pages/example/index.html
 	find report/example -type f ! -name 'records*' -delete
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
 	sed -i -E 's/\(index\.html[^)]*\)/(index.md)/g; s/\[([^]]*)\]\(machines\/[^)]*\)/\1/' report/example/*.md
+	sed -i -E 's#`(pip install ./)?packages/recurrent_cells`#[&](../../packages/recurrent_cells/README.md)#' report/example/index.md
 	$(RUN) fill_readme
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 report/*/*.* workflow/schemas/*)

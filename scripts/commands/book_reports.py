@@ -4,12 +4,15 @@ from `make example-pages`.
 python scripts book_reports SITE
 """
 
+import re
 import sys
 from pathlib import Path
 
 from measurement.record import plainly
 
 RENDERED, IN_THE_BOOK = Path("build/pages/example"), "report/example"
+PACKAGE = re.compile("<code>(?:pip install ./)?packages/recurrent_cells</code>")
+LINKED = r'<a href="{}how-to/recurrent-cells.html">\g<0></a>'
 NAVIGATION = '<nav aria-label="Pages">'
 BOOK = '\n<p><a href="{}index.html">The book</a></p>\n'
 
@@ -18,9 +21,10 @@ def main() -> None:
     site = Path(sys.argv[1], IN_THE_BOOK)
     for path in RENDERED.rglob("*.html"):
         inside = path.relative_to(RENDERED)
-        book = BOOK.format("../" * (len(inside.parts) + 1))
+        up = "../" * (len(inside.parts) + 1)
+        text = path.read_text().replace(NAVIGATION, NAVIGATION + BOOK.format(up), 1)
         (site / inside).parent.mkdir(parents=True, exist_ok=True)
-        (site / inside).write_text(path.read_text().replace(NAVIGATION, NAVIGATION + book, 1))
+        (site / inside).write_text(PACKAGE.sub(LINKED.format(up), text))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ python scripts fill_readme [--check]: what stands between `<!--number: NAME-->` 
 """
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -60,6 +61,8 @@ def _digits(number: float) -> str:
 
 def shown(ratio: estimates.Ratio) -> str:
     """1.28 (1.23 to 1.33)"""
+    if math.isnan(ratio.low):
+        return f"{_digits(ratio.ratio)} (no interval)"
     return f"{_digits(ratio.ratio)} ({_digits(ratio.low)} to {_digits(ratio.high)})"
 
 

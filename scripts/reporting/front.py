@@ -19,6 +19,7 @@ PHASES = {"training": "training", "forward": "inference"}
 UNSURE = {"faster": "", "slower": "", "same": "", "undecided": " (undecided)"}
 NO_GAIN = {"never": "slower", "same": "no gain", "undecided": "undecided"}
 MOST_NAMED = 3  # of several that do equally well
+SLOW_START_S = 1
 MOST_OF = 0.9  # of the measurements, how far their intervals reach
 
 
@@ -222,11 +223,27 @@ def custom(measured: Measured) -> Card:
     points += [f"{name} / {to}: {'; '.join(said)}." for (name, to), said in own.items()]
     if made:
         ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
-        package = "in your own program: `packages/recurrent_cells`"
-        points.append(f"Generated kernels / the fastest fused kernel: {ways}; {package}.")
+        package = "; in your own program: `packages/recurrent_cells`"
+        package *= not any(name.startswith("recurrent_cells") for name in made)
+        points.append(f"Generated kernels / the fastest fused kernel: {ways}{package}.")
     if others:
         points.append(f"Others / the fastest of all, in training: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
+
+
+def _aside(row: Mapping) -> str:
+    """What a recommendation costs beside its time: its error against float64, start-up where it takes long, tuning and building a
+    kernel."""
+    error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
+    once = tradeoff.once(row)
+    start = tradeoff.start(row) - once
+    return ", ".join(
+        [
+            *([] if none(error) else [f"error {error:.0e}".replace("e-0", "e-")]),
+            *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
+            *([f"tuning {seconds(once)} s"] if once else []),
+        ]
+    )
 
 
 def deploy(measured: Measured) -> Card:
@@ -245,12 +262,13 @@ def deploy(measured: Measured) -> Card:
         ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
         took = time_within(best["wall_median_s"], *ends)
         shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
-        said = f"{use['to']}{shape}: {best['name']}, {took} (`{best['install']}`)"
+        said = f"{use['to']}{shape}: {best['name']}, {took} (`{best['install']}`; {_aside(best)})"
         said += f"; equal or undecided: {'; '.join(ties)}" if ties else ""
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
             share = measured.linked(fastest, "forward", there[0])
-            said += f". Faster, but not packaged: {rows[0]['name']}, {share} of that time"
+            name = f"{rows[0]['name']} ({_aside(rows[0])})"
+            said += f". Faster, but not packaged: {name}, {share} of that time"
         points.append(said + ".")
     return Card("I deploy", points)
 
@@ -275,7 +293,7 @@ def compiling(measured: Measured) -> Card:
         traced = " (graph capture only)" * (about["flexibility"] in flexibility.OPERATORS)
         found = f"{about['name']}{traced} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
         said.setdefault(of_one[row["other"]], []).append((1 / row["ratio"], found))
-    points = ["Times in training relative to the same code uncompiled; below 1 is faster."]
+    points = ["Training times relative to the same code uncompiled."]
     points = points if said else []
     for other, found in said.items():
         points.append(f"Over {other}: {'; '.join(one for _, one in sorted(found))}.")
@@ -331,7 +349,7 @@ def cite(measured: Measured) -> str:
     commits = sorted({commit for each in measured.about() for commit in each["commits"]})
     at = f", commit {commits[0]}" if len(commits) == 1 else ""
     when = f", measured {measured.days}" if measured.days else ""
-    return f"*What does flexibility cost?*, a benchmark workflow{at}{when} (`CITATION.cff`)."
+    return f"*What does flexibility cost?*{at}{when} (`CITATION.cff`)."
 
 
 def notes(measured: Measured) -> list[str]:

@@ -48,11 +48,13 @@ def write(
     templates.filters["md"] = _inline
     title = pages.settings()["titles"][NAME]
     shown = next(iter(figures), None)
-    figure = f"![{shown.text}]({FIGURES}/{shown.name}.svg)" if shown else ""
+    figure = f"![{shown.message}]({FIGURES}/{shown.name}.svg)" if shown else ""
     context = {"title": title, "front": front, "own": own}
     text = templates.get_template("index.md.j2").render(context | {"figure": figure})
     text = re.sub(r"\n{3,}", "\n\n", re.sub(VIEW, r"\1", text))
-    (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", site, NAME))
+    tabled = {each.name for each in front.documents}  # in a table with links
+    others = [each for each in site if each["name"] not in tabled]
+    (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", others, NAME))
     body = templates.get_template("explorer/front.html.j2").render(
         context | {"explorer": explorer.page_part(data)}
     )

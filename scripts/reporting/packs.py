@@ -4,6 +4,7 @@ signed that. Keys, signatures and the file of known signers are OpenSSH's own (s
 import json
 import lzma
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from measurement.record import sha256
+from measurement.record import sha256, write_sealed
 from reporting import results
 
 SOLID = ".tar.xz"  # files that are much alike are compressed together
@@ -154,3 +155,35 @@ def unpacked(pack: Path) -> Iterator[Path]:
             folder = found[0].parent.rename(named)
         origin(folder)
         yield folder
+
+
+def joined(run: Path, earlier: Path, target: Path) -> Path:
+    """A results folder, `target`, of a run's measurements and, where it has none, those of an earlier run on the same machine.
+    Documents of both keep the earlier configuration. Measurements of other machines are left out."""
+    machines = results.machines_in(run)
+    for folder in (earlier, run):
+        for path in results.manifests_in(folder):
+            manifest, place = results.read_manifest(path), target / results.MANIFESTS / path.name
+            if place.exists():
+                manifest = _renewed(results.read_manifest(place), manifest)
+            if manifest["machine"] in machines:
+                place.parent.mkdir(exist_ok=True)
+                write_sealed(str(place), manifest)
+        for name, file in results.members(folder).items():
+            if not name.startswith(results.MANIFESTS):
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, target / name)
+    return target
+
+
+def _renewed(manifest: dict, later: Mapping) -> dict:
+    """A manifest with the measurements that a later one has."""
+    found = {key: value for key, value in manifest.items() if key != "seals"}
+    for kind, held in (("cells", "records"), ("training", "record")):
+        rows = {tuple(row[key] for key in results.CELL): row for row in manifest[kind]}
+        for row in later[kind]:
+            name = tuple(row[key] for key in results.CELL)
+            if row[held] or name not in rows:
+                rows[name] = row
+        found[kind] = list(rows.values())
+    return found

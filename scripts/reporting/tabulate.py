@@ -196,6 +196,20 @@ def _environments(records: Sequence[dict]) -> dict[str, dict]:
     return {record["identity"]["environment"]: record["environment"] for record in records}
 
 
+def _renewed(part: results.Part) -> str:
+    """How many measurements were renewed by turns in a document that was first measured by one stretch a process."""
+    looked = [
+        row.records[0]["protocol"]
+        for row in part.cells
+        if row.records and "looks" in row.records[0]
+    ]
+    if "rounds" in part.manifest["protocol"] or not looked:
+        return ""
+    one = looked[0]
+    how = f"{one['rounds']} to {one['most_rounds']} turns of {one['look_s']:g} s a process, in random order"
+    return f"; {len(looked)} measurements renewed: {how}"
+
+
 def machine(part: results.Part) -> dict:
     """What a report says of one machine: its facts, what was measured there, how and when."""
     records, corpus = list(part.records), {}
@@ -215,7 +229,7 @@ def machine(part: results.Part) -> dict:
         "protocol": protocol,
         "facts": records[0]["machine"] if records else None,
         "threads": threads,
-        "how": words.protocol(protocol, threads),
+        "how": words.protocol(protocol, threads) + _renewed(part),
         "corpus": corpus,
         "environments": _environments(records),
         "days": sorted({record["started"][:10] for record in records}),

@@ -97,11 +97,14 @@ def cell(name: str) -> str:
 
 
 DEPARTURES = {
-    "denormals": "denormals not flushed",
-    "fed-before": "batch fed before the clock starts",
-    "fetched": "results fetched within the clock",
+    "fed-before": "input on the device before timing starts",
+    "unsynchronised": "timing stops without waiting for the device",
+    "fetched": "result copied to the host inside the timed region",
+    "gradients-recorded": "inference with gradient recording on",
+    "denormals": "denormals not flushed to zero",
+    "default-malloc": "default malloc settings (glibc)",
 }
-"""Departures from the protocol (measurement/departures.py) whose names do not say enough."""
+"""What departures from the protocol (measurement/departures.py) change."""
 
 
 def shape(of: Mapping) -> str:
@@ -115,7 +118,7 @@ def shape(of: Mapping) -> str:
     parts += [f"{of['threads']} thread{'s' * (of['threads'] > 1)}"] if "threads" in of else []
     parts += [f"{of['isa'].upper()} only"] if "isa" in of else []
     if departure := of.get("departure"):
-        parts.append(DEPARTURES.get(departure, departure.replace("-", " ")))
+        parts.append(DEPARTURES[departure])
     parts += (
         [f"by {of['optimizer']['name'].upper()}"]
         if "baseline" in of and of.get("optimizer", {}).get("name") == "sgd"

@@ -1,6 +1,6 @@
 """A results folder as one archive to send: what others need to report it beside theirs, or to compare it.
 
-python scripts pack_results [FOLDER] [--output ARCHIVE] [--by NAME] [--key FILE]
+python scripts pack_results [FOLDER] [--output ARCHIVE] [--by NAME] [--key FILE] [--over ARCHIVE]
 
 ARCHIVE: a .zip, or a .tar.xz, which takes 0.4 of the room.
 """
@@ -8,11 +8,11 @@ ARCHIVE: a .zip, or a .tar.xz, which takes 0.4 of the room.
 import argparse
 import io
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from measurement.record import plainly
 from plan import lease
@@ -46,26 +46,17 @@ def written(path: Path, solid: bool) -> Iterator[Callable[[str, bytes], None]]:
             yield zipped
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", default="results", type=Path)
-    parser.add_argument("--output", type=Path, help="default: named after the machines")
-    parser.add_argument("--by", help="your name, shown on pages")
-    parser.add_argument("--key", type=Path, help="OpenSSH private key to sign it with")
-    arguments = parser.parse_args()
-    if arguments.folder == lease.FILE.parent and not arguments.output:  # by no rule
-        lease.take()
-    members = results.members(arguments.folder)
-    name = "results-" + "-".join(results.machines_in(arguments.folder))
-    archive = arguments.output or arguments.folder / f"{name}.zip"
+def pack(results_folder: Path, archive: Path, by: str | None, key: Path | None) -> None:
+    """Write the archive of a results folder, whole."""
+    members = results.members(results_folder)
     temporary = archive.with_name(archive.name + ".tmp")
     solid = archive.name.endswith(packs.SOLID)
-    with tempfile.TemporaryDirectory() as folder, written(temporary, solid) as add:
+    with TemporaryDirectory() as folder, written(temporary, solid) as add:
         note = Path(folder, packs.NOTE)
-        note.write_text(packs.note(arguments.folder, members, arguments.by))
+        note.write_text(packs.note(results_folder, members, by))
         said = {packs.NOTE: note}
-        if arguments.key:
-            said[packs.SIGNATURE] = packs.sign(note, arguments.key)
+        if key:
+            said[packs.SIGNATURE] = packs.sign(note, key)
         for member, file in (members | said).items():
             add(f"{packs.stem(archive)}/{member}", file.read_bytes())
     temporary.replace(archive)
@@ -73,6 +64,29 @@ def main() -> None:
         f"{archive}: {len(members)} files. To report it elsewhere, unpack it there and run\n"
         f"snakemake ... --config also_report='[{packs.stem(archive)}]'"
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", default="results", type=Path)
+    parser.add_argument("--output", type=Path, help="default: named after the machines")
+    parser.add_argument("--by", help="your name, shown on pages")
+    parser.add_argument("--key", type=Path, help="OpenSSH private key to sign it with")
+    parser.add_argument("--over", type=Path, help="earlier pack; its other measurements are kept")
+    arguments = parser.parse_args()
+    if arguments.folder == lease.FILE.parent and not arguments.output:  # by no rule
+        lease.take()
+    name = "results-" + "-".join(results.machines_in(arguments.folder))
+    archive = arguments.output or arguments.folder / f"{name}.zip"
+    with ExitStack() as stack:
+        run, *earlier = (
+            stack.enter_context(packs.unpacked(each))
+            for each in (arguments.folder, arguments.over)
+            if each
+        )
+        if earlier:
+            run = packs.joined(run, earlier[0], Path(stack.enter_context(TemporaryDirectory())))
+        pack(run, archive, arguments.by, arguments.key)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measurement import departures, devices
+from measurement import devices
 from plan import configuration
+from reporting import words
 
 
 def stopped(config: dict) -> list[str]:
@@ -189,7 +190,7 @@ def test_every_key_of_a_schema_is_described(name: str) -> None:
 
 def test_every_departure_is_described() -> None:
     benchmark = configuration.schema("document")["properties"]["benchmarks"]["additionalProperties"]
-    assert set(benchmark["properties"]["departure"]["enum"]) == set(departures.DESCRIPTIONS)
+    assert set(benchmark["properties"]["departure"]["enum"]) == set(words.DEPARTURES)
 
 
 def test_settings_are_laid_over_the_file() -> None:

@@ -34,10 +34,10 @@ def test_both_factors_multiply_to_the_whole() -> None:
     own = tables(operators=[3.9, 4.0, 4.1], products=[1.9, 2.0, 2.1], peak=[1.0, 1.1, 2.2])
     found = factors.analyse(own, ABOUT, "lm")
     (row,) = found.rows
-    assert row.flexibility.ratio == pytest.approx(2)
+    assert row.overhead.ratio == pytest.approx(2)
     assert row.library.ratio == pytest.approx(2)  # a limit is that of its fastest process
-    assert row.flexibility.low < 2 < row.flexibility.high
-    assert row.share == pytest.approx(1 / (row.flexibility.ratio * row.library.ratio))
+    assert row.overhead.low < 2 < row.overhead.high
+    assert row.share == pytest.approx(1 / (row.overhead.ratio * row.library.ratio))
 
 
 @pytest.mark.parametrize("row", factors.LIBRARIES)

@@ -206,3 +206,35 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
     assert "'../out'" in refused(project / "out.zip")
     next((folder / "records").rglob("*.json")).write_text("{}")
     assert "does not match" in refused(folder)
+
+
+def test_a_run_is_packed_over_an_earlier_pack(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = packed(project, monkeypatch).rename(project / "earlier")
+    (path,) = folders.manifests_in(project / "results")
+    manifest = folders.read_manifest(path)
+    first, second, *_ = [cell for cell in manifest["cells"] if cell["records"]]
+    again = first["records"][0].replace("-1.", "-9.")
+    (project / "results" / first["records"][0]).rename(project / "results" / again)
+    renewed = [again]
+    manifest["cells"] = [
+        {**first, "records": renewed},
+        {**second, "records": [], "status": "not-run", "reason": "left out"},
+    ]
+    write_sealed(str(path), manifest)
+    packed(project, monkeypatch, "--over", earlier)
+    before = _cells(earlier, path.name)
+    after = _cells(project / "there", path.name)
+    assert after.keys() == before.keys()
+    name = tuple(first[key] for key in folders.CELL)
+    assert after.pop(name)["records"] == renewed
+    assert after == {key: cell for key, cell in before.items() if key != name}
+    members = folders.members(project / "there")
+    assert all(file.exists() for file in members.values())
+    assert not (project / "there" / first["records"][0]).exists()
+
+
+def _cells(folder: Path, manifest: str) -> dict[tuple, dict]:
+    found = folders.read_manifest(folder / "manifests" / manifest)
+    return {tuple(cell[key] for key in folders.CELL): cell for cell in found["cells"]}

@@ -1,5 +1,5 @@
-"""Two factors apart: what flexibility costs (an implementation over its own framework's matrix products) and what the framework's
-library costs (those products over the machine's multiply-add peak)."""
+"""Two factors apart: an implementation's overhead (its time over that of its own framework's matrix products) and what the
+framework's library costs (those products over the machine's multiply-add peak)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import percent, time, times
+from reporting.layout import DASH, percent, time, times
 from reporting.relations import PEAK
 from reporting.sections import Tables
 from stats import estimates
 from stats.estimates import Ratio
 
-TITLE = "Two factors: flexibility and the library"
+TITLE = "Two factors: overhead and library"
 # Whose matrix products an implementation calls, where its name does not say so.
 LIBRARIES = {
     "keras/lstm-tensorflow": "tensorflow",
@@ -30,7 +30,7 @@ class Row:
     phase: str
     device: str
     seconds: float
-    flexibility: Ratio | None
+    overhead: Ratio | None
     library: Ratio | None
     share: float | None  # of the multiply-add peak
 
@@ -79,28 +79,41 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
         place = (row["device"], row["phase"])
         ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
         limit = peak.get(place)
-        flexibility = _over(row, ceiling) if ceiling else None
+        overhead = _over(row, ceiling) if ceiling else None
         found.append(
             Row(
                 row["name"],
                 row["phase"],
                 row["device"],
                 row["wall_median_s"],
-                flexibility,
+                overhead,
                 _over_limit(ceiling, limit) if ceiling and limit else None,
                 limit / row["wall_median_s"] if limit else None,
             )
         )
-    if not any(row.flexibility or row.share for row in found):
+    if not any(row.overhead or row.share for row in found):
         return None
     return Answer(sorted(found, key=lambda row: row.phase != "training"))
 
 
+def _ranges(answer: Answer, phase: str) -> str:
+    """How far both factors reach, in a sentence."""
+    own = [row for row in answer.rows if row.phase == phase and row.overhead and row.library]
+    if not own:
+        return ""
+    overheads = sorted((row.overhead for row in own), key=lambda each: each.ratio)
+    libraries = sorted((row.library for row in own), key=lambda each: each.ratio)
+    ends = [f"{times(found[0])} to {times(found[-1])}" for found in (overheads, libraries)]
+    where = {"forward": "inference"}.get(phase, phase)
+    return f" In {where}, the overhead is {ends[0]} and the library's factor {ends[1]}."
+
+
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
-        "*Flexibility*: time over that of the framework's own matrix products. *Library*: those products over the time that the "
-        "machine's multiply-add peak allows. Multiplied, they are the time over the peak. A flexibility below 1 means kernels that "
-        "are faster than the framework's products."
+        "*Overhead*: time relative to the framework's own matrix products; below 1, its kernels are faster than those products. "
+        "*Library*: time of those products relative to the machine's multiply-add peak. Both multiplied give the time relative to "
+        f"the peak. {DASH}: the framework's products were not measured."
+        + "".join(_ranges(answer, phase) for phase in ("training", "forward"))
     )
     several = len({row.device for row in answer.rows}) > 1
     rows = [
@@ -108,10 +121,13 @@ def write(answer: Answer) -> Iterator[Block]:
             row.name + (f", {row.device.upper()}" if several else ""),
             row.phase,
             time(row.seconds),
-            times(row.flexibility),
+            times(row.overhead),
             times(row.library),
             percent(row.share),
         ]
         for row in answer.rows
     ]
-    yield Table(["Implementation", "Phase", "Batch", "Flexibility", "Library", "Of the peak"], rows)
+    yield Table(
+        ["Implementation", "Phase", "Time per batch", "Overhead", "Library", "Share of the peak"],
+        rows,
+    )

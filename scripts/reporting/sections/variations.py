@@ -4,11 +4,12 @@ instruction set."""
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from measurement.departures import DESCRIPTIONS
 from plan.matrix import NOW
+from reporting import words as wording
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH, brief
 from reporting.sections import Tables
+from stats import estimates
 
 TITLE = "How the protocol and the hardware change the numbers"
 ISAS = {"avx2": "AVX2 instead of AVX-512"}
@@ -16,7 +17,7 @@ ISAS = {"avx2": "AVX2 instead of AVX-512"}
 
 @dataclass(frozen=True)
 class Variation:
-    """The least and the largest ratio of the same implementation's time to its time without the variation."""
+    """The smallest and the largest ratio of the same implementation's time to its time without the variation."""
 
     called: str
     phase: str
@@ -58,7 +59,7 @@ def words(benchmarks: Mapping[str, Mapping], name: str) -> str:
     """What a benchmark changes of its baseline; "" where that is its shape."""
     own, other = benchmarks[name], benchmarks[benchmarks[name]["baseline"]]
     if "departure" in own:
-        return DESCRIPTIONS[own["departure"]]
+        return wording.DEPARTURES[own["departure"]]
     if "data_type" in own:
         return f"{own['data_type']} products instead of float32"
     if "isa" in own:
@@ -69,13 +70,14 @@ def words(benchmarks: Mapping[str, Mapping], name: str) -> str:
 
 
 def _told(row: Mapping) -> str:
-    ratio = (row[f"ratio_to_baseline{end}"] for end in ("", "_low", "_high"))
-    return f"{brief(*ratio)}: {row['name']}"
+    ratio, low, high = (row[f"ratio_to_baseline{end}"] for end in ("", "_low", "_high"))
+    open_ = " (undecided)" * (estimates.compared(low, high) == "undecided")
+    return f"{brief(ratio, low, high)}{open_}: {row['name']}"
 
 
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
-        "Each implementation's time over its own time without the change: the least and the largest ratio."
+        "Each implementation's time with the change, relative to its time without: the smallest and the largest ratio."
     )
     rows = [
         [
@@ -87,4 +89,4 @@ def write(answer: Answer) -> Iterator[Block]:
         ]
         for each in answer.variations
     ]
-    yield Table(["Change", "Phase", "Implementations", "Least", "Most"], rows)
+    yield Table(["Change", "Phase", "Implementations", "Smallest ratio", "Largest ratio"], rows)
