@@ -42,19 +42,20 @@ class Stream:
         if meta:
             raise ValueError("stream: the parameters are on meta, where nothing is computed")
         own = [[one.detach() for one in each] for each in own]
-        sizes = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
+        widths = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
         self._x = empty(1, batch, layer.input_size, dtype=kind)
         self._kernel, self._calls = tensors.kernel_of(layer._text, kind), []
         self.states = [
             empty(layer.num_layers, batch, size, dtype=own_kind)
-            for size, own_kind in zip(sizes, tensors.kinds(self._kernel), strict=True)
+            for size, own_kind in zip(widths, tensors.kinds(self._kernel), strict=True)
         ]
         self._held: list[Tensor] = []  # what the calls have addresses of
         x = self._x
         for number, weights in enumerate(own):
             shape = Shape(1, batch, x.shape[2], layer.hidden_size, layer.output_size)
-            packed = tensors.pack(self._kernel, shape, weights, backward=False)
-            scratch = empty(self._kernel.sizes(shape, threads).scratch)
+            sizes = self._kernel.sizes(shape, threads)
+            packed = tensors.pack(self._kernel, shape, sizes.packed, weights, backward=False)
+            scratch = empty(sizes.scratch)
             y = empty(1, batch, layer.output_size, dtype=kind)
             places = [one[number].data_ptr() for one in self.states]
             how = {

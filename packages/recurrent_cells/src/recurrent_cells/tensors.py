@@ -51,13 +51,12 @@ def dense(one: Tensor) -> Tensor:
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
-def pack(kernel: Kernel, shape: Shape, weights: Tensors, backward: bool) -> Tensor:
-    """The weights in the order in which a kernel reads them.
+def pack(kernel: Kernel, shape: Shape, size: int, weights: Tensors, backward: bool) -> Tensor:
+    """The weights in the order in which a kernel reads them; size: of `kernel.sizes`.
 
     Made at every call: nothing tells that somebody wrote into weights by NumPy, `.data` or another tensor's memory.
     """
-    sizes = kernel.sizes(shape, 1)
-    packed = empty(sizes.packed_backward if backward else sizes.packed)
+    packed = empty(size)
     narrow = all(one.dtype == torch.bfloat16 for one in weights)
     kind = torch.bfloat16 if narrow and kernel.half else torch.float32
     own = [one.to(kind).contiguous() for one in weights]
@@ -105,7 +104,7 @@ def forward(
         strict=True,
     )
     for number, (begin, end, own) in enumerate(given):
-        packed = pack(kernel, shape, own, backward=False)
+        packed = pack(kernel, shape, sizes.packed, own, backward=False)
         begin = _begun(kernel, begin)
         kernel.forward(
             shape,
@@ -153,7 +152,7 @@ def backward(
         strict=True,
     )
     for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
-        packed = pack(kernel, shape, own, backward=True)
+        packed = pack(kernel, shape, sizes.packed_backward, own, backward=True)
         begin = _begun(kernel, begin)
         d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
         first = number * shape.outputs
