@@ -177,13 +177,16 @@ def joined(run: Path, earlier: Path, target: Path) -> Path:
 
 
 def _renewed(manifest: dict, later: Mapping) -> dict:
-    """A manifest with the measurements that a later one has."""
+    """A manifest with the measurements that a later one has; a kernel of a shorter search does not replace one of a longer."""
+    trials = [each["config"].get("kernels", {}).get("trials", {}) for each in (manifest, later)]
+    shorter = {style for style, count in trials[1].items() if count < trials[0].get(style, 0)}
     found = {key: value for key, value in manifest.items() if key != "seals"}
     for kind, held in (("cells", "records"), ("training", "record")):
         rows = {tuple(row[key] for key in results.CELL): row for row in manifest[kind]}
         for row in later[kind]:
             name = tuple(row[key] for key in results.CELL)
-            if row[held] or name not in rows:
+            searched_less = row["implementation"].partition("/")[2] in shorter
+            if name not in rows or (row[held] and not (rows[name][held] and searched_less)):
                 rows[name] = row
         found[kind] = list(rows.values())
     return found
