@@ -22,7 +22,7 @@ def main() -> None:
     for path in RENDERED.rglob("*.html"):
         inside = path.relative_to(RENDERED)
         up = "../" * (len(inside.parts) + 1)
-        text = path.read_text().replace(NAVIGATION, NAVIGATION + BOOK.format(up), 1)
+        text = path.read_text(encoding="utf-8").replace(NAVIGATION, NAVIGATION + BOOK.format(up), 1)
         (site / inside).parent.mkdir(parents=True, exist_ok=True)
         (site / inside).write_text(PACKAGE.sub(LINKED.format(up), text))
 

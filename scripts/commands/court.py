@@ -46,7 +46,7 @@ USUAL = {"batch": 4, "length": 6, "features": 8, "hidden": 16, "layers": 1}
 def cases(seed: int, count: int) -> Iterator[tuple[str, dict, str]]:
     """(name, benchmark, phase) of every case; count: of those at random."""
     draw = random.Random(seed)
-    around = parse_yaml((CONFIG / "document.yaml").read_text())["around"]
+    around = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))["around"]
     shapes = dict(NAMED)
     for number in range(count):
         largest = {"batch": 33, "length": 20, "features": 70, "hidden": 70, "layers": 2}
@@ -118,7 +118,7 @@ def interpreter(environment: str, config: dict) -> tuple[str, Mapping]:
     job = Plan(config).environment(environment)
     if not job.done():
         make(config, [job.path])
-    record = json.loads(Path(job.path).read_text())
+    record = json.loads(Path(job.path).read_text(encoding="utf-8"))
     if record["status"] != "ok":
         print(f"{environment}: {record['reason']}", file=sys.stderr)
         sys.exit(2)

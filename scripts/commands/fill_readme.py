@@ -115,7 +115,7 @@ def main() -> None:
         "--check", action="store_true", help="write nothing, fail if a number differs"
     )
     arguments = parser.parse_args()
-    before = README.read_text()
+    before = README.read_text(encoding="utf-8")
     after = filled(before, table())
     if arguments.check and after != before:
         sys.exit(

@@ -31,7 +31,7 @@ def digests(
     wanted = folder / "versions.txt"
     wanted.write_text("\n".join([*options, *(f"{n}=={v}" for n, v in versions.items())]) + "\n")
     files = folder / "files"
-    with open(folder / "log", "w") as log:
+    with open(folder / "log", "w", encoding="utf-8") as log:
         run_pip(python, ["download", "--no-deps", "-d", str(files), "-r", str(wanted)], log)
     found = {}
     for file in files.iterdir():
@@ -46,10 +46,10 @@ def resolved(python: Path, specification: Specification, folder: Path) -> tuple[
     wanted, report = folder / "pins.txt", folder / "report.json"
     wanted.write_text("\n".join(specification.pip) + "\n")
     how = ["--dry-run", "--ignore-installed", "--report", str(report)]
-    with open(folder / "log", "w") as log:
+    with open(folder / "log", "w", encoding="utf-8") as log:
         run_pip(python, ["install", *how, "-r", str(wanted)], log)
     versions, files = {}, {}
-    for each in json.loads(report.read_text())["install"]:
+    for each in json.loads(report.read_text(encoding="utf-8"))["install"]:
         name = canonicalize_name(each["metadata"]["name"])
         versions[name] = each["metadata"]["version"]
         files[name] = each["download_info"]["archive_info"]["hashes"]["sha256"]
@@ -70,7 +70,7 @@ def lock(source: str, built: Path | None, resolve: bool = False) -> list[str]:
             if not found:
                 raise EnvironmentProblem(f"no Python {specification.python} on this machine")
             built = Path(folder, "environment")
-            with open(Path(folder, "log"), "w") as log:
+            with open(Path(folder, "log"), "w", encoding="utf-8") as log:
                 make = begin_venv if resolve else build_venv
                 make(specification, found[0], built, log)
         python = built / "bin" / "python"

@@ -55,7 +55,7 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
         *("time", job["threads"], job["identity"]["device"], job["benchmark"].get("departure")),
         *(job["workers"], job["benchmark"].get("isa")),
     )
-    with open(log, "w") as output:
+    with open(log, "w", encoding="utf-8") as output:
         worker = subprocess.Popen(
             [python, "-m", "measurement.worker", orders, folder],
             **{"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output},
@@ -84,7 +84,7 @@ def sampled(job: dict, python: str, folder: str) -> list[dict]:
         command = ["perf", "report", "--input", data, "--stdio", "--quiet", "--no-children"]
         command += ["--sort", "dso,sym", "--field-separator", profiles.BETWEEN]
         lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
-        made = map_of_code.read_text().splitlines() if map_of_code.exists() else []
+        made = map_of_code.read_text(encoding="utf-8").splitlines() if map_of_code.exists() else []
         if not (shares := profiles.shares(lines, profiles.Code(made))):
             raise OSError("perf took no sample")
         return shares

@@ -51,7 +51,7 @@ def texts(path: Path, cell, document: dict, config: dict) -> dict[str, str]:
         for framework in FRAMEWORKS
     }
     return {
-        "cell.py": path.read_text(),
+        "cell.py": path.read_text(encoding="utf-8"),
         "__init__.py": f'"""What was made of {path.name}, and itself, `cell`."""\n',
         "kernel.py": KERNEL,
         **generated,
@@ -64,7 +64,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
     """Write what is not there, or says something else; what belongs to an earlier one goes."""
     for name, text in files.items():
         file = folder / name
-        if not file.exists() or file.read_text() != text:
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
             with whole(str(file)) as stream:
                 stream.write(text)
     for file in folder.glob("*.py"):

@@ -134,8 +134,12 @@ def follow(parent: int) -> None:
 
 def closing() -> str:
     """What a run leaves: how many rows have a number, and where the pages are."""
-    with open("results/cells.csv", newline="") as table:
-        counts = Counter(row["status"] for row in csv.DictReader(table))
+    with open("results/cells.csv", encoding="utf-8", newline="") as table:
+        rows = [*csv.DictReader(table)]
+    here = {
+        row["device"] for row in rows if row["status"] == "ok"
+    }  # no row of a GPU that is not there
+    counts = Counter(row["status"] for row in rows if row["device"] in here or not here)
     counts.pop(NOT_RUN, None)  # a choice of the configuration
     said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
     return (
@@ -190,7 +194,7 @@ def snakemake(
 
 def make(config: dict, targets: Sequence[str]) -> None:
     """Have Snakemake make some results by a configuration that stands in no file; a stop with its status if it fails."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".yaml") as file:
         yaml.safe_dump(config, file)
         file.flush()
         if code := snakemake(file.name, targets=targets):

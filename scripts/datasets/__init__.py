@@ -47,8 +47,10 @@ def decoded(content: bytes, name: str) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
+        marks = (b"\xff\xfe", b"\xfe\xff")
+        coding = "utf-16" if content.startswith(marks) else "latin1"
         raise TextProblem(
-            f"{name}, line {line}: not UTF-8; convert it: iconv -f latin1 -t utf-8"
+            f"{name}, line {line}: not UTF-8; convert it: iconv -f {coding} -t utf-8"
         ) from None
     for character, what in (("\ufeff", "a byte order mark"), ("\0", "a NUL character")):
         if character in text:

@@ -30,7 +30,7 @@ SCHEMAS = ROOT / "workflow" / "schemas"
 @functools.cache
 def schema(name: str) -> dict:
     """One file of workflow/schemas."""
-    return reading.parse_yaml((SCHEMAS / f"{name}.schema.yaml").read_text())
+    return reading.parse_yaml((SCHEMAS / f"{name}.schema.yaml").read_text(encoding="utf-8"))
 
 
 def _whole_pattern(validator, pattern: str, instance, schema: dict) -> Iterator[ValidationError]:
@@ -169,7 +169,11 @@ def _options(section: str) -> set[str] | None:
     path = ROOT / "scripts/reporting/sections" / f"{section}.py"
     if not path.exists() or section == "__init__":
         return None
-    own = [each for each in ast.parse(path.read_text()).body if isinstance(each, ast.FunctionDef)]
+    own = [
+        each
+        for each in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(each, ast.FunctionDef)
+    ]
     taken = {"section", "title", "level", "line"}
     for function in own:
         if function.name in ("analyse", "draw"):

@@ -246,7 +246,7 @@ def requirements(specification: Specification, lock: Lock | None) -> list[str]:
 
 def _conda_content(has: dict) -> dict:
     """An environment file as conda gets it: with what is locked instead of its pins."""
-    content = yaml.safe_load(Path(has["source"]).read_text())
+    content = yaml.safe_load(Path(has["source"]).read_text(encoding="utf-8"))
     if has["lock"]:
         lock = locks.read(Path(has["lock"]))
         others = [d for d in content["dependencies"] if not isinstance(d, dict)]
@@ -265,7 +265,7 @@ def conda_file(has: dict) -> str | None:
         return None
     path = CONDA_FILES / f"{Path(has['folder']).name}.yaml"
     content = yaml.safe_dump(_conda_content(has), sort_keys=True)
-    if not path.exists() or path.read_text() != content:
+    if not path.exists() or path.read_text(encoding="utf-8") != content:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     return str(path.resolve())

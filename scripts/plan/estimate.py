@@ -264,7 +264,7 @@ def _rows(reports: Path) -> list[dict[str, str]]:
     """The rows of reports' tables of cells."""
     found: list[dict[str, str]] = []
     for path in sorted(reports.glob("*/cells.csv")):
-        with open(path, newline="") as stream:
+        with open(path, encoding="utf-8", newline="") as stream:
             found += csv.DictReader(stream)
     return found
 

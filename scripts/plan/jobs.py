@@ -77,7 +77,11 @@ def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
         return "it is a folder"
     try:
         wrong = _damage(sealed, *_as_it_is(path))
-        noted = json.loads(Path(path).read_text()).get("sha256_beside", {}) if beside else {}
+        noted = (
+            json.loads(Path(path).read_text(encoding="utf-8")).get("sha256_beside", {})
+            if beside
+            else {}
+        )
         for file in [] if wrong else beside:
             name = os.path.basename(file)
             if name in noted and not os.path.exists(file):
@@ -415,7 +419,7 @@ def news(job: Job) -> str:
         return "never done before"
     newest = max(others, key=lambda path: path.stat().st_mtime)
     try:
-        before = json.loads(newest.read_text()).get("parts", {})
+        before = json.loads(newest.read_text(encoding="utf-8")).get("parts", {})
     except ValueError:
         before = {}
     changed = [

@@ -142,7 +142,7 @@ def _serves(folder: str) -> bool:
     """Whether a folder takes what compilers write, and lets it run (it may be full, or mounted `noexec`)."""
     program = os.path.join(folder, "program")
     try:
-        with open(program, "w") as file:
+        with open(program, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\n" + "#" * ROOM_BYTES)
         os.chmod(program, 0o700)
         subprocess.run([program], check=True)

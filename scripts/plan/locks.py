@@ -71,7 +71,7 @@ def paths_of(source: str) -> list[Path]:
 
 def read(path: Path) -> Lock:
     """Parse a lock. Raises LockProblem, also for any option of pip's but digests."""
-    lines = path.read_text(errors="replace").splitlines()
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     header = next(filter(None, map(HEADER.fullmatch, lines)), None)
     packages = [PACKAGE.fullmatch(line) for line in lines if not line.startswith("#")]
     if not header or not all(packages):

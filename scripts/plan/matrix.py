@@ -48,7 +48,7 @@ class Measurement:
 @functools.cache
 def document(name: str) -> dict:
     """What a document's file says."""
-    return parse_yaml(document_file(name).read_text())
+    return parse_yaml(document_file(name).read_text(encoding="utf-8"))
 
 
 def document_file(name: str) -> Path:
@@ -74,13 +74,13 @@ def published_files(name: str) -> list[str]:
 @functools.cache
 def implementations() -> tuple[dict, ...]:
     """The entries of config/implementations.yaml, in order."""
-    return tuple(parse_yaml((CONFIG / "implementations.yaml").read_text()))
+    return tuple(parse_yaml((CONFIG / "implementations.yaml").read_text(encoding="utf-8")))
 
 
 @functools.cache
 def statements() -> tuple[dict, ...]:
     """The entries of config/claims.yaml, in order."""
-    return tuple(parse_yaml((CONFIG / "claims.yaml").read_text()))
+    return tuple(parse_yaml((CONFIG / "claims.yaml").read_text(encoding="utf-8")))
 
 
 def claims() -> list[dict]:

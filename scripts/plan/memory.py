@@ -20,7 +20,7 @@ def _examples() -> dict[str, int]:
     """{name of a cell: peak in bytes} of the tables that come with the repository, the highest of all machines."""
     found: dict[str, int] = {}
     for path in sorted(EXAMPLES.glob("*/cells.csv")):
-        with open(path, newline="") as stream:
+        with open(path, encoding="utf-8", newline="") as stream:
             for row in csv.DictReader(stream):
                 if row["peak_memory_bytes"]:
                     name = "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(

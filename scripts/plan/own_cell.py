@@ -90,7 +90,7 @@ def benchmarks(
 
 def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
     """The document of a cell. formula: a digest of what it computes; file: where it came from."""
-    template = parse_yaml((CONFIG / "document.yaml").read_text())
+    template = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))
     around = template.pop("around")
     template.pop("shape")
     for key in ("title", "about"):
@@ -101,7 +101,7 @@ def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequenc
 
 def usual() -> tuple[dict[str, int], list[str]]:
     """The shape and the phases unless others are asked for."""
-    template = parse_yaml((CONFIG / "document.yaml").read_text())
+    template = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))
     return template["shape"], template["phases"]
 
 

@@ -22,7 +22,7 @@ def document(text: str) -> tuple[str, dict]:
     Refused
         If it is not a shape.
     """
-    template = parse_yaml((own_cell.CONFIG / "document.yaml").read_text())
+    template = parse_yaml((own_cell.CONFIG / "document.yaml").read_text(encoding="utf-8"))
     try:
         asked = parse_yaml(text)
     except FileProblem:

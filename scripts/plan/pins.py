@@ -79,7 +79,7 @@ def files_with(package: str, within: str | None = None) -> dict[Path, str]:
     builds with them. A stop with one line if there is none."""
     names = [within] if within else [each for each in measured() if matrix.today(each) == each]
     files = [FOLDER / f"{name}{build}.yaml" for name in names for build in ("", CUDA)]
-    texts = {file: file.read_text() for file in files if file.exists()}
+    texts = {file: file.read_text(encoding="utf-8") for file in files if file.exists()}
     found = {file: text for file, text in texts.items() if versions_in(text, package)}
     if not found:
         others = [name for name in sorted(measured()) if versions_in(_text_of(name), package)]
@@ -91,7 +91,7 @@ def files_with(package: str, within: str | None = None) -> dict[Path, str]:
 
 def _text_of(environment: str) -> str:
     file = FOLDER / f"{environment}.yaml"
-    return file.read_text() if file.exists() else ""
+    return file.read_text(encoding="utf-8") if file.exists() else ""
 
 
 def names_of(files: Iterable[Path]) -> list[str]:

@@ -29,7 +29,7 @@ class PipFailed(EnvironmentProblem):
 def explained(error: Exception, log: Path, folder: Path) -> str:
     """An error in a line. A full disk pip calls `Exception`, and venv does not name it at all."""
     left = shutil.disk_usage(next(each for each in folder.resolve().parents if each.exists())).free
-    said = log.exists() and "No space left on device" in log.read_text()
+    said = log.exists() and "No space left on device" in log.read_text(encoding="utf-8")
     if said or left < LEAST_LEFT:
         return f"no space left on the disk of {folder} ({left / 1e9:.1f} GB now; an environment takes up to 3)"
     return str(error)

@@ -210,8 +210,10 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
 def page_part(found: Mapping) -> str:
     """The explorer as a part of an HTML page, with its style, its script and its data."""
     text = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    page, style = ((SOURCES / name).read_text() for name in ("explorer.html", "explorer.css"))
-    script = "".join((SOURCES / name).read_text() for name in SCRIPTS)
+    page, style = (
+        (SOURCES / name).read_text(encoding="utf-8") for name in ("explorer.html", "explorer.css")
+    )
+    script = "".join((SOURCES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return (
         f"<style>\n{style}</style>\n{page}"
         f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>\n'

@@ -37,7 +37,7 @@ def _plain(text: object) -> str:
 def note(folder: Path, members: Mapping[str, Path], by: str | None) -> str:
     """What a pack says of itself: who packed it, its machines, the commits its records were measured with, and each file's
     digest."""
-    records = [json.loads(file.read_text()) for file in members.values()]
+    records = [json.loads(file.read_text(encoding="utf-8")) for file in members.values()]
     states = [each["repository"] for each in records if each.get("repository")]
     about = {
         "by": by,
@@ -93,7 +93,7 @@ def origin(folder: Path) -> dict:
             sys.exit(f"{folder / NOTE} is missing, which {SIGNATURE} signs; {FETCH}.")
         return found
     try:
-        about = json.loads((folder / NOTE).read_text())
+        about = json.loads((folder / NOTE).read_text(encoding="utf-8"))
         files, by, commits = (
             about["files"],
             about["by"],

@@ -49,7 +49,7 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
 def _inlined(number: int, path: Path, text: str) -> str:
     """A figure as a part of a page: what its points say is shown in a page, which a picture does not do. Its names are made
     different from those of other figures."""
-    svg = path.read_text()
+    svg = path.read_text(encoding="utf-8")
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'\b(id=")([^"]+)"', rf'\1f{number}-\2"', svg)
     svg = re.sub(r'(url\(#|href="#)', rf"\1f{number}-", svg)
@@ -193,5 +193,5 @@ def write(path: Path, text: str, site: Site = (), switch: Site = ()) -> None:
     """A page as markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them; `switch`: the same page
     of other machines, as pages.switch has them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(listed(text, site, path.stem))
+    path.write_text(listed(text, site, path.stem), encoding="utf-8")
     path.with_suffix(".html").write_text(to_html(text, path.parent, site, path.stem, switch))

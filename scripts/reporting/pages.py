@@ -15,7 +15,7 @@ TEMPLATES = ["report/page.md.j2", "report/page.html.j2"]
 @cache
 def settings() -> dict:
     """config/pages.yaml"""
-    return parse_yaml(Path("config/pages.yaml").read_text())
+    return parse_yaml(Path("config/pages.yaml").read_text(encoding="utf-8"))
 
 
 def gathered() -> list[str]:
@@ -114,6 +114,8 @@ def of_own_cells(folder: Path = Path("results/report")) -> list[dict[str, str]]:
     """[{"document", "said": the page's first sentence}] of the pages of cells of somebody's own that are there."""
     found = []
     for page in sorted(folder.glob(f"{own.DOCUMENT}*.md")):
-        said = [line for line in page.read_text().splitlines() if line.startswith("**`")]
+        said = [
+            line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("**`")
+        ]
         found.append({"document": page.stem, "said": said[0].strip("*") if said else ""})
     return found

@@ -22,7 +22,7 @@ INSTRUCTIONS = {
 
 @functools.cache
 def _table() -> list[dict]:
-    return parse_yaml(TABLE.read_text())
+    return parse_yaml(TABLE.read_text(encoding="utf-8"))
 
 
 def _number(text: object) -> int:

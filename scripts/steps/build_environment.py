@@ -62,10 +62,10 @@ def have(arguments: argparse.Namespace, specification: Specification, record: di
             machine_lock.hold(
                 False, lambda line: print(f"    {line}", file=sys.stderr), arguments.parent
             ),
-            open(arguments.log, "w") as log,
+            open(arguments.log, "w", encoding="utf-8") as log,
         ):
             python = virtual.build_venv(specification, python, folder, log, lock)
-        noted = (folder / "complete").read_text()
+        noted = (folder / "complete").read_text(encoding="utf-8")
         record["build_s"] = float(noted) if noted else None
     record.update(environments.inspect(str(python)))
     if job["builder"] == "interpreter":

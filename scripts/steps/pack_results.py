@@ -53,7 +53,7 @@ def pack(results_folder: Path, archive: Path, by: str | None, key: Path | None) 
     solid = archive.name.endswith(packs.SOLID)
     with TemporaryDirectory() as folder, written(temporary, solid) as add:
         note = Path(folder, packs.NOTE)
-        note.write_text(packs.note(results_folder, members, by))
+        note.write_text(packs.note(results_folder, members, by), encoding="utf-8")
         said = {packs.NOTE: note}
         if key:
             said[packs.SIGNATURE] = packs.sign(note, key)
