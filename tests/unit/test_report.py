@@ -12,7 +12,7 @@ import pytest
 from measurement.record import read_json, write_sealed
 from plan import matrix
 from plan.matrix import Measurement
-from reporting import results, sections, summary
+from reporting import results, sections, summary, words
 from stats import estimates, samples
 from steps import pack_results
 from tests.unit import hand_made
@@ -161,14 +161,13 @@ def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.D
     cells = table[(table.device == "cpu") & ~table.environment.str.endswith("-2019")]
     cells = cells.set_index(["benchmark", "implementation", "phase"])
     name = "stacked-lm-gradients-recorded"
+    told = words.DEPARTURES["gradients-recorded"]
     departed = cells.loc[name, "pytorch/fused", "forward"]
     ratio = departed.wall_s / cells.loc["stacked-lm", "pytorch/fused", "forward"].wall_s
     assert departed.ratio_to_baseline == pytest.approx(ratio)
     assert cells.loc["stacked-lm", "pytorch/fused", "forward"][["ratio_to_baseline"]].isna().all()
     ratios = cells.loc[name].ratio_to_baseline.dropna()
-    printed = [
-        row for row in rows(text(folder, "analysis.md")) if row[0].startswith("forward records")
-    ]
+    printed = [row for row in rows(text(folder, "analysis.md")) if row[0] == told]
     assert [row[2] for row in printed] == [str(len(ratios))]
     assert printed[0][3].startswith(f"{ratios.min():.2f}") and printed[0][4].startswith(
         f"{ratios.max():.2f}"
