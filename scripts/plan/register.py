@@ -57,7 +57,6 @@ class Register:
         self._done: set[str] = set()  # digests: what is done stays so
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
-        self._planned: dict[tuple, tuple[list[TimeJob], list[ConvergenceJob]]] = {}
         self._lists: dict[str, dict] = {}  # what may stand in lists of records
         self._memory = Peaks()
 
@@ -108,12 +107,9 @@ class Register:
     def _asked(
         self, document: str, counts: dict[str, int] | None
     ) -> tuple[list[TimeJob], list[ConvergenceJob]]:
-        """A document's timings, and with `counts` its training runs; planned once."""
-        key = document, None if counts is None else tuple(sorted(counts.items()))
-        if key not in self._planned:
-            runs = [] if counts is None else self._plan.convergences(document)
-            self._planned[key] = self._plan.timings(document, counts), runs
-        return self._planned[key]
+        """A document's timings, and with `counts` its training runs; anew each time, as a text that becomes known changes them."""
+        runs = [] if counts is None else self._plan.convergences(document)
+        return self._plan.timings(document, counts), runs
 
     def _is_done(self, job: Job) -> bool:
         if job.digest not in self._done and job.done():

@@ -43,10 +43,10 @@ LEAST_COUNTED = 1e-4
 WIDER = 1.15
 QUIETER = 25  # times less of a variance
 LEAST_FREE = 0.1  # of what a look tells, what its row and round leave
-EFFICIENCY = 0.37  # of a median distance, over a standard deviation's
 HEAVY = 3  # degrees of freedom of rounds
 MOST_STEPS, SEARCHES, CLOSE = 15, 3, 2e-2
 SWEEPS = 4
+SAME = 1e-9
 NORMAL = 1.4826  # the standard deviation of normal noise over its median distance
 # Of the variance of rounds, over that of all looks: what is tried.
 LEAST_SHARE, MOST_SHARE = 1e-4, 1e6
@@ -171,7 +171,8 @@ class Mixed:
         design[np.arange(len(looks)), len(rows) + of_block] = 1
         rounds = np.array([len(np.unique(numbers[of_block == at])) for at in range(len(names))])
         # What a row takes by itself is over all rounds: the blocks' effects sum to nothing over them.
-        basis = linalg.null_space(rounds[None] / rounds.sum())
+        self._share = rounds / rounds.sum()
+        self._basis = basis = linalg.null_space(self._share[None])
         design = np.hstack([design[:, : len(rows)], design[:, len(rows) :] @ basis])
         self._design = design.T
         known = np.hstack([design, self._values[:, None]])
@@ -234,7 +235,7 @@ class Mixed:
         far = np.abs(left) / np.sqrt(np.maximum(self._free, LEAST_FREE))
         own = np.array([np.median(far[self._row == row]) for row in range(len(self.place))])
         own, beside = np.square(NORMAL * own), np.square(NORMAL * np.median(far))
-        drawn = moderated(own + LEAST_VARIANCE, EFFICIENCY * self._degrees, beside)[0]
+        drawn = moderated(own + LEAST_VARIANCE, self._degrees)[0]
         # Half of a row's looks count at least, and no row is taken for as quiet as its median distances may be by chance.
         return np.maximum(np.maximum(drawn, own), beside / QUIETER)
 
@@ -251,7 +252,7 @@ class Mixed:
         own = np.bincount(self._row, squares) / self._degrees + LEAST_VARIANCE
         beside = squares.sum() / self._degrees.sum()
         self.deviation = float(beside**0.5)
-        drawn, self.freedom = moderated(own, self._degrees, beside)
+        drawn, self.freedom = moderated(own, self._degrees)
         self.variances = np.maximum(drawn, beside / QUIETER)
         return counted
 
@@ -339,9 +340,16 @@ class Mixed:
         of_rows *= (1 + self.correlation) / (1 - self.correlation)
         rho = self.spread.rho
         effective = max(self._rounds - 1, 1)
-        variance = WIDER * (of_rows.sum() + of_rounds + of_slow + of_processes)
+        # What a row takes by itself is that of some blocks, and their effects are no random ones: how they scatter is all that is known.
+        of_blocks, further = 0.0, len(self._share) - 1
+        if further and abs(powers.sum()) > SAME:
+            effects = self._basis @ self.rows[len(powers) :]
+            of_blocks = powers.sum() ** 2 * float(self._share @ effects**2) / further
+        variance = WIDER * (of_blocks + of_rows.sum() + of_rounds + of_slow + of_processes)
         squares = (of_rows**2 / self.freedom).sum() + of_rounds**2 / effective
         squares += of_slow**2 / max(effective * (1 - rho) / (1 + rho), 1.0)
+        if further:
+            squares += of_blocks**2 / further
         if self.processes:
             squares += of_processes**2 / self.processes
         return Estimate(middle, float(variance), float((variance / WIDER) ** 2 / squares))

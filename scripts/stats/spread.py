@@ -29,12 +29,14 @@ def profile(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.
     return (found - special.betaln(degrees / 2, freedoms / 2)).sum(axis=1), common
 
 
-def moderated(
-    variances: np.ndarray, degrees: np.ndarray, beside: float
-) -> tuple[np.ndarray, np.ndarray]:
+def moderated(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(variances drawn towards what they have in common, degrees of freedom that they are then known with). Of fewer than
-    NOISE_CELLS nothing tells how much they have in common: then half way to `beside`, the variance of all."""
+    NOISE_CELLS nothing tells how much they have in common: then half way to their geometric mean, which one that is much larger
+    than the others hardly moves."""
     if (count := len(variances)) < NOISE_CELLS:
+        # A variance's logarithm is on average so much smaller than the logarithm of what it estimates.
+        smaller = special.digamma(degrees / 2) - np.log(degrees / 2)
+        beside = np.exp(np.mean(np.log(variances) - smaller))
         return (variances + beside) / 2, degrees * min(4 * count / (count + 3), 2)
     likelihoods, common = profile(variances, degrees)
     prior, middle = FREEDOMS[best := likelihoods.argmax()], common[best]
