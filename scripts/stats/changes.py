@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 from stats.estimates import product
 from stats.samples import CONFIDENCE, Noise, Times, in_rounds, took_turns
-from stats.spread import FREEDOMS, LEAST_VARIANCE, NOISE_CELLS, profile
+from stats.spread import LEAST_VARIANCE, NOISE_CELLS, drawn
 
 # How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
 # with few degrees of freedom for each cell, tried until as few equal ones were named as `changes` says.
@@ -21,19 +21,16 @@ def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.n
     their log times, both (cells, 2 runs); NaN where a run has one process only."""
     known = (counts > 1).all(axis=1)
     own, variances = counts[known] - 1, np.maximum(variances[known], LEAST_VARIANCE)
-    level, prior, common = 1.0, 0.0, 0.0
+    level = 1.0
     if enough := known.sum() >= NOISE_CELLS:
         ratios = variances[:, 1] / variances[:, 0] / stats.f.median(own[:, 1], own[:, 0])
         level = np.median(ratios)
     degrees = own.sum(axis=1)
     pooled = (own * variances / [1, level]).sum(axis=1) / degrees
-    if enough:
-        likelihoods, variances = profile(pooled, degrees)
-        prior, common = FREEDOMS[best := likelihoods.argmax()], variances[best]
-    moderated = (prior * common + degrees * pooled) / (prior + degrees)
+    moderated, degrees = drawn(pooled, degrees) if enough else (pooled, degrees)
     error, freedom = np.full((2, len(counts)), np.nan)
     error[known] = np.sqrt(moderated * ([1, level] / counts[known]).sum(axis=1))
-    freedom[known] = prior + degrees
+    freedom[known] = degrees
     return error, freedom
 
 

@@ -76,6 +76,14 @@ class Estimate(NamedTuple):
     freedom: float
 
 
+def together(parts: Sequence[Estimate]) -> Estimate:
+    """The sum of independent estimates; degrees of freedom by Satterthwaite (1946, doi:10.2307/3002019)."""
+    middle = math.fsum(part.middle for part in parts)
+    variance = math.fsum(part.variance for part in parts)
+    squares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
+    return Estimate(middle, variance, variance**2 / squares if squares else math.inf)
+
+
 class Block:
     """The looks of one block, in the model's equations. What is random are its rounds and its processes."""
 
@@ -91,9 +99,8 @@ class Block:
             [np.eye(len(numbers))[of_round], np.eye(of_process.max() + 1)[of_process]]
         )
         self.apart = np.abs(numbers[:, None] - numbers)
-        self.far = np.ones(
-            len(numbers)
-        )  # by how much each round's deviation is larger than others'
+        # By how much each round's deviation is larger than others'.
+        self.far = np.ones(len(numbers))
         self.columns = np.flatnonzero(known.any(axis=0))
         self.known = known[:, self.columns]
 
@@ -159,8 +166,7 @@ class Mixed:
         looks = [(row, look, value) for row, own in rows.items() for look, value in own]
         self._row = np.array([self.place[row] for row, *_ in looks])
         values = np.array([value for *_, value in looks])
-        own = range(len(rows))
-        self._middles = np.array([np.median(values[self._row == row]) for row in own])
+        self._middles = np.array([np.median(values[self._row == at]) for at in range(len(rows))])
         self._values = values - self._middles[self._row]
         names = sorted({look.block for _, look, _ in looks})
         of_block = np.array([names.index(look.block) for _, look, _ in looks])
@@ -172,9 +178,8 @@ class Mixed:
         rounds = np.array([len(np.unique(numbers[of_block == at])) for at in range(len(names))])
         # What a row takes by itself is over all rounds: the blocks' effects sum to nothing over them.
         self._share = rounds / rounds.sum()
-        self._basis = basis = linalg.null_space(self._share[None])
-        design = np.hstack([design[:, : len(rows)], design[:, len(rows) :] @ basis])
-        self._design = design.T
+        self._basis = linalg.null_space(self._share[None])
+        design = np.hstack([design[:, : len(rows)], design[:, len(rows) :] @ self._basis])
         known = np.hstack([design, self._values[:, None]])
         self._blocks = [
             Block(
@@ -186,9 +191,8 @@ class Mixed:
             for number in range(len(names))
         ]
         self._rounds = int(rounds.sum())
-        # (row, process) of more than one process a row: what tells how processes differ.
-        pairs = len({(row, look.process) for row, look, _ in looks}) - len(rows)
-        self.processes = pairs
+        # Further ones than one a row: what tells how processes differ.
+        self.processes = len({(row, look.process) for row, look, _ in looks}) - len(rows)
         counted = self._fit(self._polished(of_block, numbers))
         self.series: dict[tuple, dict[int, float]] = defaultdict(dict)
         for (row, look, _), each in zip(looks, self.left * counted, strict=True):
@@ -259,7 +263,7 @@ class Mixed:
     def _search(self) -> None:
         """The likeliest spread of rounds and processes, beside any noise, by restricted maximum likelihood."""
         noise = float(np.median(self.variances))
-        free = len(self._row) - len(self._design)
+        free = len(self._row) - len(self.place) - self._basis.shape[1]
 
         def spread(parameters: np.ndarray) -> Spread:
             rho, *variances = parameters
@@ -345,14 +349,15 @@ class Mixed:
         if further and abs(powers.sum()) > SAME:
             effects = self._basis @ self.rows[len(powers) :]
             of_blocks = powers.sum() ** 2 * float(self._share @ effects**2) / further
-        variance = WIDER * (of_blocks + of_rows.sum() + of_rounds + of_slow + of_processes)
-        squares = (of_rows**2 / self.freedom).sum() + of_rounds**2 / effective
-        squares += of_slow**2 / max(effective * (1 - rho) / (1 + rho), 1.0)
-        if further:
-            squares += of_blocks**2 / further
-        if self.processes:
-            squares += of_processes**2 / self.processes
-        return Estimate(middle, float(variance), float((variance / WIDER) ** 2 / squares))
+        parts = [
+            *(Estimate(0.0, *each) for each in zip(of_rows, self.freedom, strict=True)),
+            Estimate(0.0, of_rounds, effective),
+            Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
+            Estimate(0.0, of_blocks, further),
+            Estimate(0.0, of_processes, self.processes),
+        ]
+        found = together(parts)
+        return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
 
 def _correlation(series: Mapping[tuple, Mapping[int, float]]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from stats.mixed import LEAST_ROUNDS, Estimate, Look, Mixed
+from stats.mixed import LEAST_ROUNDS, Estimate, Look, Mixed, together
 
 __all__ = ["LEAST_ROUNDS", "Estimate", "Look", "Rounds", "together"]
 
@@ -97,11 +97,3 @@ class Rounds:
                 vector[joined.place[row]] = power
             found.append(joined.estimate(vector))
         return together(found)
-
-
-def together(parts: Sequence[Estimate]) -> Estimate:
-    """The sum of independent estimates; degrees of freedom by Satterthwaite (1946, doi:10.2307/3002019)."""
-    middle = math.fsum(part.middle for part in parts)
-    variance = math.fsum(part.variance for part in parts)
-    squares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
-    return Estimate(middle, variance, variance**2 / squares if squares else math.inf)

@@ -3,9 +3,8 @@
 import numpy as np
 from scipy import special
 
-FREEDOMS = np.logspace(
-    -1, 3, 41
-)  # degrees of freedom that are tried for what samples have in common
+# Degrees of freedom that are tried for what samples have in common.
+FREEDOMS = np.logspace(-1, 3, 41)
 NOISE_CELLS = 10  # fewer do not tell how noisy a run is
 LEAST_VARIANCE = 1e-12  # of logarithms: times that agree to the sixth digit
 
@@ -29,15 +28,19 @@ def profile(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.
     return (found - special.betaln(degrees / 2, freedoms / 2)).sum(axis=1), common
 
 
+def drawn(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(variances drawn towards what they likeliest have in common, degrees of freedom that they are then known with)."""
+    likelihoods, common = profile(variances, degrees)
+    prior, middle = FREEDOMS[best := likelihoods.argmax()], common[best]
+    return (prior * middle + degrees * variances) / (prior + degrees), prior + degrees
+
+
 def moderated(variances: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(variances drawn towards what they have in common, degrees of freedom that they are then known with). Of fewer than
-    NOISE_CELLS nothing tells how much they have in common: then half way to their geometric mean, which one that is much larger
-    than the others hardly moves."""
+    """As `drawn`; of fewer than NOISE_CELLS nothing tells how much they have in common: then half way to their geometric mean, which
+    one that is much larger than the others hardly moves."""
     if (count := len(variances)) < NOISE_CELLS:
         # A variance's logarithm is on average so much smaller than the logarithm of what it estimates.
         smaller = special.digamma(degrees / 2) - np.log(degrees / 2)
         beside = np.exp(np.mean(np.log(variances) - smaller))
         return (variances + beside) / 2, degrees * min(4 * count / (count + 3), 2)
-    likelihoods, common = profile(variances, degrees)
-    prior, middle = FREEDOMS[best := likelihoods.argmax()], common[best]
-    return (prior * middle + degrees * variances) / (prior + degrees), prior + degrees
+    return drawn(variances, degrees)
