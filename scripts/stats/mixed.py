@@ -140,12 +140,12 @@ class Block:
     def allow(self, spread: "Spread", left: np.ndarray) -> None:
         """Let rounds that lie far off be so, by what is `left` of all looks without rows and blocks: their effects are Student's, with
         HEAVY degrees of freedom (Lange, Little and Taylor 1989, doi:10.1080/01621459.1989.10478852)."""
-        rounds = len(self.apart)
-        effects = self.covariance(spread) @ self.random.T @ self.solve(left[:, None])[:, 0]
-        unknown = np.square(linalg.solve_triangular(self.inner, self.root.T, lower=True)).sum(
-            axis=0
-        )
-        squares = (effects**2 + unknown)[:rounds] / spread.rounds
+        rounds = self.random[:, : len(self.apart)]
+        own = spread.rounds * self.far**2
+        told = rounds * own
+        effects = told.T @ self.solve(left[:, None])[:, 0]
+        unknown = own - np.einsum("ij,ij->j", told, self.solve(told))
+        squares = (effects**2 + unknown) / spread.rounds
         self.far = np.sqrt((HEAVY + squares) / (HEAVY + 1))
 
 
