@@ -12,7 +12,7 @@ import pandas as pd
 
 from measurement import quiet
 from measurement.record import RETRIED, read_json
-from plan.matrix import Measurement
+from plan.matrix import LEAST_PROCESSES, Measurement
 from reporting import page
 from reporting.layout import none
 from reporting.results import read_record
@@ -187,6 +187,18 @@ def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
     return f"{words} ({same} the same, {undecided} undecided)"
 
 
+def unsettled(table: pd.DataFrame, before: Version, after: Version) -> set[str]:
+    """Names of the cells that further processes may say more of: undecided ones, and those that differ by fewer processes than tell
+    how processes differ. Those of a row may differ by more than the smallest change that is named."""
+    few = {
+        cell.name
+        for cell in after.records
+        if min(len(side.records.get(cell, ())) for side in (before, after)) < LEAST_PROCESSES
+    }
+    differs = table["verdict"].isin(["regression", "improvement"]) & table["cell"].isin(few)
+    return set(table.loc[differs | (table["verdict"] == "undecided"), "cell"])
+
+
 def comparison(package: str, before: Version, after: Version, relevant: float) -> dict:
     """What report/bump.md.j2 shows. `regressions`: names of all cells that are worse, errors and lost numbers first."""
     cells = list(after.records)
@@ -218,7 +230,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
         "relevant": relevant,
         "cells": table.to_dict("records"),
         "counts": counts,
-        "undecided": set(table.loc[table["verdict"] == "undecided", "cell"]),
+        "open": unsettled(table, before, after),
         "mean_ratio": float(np.exp(np.log(table["ratio"]).mean())) if both else None,
         "errors": errors,
         "largest": [largest_error(before, both), largest_error(after, both)],
