@@ -1,5 +1,6 @@
 """The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
 
+import math
 import shutil
 import sys
 from collections import defaultdict
@@ -310,11 +311,15 @@ class Plan:
             return replace(first, name=f"{check.cell.name}-{process}", process=process)
         asked = self.settings(check.document)["protocol"]
         protocol = {key: asked[key] for key in TIMED}
+        target = asked["target_interval"]
+        if target is not None:  # of all processes together
+            once = matrix.is_one_of(asked["one_process"], check.cell)
+            target *= math.sqrt(1 if once else asked["processes"])
         return TimeJob(
             f"{check.cell.name}-{process}",
             {"protocol": digest_of(protocol), **check.parts},
             (*check.needs, check),
-            self._order(check.cell, protocol=protocol, target_interval=asked["target_interval"]),
+            self._order(check.cell, protocol=protocol, target_interval=target),
             threads=self.cores,
             gpus=check.gpus,
             cell=check.cell,
