@@ -79,7 +79,10 @@ class Register:
 
     def asked(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs."""
-        jobs = [*itertools.chain(*self._asked(document, counts))]
+        return self._ask([*itertools.chain(*self._asked(document, counts))])
+
+    def _ask(self, jobs: list[Job]) -> list[str]:
+        """The results of jobs, which are planned from now on."""
         self._add(jobs)
         for job in jobs:
             self._place.setdefault(job.digest, len(self._place) + 1)
@@ -90,11 +93,11 @@ class Register:
     ) -> list[str]:
         """The inputs of a list of a document's records: those `asked` for. Snakemake (9.27) takes a list for right that
         is damaged, another's or gone while what it `serves` for is there."""
-        found = self.asked(document, counts)
-        jobs = self._asked(document, counts)
-        self._lists[path] = listing.planned(self._plan, document, *jobs)
+        timings, runs = self._asked(document, counts)
+        found = self._ask(jobs := [*timings, *runs])
+        self._lists[path] = listing.planned(self._plan, document, timings, runs)
         right = listing.is_right(path, listing.filled(self._lists[path]))
-        if not right or not all(map(self._is_done, itertools.chain(*jobs))):
+        if not right or not all(map(self._is_done, jobs)):
             self._anew(path)
             if not self._is_dry():
                 write_json(listing.PLANNED, self._lists)

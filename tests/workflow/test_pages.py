@@ -33,7 +33,9 @@ def facts(path: Path) -> object:
     """What has to be right in a file of the example, whatever its words: headings, figures and numbers."""
     if path.suffix == ".csv":
         # By one row more or less in a sum, machines differ in the last digits.
-        table = pd.read_csv(path).map(lambda value: f"{value:.6g}" if isinstance(value, float) else str(value))
+        table = pd.read_csv(path).map(
+            lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
+        )
         return {column: sorted(table[column]) for column in table}
     text = path.read_text()
     if path.suffix == ".md":
