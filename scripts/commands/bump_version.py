@@ -106,8 +106,8 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
             bumps.read(new.version, new.records(), new.environments(names)),
             asked.relevant / 100,
         )
-        # Further processes, as the protocol allows them, of what they may say more of.
-        more = [c for c in cells if c.name in found["open"] and new.may_have_another(c)]
+        # Further processes, as the protocol allows them, of what is not decided.
+        more = [c for c in cells if c.name in found["undecided"] and new.may_have_another(c)]
         if not more:
             return found
         for side in both:

@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from inspect import signature
@@ -65,9 +66,7 @@ class Register:
         if digest not in self._jobs:
             for document in self._plan.config["documents"]:
                 timings = [plan.timings(document, plan.most(document)) for plan in self._plans]
-                for together in zip(*timings, strict=True):
-                    place = len(self._place) + 1
-                    self._place = {job.digest: place for job in together} | self._place
+                self._put_beside(timings)
                 self._add(itertools.chain(*timings))
                 self._add(self._plan.convergences(document))
         if digest not in self._jobs:
@@ -76,6 +75,29 @@ class Register:
                 "was planned. Run the same command again; nothing is lost."
             )
         return self._jobs[digest]
+
+    def _put_beside(self, timings: Iterable[Iterable[TimeJob]]) -> None:
+        """Give the next missing processes of the same cell, one of each plan, the same place, whatever their numbers are: they are
+        to take turns."""
+        places: dict[tuple, list[TimeJob]] = {}
+        for jobs in timings:
+            missing = Counter()
+            for job in jobs:
+                if not self._is_done(job):
+                    missing[job.cell] += 1
+                    places.setdefault((job.cell, missing[job.cell]), []).append(job)
+        groups = {each: at for at, each in enumerate(dict.fromkeys(c for c, _ in places))}
+        alike: dict[tuple, int] = {}
+        for cell in groups:
+            alike.setdefault((cell.benchmark, cell.device, cell.phase), len(alike))
+
+        def key(place: tuple) -> tuple:
+            cell, nth = place
+            return alike[cell.benchmark, cell.device, cell.phase], nth, groups[cell]
+
+        for place in sorted(places, key=key):
+            at = len(self._place) + 1
+            self._place = {job.digest: at for job in places[place]} | self._place
 
     def asked(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs."""

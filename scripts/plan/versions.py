@@ -15,6 +15,7 @@ from plan.matrix import Measurement
 from plan.planner import Plan
 
 FOLDER = Path(RESULTS, "bumps")
+MOST = 2  # times as many processes as the protocol's: fewer cells are compared, and more precisely
 
 
 @dataclass
@@ -66,9 +67,9 @@ class Side:
         self.missing = wanted(jobs) if retry else [j for j in jobs if not Path(j.path).exists()]
 
     def may_have_another(self, cell: Measurement) -> bool:
-        """Whether the protocol allows a cell more processes than are compared."""
+        """Whether a cell may have more processes than are compared."""
         protocol = self.plan.settings(self.plan.documents[cell])["protocol"]
-        return len(self.jobs[cell]) < protocol["most_processes"]
+        return len(self.jobs[cell]) < MOST * protocol["most_processes"]
 
     def another(self, cells: Sequence[Measurement]) -> None:
         """Name one more process of some cells, as they are not decided."""

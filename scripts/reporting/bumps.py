@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -69,14 +68,6 @@ class Version:
                 found[name] = max(error, found.get(name, 0.0))
         return found
 
-    def timed(self, cell: Measurement) -> Sequence[dict]:
-        """The records that a cell's number is made of, of processes all `ok`, as everywhere (`clean.usable_records`)."""
-        return clean.usable_records(self.records[cell], self._best)
-
-    @cached_property
-    def _best(self) -> dict:
-        return quiet.of_run(record for own in self.records.values() for record in own)
-
 
 def read(
     version: str, records: Mapping[Measurement, Sequence[Path]], environments: Mapping[str, Path]
@@ -133,9 +124,12 @@ def statuses(before: Version, after: Version, cells: Sequence[Measurement]) -> l
 Times = dict[str, list[float]]  # of each cell's processes
 
 
-def judged(before: Times, after: Times, relevant: float) -> pd.DataFrame:
-    """One quantity of all cells before and after, judged at once (changes.changes)."""
+def judged(before: Times, after: Times, relevant: float, few: Sequence[str] = ()) -> pd.DataFrame:
+    """One quantity of all cells before and after, judged at once (changes.changes); few: cells of fewer processes than may differ
+    by chance, which are not named."""
     found = changes.changes(before, after, relevant)
+    named = found["verdict"].isin(["regression", "improvement"])
+    found.loc[named & found["cell"].isin(few), "verdict"] = "undecided"
     found["rank"] = found["verdict"].map(ORDER.index)
     return found.sort_values(["rank", "adjusted"], kind="stable")
 
@@ -187,36 +181,26 @@ def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
     return f"{words} ({same} the same, {undecided} undecided)"
 
 
-def unsettled(table: pd.DataFrame, before: Version, after: Version) -> set[str]:
-    """Names of the cells that further processes may say more of: undecided ones, and those that differ by fewer processes than tell
-    how processes differ. Those of a row may differ by more than the smallest change that is named."""
-    few = {
-        cell.name
-        for cell in after.records
-        if min(len(side.records.get(cell, ())) for side in (before, after)) < LEAST_PROCESSES
-    }
-    differs = table["verdict"].isin(["regression", "improvement"]) & table["cell"].isin(few)
-    return set(table.loc[differs | (table["verdict"] == "undecided"), "cell"])
-
-
 def comparison(package: str, before: Version, after: Version, relevant: float) -> dict:
     """What report/bump.md.j2 shows. `regressions`: names of all cells that are worse, errors and lost numbers first."""
     cells = list(after.records)
     both = [cell for cell in cells if before.status(cell)[0] == after.status(cell)[0] == "ok"]
     changed, errors = statuses(before, after, cells), grown(before, after, both)
 
-    # Beside each other, as the processes of both versions may have taken turns.
-    times = samples.with_prior(
-        {
-            (side.version, cell.name): samples.medians(side.timed(cell))
-            for side in (before, after)
-            for cell in both
-        }
-    )
+    # Beside each other, as the processes of both versions may have taken turns: held against the same readings of the machine.
+    sides = (before, after)
+    best = quiet.of_run(record for side in sides for own in side.records.values() for record in own)
+    timed = {
+        (side.version, cell.name): clean.usable_records(side.records[cell], best)
+        for side in sides
+        for cell in both
+    }
+    times = samples.with_prior({key: samples.medians(own) for key, own in timed.items()})
     old, new = (
         {cell.name: times[side.version, cell.name] for cell in both} for side in (before, after)
     )
-    table = judged(old, new, relevant)
+    few = [name for (_, name), own in timed.items() if len(own) < LEAST_PROCESSES]
+    table = judged(old, new, relevant, few)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]
     lost = [row["cell"] for row in changed if row["regression"]]
@@ -230,7 +214,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
         "relevant": relevant,
         "cells": table.to_dict("records"),
         "counts": counts,
-        "open": unsettled(table, before, after),
+        "undecided": set(table.loc[table["verdict"] == "undecided", "cell"]),
         "mean_ratio": float(np.exp(np.log(table["ratio"]).mean())) if both else None,
         "errors": errors,
         "largest": [largest_error(before, both), largest_error(after, both)],

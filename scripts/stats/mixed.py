@@ -44,6 +44,7 @@ WIDER = 1.15
 QUIETER = 25  # times less of a variance
 LEAST_FREE = 0.1  # of what a look tells, what its row and round leave
 HEAVY = 3  # degrees of freedom of rounds
+MOST_PROCESSES = 10**6
 MOST_STEPS, SEARCHES, CLOSE = 15, 3, 2e-2
 SWEEPS = 4
 SAME = 1e-9
@@ -94,13 +95,14 @@ class Block:
         the looks' logarithms as the last column."""
         self.at = at
         numbers, of_round = np.unique(rounds, return_inverse=True)
-        of_process = np.unique(processes, return_inverse=True)[1]
+        own, of_process = np.unique(processes, return_inverse=True)
+        self.rows = own // MOST_PROCESSES
         self.random = np.hstack(
             [np.eye(len(numbers))[of_round], np.eye(of_process.max() + 1)[of_process]]
         )
         self.apart = np.abs(numbers[:, None] - numbers)
-        # By how much each round's deviation is larger than others'.
-        self.far = np.ones(len(numbers))
+        # By how much each round's deviation, and that of each process's row, is larger than others'.
+        self.far, self.uneven = np.ones(len(numbers)), np.ones(len(own))
         self.columns = np.flatnonzero(known.any(axis=0))
         self.known = known[:, self.columns]
 
@@ -116,8 +118,7 @@ class Block:
     def covariance(self, spread: "Spread") -> np.ndarray:
         """Of what is random."""
         rounds = spread.slow * spread.rho**self.apart + np.diag(spread.rounds * self.far**2)
-        processes = np.full(self.random.shape[1] - len(rounds), spread.processes)
-        return linalg.block_diag(rounds, np.diag(processes))
+        return linalg.block_diag(rounds, np.diag(spread.processes * self.uneven**2))
 
     def reduced(self, spread: "Spread") -> tuple[np.ndarray, float]:
         """(known' V^-1 known, log |V|), V being the covariance of the looks: by the matrix inversion lemma."""
@@ -137,16 +138,28 @@ class Block:
         back = self.random @ (self.root @ linalg.cho_solve((self.inner, True), inside))
         return weighted - self.weights[:, None] * back
 
-    def allow(self, spread: "Spread", left: np.ndarray) -> None:
-        """Let rounds that lie far off be so, by what is `left` of all looks without rows and blocks: their effects are Student's, with
-        HEAVY degrees of freedom (Lange, Little and Taylor 1989, doi:10.1080/01621459.1989.10478852)."""
-        rounds = self.random[:, : len(self.apart)]
-        own = spread.rounds * self.far**2
-        told = rounds * own
+    def squares_of(
+        self, own: np.ndarray, random: np.ndarray, left: np.ndarray, variance: float
+    ) -> np.ndarray:
+        """Expected squares of random effects over `variance`, by what is `left` of all looks without rows and blocks; own: the
+        variance that each was taken to have; random: whose each look is."""
+        told = random * own
         effects = told.T @ self.solve(left[:, None])[:, 0]
         unknown = own - np.einsum("ij,ij->j", told, self.solve(told))
-        squares = (effects**2 + unknown) / spread.rounds
+        return (effects**2 + unknown) / variance
+
+    def allow(self, spread: "Spread", left: np.ndarray) -> np.ndarray:
+        """Let rounds that lie far off be so: their effects are Student's, with HEAVY degrees of freedom (Lange, Little and Taylor
+        1989, doi:10.1080/01621459.1989.10478852). Returns the squares of processes."""
+        rounds = len(self.apart)
+        own = spread.rounds * self.far**2
+        squares = self.squares_of(own, self.random[:, :rounds], left, spread.rounds)
+        processes = np.ones(len(self.rows))
+        if spread.processes:
+            own = spread.processes * self.uneven**2
+            processes = self.squares_of(own, self.random[:, rounds:], left, spread.processes)
         self.far = np.sqrt((HEAVY + squares) / (HEAVY + 1))
+        return processes
 
 
 class Spread(NamedTuple):
@@ -185,7 +198,7 @@ class Mixed:
             Block(
                 at := np.flatnonzero(of_block == number),
                 numbers[at],
-                self._row[at] * 1000 + processes[at],
+                self._row[at] * MOST_PROCESSES + processes[at],
                 known[at],
             )
             for number in range(len(names))
@@ -226,13 +239,26 @@ class Mixed:
             if step < SEARCHES:
                 self._search()
             left = self._solve(weights)
-            for block in self._blocks:
-                block.allow(self.spread, self._apart[block.at])
+            self._allow()
             if before is not None and np.abs(weights / before - 1).max() < CLOSE:
                 break
             before = weights
         self.left = left
         return counted
+
+    def _allow(self) -> None:
+        """Let rounds that lie far off be so, and rows whose processes differ more than others': the effects of a row's processes are
+        Student's together."""
+        squares, counts = np.zeros((2, len(self.place)))
+        for block in self._blocks:
+            squares += np.bincount(
+                block.rows, block.allow(self.spread, self._apart[block.at]), len(squares)
+            )
+            counts += np.bincount(block.rows, minlength=len(squares))
+        uneven = np.sqrt((HEAVY + squares) / (HEAVY + counts))
+        for block in self._blocks:
+            block.uneven = uneven[block.rows]
+        self._known_processes = HEAVY + counts - 1
 
     def _scales(self, left: np.ndarray) -> np.ndarray:
         """Variances of each row's noise by the median of what is left of its looks, which those that lie far off do not move."""
@@ -330,7 +356,8 @@ class Mixed:
         if counts[powers != 0].min() < LEAST_ROUNDS:
             return Estimate(middle, math.nan, math.nan)
         slopes = self._inverse @ contrast
-        of_rows, of_rounds, of_slow, of_processes = np.zeros(len(powers)), 0.0, 0.0, 0.0
+        of_rows, of_processes = np.zeros((2, len(powers)))
+        of_rounds, of_slow = 0.0, 0.0
         for block in self._blocks:
             weights = block.solve((block.known[:, :-1] @ slopes[block.columns[:-1]])[:, None])[:, 0]
             parts = weights**2 / block.weights
@@ -340,7 +367,8 @@ class Mixed:
             own = random[:rounds]
             of_rounds += self.spread.rounds * float(np.square(own * block.far).sum())
             of_slow += self.spread.slow * float(own @ self.spread.rho**block.apart @ own)
-            of_processes += self.spread.processes * float(random[rounds:] @ random[rounds:])
+            squares = self.spread.processes * (random[rounds:] * block.uneven) ** 2
+            of_processes += np.bincount(block.rows, squares, len(powers))
         of_rows *= (1 + self.correlation) / (1 - self.correlation)
         rho = self.spread.rho
         effective = max(self._rounds - 1, 1)
@@ -349,12 +377,14 @@ class Mixed:
         if further and abs(powers.sum()) > SAME:
             effects = self._basis @ self.rows[len(powers) :]
             of_blocks = powers.sum() ** 2 * float(self._share @ effects**2) / further
+        # How processes differ is known by all rows that have several, and how one row's do by its own.
+        freedom = np.minimum(self._known_processes, self.processes)
         parts = [
             *(Estimate(0.0, *each) for each in zip(of_rows, self.freedom, strict=True)),
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
-            Estimate(0.0, of_processes, self.processes),
+            *(Estimate(0.0, *each) for each in zip(of_processes, freedom, strict=True)),
         ]
         found = together(parts)
         return Estimate(middle, float(WIDER * found.variance), float(found.freedom))

@@ -59,7 +59,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     claims = made.path("config/claims.yaml")
     claims.write_text(claims.read_text().replace("plain/other", "plain/paused"))
     protocol = {
-        "processes": 2,
+        "processes": 3,
         "warmup_batches": 1,
         "rounds": 8,
         "most_rounds": 8,
@@ -97,8 +97,8 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert equal.status == 0, equal.errors
     assert "second: 1.0 -> 1.1, 2 cells" in equal.printed
     # 1.0 was never measured: both are, in turn.
-    assert "1.0: 4 processes of 2 cells" in equal.printed
-    assert "1.1: 4 processes of 2 cells" in equal.printed
+    assert "1.0: 6 processes of 2 cells" in equal.printed
+    assert "1.1: 6 processes of 2 cells" in equal.printed
     assert "took turns" in equal.page
     assert "| `second` | abacus | 1.0 | 1.1 |" in equal.page
     assert "No error against the reference grew by 10 times" in equal.page
@@ -108,7 +108,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
     slower = bump(project, "abacus==1.2", "--fail")
     assert slower.status == 1
-    assert "1.1: " not in slower.printed and "1.2: 4 processes of 2 cells" in slower.printed
+    assert "1.1: " not in slower.printed and "1.2: 6 processes of 2 cells" in slower.printed
     name = "second/tiny-lm/plain/paused/training-cpu"
     assert "Worse:\n  second/tiny-lm/plain/paused/" in slower.errors and name in slower.errors
     assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 cells\n")
@@ -124,7 +124,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
     wrong = bump(project, "abacus==1.3", "--cells", "plain/paused for training", "--fail")
     assert wrong.status == 1
-    assert timed(project) == count + 2  # one cell only
+    assert timed(project) == count + 3  # one cell only
     assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 cells, 1 with a grown error\n")
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
