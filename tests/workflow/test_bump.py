@@ -113,7 +113,6 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert "Worse:\n  second/tiny-lm/plain/paused/" in slower.errors and name in slower.errors
     assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 cells\n")
     assert slower.page.count("**regression**") == 2
-    assert "measured" in slower.page and "apart" in slower.page
 
     count = timed(project)
     back = bump(project, "abacus==1.1", "--fail")
@@ -122,9 +121,11 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert timed(project) == count
     assert back.page.startswith("# abacus 1.2 to 1.1: faster in 2 cells")
 
+    known = set(project.path("results/records").rglob("*.json"))
     wrong = bump(project, "abacus==1.3", "--cells", "plain/paused for training", "--fail")
     assert wrong.status == 1
-    assert timed(project) == count + 3  # one cell only
+    new = set(project.path("results/records").rglob("*.json")) - known
+    assert len(new) >= 3 and all(path.name.startswith("training-cpu") for path in new)
     assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 cells, 1 with a grown error\n")
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
