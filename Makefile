@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PYTHONUTF8 = 1
 
 .DEFAULT_GOAL = report
-.PHONY: help report cell measure wheels plan html bump history court compare profile noise export pack accept lock prune pages example example-pages docs test check test-contract test-workflow test-faults test-faults-long fuzz fuzz-run audit format clean
+.PHONY: help report cell measure wheels plan html bump history court compare profile noise export pack accept lock prune pages example example-pages docs test check test-contract test-workflow test-faults fuzz audit format clean
 
 ## List these targets
 help:
@@ -159,18 +159,9 @@ test-workflow: .venv/ready .docs/ready
 test-faults: .venv/ready
 	.venv/bin/python -m pytest tests/faults -m "long or not long" --times 10 $(if $(SEED),--seed $(SEED))
 
-## Measure a document with and without 30 random faults and compare: make test-faults-long [ROWS='a in b,c'] [FAULTS=30] [SEED=n]
-test-faults-long: .venv/ready
-	.venv/bin/python -m tests.faults.long results/faults/long $(if $(ROWS),--rows '$(ROWS)') $(if $(FAULTS),--faults $(FAULTS)) \
-		$(if $(SEED),--seed $(SEED))
-
 ## Fuzz configuration, tables, records and packs: make fuzz [SECONDS=600 per kind]
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
-
-## Damage random files before and during runs: make fuzz-run [SECONDS=600] [SEED=1]
-fuzz-run: .venv/ready
-	.venv/bin/python -m tests.fuzz_run --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 ## Ask PyPI for known vulnerabilities of all locked packages
 audit: .venv/ready

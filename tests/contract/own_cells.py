@@ -17,6 +17,12 @@ EXAMPLES = {
     path.stem: path for path in sorted(Path("packages/recurrent_cells/examples/cells").glob("*.py"))
 }
 FILES = {"numpy": "reference"}
+# One or two of each structure, for what compiles seconds a cell: without a matrix of h, with vectors, norms, several states,
+# second products, heads and matrix states.
+SAMPLE = (
+    *("sru", "rwkv", "real_gated_lru", "bistable", "multiplicative_integration", "normed_gru"),
+    *("janet", "lem", "lru", "hgrn", "mogrifier", "recurrent_highway", "slstm_heads", "mlstm"),
+)
 
 
 def package(

@@ -10,13 +10,14 @@ from measurement import checking
 from recurrent_cells.cells import CELLS as KERNELS
 from recurrent_cells.cells.derivative import PARTIALS
 from tests import tiny
-from tests.contract.own_cells import BY_HAND, EXAMPLES, registered, step
+from tests.contract.own_cells import BY_HAND, EXAMPLES, SAMPLE, registered, step
 
 # Compilers take seconds a cell.
+FEW = (*BY_HAND.values(), *SAMPLE)
 STYLES = {
-    "pytorch": {"fine_grained": None, "fine_grained_jit": None, "compiled": ("slstm", "sru")},
-    "tensorflow": {"graph_while": None, "graph_xla": ("gru", "real_gated_lru")},
-    "jax": {"scan": None, "fine_grained": ("gru", "sru", "rwkv")},
+    "pytorch": {"fine_grained": None, "fine_grained_jit": FEW, "compiled": ("slstm", "sru")},
+    "tensorflow": {"graph_while": FEW, "graph_xla": ("gru", "real_gated_lru")},
+    "jax": {"scan": FEW, "fine_grained": ("gru", "sru", "rwkv")},
 }
 
 

@@ -1,4 +1,4 @@
-"""Compile every cell's inference and training, and a language model, for a kind of CPU; print what touches the stack, as JSON.
+"""Compile cells' inference and training, and a language model, for a kind of CPU; print what touches the stack, as JSON.
 
 {"<cell> <what the cores divide>": {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}.
 Nothing is run: the code is LLVM's text.
@@ -70,25 +70,30 @@ def of_cell(kind: str, name: str, divided: str) -> Counts:
     )
 
 
-def of_language_model(kind: str, schedule: Schedule | None = None) -> Counts:
+def of_language_model(kind: str) -> Counts:
     """Of all functions of an LSTM's inference and training step."""
     target, spec = TARGETS[kind], KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 2, THREADS)
-    given = spec, schedule or default_schedule(spec, target), target
+    given = spec, default_schedule(spec, target), target
     return loops(lambda to: build.build_template(*given, to, VOCABULARY))
 
 
+def spilling(kind: str) -> Counts:
+    """Of an LSTM's inference by a tile of more sums than any target has registers for."""
+    target, spec = TARGETS[kind], KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 1, THREADS)
+    return loops(lambda to: build.build_template(spec, Schedule(rows=12, gates=4), target, to))
+
+
 def main() -> None:
-    (kind,) = sys.argv[1:]
+    kind, *names = sys.argv[1:]
     with ProcessPoolExecutor(cpu_count()) as pool:
         jobs = {
             f"{name} {divided}": pool.submit(of_cell, kind, name, divided)
             for divided in DIVIDED
-            for name, cell in CELLS.items()
-            if divided == "rows" or not cell.norms  # which divide rows always
+            for name in names
+            if divided == "rows" or not CELLS[name].norms  # which divide rows always
         }
         jobs["language model"] = pool.submit(of_language_model, kind)
-        # More sums than any target has registers for.
-        jobs["spilling"] = pool.submit(of_language_model, kind, Schedule(rows=12, gates=4))
+        jobs["spilling"] = pool.submit(spilling, kind)
         print(json.dumps({name: job.result() for name, job in jobs.items()}))
 
 
