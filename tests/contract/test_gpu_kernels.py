@@ -1,9 +1,6 @@
 """TVM's kernels for GPUs, as far as that goes without one: schedules, CUDA source, nvcc, and the host's part."""
 
 import shutil
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -53,51 +50,3 @@ def test_kernels_compile_and_are_exact(way: str, architecture: str) -> None:
     compiled = run("tvm", "run_gpu_kernels.py", "--compile")["compiled"][way][architecture]
     assert compiled["bytes"] > 1000
     assert compiled["approximate"] == []
-
-
-@pytest.fixture(scope="module")
-def pretended(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict]:
-    """What TVM's rows ask of a device that is none."""
-    folder = tmp_path_factory.mktemp("cuda")
-    include = Path(shutil.which("nvcc")).resolve().parents[1] / "include"
-    if not (include / "cuda.h").exists():
-        include = Path("/usr/local/cuda/include")
-    (folder / "versions").write_text("libcudart.so.13 { global: *; };")
-    library = folder / "libcudart.so.13"
-    options = ["-shared", "-fPIC", f"-I{include}", f"-Wl,--version-script,{folder / 'versions'}"]
-    source = "tests/contract/pretended_cuda.c"
-    subprocess.run(["cc", *options, source, "-o", library], check=True)
-    (folder / "libcuda.so.1").symlink_to(library)  # one library, or each would know half of it
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LD_LIBRARY_PATH", str(folder))
-        patch.setenv("PRETENDED_CUDA", str(folder / "events"))
-        yield run("tvm", "run_pretended_gpu.py")
-
-
-LAUNCHES = (
-    4 * 2 * 4
-)  # of four functions a step, of two layers with four steps; more where one has several kernels
-
-
-@needs_nvcc
-@pytest.mark.long
-def test_a_graph_is_captured_once_and_replayed(pretended: dict) -> None:
-    """With input from pinned memory in one copy; outside the graph nothing is launched but to load the kernels. (60 s)"""
-    found = pretended["default-rules-gpu"]
-    assert found["arch"] == "sm_90" and found["shape"] == [4, 8, 32]
-    built, first, second = found["events"]
-    copy = f"copy in {4 * 8 * 16 * 4}"
-    assert "pinned" in built and second == [copy, "replay"]
-    (captured,) = [each for each in first if each.startswith("captured")]
-    launched = first.count("launch")
-    assert captured == f"captured {launched}" and launched >= LAUNCHES
-    assert first[-1] == "replay" and first[0] == copy
-    assert "load fatbin" in first and "load something else" not in first
-
-
-@needs_nvcc
-@pytest.mark.long
-def test_the_host_launches_what_is_not_in_a_graph(pretended: dict) -> None:
-    _, first, second = pretended["dlight"]["events"]
-    assert second.count("launch") == first.count("launch") >= LAUNCHES
-    assert not {each for each in first + second if "captured" in each or "replay" in each}

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -91,32 +90,3 @@ def test_no_number_without_a_gpu(tmp_path: Path) -> None:
         assert record["status"] == "unsupported"
         assert "cannot use a GPU here" in record["reason"]
         assert record["machine"]["gpus"][0]["name"] == "NVIDIA H200"
-
-
-@pytest.mark.long
-def test_no_kernel_without_a_gpu(tmp_path: Path) -> None:
-    """TVM, which finds none: what cannot be tuned or loaded says so, and nothing fails. (25 s)"""
-    project: Project = make_project(tmp_path / "project")
-    shape = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
-    project.configure(
-        "config/documents/tvm-lstm.yaml",
-        benchmarks={"layer-small": shape},
-        rows=[{"families": ["TVM kernel"], "devices": ["gpu"]}],
-    )
-    shutil.copy(ROOT / "config/implementations.yaml", project.path("config"))
-    python = str(Path(interpreter("tvm")).absolute())
-    project.configure(
-        "tiny.yaml",
-        documents=["tvm-lstm"],
-        interpreters={"*": python},
-        devices=["gpu"],
-        overrides={"tvm-lstm": {"protocol": {"one_process": []}}},  # names rows that are not here
-    )
-    project.targets = ("measure",)
-    project.snakemake()
-    records = [json.loads(f.read_text()) for f in project.path("results/records").rglob("*.json")]
-    rows = {record["identity"]["implementation"] for record in records}
-    assert rows == {"tvm/dlight", "tvm/default-rules-gpu"}
-    for record in records:
-        assert (record["status"], record["reason"]) == ("unsupported", "TVM finds no cuda device")
-    assert not list(project.path("results").glob("failures/*/**/*.jsonl"))
