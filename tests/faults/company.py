@@ -1,7 +1,6 @@
 """Other people: their runs, their commands, and their edits while a run is at work."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -75,34 +74,6 @@ def contained(trial: Trial) -> None:
     said = one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
     trial.wait()
     trial.printed += said
-
-
-def two_at_once(trial: Trial, one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    """Start two runs in the same instant: one ends well, the other is refused in one line."""
-    trial.command = other
-    second = trial.shell()
-    trial.command = one
-    trial.start()
-    done = subprocess.run(
-        ["bash", "-c", second], cwd=trial.root, capture_output=True, text=True, env=os.environ
-    )
-    said = done.stdout + done.stderr
-    first = trial.wait()
-    trial.printed += said
-    if first == done.returncode == 0 and not re.search(REFUSED, trial.printed, re.MULTILINE):
-        raise Missed("the first run, which had ended when the second one began to plan")
-    assert sorted([first == 0, done.returncode == 0]) == [False, True], trial.printed
-    assert "unlock" not in trial.printed, trial.printed
-
-
-@fault(
-    "two runs begin at once",
-    "make report twice in the same instant",
-    REFUSED,
-    times=3,
-)
-def at_once(trial: Trial) -> None:
-    two_at_once(trial, REPORT, REPORT)
 
 
 @fault(

@@ -1,14 +1,10 @@
 """Data that is damaged, foreign, or not what it says: results, texts, mirrors, Snakemake's memory."""
 
-import contextlib
 import json
 import os
 import shutil
-import socketserver
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from measurement.record import write_sealed
@@ -341,102 +337,3 @@ def database_damaged(trial: Trial) -> None:
     file.write_bytes(file.read_bytes()[: -trial.random.randrange(5, 50)])
     trial.forget("kernels")
     trial.run_through()
-
-
-# Mirrors
-
-
-def html(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.end_headers()
-    handler.wfile.write(b"<html>Sign in to the network of the hotel</html>")
-
-
-def hanging(handler: BaseHTTPRequestHandler) -> None:
-    time.sleep(20)
-
-
-def dripping(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.end_headers()
-    for _ in range(1000):
-        handler.wfile.write(b"the ")
-        time.sleep(0.05)
-
-
-def redirecting(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(302)
-    handler.send_header("Location", handler.path + "x")
-    handler.end_headers()
-
-
-def flooding(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(10 << 30))
-    handler.end_headers()
-    for _ in range(10 << 10):
-        handler.wfile.write(bytes(1 << 20))
-
-
-def closing(handler: BaseHTTPRequestHandler) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", "100000")
-    handler.end_headers()
-    handler.wfile.write(b"the cat")
-
-
-class Quiet(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, address: object) -> None:
-        pass  # the client has gone
-
-
-def serve(trial: Trial, answer: Callable[[BaseHTTPRequestHandler], None]) -> None:
-    """A mirror that answers so, and the text fetched from it instead of the folder."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            with contextlib.suppress(OSError):
-                answer(self)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server: socketserver.BaseServer = Quiet(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    trial.undo.callback(server.shutdown)
-    digests = trial.setting("corpus")["sha256"]
-    mirror = f"http://127.0.0.1:{server.server_address[1]}/ptb.{{split}}.txt"
-    trial.settings(corpus={"path": None, "mirrors": [mirror], "sha256": digests})
-    fetch = "scripts/steps/fetch_corpus.py"  # a minute is too long for a test
-    trial.change(fetch, "TIMEOUT_S = 3, 30", "TIMEOUT_S = 2, 2")
-    trial.change(fetch, "ATTEMPT_S = 120", "ATTEMPT_S = 3")
-    trial.run_through()
-
-
-def mirror(name: str, how: str, says: str, answer: Callable) -> None:
-    def harm(trial: Trial) -> None:
-        serve(trial, answer)
-
-    harm.__module__ = __name__
-    fault(name, how, says, ends=False)(harm)
-
-
-GIVEN_UP = r"mirror failed: http://127\.0\.0\.1.*"
-mirror(
-    "a mirror answers HTML",
-    "status 200, a page of a hotel's network",
-    GIVEN_UP + "is not the expected file",
-    html,
-)
-mirror("a mirror hangs", "no byte after the request", GIVEN_UP + "timed out", hanging)
-mirror("a mirror drips", "80 bytes a second", GIVEN_UP + "not finished after", dripping)
-mirror("a mirror redirects for ever", "302 to itself", GIVEN_UP + "infinite loop", redirecting)
-mirror("a mirror sends 10 GB", "as it says", GIVEN_UP + "more than 64 MB", flooding)
-mirror(
-    "a mirror's connection ends early",
-    "7 bytes of 100 kB",
-    GIVEN_UP + "early|IncompleteRead",
-    closing,
-)

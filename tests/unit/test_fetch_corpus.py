@@ -1,5 +1,6 @@
 """Fetching the corpus, against a server on the loopback interface that misbehaves on demand."""
 
+import contextlib
 import hashlib
 import json
 import socket
@@ -79,6 +80,23 @@ def silent(handler: Handler, text: bytes) -> None:
     """Hangs up without a word."""
 
 
+def redirecting(handler: Handler, text: bytes) -> None:
+    """To itself, for ever."""
+    handler.send_response(302)
+    handler.send_header("Location", handler.path)
+    handler.end_headers()
+
+
+def flooding(handler: Handler, text: bytes) -> None:
+    """10 GB, as it says."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(10 << 30))
+    handler.end_headers()
+    with contextlib.suppress(OSError):  # the client has gone
+        for _ in range(10 << 10):
+            handler.wfile.write(bytes(1 << 20))
+
+
 class Server(ThreadingHTTPServer):
     requests: list[tuple[str, str, str | None]]
     script: dict[str, list[Answer]]
@@ -154,11 +172,13 @@ def test_leftover_of_another_file(server: Server, tmp_path: Path) -> None:
     assert_whole(tmp_path)
 
 
-@pytest.mark.parametrize("answer", [missing, garbage, silent, truncated_chunk, other_text])
+@pytest.mark.parametrize(
+    "answer", [missing, garbage, silent, truncated_chunk, other_text, redirecting, flooding]
+)
 def test_a_bad_mirror_is_given_up_for_the_next(
     server: Server, tmp_path: Path, answer: Answer
 ) -> None:
-    bad, good = server.mirror("bad", *[answer] * fetch_corpus.ATTEMPTS), server.mirror("good")
+    bad, good = server.mirror("bad", *[answer] * 99), server.mirror("good")
     assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
     assert_whole(tmp_path)
 
@@ -168,6 +188,29 @@ def test_one_bad_answer_is_retried(server: Server, tmp_path: Path, answer: Answe
     mirror = server.mirror("a", answer)
     assert fetch_corpus.fetch(corpus(mirror), tmp_path) == mirror
     assert_whole(tmp_path)
+
+
+def test_a_mirror_that_drips_or_hangs_is_given_up_in_time(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    def dripping(handler: Handler, text: bytes) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            while not over.wait(0.05):
+                handler.wfile.write(b"the ")
+
+    monkeypatch.setattr(fetch_corpus, "TIMEOUT_S", 1)
+    monkeypatch.setattr(fetch_corpus, "ATTEMPT_S", 0.5)
+    monkeypatch.setattr(fetch_corpus, "ATTEMPTS", 2)  # what dripped is no part of the text
+    good = server.mirror("good")
+    for answer in (dripping, lambda *_: over.wait(10)):
+        bad = server.mirror("bad", answer, answer)
+        assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
+        assert_whole(tmp_path)
+    over.set()
 
 
 def test_unreachable_mirror_is_given_up_for_the_next(server: Server, tmp_path: Path) -> None:
