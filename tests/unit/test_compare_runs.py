@@ -1,5 +1,6 @@
 """Two results folders side by side: what is named, and with which exit status."""
 
+import functools
 import json
 import shutil
 from collections.abc import Callable
@@ -50,10 +51,16 @@ def before(results: Callable[..., Path]) -> Path:
     return results(noisy(1))
 
 
+LOADED = functools.cache(
+    compare_runs.load
+)  # a folder is compared several times, and changed before
+
+
 def compare(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, *arguments: object
 ) -> tuple[int, str, str]:
     """(exit status, standard output, standard error) of compare_runs.py."""
+    monkeypatch.setattr(compare_runs, "load", LOADED)
     monkeypatch.setattr("sys.argv", ["compare_runs.py", *map(str, arguments)])
     status = 0
     try:
