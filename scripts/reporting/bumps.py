@@ -11,7 +11,8 @@ import pandas as pd
 
 from measurement import quiet
 from measurement.record import RETRIED, read_json
-from plan.matrix import LEAST_PROCESSES, Measurement
+from plan.matrix import Measurement
+from plan.versions import NAMED_BY
 from reporting import page
 from reporting.layout import none
 from reporting.results import read_record
@@ -199,7 +200,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     old, new = (
         {cell.name: times[side.version, cell.name] for cell in both} for side in (before, after)
     )
-    few = [name for (_, name), own in timed.items() if len(own) < LEAST_PROCESSES]
+    few = [name for (_, name), own in timed.items() if len(own) < NAMED_BY]
     table = judged(old, new, relevant, few)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]

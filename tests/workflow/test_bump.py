@@ -59,10 +59,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     claims = made.path("config/claims.yaml")
     claims.write_text(claims.read_text().replace("plain/other", "plain/paused"))
     protocol = {
-        "processes": 3,
+        "processes": 5,
         "warmup_batches": 1,
-        "rounds": 8,
-        "most_rounds": 8,
+        "rounds": 4,
+        "most_rounds": 4,
         "look_s": 0.001,
         "timeout_s": 600,
     }
@@ -97,8 +97,8 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert equal.status == 0, equal.errors
     assert "second: 1.0 -> 1.1, 2 cells" in equal.printed
     # 1.0 was never measured: both are, in turn.
-    assert "1.0: 6 processes of 2 cells" in equal.printed
-    assert "1.1: 6 processes of 2 cells" in equal.printed
+    assert "1.0: 10 processes of 2 cells" in equal.printed
+    assert "1.1: 10 processes of 2 cells" in equal.printed
     assert "took turns" in equal.page
     assert "| `second` | abacus | 1.0 | 1.1 |" in equal.page
     assert "No error against the reference grew by 10 times" in equal.page
@@ -108,7 +108,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
     slower = bump(project, "abacus==1.2", "--fail")
     assert slower.status == 1
-    assert "1.1: " not in slower.printed and "1.2: 6 processes of 2 cells" in slower.printed
+    assert "1.1: " not in slower.printed and "1.2: 10 processes of 2 cells" in slower.printed
     name = "second/tiny-lm/plain/paused/training-cpu"
     assert "Worse:\n  second/tiny-lm/plain/paused/" in slower.errors and name in slower.errors
     assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 cells\n")
@@ -125,7 +125,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
     wrong = bump(project, "abacus==1.3", "--cells", "plain/paused for training", "--fail")
     assert wrong.status == 1
     new = set(project.path("results/records").rglob("*.json")) - known
-    assert len(new) >= 3 and all(path.name.startswith("training-cpu") for path in new)
+    assert len(new) >= 5 and all(path.name.startswith("training-cpu") for path in new)
     assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 cells, 1 with a grown error\n")
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
