@@ -97,9 +97,7 @@ def begin(parent: int | None = None) -> None:
     require_writable()
     bring_to_now()
     have_cache()
-    with suppress(OSError):  # a full disk: what needs more room there says so itself
-        os.environ["TMPDIR"] = lease.temporary()
-        tempfile.tempdir = None  # is chosen anew
+    lease.use_temporary()
 
 
 def have_cache() -> None:

@@ -87,16 +87,17 @@ def _opened() -> int:
     return os.open(FILE, os.O_RDWR | os.O_CREAT, 0o666)
 
 
-def take() -> None:
+def take() -> bool:
     """Have this folder for this process, and those that it starts, until it ends; a stop with one line where another run
-    has it. A process of the run that has it, has it."""
+    has it. A process of the run that has it, has it. Returns whether the run begins here."""
     try:
         descriptor = _opened()
         known = _read(descriptor)
         if known and known.get("token") == os.environ.get(VARIABLE):
             os.close(descriptor)
-            return
+            return False
         _take(descriptor)
+        return True
     except OSError as error:
         sys.exit(refused(f"cannot write {FILE}: {error.strerror}"))
 
@@ -163,6 +164,13 @@ def temporary() -> str:
                 return folder
         shutil.rmtree(folder, ignore_errors=True)
     raise OSError(errno.ENOSPC, "no folder for temporary files takes and runs a program")
+
+
+def use_temporary() -> None:
+    """Have this process, and those that it starts, write temporary files to the folder of this run."""
+    with suppress(OSError):  # a full disk: what needs more room there says so itself
+        os.environ["TMPDIR"] = temporary()
+        tempfile.tempdir = None  # is chosen anew
 
 
 def _held(folder: int, descriptor: int, token: str) -> bool:

@@ -144,6 +144,7 @@ class Plan:
                 counted
                 if "vocabulary" in counted
                 else text.counts(self.corpus.dataset, contents, names),
+                names,
                 {name: self.benchmarks[name] for name in sorted(read)},
                 trained,
                 self.config["corpus"]["stride"],

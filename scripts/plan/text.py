@@ -30,13 +30,18 @@ def counts(dataset: ModuleType, contents: Mapping[str, bytes], names: Mapping[st
 
 
 def require_fits(
-    counted: Mapping, benchmarks: Mapping[str, Mapping], trained: Iterable[str], stride: int
+    counted: Mapping,
+    names: Mapping[str, str],
+    benchmarks: Mapping[str, Mapping],
+    trained: Iterable[str],
+    stride: int,
 ) -> None:
     """Check a text's sizes against the benchmarks that read it.
 
     Parameters
     ----------
     counted : what `counts` returns
+    names : {split: name of its file}, for messages
     benchmarks : {name: sizes} of language models
     trained : the benchmarks with training runs, which read the validation text, too
     stride : tokens from the start of a window to the next
@@ -48,7 +53,7 @@ def require_fits(
     for name, sizes in benchmarks.items():
         if counted["vocabulary"] > sizes["vocabulary"]:
             raise TextProblem(
-                f"the text has {counted['vocabulary']:,} different words, benchmark {name} has a vocabulary of "
+                f"{names['train']} has {counted['vocabulary']:,} different words, benchmark {name} has a vocabulary of "
                 f"{sizes['vocabulary']:,}; replace rare words by <unk>"
             )
         batch, length = sizes["batch"], sizes["length"]
@@ -59,5 +64,6 @@ def require_fits(
         for split in read:
             if counted["tokens"][split] < wanted:
                 raise TextProblem(
-                    f"{split} has {counted['tokens'][split]:,} tokens, a batch of benchmark {name} takes {wanted:,}"
+                    f"{names[split]} has {counted['tokens'][split]:,} tokens, a batch of benchmark {name} takes {wanted:,}; "
+                    "use a longer text"
                 )

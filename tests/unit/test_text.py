@@ -47,7 +47,9 @@ def test_unusable_files(split: str, content: bytes, place: str) -> None:
 
 def fits(benchmark: dict, vocabulary: int = 11, tokens: int = 11, trained: tuple = ()) -> None:
     counts = {"tokens": {"train": 1000, "valid": tokens} if trained else {"train": tokens}}
-    text.require_fits(counts | {"vocabulary": vocabulary}, {"tiny": benchmark}, trained, STRIDE)
+    names = {split: f"a folder/{split}.txt" for split in counts["tokens"]}
+    counted = counts | {"vocabulary": vocabulary}
+    text.require_fits(counted, names, {"tiny": benchmark}, trained, STRIDE)
 
 
 @pytest.mark.parametrize("trained", [(), ("tiny",)])
@@ -57,7 +59,7 @@ def test_a_text_shorter_than_a_batch(benchmark: dict, trained: tuple) -> None:
         15 if "state" in benchmark else 11
     )  # 3 streams of 4 + 1; windows of 4 + 1 that start at 0, 3, 6
     fits(benchmark, tokens=least, trained=trained)
-    with pytest.raises(TextProblem):
+    with pytest.raises(TextProblem, match=f"folder/{'valid' if trained else 'train'}.txt"):
         fits(benchmark, tokens=least - 1, trained=trained)
 
 

@@ -18,6 +18,8 @@ from plan.register import Register, for_rules
 
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# All files are UTF-8, whatever the locale.
+os.environ["PYTHONUTF8"] = "1"
 
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
 MEASURES_HERE = workflow.resource_settings.nodes is None
@@ -59,7 +61,8 @@ def anew(*paths):
 def have_folder():
     """This folder is this run's alone, before it changes what lies there; a stop with one line where it is another's."""
     if workflow.is_main_process and not changes_nothing():
-        lease.take()
+        if lease.take() and workflow.local_exec:  # nodes have folders of their own
+            lease.use_temporary()
 
 
 def changes_nothing():
