@@ -198,7 +198,7 @@ def find_interpreter(python: SpecifierSet) -> tuple[str, str] | None:
 
 def lock_for(specification: Specification, source: str, python: str | None) -> Lock | None:
     """What an environment file is built from, if it was ever locked for these pins, this platform and this Python (None:
-    whichever conda finds, and so the newest of them)."""
+    conda installs any, so the oldest of them: it is locked for most environments)."""
     try:
         paths = [locks.path_of(source, python)] if python else locks.paths_of(source)
         found = [locks.read(path) for path in paths if path.exists()]
@@ -210,7 +210,7 @@ def lock_for(specification: Specification, source: str, python: str | None) -> L
         if lock.pins == locks.digest_of_pins(specification.pip)
         and (python or specification.python.contains(f"{lock.python}.99"))  # any last digit
     ]
-    return max(fit, key=lambda lock: Version(lock.python), default=None)
+    return min(fit, key=lambda lock: Version(lock.python), default=None)
 
 
 def fingerprint(

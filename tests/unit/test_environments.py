@@ -299,7 +299,7 @@ class TestHere:
             here(lab.parent)
 
     def test_conda_builds_what_is_locked(self, lab: Path) -> None:
-        """With the Python that it was locked for, of those that the file allows the newest."""
+        """With the Python that it was locked for, of those that the file allows the oldest."""
         specification(lab.parent, "# why\n" + FILE.format(python=">=3.8", bootstrap="", torch="1"))
         for python in ("3.7", "3.9", "3.10"):
             write_lock(lab, python)
@@ -308,12 +308,12 @@ class TestHere:
         assert content["channels"] == ["conda-forge"]
         digest = f"--hash=sha256:{'0' * 64}"
         assert content["dependencies"] == [
-            "python =3.10",
+            "python =3.9",
             "pip",
             {
                 "pip": [
                     "--extra-index-url https://example.org/simple",
-                    *(f"beneath==3.10 {digest}", f"torch==1 {digest}"),
+                    *(f"beneath==3.9 {digest}", f"torch==1 {digest}"),
                 ]
             },
         ]
