@@ -19,7 +19,7 @@ from plan.register import Register, for_rules
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # All files are UTF-8, whatever the locale.
-os.environ["PYTHONUTF8"] = "1"
+os.environ.update(PYTHONUTF8="1")
 
 # Jobs are counted on a cluster only (`--jobs`); which executor it is Snakemake says later.
 MEASURES_HERE = workflow.resource_settings.nodes is None
