@@ -54,7 +54,7 @@ function within({ sure, wall_median_s: middle, wall_low_s: low, wall_high_s: hig
   const half = Math.sqrt(high / low) - 1;
   const farther = Math.max(high / middle, middle / low) - 1;
   if (farther > 0.05 && farther > 1.3 * half) return `[${time(low)}, ${time(high)}]`;
-  return `± ${digits(100 * half, 2)} %`;
+  return `±${digits(100 * half, 2)} %`;
 }
 
 // A group's rows as objects, and the ratio of any two of them with its interval.

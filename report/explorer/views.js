@@ -1,10 +1,15 @@
 const bold = text => make("b", {}, text);
-// Where none is written from operators: the fastest, and how far it leads.
-function fastest([best, next]) {
-  const said = [bold(best.name), ` is the fastest, ${time(best.wall_median_s)} a batch`];
+// The fastest, and how far it leads other frameworks.
+function fastest(lstms, operators) {
+  const [best] = lstms;
+  const next = lstms.find(row => row.framework !== best.framework) ?? lstms[1];
+  const written = best === operators[0] ? ", written from basic operators," : "";
+  const said = [bold(best.name), `${written} is the fastest, ${time(best.wall_median_s)} a batch`];
   if (!next) return [...said, "."];
   const found = ratio(next, best);
-  return [...said, `; ${next.name} takes `, bold(times(found.ratio)), `${bracket(found)} its time.`];
+  const place = next.framework === best.framework ? "next, " : "of other frameworks, ";
+  const unsure = found.low != null && found.low <= 1 ? " (undecided)" : "";
+  return [...said, `; ${place}${next.name} takes `, bold(times(found.ratio)), `${bracket(found)} its time${unsure}.`];
 }
 // The headline where a baseline was chosen.
 function compared(place, best, base, operators) {
@@ -23,14 +28,7 @@ function headline() {
   if (state.view !== "bars" || !best) return [];
   const base = rows.find(row => row.key === state.baseline);
   if (base) return compared(place, best, base, operators);
-  if (!operators.length) return [place, ...fastest(lstms)];
-  if (operators[0] === best)
-    return [
-      place,
-      "the fastest implementation is written from basic operators: ",
-      bold(best.name),
-      `, ${time(best.wall_median_s)} a batch.`,
-    ];
+  if (!operators.length || operators[0] === best) return [place, ...fastest(lstms, operators)];
   const ends = [operators[0], operators.at(-1)].map(row => ratio(row, best)),
     text = found => [bold(times(found.ratio)), bracket(found)];
   const said = [

@@ -33,7 +33,7 @@ class Over:
     def of(cls, one: Mapping, other: Mapping) -> "Over":
         found = estimates.ratio([one["process_medians_s"]], [other["process_medians_s"]])
         baseline = f"{other['implementation']}@{other['environment']}"
-        if one["implementation"] == other["implementation"]:
+        if one["records"] == other["records"]:
             return cls(one["name"], other["name"], 1.0, 1.0, 1.0, "same", baseline)
         return cls(one["name"], other["name"], *found, baseline)
 

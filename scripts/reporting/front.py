@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import flexibility, relations, tradeoff, words
+from reporting import flexibility, tradeoff, words
 from reporting.flexibility import Over
 from reporting.layout import brief, none, seconds, time_within
 from reporting.sections import OK, Tables
@@ -17,7 +17,6 @@ from stats import estimates
 
 PHASES = {"training": "training", "forward": "inference"}
 UNSURE = {"faster": "", "slower": "", "same": "", "undecided": " (undecided)"}
-NO_GAIN = {"never": "slower", "same": "no gain", "undecided": "undecided"}
 MOST_NAMED = 3  # of several that do equally well
 SLOW_START_S = 1
 MOST_OF = 0.9  # of the measurements, how far their intervals reach
@@ -73,8 +72,6 @@ class Measured:
         self.machine, self.settings = machine, settings
         self.cells = pd.concat([cells for cells, _ in self.parts], ignore_index=True)
         self.ok = self.cells[self.cells["status"] == OK]
-        own = self.ok.drop_duplicates("implementation").set_index("implementation")
-        self.called = own[["name", "flexibility"]].to_dict("index")
 
     def rows(self, benchmark: str, phase: str) -> pd.DataFrame:
         """Today's, on the CPU or else on the GPU."""
@@ -92,13 +89,17 @@ class Measured:
     def main(self) -> str:
         return self.benchmark(self.settings["benchmark"])
 
-    def linked(self, over: Over, phase: str, benchmark: str = "") -> str:
-        """A ratio with its interval and what it leaves open; the ratio is a link to the explorer."""
+    @property
+    def today(self) -> pd.DataFrame:
+        """Today's versions on the benchmark of the headline."""
+        return self.ok[(self.ok["benchmark"] == self.main) & (self.ok["generation"] == matrix.NOW)]
+
+    def linked(self, over: Over, phase: str, benchmark: str = "", **more: str) -> str:
+        """A ratio in two digits, and what it leaves open: a link to the explorer, whose hint has the interval."""
         view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
-        address = urlencode(view | {"baseline": over.baseline})
-        number, _, ends = brief(over.ratio, over.low, over.high).partition(" ")
-        link = f'[{number}](#{address} "{over.name} over {over.to}")'
-        return f"{link} {ends}".strip() + UNSURE[over.verdict]
+        address = urlencode(view | {"baseline": over.baseline} | more)
+        ratio = brief(over.ratio, over.low, over.high)
+        return f'[{two(over.ratio)}](#{address} "{over.name} over {over.to}: {ratio}"){UNSURE[over.verdict]}'
 
     def shape(self, benchmark: str) -> str:
         """A benchmark in words."""
@@ -183,17 +184,13 @@ def _ways(measured: Measured, rows: pd.DataFrame, phase: str) -> Iterator[tuple[
     the ratios in words."""
     fused = flexibility.first(rows[rows["install"] != ""], [flexibility.FUSED])
     found = (flexibility.first(rows, levels) for levels in (flexibility.OPERATORS, ["compiled"]))
-    ways = [row for row in found if row]
-    if not fused or not ways:
-        return
     said = [
         f"{_way(row['name'], row['framework'])} {measured.linked(Over.of(row, fused), phase)}"
-        for row in ways
+        for row in found
+        if row and fused
     ]
-    between = Over.of(ways[1], ways[0]).verdict if len(ways) == 2 else ""
-    if between in ("same", "undecided"):
-        said[1] += f" (between them: {between})"
-    yield fused["name"], f"in {PHASES[phase]} {', '.join(said)}"
+    if said:
+        yield fused["name"], f"{', '.join(said)} in {PHASES[phase]}"
 
 
 def custom(measured: Measured) -> Card:
@@ -220,14 +217,14 @@ def custom(measured: Measured) -> Card:
             said = f"{measured.linked(Over.of(row, fused), phase)} in {where}"
             made.setdefault(f"{row['name']} (`{get}`)", []).append(said)
     points = ["Times relative to a fused kernel; below 1 is faster."] if own or made else []
-    points += [f"{name} / {to}: {'; '.join(said)}." for (name, to), said in own.items()]
+    points += [f"{name} over its {to}: {'; '.join(said)}." for (name, to), said in own.items()]
     if made:
         ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
         package = "; in your own program: `packages/recurrent_cells`"
         package *= not any(name.startswith("recurrent_cells") for name in made)
-        points.append(f"Generated kernels / the fastest fused kernel: {ways}{package}.")
+        points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
     if others:
-        points.append(f"Others / the fastest of all, in training: {', '.join(others.values())}.")
+        points.append(f"Training over the fastest of all: {', '.join(others.values())}.")
     return Card("I write my own cell", points)
 
 
@@ -274,25 +271,17 @@ def deploy(measured: Measured) -> Card:
 
 
 def compiling(measured: Measured) -> Card:
-    """By what is compiled or traced: what each way to do that takes over it, and after how many batches it pays."""
-    own = measured.cells[measured.cells["benchmark"] == measured.main]
-    own = own[own["generation"] == matrix.NOW].reset_index(drop=True)
-    of_one = own.drop_duplicates("implementation").set_index("implementation")["name"]
+    """By what is compiled: what each compiler makes of it, and after how many batches that pays."""
     said: dict[str, list[tuple[float, str]]] = {}
-    for row in tradeoff.break_even(own):
-        about = measured.called.get(row["implementation"], {})
-        if row["phase"] != "training" or about.get("flexibility") not in flexibility.WRITTEN:
+    for gain in tradeoff.gains(measured.today):
+        if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
             continue
-        if "ratio" not in row:
-            continue
-        ends = (1 / row[end] if row[end] else None for end in ("high", "low"))
-        starts = f"start-up {seconds(row['start_s'])} s against {seconds(row['other_start_s'])} s"
-        if row["verdict"] == "pays":
-            starts = f"pays after {row['batches']:,} batch{'es' * (row['batches'] > 1)}"
-        unsure = f"{NO_GAIN[row['verdict']]}; " if row["verdict"] in NO_GAIN else ""
-        traced = " (graph capture only)" * (about["flexibility"] in flexibility.OPERATORS)
-        found = f"{about['name']}{traced} {brief(1 / row['ratio'], *ends)} ({unsure}{starts})"
-        said.setdefault(of_one[row["other"]], []).append((1 / row["ratio"], found))
+        after = f"start-up {seconds(tradeoff.start(gain.row))} s"
+        if gain.batches:
+            after = f"pays after {gain.batches:,} batch{'es' * (gain.batches > 1)}"
+        over = Over.of(gain.row, gain.other)
+        found = f"{over.name} {measured.linked(over, 'training')}, {after}"
+        said.setdefault(over.to, []).append((over.ratio, found))
     points = ["Training times relative to the same code uncompiled."]
     points = points if said else []
     for other, found in said.items():
@@ -300,28 +289,30 @@ def compiling(measured: Measured) -> Card:
     return Card("Does compiling pay off?", points)
 
 
+def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
+    """The row of today's version and of the oldest, of each implementation that has both on the benchmark of the headline."""
+    here = measured.ok[measured.ok["benchmark"] == measured.main].sort_values("environment")
+    for _, own in here[here["phase"] == phase].groupby(["implementation", "device"], sort=False):
+        now = own["generation"] == matrix.NOW
+        if now.any() and not now.all():
+            yield own[now].iloc[0].to_dict(), own[~now].iloc[0].to_dict()
+
+
 def then(measured: Measured) -> Card:
     """What today's versions take over the oldest, by implementation, on the benchmark of the headline."""
-    rows = pd.DataFrame(relations.then_and_now(measured.cells))
-    points = []
-    for name in measured.settings["then"] if len(rows) else ():
-        own = rows[(rows["implementation"] == name) & rows["ratio"].notna()]
-        own = own[own["benchmark"] == measured.main].sort_values("environment_then")
-        oldest = own.drop_duplicates("phase").set_index("phase").to_dict("index")
-        said = []
-        for phase in filter(oldest.get, PHASES):
-            row = oldest[phase]
-            low, high = (None if none(row[end]) else 1 / row[end] for end in ("high", "low"))
-            open_ = UNSURE["undecided"] * (row["verdict"] == "undecided")
-            slower = " (slower than before)" * (row["verdict"] == "faster")
-            found = brief(1 / row["ratio"], low, high)
-            said.append(f"{found} in {PHASES[phase]}{open_}{slower}")
-        if said:
-            row = next(iter(oldest.values()))
-            old, now = row["framework_version_then"], row["framework_version_now"].partition("+")[0]
-            year = matrix.generation(row["environment_then"])
-            called = measured.called[name]["name"]
-            points.append(f"{called} {now} / {old} ({year}): {', '.join(said)}.")
+    found: dict[str, list[str]] = {}
+    for phase, where in PHASES.items():
+        for new, old in generations(measured, phase):
+            versions = (
+                f"{new['framework_version'].partition('+')[0]} over {old['framework_version']}"
+            )
+            name = f"{new['name']} {versions} ({matrix.generation(old['environment'])})"
+            over = Over.of(new, old)
+            slower = " (slower than before)" * (over.verdict == "slower")
+            said = f"{measured.linked(over, phase, versions='all')} in {where}{slower}"
+            if new["implementation"] in measured.settings["then"]:
+                found.setdefault(name, []).append(said)
+    points = [f"{name}: {', '.join(said)}." for name, said in found.items()]
     points = ["Times relative to old versions, same workload.", *points] if points else []
     if points and any(about["name"] == "timeline" for _, about in measured.parts):
         points.append("All releases: [timeline](timeline.md).")

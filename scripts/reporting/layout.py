@@ -88,7 +88,7 @@ def within(
     half, farther = math.sqrt(high / low) - 1, max(high / value, value / low) - 1
     if farther > LOPSIDED_LEAST and farther > LOPSIDED * half:
         return f"[{ends(low)}, {ends(high)}]"
-    return f"± {100 * half:.2g} %"
+    return f"±{100 * half:.2g} %"
 
 
 def brief(value: float | None, low: float | None = None, high: float | None = None) -> str:

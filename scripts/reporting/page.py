@@ -177,21 +177,18 @@ def to_html(text: str, folder: Path, site: Site = (), name: str = "", switch: Si
     )
 
 
-def listed(text: str, site: Site, name: str) -> str:
-    """A page in markdown with the list of all pages below its title, itself without link."""
+def listed(text: str, site: Site) -> str:
+    """A page in Markdown with links to others below its title."""
     if not site:
         return text
-    links = (
-        f"**{each['label']}**" if each["name"] == name else f"[{each['label']}]({each['name']}.md)"
-        for each in site
-    )
+    links = (f"[{each['label']}]({each['name']}.md)" for each in site)
     title, _, rest = text.partition("\n")
     return f"{title}\n\n{' · '.join(links)}\n{rest}"
 
 
 def write(path: Path, text: str, site: Site = (), switch: Site = ()) -> None:
-    """A page as markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them; `switch`: the same page
+    """A page as Markdown and as HTML beside it. `site`: all pages of the report, as pages.site has them; `switch`: the same page
     of other machines, as pages.switch has them."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(listed(text, site, path.stem), encoding="utf-8")
+    path.write_text(listed(text, site[:1]), encoding="utf-8")  # which leads to all
     path.with_suffix(".html").write_text(to_html(text, path.parent, site, path.stem, switch))

@@ -123,24 +123,3 @@ def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
     share = table["benchmark"].map(batches).fillna(1.0) / table["workers"]
     table[SCALING[2:]] = found.to_numpy() * share.to_numpy()[:, None]
     return table
-
-
-def then_and_now(table: pd.DataFrame) -> list[dict]:
-    """Every cell of an environment of the time beside the same implementation's in today's.
-
-    [{"document", "machine", "benchmark", "implementation", "phase", "device"; "environment", "status",
-    "framework_version", "optimizer_form" and "wall_median_s", each followed by `_then` and by `_now`; and of then over now "ratio",
-    "low", "high" and "verdict", as estimates.ratio gives them}], None for what was not measured.
-    """
-    key = ["document", "machine", "benchmark", "implementation", "phase", "device"]
-    shown = ["environment", "status", "framework_version", "wall_median_s", "process_medians_s"]
-    shown += ["optimizer_form"]
-    cells = table.reindex(columns=[*key, *shown])
-    cells = cells.assign(today=table["environment"].map(matrix.today))
-    then, now = (
-        cells[(cells["environment"] == cells["today"]) == of_today] for of_today in (False, True)
-    )
-    pairs = then.merge(now, on=[*key, "today"], suffixes=("_then", "_now"))
-    times = [f"process_medians_s_{when}" for when in ("then", "now")]
-    pairs = pairs.join(ratios(pairs, *times)).drop(columns=["today", *times])
-    return pairs.astype(object).where(pairs.notna(), None).to_dict("records")

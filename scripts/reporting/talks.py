@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import pandas as pd
 
 from plan import matrix
-from reporting import flexibility, relations, style, tradeoff, words
+from reporting import flexibility, style, tradeoff, words
 from reporting.flexibility import Over
-from reporting.front import PHASES, Measured, cost_words, two
+from reporting.front import PHASES, Measured, cost_words, generations, two
 from reporting.layout import seconds, time
 
 MOST = 6
@@ -103,10 +102,6 @@ def cell(measured: Measured) -> Figure | None:
     return Figure("custom-cell", message, f"time over {fused['name']}", bars[:MOST])
 
 
-def _end(value: float | None) -> float:
-    return math.nan if value is None else value
-
-
 def _median(row: Mapping) -> float:
     return row["wall_median_s"]
 
@@ -134,16 +129,11 @@ def _time(row: Mapping) -> Bar:
 
 def compiling(measured: Measured) -> Figure | None:
     """What compiling gains in training, with what it takes first."""
-    own = measured.cells[measured.cells["benchmark"] == measured.main]
-    own = own[own["generation"] == matrix.NOW]
     bars = []
-    for row in tradeoff.break_even(own):
-        about = measured.called.get(row["implementation"], {})
-        written = about.get("flexibility") in flexibility.WRITTEN
-        if written and row["phase"] == "training" and "ratio" in row:
-            said = f"{row['ratio']:.2f}x after {seconds(row['start_s'])} s"
-            ends = (_end(row[end]) for end in ("low", "high"))
-            bars.append(Bar(about["name"], row["ratio"], *ends, about["flexibility"], said))
+    for row, _, ratio, _ in tradeoff.gains(measured.today):
+        if row["flexibility"] in flexibility.WRITTEN and row["phase"] == "training":
+            said = f"{ratio.ratio:.2f}x after {seconds(tradeoff.start(row))} s"
+            bars.append(Bar(row["name"], *ratio[:3], row["flexibility"], said))
     if len(bars) < 2:
         return None
     bars = sorted(bars, key=lambda bar: -bar.value)[:MOST]
@@ -154,27 +144,18 @@ def compiling(measured: Measured) -> Figure | None:
 
 def then(measured: Measured) -> Figure | None:
     """Today's versions against the oldest, on one benchmark, in training."""
-    rows = pd.DataFrame(relations.then_and_now(measured.cells))
-    if rows.empty:
-        return None
-    rows = rows[rows["ratio"].notna() & (rows["phase"] == "training")]
-    lstms = [name for name, about in measured.called.items() if about["flexibility"] in COLORS]
-    rows = rows[rows["implementation"].isin(lstms)]
-    rows = rows.sort_values("environment_then").drop_duplicates(["benchmark", "implementation"])
-    if rows.empty:
-        return None
-    benchmark = rows["benchmark"].value_counts().index[0]
-    own = rows[rows["benchmark"] == benchmark].sort_values("ratio", ascending=False).head(MOST)
     bars = []
-    for row in own.to_dict("records"):
-        about, old = measured.called[row["implementation"]], row["framework_version_then"]
-        year = matrix.generation(row["environment_then"])
-        said = f"{row['ratio']:.1f}x since {year} ({old})"
-        ends = (_end(row[end]) for end in ("low", "high"))
-        bars.append(Bar(about["name"], row["ratio"], *ends, about["flexibility"], said))
+    for new, old in generations(measured, "training"):
+        if new["flexibility"] in COLORS:
+            over, year = Over.of(old, new), matrix.generation(old["environment"])
+            said = f"{over.ratio:.1f}x since {year} ({old['framework_version']})"
+            bars.append(Bar(new["name"], over.ratio, over.low, over.high, new["flexibility"], said))
+    if not bars:
+        return None
+    bars = sorted(bars, key=lambda bar: -bar.value)[:MOST]
     ends = " to ".join(dict.fromkeys((two(bars[-1].value), two(bars[0].value))))
     message = f"Today's versions train {ends} times as fast as the oldest"
-    return Figure("then-and-now", message, f"times as fast ({benchmark})", bars)
+    return Figure("then-and-now", message, f"times as fast ({measured.main})", bars)
 
 
 def new_cell(measured: Measured) -> Figure | None:
@@ -187,8 +168,7 @@ def new_cell(measured: Measured) -> Figure | None:
     bars = []
     for level in words.LEVELS:
         if row := flexibility.first(rows, [level]):
-            over = Over.of(row | {"implementation": ""}, best)
-            bars.append(_over(over, level, f"{level}: {row['name']}"))
+            bars.append(_over(Over.of(row, best), level, f"{level}: {row['name']}"))
     if len(bars) < 2:
         return None
     low = min(bars, key=lambda bar: bar.value)

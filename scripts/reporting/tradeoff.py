@@ -1,13 +1,16 @@
-"""What flexibility costs: the distance to the machine's ceiling, and when compiling pays."""
+"""When compiling or tuning pays."""
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import pandas as pd
 
 from plan import matrix
+from reporting.sections import OK
 from stats import estimates
+from stats.estimates import Ratio
 
 START = ("build_s", "first_step_s")  # in every process
 ONCE = (
@@ -18,24 +21,25 @@ ONCE = (
 )  # kept for later processes
 
 
-def break_even(table: pd.DataFrame) -> list[dict]:
-    """After how many batches a row that compiles or tunes has overtaken the row that it replaces.
+class Gain(NamedTuple):
+    """A row that compiles or tunes, the row that it replaces, the other's time over its own, and after how many batches it has
+    overtaken the other (None: it is not known to be faster)."""
 
-    With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
-    start + (n - 1) * wall, of median batches. Returns, for every cell whose implementation has `instead_of`,
-    {"document", "machine", "benchmark", "implementation", "environment", "other",
-    "other_environment", "phase", "device", "status", "verdict"} and, where both were measured, {"start_s" with its interval, "once_s": what of it is tuned and built once, "other_start_s", "wall_s", "other_wall_s", and of the other's
-    time over the row's "ratio", "low" and "high"}, as in estimates.Ratio. Verdicts: `pays` with
-    "batches", the least n, and "batches_low" and "batches_high", what the ends of the ratio's interval make of it; `never`: slower a batch; `same`: neither is faster by what matters; `undecided`: which one is
-    faster is not decided; `not measured`, with the "status" of what is missing.
-    """
+    row: Mapping
+    other: Mapping
+    ratio: Ratio
+    batches: int | None
+
+
+def gains(table: pd.DataFrame) -> Iterator[Gain]:
+    """Of each measured row whose implementation has `instead_of`, where the other was measured on the same machine, benchmark,
+    phase and device."""
     keys = ["machine", "benchmark", "phase", "device"]
-    cells = table.to_dict("records")
+    measured = table[table["status"] == OK].to_dict("records")
     rows = defaultdict(list)
-    for row in cells:
+    for row in measured:
         rows[row["implementation"], *(row[key] for key in keys)].append(row)
-    found = []
-    for row in cells:
+    for row in measured:
         other = matrix.implementation(row["implementation"]).get("instead_of")
         # Of several generations, that of its own environment. TVM has none of what it replaces.
         replaced = sorted(
@@ -43,11 +47,7 @@ def break_even(table: pd.DataFrame) -> list[dict]:
             key=lambda cell: cell["environment"] != row["environment"],
         )
         if replaced:
-            names = ("document", "implementation", "environment", *keys)
-            entry = {name: row[name] for name in names} | {"other": other}
-            entry["other_environment"] = replaced[0]["environment"]
-            found.append(entry | _overtakes(row, replaced[0]))
-    return found
+            yield _gain(row, replaced[0])
 
 
 def start(row: Mapping) -> float:
@@ -60,36 +60,11 @@ def once(row: Mapping) -> float:
     return sum(row[name] for name in ONCE if pd.notna(row[name]))
 
 
-def start_interval(row: Mapping) -> dict[str, float | None]:
-    """The ends of the interval of a row's start, of which what is tuned once was seen once; None without them."""
-    ends = ("start_low_s", "start_high_s")
-    return {end: row[end] + once(row) if pd.notna(row.get(end)) else None for end in ends}
-
-
-def _overtakes(row: dict, other: dict) -> dict:
-    for cell in (row, other):
-        if cell["status"] != "ok":
-            return {"status": cell["status"], "verdict": "not measured"}
-    own_start, other_start = start(row), start(other)
-    entry = {
-        "status": "ok",
-        "start_s": own_start,
-        **start_interval(row),
-        "other_start_s": other_start,
-        "once_s": once(row),
-        "wall_s": row["wall_median_s"],
-        "other_wall_s": other["wall_median_s"],
-    }
-    gained = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
-    low, high = (None if math.isnan(end) else end for end in (gained.low, gained.high))
-    entry |= {"ratio": gained.ratio, "low": low, "high": high}
-    # The other one's time over the row's: where it is slower, the row pays.
-    words = {"slower": "pays", "faster": "never"}
-    entry["verdict"] = words.get(gained.verdict, gained.verdict)
-    if entry["verdict"] == "pays":
-        wall = entry["wall_s"]
-        gains = {"": entry["other_wall_s"] - wall}
-        gains |= {"_low": (gained.high - 1) * wall, "_high": (gained.low - 1) * wall}
-        for end, gain in gains.items():
-            entry[f"batches{end}"] = max(1, math.ceil(1 + (own_start - other_start) / gain))
-    return entry
+def _gain(row: Mapping, other: Mapping) -> Gain:
+    """With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
+    start + (n - 1) * median batch."""
+    ratio = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
+    if ratio.verdict != "slower":  # the other
+        return Gain(row, other, ratio, None)
+    gained = other["wall_median_s"] - row["wall_median_s"]
+    return Gain(row, other, ratio, max(1, math.ceil(1 + (start(row) - start(other)) / gained)))

@@ -27,23 +27,6 @@ def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
     )
 
 
-def test_then_and_now() -> None:
-    table = cells(
-        *(("pytorch/cell", "pytorch", 2.0), ("pytorch/cell", "pytorch-2019", 3.0)),
-        *(("pytorch/fused", "pytorch", 2.0), ("pytorch/fused", "pytorch-2019", 1.8)),
-        *(("pytorch/compiled", "pytorch", 1.0), ("pytorch/compiled", "pytorch-2019", None)),
-        ("tvm/untuned", "tvm", 1.0),
-    )
-    cell, fused, compiled = relations.then_and_now(table)
-    assert (cell["environment_then"], cell["environment_now"]) == ("pytorch-2019", "pytorch")
-    assert (cell["framework_version_then"], cell["framework_version_now"]) == ("3.0", "2.0")
-    assert (cell["ratio"], cell["verdict"]) == (1.5, "slower")
-    assert cell["low"] < 1.5 < cell["high"]
-    assert (fused["ratio"], fused["verdict"]) == (pytest.approx(0.9), "undecided")
-    assert compiled["status_then"] == "failed"
-    assert compiled["wall_median_s_then"] is compiled["ratio"] is compiled["verdict"] is None
-
-
 def test_departures_have_an_interval() -> None:
     table = cells(("pytorch/cell", "pytorch", 2.0), ("pytorch/cell", "pytorch", 3.0))
     table["benchmark"] = ["protocol", "departure"]

@@ -183,8 +183,8 @@ def test_a_reason_is_text(folder: Path) -> None:
 def test_notices_stand_at_the_top(folder: Path, name: str) -> None:
     for suffix in ("md", "html"):
         page = text(folder, f"{name}.{suffix}")
-        # Below the list of pages.
-        body = page[page.index("<h1" if suffix == "html" else "(machine.md)") :]
+        # Below the links to other pages.
+        body = page[page.index("<h1" if suffix == "html" else ".md)\n") :]
         assert 0 < body.index("Preliminary: one process") < 250
         assert 0 < body.index("Measured on a stand-in corpus") < 600
 
@@ -292,7 +292,7 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "stand-in" not in text(tmp_path, name) and "Preliminary" not in text(tmp_path, name)
     page = rows(text(tmp_path, "stacked-lm.md"))
     row = next(row for row in page if row[0] == "TF Graph (forward-only)")
-    assert re.fullmatch(r"[\d.]+ ± [\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ± [\d.]+ %", row[5])
+    assert re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[5])
 
 
 KERNEL = {

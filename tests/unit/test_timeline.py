@@ -86,5 +86,5 @@ def test_years_are_columns_and_the_gain_is_the_first_over_the_last() -> None:
     assert products.gain.ratio == pytest.approx(2)
     table, _ = years.write(found)
     assert table.heads[1:4] == ["2018", "2022", "2026"]
-    assert table.rows[0][1:4] == ["4.00 s", "800 ms", "1.00 s"]
+    assert table.rows[0][1:4] == ["4,000", "800", "1,000"]
     assert years.analyse(FOUND, ABOUT, "years-stacked-lm", "forward") is None

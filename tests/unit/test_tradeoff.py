@@ -34,47 +34,43 @@ COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "verdict", "batches"),
+    ("own", "other", "batches"),
     [
         # 5 + (n - 1) 0.25 <= 1 + (n - 1) 0.5 from n = 17 on.
-        (cell(COMPILED, 0.25, 5.0), cell(EAGER, 0.5, 1.0), "pays", 17),
-        (cell(COMPILED, 0.25, 1.0, tuning_s=4.0), cell(EAGER, 0.5, 1.0), "pays", 17),
-        (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), "pays", 1),
-        (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), "never", None),
-        (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), "undecided", None),
-        (
-            cell(COMPILED, 0.495, 5.0, process_medians_s=[0.495, 0.496, 0.497]),
-            cell(EAGER, 0.5, 1.0, process_medians_s=[0.5, 0.5, 0.5]),
-            *("same", None),
-        ),
-        (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), "undecided", None),
-        (cell(COMPILED, 0.25, status="timeout"), cell(EAGER, 0.5), "not measured", None),
-        (cell(COMPILED, 0.25), cell(EAGER, 0.5, status="failed"), "not measured", None),
+        (cell(COMPILED, 0.25, 5.0), cell(EAGER, 0.5, 1.0), 17),
+        (cell(COMPILED, 0.25, 1.0, tuning_s=4.0), cell(EAGER, 0.5, 1.0), 17),
+        (cell(COMPILED, 0.25, 0.5), cell(EAGER, 0.5, 1.0), 1),
+        (cell(COMPILED, 0.5, 5.0), cell(EAGER, 0.25, 1.0), None),
+        (cell(COMPILED, 0.495, 5.0), cell(EAGER, 0.5, 1.0), None),
+        (cell(COMPILED, 0.1, process_medians_s=[0.1]), cell(EAGER, 0.5), None),
     ],
 )
-def test_break_even(own: dict, other: dict, verdict: str, batches: int | None) -> None:
-    (found,) = tradeoff.break_even(pd.DataFrame([other, own]))
-    assert (found["implementation"], found["other"]) == (COMPILED, EAGER)
-    assert (found["verdict"], found.get("batches")) == (verdict, batches)
+def test_break_even(own: dict, other: dict, batches: int | None) -> None:
+    (found,) = tradeoff.gains(pd.DataFrame([other, own]))
+    assert (found.row["implementation"], found.other["implementation"]) == (COMPILED, EAGER)
+    assert found.ratio.ratio == pytest.approx(other["wall_median_s"] / own["wall_median_s"])
+    assert found.batches == batches
     if batches and batches > 1:
 
-        def total(start: float, wall: float, n: int) -> float:
-            return start + (n - 1) * wall
+        def total(row: dict, n: int) -> float:
+            return tradeoff.start(row) + (n - 1) * row["wall_median_s"]
 
-        ahead = [
-            total(found["start_s"], found["wall_s"], n)
-            <= total(found["other_start_s"], found["other_wall_s"], n)
-            for n in (batches - 1, batches)
-        ]
-        assert ahead == [False, True]
-        assert found["batches_low"] <= batches < found["batches_high"]
+        assert [total(own, n) <= total(other, n) for n in (16, 17)] == [False, True]
+
+
+@pytest.mark.parametrize("failed", [COMPILED, EAGER])
+def test_what_was_not_measured_gains_nothing(failed: str) -> None:
+    rows = [
+        cell(name, 0.5, status="ok" if name != failed else "timeout") for name in (COMPILED, EAGER)
+    ]
+    assert list(tradeoff.gains(pd.DataFrame(rows))) == []
 
 
 def test_break_even_stays_within_a_generation() -> None:
     rows = [cell(EAGER, 0.5, 1.0), cell(EAGER, 9.0, 1.0, environment="old")]
     own = cell(COMPILED, 0.25, 5.0, environment="old")
-    (found,) = tradeoff.break_even(pd.DataFrame([*rows, own]))
-    assert found["other_wall_s"] == 9.0
+    (found,) = tradeoff.gains(pd.DataFrame([*rows, own]))
+    assert found.other["wall_median_s"] == 9.0
 
 
 def test_implementations_replace_known_ones() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import DASH, time_within, times
+from reporting.layout import DASH, time, times
 from reporting.sections import Tables, on
 from stats import estimates
 from stats.estimates import Ratio
@@ -20,8 +20,6 @@ class Over:
     """A time, and its ratio to the fastest of the document's."""
 
     seconds: float
-    low: float | None
-    high: float | None
     ratio: Ratio
 
 
@@ -56,7 +54,7 @@ def analyse(
     rows = []
     for name, own in cells[~theirs].groupby("name", sort=False):
         phases = {
-            row["phase"]: _over(row, best[row["phase"]])
+            row["phase"]: Over(row["wall_median_s"], _over(row, best[row["phase"]]))
             for row in own.to_dict("records")
             if row["phase"] in best
         }
@@ -68,11 +66,8 @@ def analyse(
     return Answer(rows, names, devices[0]) if rows else None
 
 
-def _over(row: Mapping, best: Mapping) -> Over:
-    ratio = estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
-    sure = row["interval"] == "confidence"
-    ends = (row["wall_low_s"], row["wall_high_s"]) if sure else (None, None)
-    return Over(row["wall_median_s"], *ends, ratio)
+def _over(row: Mapping, best: Mapping) -> Ratio:
+    return estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
 
 
 PHASES = {"forward": "Inference", "training": "Training"}
@@ -93,10 +88,6 @@ def write(answer: Answer) -> Iterator[Block]:
         cells = [row.name, row.level]
         for phase in phases:
             over = row.phases.get(phase)
-            cells += (
-                [time_within(over.seconds, over.low, over.high), times(over.ratio)]
-                if over
-                else [DASH, DASH]
-            )
+            cells += [time(over.seconds), times(over.ratio)] if over else [DASH, DASH]
         rows.append(cells)
     yield Table(heads, rows)

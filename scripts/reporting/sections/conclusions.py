@@ -12,7 +12,7 @@ from reporting.sections import Tables
 from stats import verdicts
 from stats.claims import MISSING
 
-MEANING = "Judged by the 95 % intervals of the ratios; shown is the ratio with its interval, or the range of several."
+MEANING = "Ratios with their 95 % interval, which decides, or the range of several."
 LIKELY = " *likely*: too few undisturbed processes."
 
 

@@ -11,7 +11,6 @@ from reporting.sections import Tables
 
 @dataclass(frozen=True)
 class Answer:
-    machine: str
     threads: list[int]
     text: str  # empty where the document has none
     versions: dict[str, list[str]]  # {generation: frameworks with their versions}
@@ -31,16 +30,12 @@ def analyse(tables: Tables, about: Mapping) -> Answer:
         text = (
             "a stand-in corpus" if corpus["stand_in"] else corpus.get("title", "the Penn Treebank")
         )
-    name = about["machine_names"][machine["machine"]]
-    return Answer(name, machine["threads"], text, versions)
+    return Answer(machine["threads"], text, versions)
 
 
 def write(answer: Answer) -> Iterator[Block]:
-    points = [
-        f"{answer.machine} ([details](machine.md)), {', '.join(map(str, answer.threads))} threads."
-    ]
-    if answer.text:
-        points[0] = points[0].removesuffix(".") + f"; text: {answer.text}."
+    text = f"; text: {answer.text}" if answer.text else ""
+    points = [f"{', '.join(map(str, answer.threads))} threads of [this machine](machine.md){text}."]
     for generation, names in sorted(answer.versions.items(), reverse=True):
         when = "Versions" if generation == matrix.NOW else f"Versions of {generation}"
         points.append(f"{when}: {', '.join(dict.fromkeys(names))}.")

@@ -3,18 +3,21 @@ framework's library costs (those products over the machine's multiply-add peak).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
-from reporting.layout import DASH, percent, time, times
+from reporting.layout import DASH, percent, times
 from reporting.relations import PEAK
 from reporting.sections import Tables
+from reporting.style import look
 from stats import estimates
 from stats.estimates import Ratio
 
 TITLE = "Two factors: overhead and library"
+PHASES = {"training": "Training", "forward": "Inference"}
 # Whose matrix products an implementation calls, where its name does not say so.
 LIBRARIES = {
     "keras/lstm-tensorflow": "tensorflow",
@@ -29,7 +32,7 @@ class Row:
     name: str
     phase: str
     device: str
-    seconds: float
+    products: str  # the framework whose matrix products it calls
     overhead: Ratio | None
     library: Ratio | None
     share: float | None  # of the multiply-add peak
@@ -85,7 +88,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
                 row["name"],
                 row["phase"],
                 row["device"],
-                row["wall_median_s"],
+                library(row["implementation"]),
                 overhead,
                 _over_limit(ceiling, limit) if ceiling and limit else None,
                 limit / row["wall_median_s"] if limit else None,
@@ -96,38 +99,41 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     return Answer(sorted(found, key=lambda row: row.phase != "training"))
 
 
-def _ranges(answer: Answer, phase: str) -> str:
-    """How far both factors reach, in a sentence."""
-    own = [row for row in answer.rows if row.phase == phase and row.overhead and row.library]
-    if not own:
-        return ""
-    overheads = sorted((row.overhead for row in own), key=lambda each: each.ratio)
-    libraries = sorted((row.library for row in own), key=lambda each: each.ratio)
-    ends = [f"{times(found[0])} to {times(found[-1])}" for found in (overheads, libraries)]
-    where = {"forward": "inference"}.get(phase, phase)
-    return f" In {where}, the overhead is {ends[0]} and the library's factor {ends[1]}."
-
-
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         "*Overhead*: time relative to the framework's own matrix products; below 1, its kernels are faster than those products. "
         "*Library*: time of those products relative to the machine's multiply-add peak. Both multiplied give the time relative to "
         f"the peak. {DASH}: the framework's products were not measured."
-        + "".join(_ranges(answer, phase) for phase in ("training", "forward"))
     )
-    several = len({row.device for row in answer.rows}) > 1
-    rows = [
-        [
-            row.name + (f", {row.device.upper()}" if several else ""),
-            row.phase,
-            time(row.seconds),
-            times(row.overhead),
-            times(row.library),
-            percent(row.share),
-        ]
-        for row in answer.rows
-    ]
+    libraries: dict[tuple, dict[str, Ratio]] = {}
+    rows: dict[tuple, dict[str, Row]] = {}
+    for row in answer.rows:
+        rows.setdefault((row.name, row.device), {})[row.phase] = row
+        if row.library:
+            libraries.setdefault((row.products, row.device), {})[row.phase] = row.library
+    phases = [each for each in PHASES if any(each in own for own in rows.values())]
+    several = len({device for _, device in rows}) > 1
+
+    def named(key: tuple[str, str]) -> str:
+        return key[0] + (f", {key[1].upper()}" if several else "")
+
     yield Table(
-        ["Implementation", "Phase", "Time per batch", "Overhead", "Library", "Share of the peak"],
-        rows,
+        ["Library", *(PHASES[phase] for phase in phases)],
+        [
+            [named((look(key[0]).name, key[1])), *(times(own.get(phase)) for phase in phases)]
+            for key, own in libraries.items()
+        ],
     )
+    heads = (
+        f"{head}, {PHASES[phase].lower()}"
+        for phase in phases
+        for head in ("Overhead", "Of the peak")
+    )
+    table = []
+    for key, own in rows.items():
+        shown = (
+            [times(own[p].overhead), percent(own[p].share)] if p in own else [DASH] * 2
+            for p in phases
+        )
+        table.append([named(key), *chain.from_iterable(shown)])
+    yield Table(["Implementation", *heads], table)

@@ -9,7 +9,7 @@ from reporting.sections import Tables, took_part
 
 TITLE = "Not measured"
 NAMED = 3  # implementations of a reason; of others only their number is said
-REASONS = 5  # of which the implementations are named
+REASONS = 3  # of which the implementations are named
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from reporting import timeline
 from reporting.blocks import Block, Table, Text
-from reporting.layout import time, times
+from reporting.layout import three_digits, times
 from reporting.sections import Tables
 from stats import estimates
 from stats.estimates import Ratio
@@ -43,9 +43,10 @@ def write(answer: Answer) -> Iterator[Block]:
     years = sorted({year for line in answer.lines for year in line.seconds})
     rows = []
     for line in answer.lines:
-        seconds = [time(line.seconds[year]) if year in line.seconds else "" for year in years]
-        rows.append([line.name, *seconds, times(line.gain)])
-    yield Table(["Implementation", *map(str, years), "Times faster"], rows)
+        took = [1e3 * line.seconds[year] if year in line.seconds else None for year in years]
+        shown = ["" if each is None else three_digits(each) for each in took]
+        rows.append([line.name, *shown, times(line.gain)])
+    yield Table(["Implementation (ms)", *map(str, years), "Times faster"], rows)
     yield Text(
         f"[As curves](index.html#benchmark={answer.benchmark}&phase={answer.phase}&view=year)"
     )
