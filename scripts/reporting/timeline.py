@@ -8,8 +8,7 @@ import pandas as pd
 from plan import matrix
 from stats import changes
 
-CEILING = "ceiling"
-OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "level", "name")
+OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "name")
 RELEVANT = 0.05  # smallest change from one release to the next that is named
 
 
@@ -26,9 +25,9 @@ def today(about: Mapping) -> int:
 
 
 def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
-    """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase",
-    "device", "framework", "implementation", "name", "level" (of flexibility, or `ceiling`), "points": [{"year",
-    "environment", "version", "wall_median_s", "low", "high", "times" (of its processes), "gradient_error", "records"}], by year}."""
+    """Of measured cells, each implementation with a number in two years or more: {"machine", "benchmark", "phase", "device",
+    "implementation", "name", "points": [{"year", "environment", "version", "wall_median_s", "times" (of its processes)}], by
+    year}."""
     now = today(about)
     keys = ["machine", "benchmark", "phase", "device", "implementation"]
     for key, own in cells.groupby(keys, sort=False):
@@ -38,29 +37,22 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
                 "environment": row.environment,
                 "version": row.framework_version,
                 "wall_median_s": row.wall_median_s,
-                "low": row.wall_low_s,
-                "high": row.wall_high_s,
                 "times": row.process_medians_s,
-                "gradient_error": row.gradient_error,
-                "records": row.records,
             }
             for row in own.itertuples()
         ]
         if len(points) < 2:
             continue
-        level = own["flexibility"].iloc[0]
         yield {
             **dict(zip(keys, key, strict=True)),
-            "framework": key[-1].partition("/")[0],
             "name": own["name"].iloc[0],
-            "level": level if isinstance(level, str) else CEILING,
             "points": sorted(points, key=lambda point: point["year"]),
         }
 
 
 def releases(found: list[dict]) -> pd.DataFrame:
     """Every line from each year to the next, judged at once (changes.changes): its columns, and of the line `name`,
-    `machine`, `benchmark`, `phase`, `device`, `implementation`, `level`, and `from` and `to`, environments, with their `versions`
+    `machine`, `benchmark`, `phase`, `device`, `implementation`, and `from` and `to`, environments, with their `versions`
     and `points`, both."""
     before, after, about = {}, {}, []
     for line in found:

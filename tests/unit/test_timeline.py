@@ -23,9 +23,7 @@ def row(implementation: str, environment: str, seconds: float, **more: object) -
         **LM,
         **{"environment": environment, "framework_version": environment[-4:], "status": "ok"},
         **{"flexibility": entry.get("flexibility"), "name": entry["label"], "reason": ""},
-        **{"wall_median_s": seconds, "wall_low_s": times[0], "wall_high_s": times[2]},
-        **{"process_medians_s": times, "gradient_error": 2e-7},
-        "records": f"{environment}/{implementation}-1.json and others",
+        **{"wall_median_s": seconds, "process_medians_s": times},
         **more,
     }
 
@@ -46,23 +44,9 @@ FOUND = tables(
 
 
 def test_lines_by_year() -> None:
-    loop, products = timeline.lines(FOUND.measured(**LM), ABOUT)
+    loop, _ = timeline.lines(FOUND.measured(**LM), ABOUT)
     assert [point["year"] for point in loop["points"]] == [2018, 2022, 2026]
     assert [point["wall_median_s"] for point in loop["points"]] == [4.0, 0.8, 1.0]
-    assert (loop["framework"], loop["level"]) == ("tensorflow", "operators in a loop")
-    assert products["level"] == timeline.CEILING
-
-
-def test_a_framework_is_that_of_the_implementation() -> None:
-    """Two libraries share the environments `onnx`."""
-    forward = {"benchmark": "years-stacked-lm", "phase": "forward"}
-    libraries = [
-        row(f"{library}/lstm", environment, 1.0, **forward)
-        for library in ("onnxruntime", "openvino")
-        for environment in ("onnx", "onnx-2023")
-    ]
-    found = timeline.lines(tables(*libraries).measured(**forward), ABOUT)
-    assert [line["framework"] for line in found] == ["onnxruntime", "openvino"]
 
 
 def test_release_that_made_a_row_slower_is_named() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from reporting import training
 from reporting.blocks import Block, Table, Text
 from reporting.layout import deviation, seconds
-from reporting.sections import Tables, rows
+from reporting.sections import OK, Tables, rows
 
 TITLE = "Do the implementations train the same model?"
 
@@ -29,7 +29,6 @@ class Answer:
     runs: list[Run]
     agreement: dict  # training.agreement
     reached: dict | None  # training.reached
-    left_out: dict[str, list[str]]  # {why: implementations}
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
@@ -38,17 +37,14 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     if not any(row["curve"] for row in those):
         return None
     known = None if any(row["stand_in"] for row in those) else asked.get("known")
-    runs, left_out = [], {}
-    for row in those:
-        if row["status"] != "ok":
-            called = f"{row['name']} in {row['environment']}"
-            left_out.setdefault(f"{row['status']}: {row['reason']}", []).append(called)
-        elif row["curve"]:
-            end = row["curve"][-1]
-            kept = ("batch", "train_perplexity", "valid_perplexity", "train_s")
-            runs.append(Run(row["label"], row["environment"], *(end[key] for key in kept)))
+    kept = ("batch", "train_perplexity", "valid_perplexity", "train_s")
+    runs = [
+        Run(row["label"], row["environment"], *(row["curve"][-1][key] for key in kept))
+        for row in those
+        if row["status"] == OK and row["curve"]
+    ]
     agreement = training.agreement(those, asked["points"])
-    return Answer(asked["benchmark"], runs, agreement, training.reached(those, known), left_out)
+    return Answer(asked["benchmark"], runs, agreement, training.reached(those, known))
 
 
 def write(answer: Answer) -> Iterator[Block]:
