@@ -128,10 +128,10 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
         initial = [narrowed(initial[0]), *initial[1:]]
         final[0] = narrowed(final[0])
     packed, tape, scratch = map(_memory, (sizes.packed, sizes.tape, sizes.scratch))
-    kernel.pack(shape, list(map(_address, weights)), _address(packed))
     lengths = None if case.lengths is None else case.lengths.astype(np.int64)
     resets = None if case.resets is None else np.ascontiguousarray(case.resets, np.uint8)
     common: Arrays = {
+        "weights": list(map(_address, weights)),
         "initial": list(map(_address, initial)) if case.initial else None,
         "lengths": _address(lengths),
         "resets": _address(resets),
@@ -154,7 +154,6 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
     if not training:
         return found
     packed, scratch = _memory(sizes.packed_backward), _memory(sizes.scratch_backward)
-    kernel.pack(shape, list(map(_address, weights)), _address(packed), backward=True)
     d_x = layout.put(np.full((steps, batch, inputs), np.nan, np.float32))
     d_y = layout.put(_unread(case, given["d_y"]))
     d_initial = [np.full_like(state, np.nan) for state in given["initial"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import torch
@@ -75,7 +76,8 @@ class Recurrent(nn.Module):
         self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
         self.num_layers, self.bias, self.batch_first = num_layers, bool(bias), bool(batch_first)
         self.dropout, self.bidirectional = float(dropout), bool(bidirectional)
-        for name, shape in self._shapes():
+        self._wanted = tuple(self._shapes())
+        for name, shape in self._wanted:
             self.register_parameter(name, nn.Parameter(torch.empty(shape, **place)))
         self.reset_parameters()
 
@@ -111,9 +113,9 @@ class Recurrent(nn.Module):
 
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
-        given = [(name, shape, getattr(self, name)) for name, shape in self._shapes()]
+        given = [(name, shape, getattr(self, name)) for name, shape in self._wanted]
         kind = inputs.kind_of(given, bfloat16=not (self.cell.heads > 1 or self.cell.matrices))
-        values, count = [one for _, _, one in given], len(self._names())
+        values, count = [one for _, _, one in given], len(given) // len(self._ends())
         found = [values[first : first + count] for first in range(0, len(values), count)]
         if not self.bias:
             size = len(self.cell.sums) * self.hidden_size
@@ -172,7 +174,8 @@ class Recurrent(nn.Module):
         weights, kind = self._weights()
         batch = inputs.Batch.of(self, input, lengths, resets, kind)
         initial = inputs.initial_states(self, batch, hx, kind)
-        with torch.autocast("cpu", enabled=False):
+        on = torch.is_autocast_enabled("cpu")
+        with torch.autocast("cpu", enabled=False) if on else nullcontext():
             y, final = self._layers(batch, initial, weights)
         return batch.restored(y), batch.restored_states(final)
 

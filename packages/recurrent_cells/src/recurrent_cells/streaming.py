@@ -54,7 +54,9 @@ class Stream:
         for number, weights in enumerate(own):
             shape = Shape(1, batch, x.shape[2], layer.hidden_size, layer.output_size)
             sizes = self._kernel.sizes(shape, threads)
-            packed = tensors.pack(self._kernel, shape, sizes.packed, weights, backward=False)
+            packed = empty(sizes.packed)
+            _held, where = tensors.addressed(self._kernel, weights)
+            self._kernel.pack(shape, packed=packed.data_ptr(), **where)
             scratch = empty(sizes.scratch)
             y = empty(1, batch, layer.output_size, dtype=kind)
             places = [one[number].data_ptr() for one in self.states]

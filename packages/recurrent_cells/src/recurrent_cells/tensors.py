@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,18 +52,15 @@ def dense(one: Tensor) -> Tensor:
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
-def pack(kernel: Kernel, shape: Shape, size: int, weights: Tensors, backward: bool) -> Tensor:
-    """The weights in the order in which a kernel reads them; size: of `kernel.sizes`.
+def addressed(kernel: Kernel, weights: Tensors) -> tuple[Tensors, dict[str, Any]]:
+    """Weights as a kernel takes them, which the caller holds while it does, and the arguments that say where they are.
 
-    Made at every call: nothing tells that somebody wrote into weights by NumPy, `.data` or another tensor's memory.
+    They are packed at every call: nothing tells that somebody wrote into them by NumPy, `.data` or another tensor's memory.
     """
-    packed = empty(size)
-    narrow = all(one.dtype == torch.bfloat16 for one in weights)
-    kind = torch.bfloat16 if narrow and kernel.half else torch.float32
+    narrow = kernel.half and all(one.dtype == torch.bfloat16 for one in weights)
+    kind = torch.bfloat16 if narrow else torch.float32
     own = [one.to(kind).contiguous() for one in weights]
-    places = [one.data_ptr() for one in own]
-    kernel.pack(shape, places, packed.data_ptr(), backward, kind == torch.bfloat16)
-    return packed
+    return own, {"weights": [one.data_ptr() for one in own], "narrow": narrow}
 
 
 def parts(values: Tensors, count: int) -> list[Tensors]:
@@ -104,13 +102,15 @@ def forward(
         strict=True,
     )
     for number, (begin, end, own) in enumerate(given):
-        packed = pack(kernel, shape, sizes.packed, own, backward=False)
+        packed = empty(sizes.packed)
+        _held, where = addressed(kernel, own)
         begin = _begun(kernel, begin)
         kernel.forward(
             shape,
             x=strided(x),
             y=strided(y, number * shape.outputs),
             packed=packed.data_ptr(),
+            **where,
             scratch=scratch.data_ptr(),
             initial=[one.data_ptr() for one in begin],
             final=[one.data_ptr() for one in end],
@@ -152,7 +152,8 @@ def backward(
         strict=True,
     )
     for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
-        packed = pack(kernel, shape, sizes.packed_backward, own, backward=True)
+        packed = empty(sizes.packed_backward)
+        _held, where = addressed(kernel, own)
         begin = _begun(kernel, begin)
         d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
         first = number * shape.outputs
@@ -162,6 +163,7 @@ def backward(
             x=strided(x),
             y=strided(y, first),
             packed=packed.data_ptr(),
+            **where,
             tape=tape[number].data_ptr(),
             scratch=scratch.data_ptr(),
             initial=[one.data_ptr() for one in begin],

@@ -175,16 +175,19 @@ static void gradients_of_x(const Call *c, const Layout *l, long begin, long end)
   }
 }
 
-/* Columns `begin` to `end` of tiles of n rows of factors, [tile][CHUNK][ROWS], rows in pairs. */
+/* Columns `begin` to `end` of tiles of n rows of factors, [tile][TILE], each [CHUNK][ROWS], rows in pairs. */
 static void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
   for (long m = 0; m < rows; m += PAIR, to += ROWS * PAIR) {
     number *tile = to;
-    for (long t = begin; t < end; t++, tile += CHUNK * ROWS) {
+    for (long t = begin; t < end; t++, tile += TILE) {
       const long some = least(ROWS, n - t * ROWS);
       const number *even = from[m] + t * ROWS;
+      if (PAIR == 1 && some == ROWS) {
+        memcpy(tile, even, sizeof(number) * ROWS);
+        continue;
+      }
       memset(tile, 0, sizeof(number) * ROWS * PAIR);
-      if (PAIR == 1 && some == ROWS) memcpy(tile, even, sizeof(number) * ROWS);
-      else for (long r = 0; r < some; r++) {
+      for (long r = 0; r < some; r++) {
         tile[r * PAIR] = even[r];
         if (PAIR > 1 && m + 1 < rows) tile[r * PAIR + 1] = from[m + 1][t * ROWS + r];
       }
@@ -228,13 +231,13 @@ static NOINLINE void gradient_tiles(const Call *c, const number *factors, const 
   const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? HEADS > 1 ? H_SUMS : COLUMNS : X_SUMS) * c->hidden;
   if (HEADS > 1 && of_h) { /* the tiles of rows that these units read */
     const long first = most(begin, first_read(c, u * UNIT) / ROWS);
-    factors += (first - begin) * CHUNK * ROWS;
+    factors += (first - begin) * TILE;
     begin = first, end = least(end, tiles(end_read(c, (u + 1) * UNIT)));
   }
 #define GRADIENT_PASS(FROM, TO) { \
     enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
     for (long t = begin; t < end; t++) { \
-      const number *own = factors + (t - begin) * CHUNK * ROWS; \
+      const number *own = factors + (t - begin) * TILE; \
       float *at = to + t * ROWS * columns; \
       const long left = least(ROWS, rows - t * ROWS); \
       if (!of_h && FROM < X_TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
@@ -256,8 +259,8 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
   const long x_begin = tiles(K) * me / threads, x_end = tiles(K) * (me + 1) / threads;
   const long h_end = tiles(P) - tiles(P) * other / threads, h_begin = tiles(P) - tiles(P) * (other + 1) / threads;
   const long p_begin = tiles(H) * me / threads, p_end = tiles(H) * (me + 1) / threads;
-  number *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * ROWS * CHUNK;
-  number *of_h = of_x + (x_end - x_begin) * ROWS * CHUNK, *of_made = of_h + (h_end - h_begin) * ROWS * CHUNK;
+  number *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * TILE;
+  number *of_h = of_x + (x_end - x_begin) * TILE, *of_made = of_h + (h_end - h_begin) * TILE;
   number *pairs = l->joined + HALF * me * CHUNK * most(BLOCK, PANEL);
   Cursor at = cursor(c, l, 0);
   for (long m = 0; m < l->total; m += CHUNK) {
@@ -284,7 +287,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
       pack_factors(of_h, h, n, h_begin, h_end, H);
       for (long p = 0; p < l->panels_h; p++)
         for (long t = h_begin; t < h_end; t++) {
-          const float *own = of_h + (t - h_begin) * CHUNK * ROWS;
+          const float *own = of_h + (t - h_begin) * TILE;
           const float *d = l->d_factors + ((one[1] * l->panels_h + p) * l->total + m) * PANEL;
           const long columns = direct ? COLUMNS * H : l->wide, left = (direct ? H : l->wide) - p * PANEL;
           float *to = direct ? c->d_weights[1] + one[2] * H : l->turned + g * H * l->wide;
@@ -298,7 +301,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
       for (long p = 0; p < l->panels_y; p++) {
         const number *d = joined(l->d_output + (p * l->total + m) * PANEL, PANEL, n, pairs);
         for (long t = p_begin; t < p_end; t++) {
-          const number *own = of_made + (t - p_begin) * CHUNK * ROWS;
+          const number *own = of_made + (t - p_begin) * TILE;
           float *to = c->d_weights[WEIGHTS - 1] + t * ROWS * P + p * PANEL;
           BY_ROWS(least(ROWS, H - t * ROWS), projection_tile(R, own, d, n, to, P, P - p * PANEL, m > 0))
         }
@@ -322,6 +325,7 @@ static void gradients_of_vectors(const Call *c, const Layout *l, int threads) {
 }
 
 static void backward_team(const Call *c, Layout *l, int me, Team *team) {
+  pack_by_team(c, l, 1, me, team);
   memset(l->d_total + me * GRADIENTS * l->width, 0, sizeof(float) * GRADIENTS * l->width);
   if (l->by_units) backward_part(c, l, 0, me * l->units / team->threads, (me + 1) * l->units / team->threads, me, team);
   else

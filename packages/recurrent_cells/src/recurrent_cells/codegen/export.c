@@ -53,7 +53,7 @@ cell *cell_make(const float *weights, size_t count) {
       return 0;
     }
     for (int w = 0; w < WEIGHTS; weights += SIZES[place][w++]) c.weights[w] = weights;
-    pack(&c, 0, 0);
+    pack(&c);
   }
   return made;
 }

@@ -181,6 +181,7 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
   }
 }
 static void forward_team(const Call *c, Layout *l, int me, Team *team) {
+  pack_by_team(c, l, 0, me, team);
   if (l->by_units) {
     forward_part(c, l, 0, me * l->units / team->threads, (me + 1) * l->units / team->threads, me, team);
     return;

@@ -44,7 +44,7 @@ class Sizes(NamedTuple):
 
 NOWHERE = Strided(0, 0, 0)
 
-_INTEGERS = ("steps", "batch", "inputs", "hidden", "outputs", "threads", "reverse")
+_INTEGERS = ("steps", "batch", "inputs", "hidden", "outputs", "threads", "reverse", "pack")
 _STRIDED = ("x", "y", "d_y", "d_x")
 _ADDRESSES = ("packed", "tape", "scratch", "lengths", "resets")
 
@@ -122,31 +122,28 @@ class Kernel:
             fields += [(f"{name}_{along}", ctypes.c_int64) for along in ("step", "row")]
         fields += [(name, ctypes.c_void_p) for name in _ADDRESSES]
         states = ctypes.c_void_p * len(self.cell.states)
-        fields += [(name, states) for name in ("initial", "final", "d_final", "d_initial")]
         weights = ctypes.c_void_p * self._weights
         fields += [("weights", weights), ("d_weights", weights)]
+        fields += [(name, states) for name in ("initial", "final", "d_final", "d_initial")]
         return type("Call", (ctypes.Structure,), {"_fields_": fields})
 
     def _made(
         self,
         shape: Shape,
         threads: int = 1,
-        arrays: dict[str, Strided | None] | None = None,
-        lists: dict[str, Sequence[int] | None] | None = None,
+        arrays: Sequence[Strided | None] = (),
+        lists: Sequence[Sequence[int] | None] = (),
+        *,
+        reverse: bool = False,
+        pack: int = 0,
         **addresses: int,
     ) -> Any:
-        call = self._call(*shape, threads)
-        for name, value in addresses.items():
-            setattr(call, name, value)
-        for name, one in (arrays or {}).items():
-            address, step, row = one or NOWHERE
-            setattr(call, name, address)
-            setattr(call, f"{name}_step", step)
-            setattr(call, f"{name}_row", row)
-        for name, several in (lists or {}).items():
-            if several is not None:
-                getattr(call, name)[:] = several
-        return ctypes.byref(call)
+        """A call with arrays and lists, of those that `Call` has, the first ones; addresses by name."""
+        strided = [value for one in arrays for value in one or NOWHERE]
+        strided += NOWHERE * (len(_STRIDED) - len(arrays))
+        places = [addresses.get(name, 0) for name in _ADDRESSES]
+        given = [tuple(one) if one else () for one in lists]
+        return ctypes.byref(self._call(*shape, threads, reverse, pack, *strided, *places, *given))
 
     def _find_threads(self, threads: int) -> None:
         if threads > 1 and not self._threads_found and os.getpid() == self._process:
@@ -161,20 +158,12 @@ class Kernel:
         self._library.sizes(self._made(shape, threads), found)
         return Sizes(*found)
 
-    def pack(
-        self,
-        shape: Shape,
-        weights: Sequence[int],
-        packed: int,
-        backward: bool = False,
-        narrow: bool = False,
-    ) -> None:
-        """Put the weights in the order in which `forward` (or `backward`) reads them.
+    def pack(self, shape: Shape, weights: Sequence[int], packed: int, narrow: bool = False) -> None:
+        """Put the weights in the order in which `forward` reads them, for calls without weights.
 
-        weights: of one layer, as `Cell` lists them, in float32 or, all of them (narrow, for half kernels only), in bfloat16.
+        weights, narrow: as of `forward`.
         """
-        call = self._made(shape, lists={"weights": weights}, packed=packed)
-        self._library.pack(call, int(backward), int(narrow))
+        self._library.pack(self._made(shape, lists=[weights], packed=packed, pack=1 + narrow))
 
     def forward(
         self,
@@ -184,6 +173,8 @@ class Kernel:
         y: Strided,
         packed: int,
         scratch: int,
+        weights: Sequence[int] | None = None,
+        narrow: bool = False,
         initial: Sequence[int] | None = None,
         final: Sequence[int] | None = None,
         lengths: int = 0,
@@ -196,6 +187,10 @@ class Kernel:
 
         Parameters
         ----------
+        weights : addresses
+            Those of one layer, as `Cell` lists them, which are put into `packed` first; None: `packed` has them already.
+        narrow : bool
+            Of a half kernel: all weights are given in bfloat16, not in float32.
         initial, final : addresses, one a state, the output first
             [B, P] of the output, [B, H] of others. An initial state of 0 is what the cell starts with.
         lengths : address
@@ -213,13 +208,14 @@ class Kernel:
         call = self._made(
             shape,
             threads,
-            {"x": x, "y": y},
-            {"initial": initial, "final": final},
+            [x, y],
+            [weights, None, initial, final],
+            reverse=reverse,
+            pack=0 if weights is None else 1 + narrow,
             packed=packed,
             scratch=scratch,
             lengths=lengths,
             resets=resets,
-            reverse=int(reverse),
             tape=tape,
         )
         self._library.forward(call)
@@ -231,8 +227,10 @@ class Kernel:
         x: Strided,
         y: Strided,
         packed: int,
+        weights: Sequence[int],
         tape: int,
         scratch: int,
+        narrow: bool = False,
         d_y: Strided | None = None,
         d_final: Sequence[int] | None = None,
         d_x: Strided | None = None,
@@ -246,25 +244,21 @@ class Kernel:
     ) -> None:
         """Compute gradients from those of y and of the final states; they are written, not added.
 
-        x, y, initial, lengths, resets, reverse, tape and threads are those of `forward`; packed is what `pack` made with
-        backward=True. Gradients of padding are zero.
+        x, y, weights, narrow, initial, lengths, resets, reverse, tape and threads are those of `forward`; packed is of
+        `packed_backward` floats. Gradients of padding are zero.
         """
         self._find_threads(threads)
         call = self._made(
             shape,
             threads,
-            {"x": x, "y": y, "d_y": d_y, "d_x": d_x},
-            {
-                "initial": initial,
-                "d_final": d_final,
-                "d_initial": d_initial,
-                "d_weights": d_weights,
-            },
+            [x, y, d_y, d_x],
+            [weights, d_weights, initial, None, d_final, d_initial],
+            reverse=reverse,
+            pack=1 + narrow,
             packed=packed,
             scratch=scratch,
             lengths=lengths,
             resets=resets,
-            reverse=int(reverse),
             tape=tape,
         )
         self._library.backward(call)

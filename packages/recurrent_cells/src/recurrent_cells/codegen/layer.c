@@ -16,11 +16,14 @@
 #define INPUTS (SUMS + STATES + VECTORS)
 #define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
 #define MIXED (NORMS || PRODUCTS)  /* what comes after the sums is computed in phases */
-#define CHUNK 256                  /* elements m of which gradients of weights are summed at a time */
+#define CHUNK 512                  /* elements m of which gradients of weights are summed at a time */
+#define TILE (ROWS * CHUNK + LINE) /* numbers of ROWS factors of a chunk; the line more spreads tiles over all sets of a cache */
+#define LINE (64 / (long)sizeof(number))
 #define OWN_OUTPUT (HALF && READS_OUTPUT) /* the output is also kept as floats, for the next update */
 
 typedef struct {
   int64_t steps, batch, inputs, hidden, outputs, threads, reverse;
+  int64_t pack; /* the weights into `packed` first: 1 floats, 2 numbers; 0: they are packed */
   const number *x;
   int64_t x_step, x_row;
   number *y;
@@ -32,12 +35,12 @@ typedef struct {
   void *packed, *tape, *scratch;
   const int64_t *lengths;
   const uint8_t *resets;
+  const float *weights[WEIGHTS];
+  float *d_weights[WEIGHTS];
   const void *initial[STATES]; /* the output's in numbers, others in floats */
   void *final[STATES];
   const float *d_final[STATES];
   float *d_initial[STATES];
-  const float *weights[WEIGHTS];
-  float *d_weights[WEIGHTS];
 } Call;
 
 static long up(long a, long b) { return (a + b - 1) / b; }
@@ -46,7 +49,6 @@ static long most(long a, long b) { return a > b ? a : b; }
 
 /* Where everything lies. Laid out from address 0 for its size. */
 typedef struct {
-  int narrow;
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
   long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
   /* packed */
@@ -69,11 +71,12 @@ typedef struct {
   number *d_sums, *d_output, *factors, *joined;
 } Layout;
 
+static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 typedef struct {
   char *at;
 } Arena;
 static void *take(Arena *a, long count, long size) {
-  char *p = a->at = (char *)(((uintptr_t)a->at + 63) & ~(uintptr_t)63);
+  char *p = a->at = aligned(a->at);
   a->at += count * size;
   return p;
 }
@@ -189,7 +192,7 @@ static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   l->d_output = NUMBERS(PROJECTED * most_total * l->panels_y * PANEL);
   l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
   l->arguments = FLOATS(c->threads * NORMS * l->width);
-  l->factors = NUMBERS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * ROWS * CHUNK);
+  l->factors = NUMBERS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * TILE);
   l->joined = NUMBERS(HALF * c->threads * CHUNK * most(BLOCK, PANEL));
   return SIZE_OF(a);
 }
@@ -335,146 +338,6 @@ static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Cal
   __atomic_store_n(&job.team.threads, count, __ATOMIC_RELEASE);
   run_member(&members[0]);
   for (int me = 1; me < count; me++) pthread_join(threads[me], 0);
-}
-
-/* ---- packing ---- */
-
-#define LOW(a, b) ((a) < (b) ? (a) : (b))
-#define HIGH(a, b) ((a) > (b) ? (a) : (b))
-
-/* LANES weights, or n, which the caller has as floats or as numbers. */
-INLINE vec weights_at(const Layout *l, const void *from, long at, long n) {
-  if (HALF && l->narrow) return load_numbers_up_to((const number *)from + at, n);
-  return load_up_to((const float *)from + at, n);
-}
-/* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are. */
-INLINE void pack_columns(const Layout *l, const void *from, long first, long row, long k, long rows, long at, long n, float scale,
-                         number *to) {
-  first += k * row + at;
-  vec odd = {0};
-  if (PAIR > 1 && k + 1 < rows) odd = weights_at(l, from, first + row, n - at) * scale;
-  store_pair(to, weights_at(l, from, first, n - at) * scale, odd);
-}
-/* Values of a row of a recurrent matrix with its zeros, from column `at` on; of a column, from row `row` on. */
-INLINE void recurrent_row(const Call *c, long column, long row, long at, int n, float scale, float *to) {
-  const long size = c->hidden / HEADS, head = row / size * size;
-  const float *from = c->weights[1] + row * COLUMNS * size + column * size - head;
-  for (int j = 0; j < n; j++) to[j] = row < c->hidden && at + j >= head && at + j < head + size ? from[at + j] * scale : 0.0f;
-}
-#if LIBRARY || PRODUCTS
-INLINE void recurrent_column(const Call *c, long column, long at, long row, int n, float *to) {
-  const long size = c->hidden / HEADS, head = at / size * size;
-  const float *from = c->weights[1] + column * size + at - head;
-  for (int j = 0; j < n; j++)
-    to[j] = at < c->hidden && row + j >= head && row + j < head + size ? from[(row + j) * COLUMNS * size] : 0.0f;
-}
-#endif
-#if PRODUCTS
-/* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
-static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count) {
-  float *to = l->matrices;
-  for (int k = 0; k < count; k++)
-    for (long p = 0; p < l->panels_h; p++) {
-      const long first = first_block(l, c, p) * PANEL;
-      for (long row = first; row < first + l->blocks_read * PANEL; row++, to += PANEL)
-        if (products[k][2]) recurrent_column(c, products[k][1], row, p * PANEL, PANEL, to);
-        else recurrent_row(c, products[k][1], row, p * PANEL, PANEL, 1.0f, to);
-    }
-}
-#endif
-/* Rows by tiles, all columns of one before the next: reading whole columns would touch a page for each value. */
-static void pack_forward(const Call *c, Layout *l) {
-  enum { TILE = 4 };
-  const long H = c->hidden, block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
-  for (long tile = 0; tile < most(c->inputs, l->rows_read); tile += TILE)
-    for (long u = 0; u < l->units; u++) {
-      number *part = l->weights + u * block;
-#define PACK_PASS(FROM, TO) \
-  for (int h = 0; h < 2; h++) { \
-    const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
-    if (from >= end) continue; \
-    const long rows = h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS, columns = (end - from) * UNIT; \
-    number *to = part + tile * columns; \
-    for (long k = tile; k < least(rows, tile + TILE); k += PAIR) \
-      for (int s = from; s < end; s++) \
-        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
-          if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
-          else pack_columns(l, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
-        } \
-    part += EVEN(rows) * columns; \
-  }
-      EACH_PASS(PACK_PASS)
-    }
-  for (long u = 0; u < l->units; u++)
-    for (int s = 0; s < SUMS; s++)
-      for (long at = 0; at < UNIT; at += LANES)
-        store(l->bias + u * BLOCK + s * UNIT + at,
-              weights_at(l, c->weights[2], BIAS_PLACE[s] * H + u * UNIT + at, H - u * UNIT - at) * SCALE[s]);
-  if (!PROJECTED) return;
-  number *to = l->projection;
-  for (long p = 0; p < l->panels_y; p++)
-    for (long k = 0; k < H; k += PAIR)
-      for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
-        pack_columns(l, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);
-}
-#if LIBRARY
-/* LANES columns of a matrix's row become rows of one column: of a panel [LANES][PANEL]. */
-INLINE void pack_column(const Layout *l, const void *from, long at, long n, number *to) {
-  number one[LANES];
-  store_numbers(one, weights_at(l, from, at, n));
-  for (int j = 0; j < LANES; j++) to[j / PAIR * PANEL * PAIR + j % PAIR] = one[j];
-}
-/* The transposed matrix of gates [rows, gates * H]: [panel of rows][block of units][sums][UNIT][PANEL]. */
-static void pack_transposed(const Call *c, const Layout *l, const float *from, long rows, long gates, const int *column,
-                            int first, int end, number *to) {
-  const long H = c->hidden;
-  for (long p = 0; p < rows; p += PANEL)
-    for (long u = 0; u < l->units; u++)
-      for (int s = first; s < end; s++)
-        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PANEL)
-          for (long k = 0; k < PANEL; k++)
-            pack_column(l, from, (p + k) * gates * H + column[s] * H + at, p + k < rows ? H - at : 0, to + k * PAIR);
-}
-static void pack_backward(const Call *c, Layout *l) {
-  pack_transposed(c, l, c->weights[0], c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
-  if (HEADS > 1) {
-    number *to = l->back_h;
-    for (long p = 0; p < l->panels_y; p++)
-      for (long u = first_unit(l, c, p), end = u + l->units_read; u < end; u++)
-        for (int s = FIRST_H; s < SUMS; s++)
-          for (long at = u * UNIT; at < (u + 1) * UNIT; at++, to += PANEL)
-            recurrent_column(c, H_COLUMN[s], at, p * PANEL, PANEL, (float *)to);
-  } else {
-    pack_transposed(c, l, c->weights[1], c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
-  }
-  if (!PROJECTED) return;
-  number *to = l->projection;
-  for (long p = 0; p < l->panels_h * PANEL; p += PANEL)
-    for (long at = 0; at < l->panels_y * PANEL; at += LANES, to += LANES * PANEL)
-      for (long k = 0; k < PANEL; k++)
-        pack_column(l, c->weights[WEIGHTS - 1], (p + k) * c->outputs + at, p + k < c->hidden ? c->outputs - at : 0, to + k * PAIR);
-}
-#endif /* LIBRARY */
-static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
-/* narrow: the weights that are given are numbers, not floats. */
-void pack(const Call *c, int backward, int narrow) {
-  Layout l = {0};
-  l.narrow = narrow;
-  lay_out(&l, c);
-  lay_out_packed(&l, c, backward, aligned(c->packed));
-#if LIBRARY
-  if (backward) pack_backward(c, &l);
-#if PRODUCTS
-  if (backward) pack_matrices(c, &l, BACKWARD_PRODUCTS, BACK_PRODUCTS);
-#endif
-#endif /* LIBRARY */
-  if (!backward) pack_forward(c, &l);
-#if PRODUCTS
-  if (!backward) pack_matrices(c, &l, FORWARD_PRODUCTS, PRODUCTS);
-#endif
-  for (int v = 0; v < VECTORS; v++)
-    for (long at = 0; at < l.width; at += LANES)
-      store(l.vectors + v * l.width + at, weights_at(&l, c->weights[3 + v], at, c->hidden - at));
 }
 
 /* Where backward finds what is kept of position j (of n at this step) in block u. */

@@ -14,8 +14,8 @@ from ..cells.simplify import lowered, scales
 from .library import CompilerError
 
 SHARED = (
-    *("vector.h", "numbers.h", "products.h", "layer.c", "norms.c", "matrices.c"),
-    *("forward.c", "backward.c"),
+    *("vector.h", "numbers.h", "products.h", "layer.c", "packing.c"),
+    *("norms.c", "matrices.c", "forward.c", "backward.c"),
 )
 """The files that all cells share, in order; a cell's own part follows the second one."""
 

@@ -30,7 +30,7 @@
 #define UNROLL _Pragma("clang loop unroll(full)")
 #define UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL _Pragma("GCC unroll 16")
 #define UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
 #define NOINLINE __attribute__((noinline)) /* one copy: compiled once */
@@ -69,6 +69,27 @@ INLINE float total_of(vec v) {
   return sum;
 }
 INLINE void add_to(float *p, vec v) { store(p, load(p) + v); }
+
+/* v[i][j] and v[j][i] exchanged: squares of d by d, above and below the diagonal, for each d. */
+INLINE void turn(vec v[LANES]) {
+#ifdef __clang__ /* has no shuffle by a vector */
+  float to[LANES][LANES];
+  for (int i = 0; i < LANES; i++)
+    for (int j = 0; j < LANES; j++) to[j][i] = v[i][j];
+  memcpy(v, to, sizeof to);
+#else
+  UNROLL for (int d = 1; d < LANES; d *= 2) {
+    bits low, high;
+    for (int j = 0; j < LANES; j++) low[j] = j & d ? LANES + j - d : j, high[j] = low[j] + d;
+    UNROLL for (int i = 0; i < LANES; i++) {
+      if (i & d) continue;
+      const vec a = v[i], b = v[i + d];
+      v[i] = __builtin_shuffle(a, b, low);
+      v[i + d] = __builtin_shuffle(a, b, high);
+    }
+  }
+#endif
+}
 
 INLINE vec choose(bits where, vec a, vec b) { return (vec)((where & (bits)a) | (~where & (bits)b)); }
 

@@ -1,0 +1,152 @@
+
+/* ---- packing: threads have blocks of units, or panels, of their own ---- */
+
+#define LOW(a, b) ((a) < (b) ? (a) : (b))
+#define HIGH(a, b) ((a) > (b) ? (a) : (b))
+
+/* LANES weights, or n, which the caller has as floats or as numbers. */
+INLINE vec weights_at(const Call *c, const void *from, long at, long n) {
+  if (HALF && c->pack == 2) return load_numbers_up_to((const number *)from + at, n);
+  return load_up_to((const float *)from + at, n);
+}
+/* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are. */
+INLINE void pack_columns(const Call *c, const void *from, long first, long row, long k, long rows, long at, long n, float scale,
+                         number *to) {
+  first += k * row + at;
+  vec odd = {0};
+  if (PAIR > 1 && k + 1 < rows) odd = weights_at(c, from, first + row, n - at) * scale;
+  store_pair(to, weights_at(c, from, first, n - at) * scale, odd);
+}
+/* Values of a row of a recurrent matrix with its zeros, from column `at` on; of a column, from row `row` on. */
+INLINE void recurrent_row(const Call *c, long column, long row, long at, int n, float scale, float *to) {
+  const long size = c->hidden / HEADS, head = row / size * size;
+  const float *from = c->weights[1] + row * COLUMNS * size + column * size - head;
+  for (int j = 0; j < n; j++) to[j] = row < c->hidden && at + j >= head && at + j < head + size ? from[at + j] * scale : 0.0f;
+}
+#if LIBRARY || PRODUCTS
+INLINE void recurrent_column(const Call *c, long column, long at, long row, int n, float *to) {
+  const long size = c->hidden / HEADS, head = at / size * size;
+  const float *from = c->weights[1] + column * size + at - head;
+  for (int j = 0; j < n; j++)
+    to[j] = at < c->hidden && row + j >= head && row + j < head + size ? from[(row + j) * COLUMNS * size] : 0.0f;
+}
+#endif
+#if PRODUCTS
+/* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
+static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count, int me, int threads) {
+  for (int k = 0; k < count; k++)
+    for (long p = l->panels_h * me / threads; p < l->panels_h * (me + 1) / threads; p++) {
+      const long first = first_block(l, c, p) * PANEL;
+      float *to = l->matrices + (k * l->panels_h + p) * l->blocks_read * PANEL * PANEL;
+      for (long row = first; row < first + l->blocks_read * PANEL; row++, to += PANEL)
+        if (products[k][2]) recurrent_column(c, products[k][1], row, p * PANEL, PANEL, to);
+        else recurrent_row(c, products[k][1], row, p * PANEL, PANEL, 1.0f, to);
+    }
+}
+#endif
+/* Rows by tiles, all columns of one before the next: reading whole columns would touch a page for each value. */
+static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
+  enum { SOME = 4 };
+  const long first = l->units * me / threads, last = l->units * (me + 1) / threads;
+  const long H = c->hidden, block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
+  for (long tile = 0; tile < most(c->inputs, l->rows_read); tile += SOME)
+    for (long u = first; u < last; u++) {
+      number *part = l->weights + u * block;
+#define PACK_PASS(FROM, TO) \
+  for (int h = 0; h < 2; h++) { \
+    const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
+    if (from >= end) continue; \
+    const long rows = h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS, columns = (end - from) * UNIT; \
+    number *to = part + tile * columns; \
+    for (long k = tile; k < least(rows, tile + SOME); k += PAIR) \
+      for (int s = from; s < end; s++) \
+        for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
+          if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
+          else pack_columns(c, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
+        } \
+    part += EVEN(rows) * columns; \
+  }
+      EACH_PASS(PACK_PASS)
+    }
+  for (long u = first; u < last; u++)
+    for (int s = 0; s < SUMS; s++)
+      for (long at = 0; at < UNIT; at += LANES)
+        store(l->bias + u * BLOCK + s * UNIT + at,
+              weights_at(c, c->weights[2], BIAS_PLACE[s] * H + u * UNIT + at, H - u * UNIT - at) * SCALE[s]);
+#if PRODUCTS
+  pack_matrices(c, l, FORWARD_PRODUCTS, PRODUCTS, me, threads);
+#endif
+  if (!PROJECTED) return;
+  for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
+    number *to = l->projection + p * EVEN(H) * PANEL;
+    for (long k = 0; k < H; k += PAIR)
+      for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
+        pack_columns(c, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);
+  }
+}
+#if LIBRARY
+/* LANES columns of a panel's rows, at intervals of `row`, turned: [LANES][PANEL]. rows, n: how many rows and columns there are. */
+static NOINLINE void pack_turned(const Call *c, const float *from, long at, long row, long rows, long n, number *to) {
+  for (long k = 0; k < PANEL; k += LANES) {
+    vec v[LANES];
+    UNROLL for (int j = 0; j < LANES; j++) v[j] = weights_at(c, from, at + (k + j) * row, k + j < rows ? n : 0);
+    turn(v);
+    UNROLL for (int j = 0; j < LANES; j += PAIR) store_pair(to + j * PANEL + k * PAIR, v[j], v[j + PAIR - 1]);
+  }
+}
+/* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][PANEL]. */
+static void pack_transposed(const Call *c, const Layout *l, const float *from, long p, long rows, long gates, const int *column,
+                            int first, int end, number *to) {
+  const long H = c->hidden, row = p * PANEL;
+  to += p * l->units * (end - first) * UNIT * PANEL;
+  for (long u = 0; u < l->units; u++)
+    for (int s = first; s < end; s++)
+      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PANEL)
+        pack_turned(c, from, row * gates * H + column[s] * H + at, gates * H, rows - row, H - at, to);
+}
+static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
+  for (long p = l->panels_x * me / threads; p < l->panels_x * (me + 1) / threads; p++)
+    pack_transposed(c, l, c->weights[0], p, c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
+  for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
+    if (HEADS > 1) {
+      number *to = l->back_h + p * l->units_read * H_SUMS * UNIT * PANEL;
+      for (long u = first_unit(l, c, p), end = u + l->units_read; u < end; u++)
+        for (int s = FIRST_H; s < SUMS; s++)
+          for (long at = u * UNIT; at < (u + 1) * UNIT; at++, to += PANEL)
+            recurrent_column(c, H_COLUMN[s], at, p * PANEL, PANEL, (float *)to);
+    } else {
+      pack_transposed(c, l, c->weights[1], p, c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+    }
+  }
+#if PRODUCTS
+  pack_matrices(c, l, BACKWARD_PRODUCTS, BACK_PRODUCTS, me, threads);
+#endif
+  if (!PROJECTED) return;
+  for (long p = l->panels_h * me / threads; p < l->panels_h * (me + 1) / threads; p++) {
+    number *to = l->projection + p * l->panels_y * PANEL * PANEL;
+    for (long at = 0; at < l->panels_y * PANEL; at += LANES, to += LANES * PANEL)
+      pack_turned(c, c->weights[WEIGHTS - 1], p * PANEL * c->outputs + at, c->outputs, c->hidden - p * PANEL, c->outputs - at, to);
+  }
+}
+#endif /* LIBRARY */
+/* Of one thread of several, which need not have finished. */
+static void pack_share(const Call *c, const Layout *l, int backward, int me, int threads) {
+  if (!backward) pack_forward(c, l, me, threads);
+#if LIBRARY
+  else pack_backward(c, l, me, threads);
+#endif /* LIBRARY */
+  for (long at = 0; at < l->width && me == 0; at += LANES)
+    for (int v = 0; v < VECTORS; v++) store(l->vectors + v * l->width + at, weights_at(c, c->weights[3 + v], at, c->hidden - at));
+}
+/* Before a team computes: the weights as `pack` puts them, if they are not. */
+static void pack_by_team(const Call *c, const Layout *l, int backward, int me, Team *team) {
+  if (!c->pack) return;
+  pack_share(c, l, backward, me, team->threads);
+  if (team->threads > 1) wait_for_all(team);
+}
+void pack(const Call *c) {
+  Layout l = {0};
+  lay_out(&l, c);
+  lay_out_packed(&l, c, 0, aligned(c->packed));
+  pack_share(c, &l, 0, 0, 1);
+}
