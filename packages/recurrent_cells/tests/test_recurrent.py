@@ -276,6 +276,27 @@ def test_packed_sequences(sort: bool) -> None:
     assert error(*found) < 1e-5
 
 
+@pytest.mark.parametrize("kind", ["lstm", "projected", "mogrifier", "heads"])
+def test_each_gradient_is_what_it_is_among_all(kind: str) -> None:
+    """Others are not computed."""
+    size = {"proj_size": 7} if kind == "projected" else {}
+    layer = Recurrent(every_cell()[kind], INPUTS, 20, bidirectional=True, **size)
+    x = torch.randn(STEPS, BATCH, INPUTS)
+    shapes = [one.shape for one in flat(None, layer(x)[1])[1:]]
+    given = [x, *(torch.randn(shape) for shape in shapes), *layer.parameters()]
+    states = given[1 : 1 + len(shapes)]
+
+    def gradients(wanted: list[Tensor]) -> list[Tensor]:
+        for one in given:
+            one.requires_grad_(any(one is each for each in wanted))
+        found = flat(*layer(x, states[0] if len(states) == 1 else tuple(states)))
+        return list(torch.autograd.grad(sum(one.square().sum() for one in found), wanted))
+
+    every = gradients(given)
+    for one, expected in zip(given, every, strict=True):
+        torch.testing.assert_close(gradients([one])[0], expected, rtol=0, atol=0)
+
+
 def test_one_sequence_and_an_empty_batch() -> None:
     lstm = nn.LSTM(INPUTS, HIDDEN, 2)
     own = Recurrent.from_lstm(lstm)

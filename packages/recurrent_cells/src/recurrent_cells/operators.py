@@ -86,6 +86,7 @@ class _Layer(torch.autograd.Function):
                 tape,
                 d_y,
                 d_final,
+                ctx.needs_input_grad[5:],
             )
         return None, None, None, None, None, *found
 

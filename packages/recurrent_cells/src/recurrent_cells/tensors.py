@@ -135,8 +135,10 @@ def backward(
     tape: Tensor,
     d_y: Tensor | None,
     d_final: Sequence[Tensor | None],
-) -> list[Tensor]:
-    """Gradients of x, of the initial states and of the weights, in their types."""
+    wanted: Sequence[bool] | None = None,
+) -> list[Tensor | None]:
+    """Gradients of x, of the initial states and of the weights, in their types; of those that are wanted, else None."""
+    wanted = wanted or [True] * (1 + len(initial) + len(weights))
     threads = torch.get_num_threads()
     x = dense(x.detach())
     shape = shape_of(kernel, x, initial, weights)
@@ -144,8 +146,11 @@ def backward(
     scratch = empty(sizes.scratch_backward)
     d_y = None if d_y is None else dense(d_y)
     masks = masked(lengths, resets, shape)
-    d_initial = [empty(*one.shape) for one in initial]
-    d_weights = [empty(*one.shape) for one in weights]
+    found = [
+        empty(*one.shape) if own else None
+        for one, own in zip((*initial, *weights), wanted[1:], strict=True)
+    ]
+    d_initial, d_weights = found[: len(initial)], found[len(initial) :]
     all_d_x = []
     given = zip(
         *(parts(each, directions) for each in (initial, d_final, d_initial, weights, d_weights)),
@@ -157,7 +162,7 @@ def backward(
         begin = _begun(kernel, begin)
         d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
         first = number * shape.outputs
-        d_x = output(x, shape.inputs)
+        d_x = output(x, shape.inputs) if wanted[0] else None
         kernel.backward(
             shape,
             x=strided(x),
@@ -168,19 +173,25 @@ def backward(
             scratch=scratch.data_ptr(),
             initial=[one.data_ptr() for one in begin],
             d_y=None if d_y is None else strided(d_y, first),
-            d_final=[0 if one is None else one.data_ptr() for one in d_end],
-            d_x=strided(d_x),
-            d_initial=[one.data_ptr() for one in d_begin],
-            d_weights=[one.data_ptr() for one in d_own],
+            d_final=_places(d_end),
+            d_x=None if d_x is None else strided(d_x),
+            d_initial=_places(d_begin),
+            d_weights=_places(d_own),
             lengths=masks[0].data_ptr(),
             resets=masks[1].data_ptr(),
             reverse=number == 1,
             threads=threads,
         )
         all_d_x.append(d_x)
-    d_x = all_d_x[0] if directions == 1 else all_d_x[0].add_(all_d_x[1])
-    found = zip((*d_initial, *d_weights), (*initial, *weights), strict=True)
-    return [d_x, *(one.to(given.dtype) for one, given in found)]
+    if directions == 2 and wanted[0]:
+        all_d_x[0].add_(all_d_x[1])
+    pairs = zip(found, (*initial, *weights), strict=True)
+    return [all_d_x[0], *(None if one is None else one.to(given.dtype) for one, given in pairs)]
+
+
+def _places(several: Sequence[Tensor | None]) -> list[int]:
+    """Addresses; 0 of what is not there."""
+    return [0 if one is None else one.data_ptr() for one in several]
 
 
 def _begun(kernel: Kernel, initial: Tensors) -> list[Tensor]:

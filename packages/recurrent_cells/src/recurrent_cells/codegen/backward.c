@@ -78,8 +78,8 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
           }
       for (long j = 0; j < n; j++) out[j] = l->d_made + (first + j) * l->width;
       if (l->by_units) wait_for_all(team);
-      products(n, l->d_output + m * PANEL, PANEL, l->total * PANEL, l->panels_y, PANEL, l->projection, out, 1, l->width, panel_h,
-               last_panel_h, 0);
+      products(n, l->d_output + m * PANEL, PANEL, l->total * PANEL, l->panels_y, PANEL, l->projection, out, 1, l->width, l->panels_h,
+               panel_h, last_panel_h, 0);
       if (l->by_units) wait_for_all(team);
     }
 #if PRODUCTS
@@ -95,11 +95,12 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
       for (long j = 0; j < n; j++) out[j] = l->d_states[0] + (first + j) * l->width_of[0];
       const number *d = l->d_sums + m * BLOCK + FIRST_H * UNIT;
       if (HEADS == 1)
-        products(n, d, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P, panel, last_panel, !PROJECTED);
+        products(n, d, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P, l->narrow_y, panel,
+                 last_panel, !PROJECTED);
       else
         for (long p = panel; p < last_panel; p++)
           products(n, d + first_unit(l, c, p) * l->total * BLOCK, BLOCK, l->total * BLOCK, l->units_read, H_SUMS * UNIT, l->back_h,
-                   out, 1, P, p, p + 1, 1);
+                   out, 1, P, l->panels_y, p, p + 1, 1);
       if (l->by_units) wait_for_all(team);
     } else if (PROJECTED) {
       for (long j = 0; j < n; j++)
@@ -110,8 +111,8 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
         const long row = l->order[first + j];
         out[j] = c->d_x + time_of(c, row, s) * c->d_x_step + row * c->d_x_row;
       }
-      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, 0,
-               l->panels_x, 0);
+      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
+               0, l->panels_x, 0);
     }
     for (long j = 0; j < n; j++)
       if (begins(c, l->order[first + j], s))
@@ -170,8 +171,8 @@ static void gradients_of_x(const Call *c, const Layout *l, long begin, long end)
       const long row = row_of(l, &at);
       out[r] = c->d_x + time_of(c, row, at.step) * c->d_x_step + row * c->d_x_row;
     }
-    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, 0,
-             l->panels_x, 0);
+    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
+             0, l->panels_x, 0);
   }
 }
 

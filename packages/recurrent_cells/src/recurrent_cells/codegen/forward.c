@@ -165,7 +165,7 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
         const long row = l->order[first + j];
         out[j] = c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
       }
-      products(n, made, l->width, 0, 1, H, l->projection, out, 0, P, panel, last_panel, 0);
+      products(n, made, l->width, 0, 1, H, l->projection, out, 0, P, l->panels_y, panel, last_panel, 0);
       if (l->by_units) wait_for_all(team);
     }
   }

@@ -50,6 +50,7 @@ static long most(long a, long b) { return a > b ? a : b; }
 /* Where everything lies. Laid out from address 0 for its size. */
 typedef struct {
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
+  long narrow_x, narrow_y; /* the first panel of K and of P columns with one vector less */
   long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
   /* packed */
   number *weights, *projection, *back_x, *back_h;
@@ -109,6 +110,8 @@ static void lay_out(Layout *l, const Call *c) {
   l->panels_y = up(c->outputs, PANEL);
   l->panels_h = up(c->hidden, PANEL);
   l->wide = l->panels_h * PANEL;
+  l->narrow_x = first_narrow(c->inputs);
+  l->narrow_y = PROJECTED || HEADS > 1 ? l->panels_y : first_narrow(c->outputs);
   l->rows_read = c->outputs, l->units_read = l->units, l->blocks_read = l->panels_h;
   if (HEADS > 1) {
     l->rows_read = l->units_read = l->blocks_read = 0;

@@ -5,10 +5,10 @@
 /* The number-th matrix of packed ones times n rows: block b of row r lies at in + r * row + b * block. */
 static void multiply_by(const Call *c, const Layout *l, int number, long n, const float *in, long row, long block, void *const *out) {
   const float *w = l->matrices + number * l->panels_h * l->blocks_read * PANEL * PANEL;
-  if (HEADS == 1) products(n, in, row, block, l->blocks_read, PANEL, w, out, 1, l->width, 0, l->panels_h, 0);
+  if (HEADS == 1) products(n, in, row, block, l->blocks_read, PANEL, w, out, 1, l->width, l->panels_h, 0, l->panels_h, 0);
   else
     for (long p = 0; p < l->panels_h; p++)
-      products(n, in + first_block(l, c, p) * block, row, block, l->blocks_read, PANEL, w, out, 1, l->width, p, p + 1, 0);
+      products(n, in + first_block(l, c, p) * block, row, block, l->blocks_read, PANEL, w, out, 1, l->width, l->panels_h, p, p + 1, 0);
 }
 
 /* A phase of one row's update: what the products after it are of, or after the last one the new states. */

@@ -85,28 +85,28 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
   }
 }
 #if LIBRARY
-/* LANES columns of a panel's rows, at intervals of `row`, turned: [LANES][PANEL]. rows, n: how many rows and columns there are. */
-static NOINLINE void pack_turned(const Call *c, const float *from, long at, long row, long rows, long n, number *to) {
-  for (long k = 0; k < PANEL; k += LANES) {
+/* LANES columns of a panel's `wide` rows, at intervals of `row`, turned: [LANES][wide]. rows, n: how many rows and columns there are. */
+static NOINLINE void pack_turned(const Call *c, const float *from, long at, long row, long rows, long n, long wide, number *to) {
+  for (long k = 0; k < wide; k += LANES) {
     vec v[LANES];
     UNROLL for (int j = 0; j < LANES; j++) v[j] = weights_at(c, from, at + (k + j) * row, k + j < rows ? n : 0);
     turn(v);
-    UNROLL for (int j = 0; j < LANES; j += PAIR) store_pair(to + j * PANEL + k * PAIR, v[j], v[j + PAIR - 1]);
+    UNROLL for (int j = 0; j < LANES; j += PAIR) store_pair(to + j * wide + k * PAIR, v[j], v[j + PAIR - 1]);
   }
 }
-/* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][PANEL]. */
-static void pack_transposed(const Call *c, const Layout *l, const float *from, long p, long rows, long gates, const int *column,
+/* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][its rows]. */
+static void pack_transposed(const Call *c, const Layout *l, const float *from, long p, long narrow, long rows, long gates, const int *column,
                             int first, int end, number *to) {
-  const long H = c->hidden, row = p * PANEL;
-  to += p * l->units * (end - first) * UNIT * PANEL;
+  const long H = c->hidden, row = panel_column(p, narrow), wide = panel_column(p + 1, narrow) - row;
+  to += row * l->units * (end - first) * UNIT;
   for (long u = 0; u < l->units; u++)
     for (int s = first; s < end; s++)
-      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PANEL)
-        pack_turned(c, from, row * gates * H + column[s] * H + at, gates * H, rows - row, H - at, to);
+      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * wide)
+        pack_turned(c, from, row * gates * H + column[s] * H + at, gates * H, rows - row, H - at, wide, to);
 }
 static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
-  for (long p = l->panels_x * me / threads; p < l->panels_x * (me + 1) / threads; p++)
-    pack_transposed(c, l, c->weights[0], p, c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
+  for (long p = l->panels_x * me / threads; c->d_x && p < l->panels_x * (me + 1) / threads; p++)
+    pack_transposed(c, l, c->weights[0], p, l->narrow_x, c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
   for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
     if (HEADS > 1) {
       number *to = l->back_h + p * l->units_read * H_SUMS * UNIT * PANEL;
@@ -115,7 +115,7 @@ static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
           for (long at = u * UNIT; at < (u + 1) * UNIT; at++, to += PANEL)
             recurrent_column(c, H_COLUMN[s], at, p * PANEL, PANEL, (float *)to);
     } else {
-      pack_transposed(c, l, c->weights[1], p, c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+      pack_transposed(c, l, c->weights[1], p, l->narrow_y, c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
     }
   }
 #if PRODUCTS
@@ -125,7 +125,7 @@ static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
   for (long p = l->panels_h * me / threads; p < l->panels_h * (me + 1) / threads; p++) {
     number *to = l->projection + p * l->panels_y * PANEL * PANEL;
     for (long at = 0; at < l->panels_y * PANEL; at += LANES, to += LANES * PANEL)
-      pack_turned(c, c->weights[WEIGHTS - 1], p * PANEL * c->outputs + at, c->outputs, c->hidden - p * PANEL, c->outputs - at, to);
+      pack_turned(c, c->weights[WEIGHTS - 1], p * PANEL * c->outputs + at, c->outputs, c->hidden - p * PANEL, c->outputs - at, PANEL, to);
   }
 }
 #endif /* LIBRARY */

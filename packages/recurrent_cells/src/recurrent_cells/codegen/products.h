@@ -69,18 +69,18 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
   if (n > whole) multiply_once(R, from, to, s, row, whole, w, 1);
 }
 
-/* Sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
+/* N vectors of sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
    numbers, takes `columns` values. */
-INLINE void product(const int R, const number *in, long row, long block, long blocks, long n, const number *w,
+INLINE void product(const int R, const int N, const number *in, long row, long block, long blocks, long n, const number *w,
                     void *const *out, int floats, long offset, long columns, int add) {
   vec s[ROWS][PASS];
-  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) s[r][v] = (vec){0};
-  for (long b = 0; b < blocks; b++, in += block, w += EVEN(n) * PASS * LANES) {
+  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < N; v++) s[r][v] = (vec){0};
+  for (long b = 0; b < blocks; b++, in += block, w += EVEN(n) * N * LANES) {
     const number *rows[ROWS];
     UNROLL for (int r = 0; r < R; r++) rows[r] = in + r * row;
-    multiply(R, 0, PASS, s, rows, n, w);
+    multiply(R, 0, N, s, rows, n, w);
   }
-  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < PASS; v++) {
+  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < N; v++) {
     const long left = columns - v * LANES;
     if (HALF && !floats) {
       store_numbers_up_to((number *)out[r] + offset + v * LANES, s[r][v], left);
@@ -92,16 +92,25 @@ INLINE void product(const int R, const number *in, long row, long block, long bl
   }
 }
 
-/* The same for any number of rows and all columns; panels of weights [columns / (PASS LANES)][blocks][n][PASS][LANES], of
-   which those from `begin` on, up to `end`, are computed. */
+/* Panels of columns have PASS vectors or, from this one on, one less: so many that few are empty. */
+static long first_narrow(long columns) {
+  const long vectors = (columns + LANES - 1) / LANES, left = vectors - (vectors + PASS - 1) / PASS * (PASS - 1);
+  return left > 0 ? left : 0;
+}
+static long panel_column(long p, long narrow) { return (p * PASS - (p > narrow ? p - narrow : 0)) * LANES; }
+
+/* The same for any number of rows and all columns; panels of weights [blocks][n][PASS or PASS - 1][LANES], from `narrow` on the
+   narrow ones, of which those from `begin` on, up to `end`, are computed. */
 static NOINLINE void products(long rows, const number *in, long row, long block, long blocks, long n, const number *w,
-                     void *const *out, int floats, long columns, long begin, long end, int add) {
-  const long wide = PASS * LANES;
+                     void *const *out, int floats, long columns, long narrow, long begin, long end, int add) {
   for (long p = begin; p < end; p++) {
-    const number *own = w + p * blocks * EVEN(n) * wide;
+    const long at = panel_column(p, narrow);
+    const number *own = w + at * blocks * EVEN(n);
     for (long first = 0; first < rows;) {
       const long some = share(rows - first);
-      BY_ROWS(some, product(R, in + first * row, row, block, blocks, n, own, out + first, floats, p * wide, columns - p * wide, add))
+      const number *from = in + first * row;
+      if (p < narrow) BY_ROWS(some, product(R, PASS, from, row, block, blocks, n, own, out + first, floats, at, columns - at, add))
+      else BY_ROWS(some, product(R, PASS - 1, from, row, block, blocks, n, own, out + first, floats, at, columns - at, add))
       first += some;
     }
   }
