@@ -280,7 +280,7 @@ def test_packed_sequences(sort: bool) -> None:
 def test_each_gradient_is_what_it_is_among_all(kind: str) -> None:
     """Others are not computed."""
     size = {"proj_size": 7} if kind == "projected" else {}
-    layer = Recurrent(every_cell()[kind], INPUTS, 20, bidirectional=True, **size)
+    layer = Recurrent(every_cell()[kind], INPUTS, 24, bidirectional=True, **size)
     x = torch.randn(STEPS, BATCH, INPUTS)
     shapes = [one.shape for one in flat(None, layer(x)[1])[1:]]
     given = [x, *(torch.randn(shape) for shape in shapes), *layer.parameters()]
