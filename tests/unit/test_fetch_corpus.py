@@ -93,8 +93,9 @@ def flooding(handler: Handler, text: bytes) -> None:
     handler.send_header("Content-Length", str(10 << 30))
     handler.end_headers()
     with contextlib.suppress(OSError):  # the client has gone
-        for _ in range(10 << 10):
+        for _ in range(200):
             handler.wfile.write(bytes(1 << 20))
+        handler.server.requests.append(("flooded", "", None))  # type: ignore
 
 
 class Server(ThreadingHTTPServer):
@@ -181,6 +182,7 @@ def test_a_bad_mirror_is_given_up_for_the_next(
     bad, good = server.mirror("bad", *[answer] * 99), server.mirror("good")
     assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
     assert_whole(tmp_path)
+    assert ("flooded", "", None) not in server.requests
 
 
 @pytest.mark.parametrize("answer", [missing, garbage, silent, other_text])

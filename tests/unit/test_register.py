@@ -171,6 +171,8 @@ def test_training_runs_are_wanted_with_the_counts() -> None:
     both = register.asked("cudnn-lstm-ptb", {})
     assert not any("/convergence/" in path for path in first)
     assert {path.split("/")[1] for path in set(both) - set(first)} == {"convergence"}
+    listed = register.listed("results/list.json", "results/cells", "cudnn-lstm-ptb", {})
+    assert listed == register.asked("cudnn-lstm-ptb", {})
 
 
 class TestElsewhere:
