@@ -76,8 +76,7 @@ class Recurrent(nn.Module):
         self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
         self.num_layers, self.bias, self.batch_first = num_layers, bool(bias), bool(batch_first)
         self.dropout, self.bidirectional = float(dropout), bool(bidirectional)
-        self._wanted = tuple(self._shapes())
-        for name, shape in self._wanted:
+        for name, shape in self._shapes():
             self.register_parameter(name, nn.Parameter(torch.empty(shape, **place)))
         self.reset_parameters()
 
@@ -113,7 +112,7 @@ class Recurrent(nn.Module):
 
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
-        given = [(name, shape, getattr(self, name)) for name, shape in self._wanted]
+        given = [(name, shape, getattr(self, name)) for name, shape in self._shapes()]
         kind = inputs.kind_of(given, bfloat16=not (self.cell.heads > 1 or self.cell.matrices))
         values, count = [one for _, _, one in given], len(given) // len(self._ends())
         found = [values[first : first + count] for first in range(0, len(values), count)]
