@@ -22,7 +22,7 @@ def unchanged(cell: Measurement, process: int, record: dict) -> None:
 
 
 def version(
-    name: str, seed: int, change: Change = unchanged, day: int = 1, processes: int = 3
+    name: str, seed: int, change: Change = unchanged, day: int = 1, processes: int = 5
 ) -> Version:
     """A version whose processes differ by 1 %, measured on a day of January from ten o'clock."""
     random = np.random.default_rng(seed)
