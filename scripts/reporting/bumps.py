@@ -200,7 +200,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     old, new = (
         {cell.name: times[side.version, cell.name] for cell in both} for side in (before, after)
     )
-    few = [name for (_, name), own in timed.items() if len(own) < NAMED_BY]
+    few = [cell.name for cell in both if min(len(side.records[cell]) for side in sides) < NAMED_BY]
     table = judged(old, new, relevant, few)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]

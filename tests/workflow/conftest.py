@@ -30,8 +30,6 @@ from tests.tiny import BENCHMARK
 ROOT = Path(__file__).resolve().parents[2]
 # Folders of results/ in which nothing is ever made again or overwritten.
 MEASURED = ("checks", "records", "convergence", "kernels", "tuning", "environments", "corpus")
-# A locale without UTF-8: what is written is UTF-8 all the same.
-ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 SNAKEMAKE = Path(sys.executable).parent / "snakemake"
 WORDS = [
     "the",
@@ -91,7 +89,7 @@ class Project:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "COLUMNS": "200", **ASCII},
+            env={**os.environ, "COLUMNS": "200"},
         )
         assert (done.returncode == 0) == ok, done.stdout
         return done.stdout

@@ -60,6 +60,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     claims.write_text(claims.read_text().replace("plain/other", "plain/paused"))
     protocol = {
         "processes": 5,
+        "most_processes": 2,  # no further ones, however noisy the machine is
         "warmup_batches": 1,
         "rounds": 4,
         "most_rounds": 4,
@@ -125,7 +126,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
     wrong = bump(project, "abacus==1.3", "--cells", "plain/paused for training", "--fail")
     assert wrong.status == 1
     new = set(project.path("results/records").rglob("*.json")) - known
-    assert len(new) >= 5 and all(path.name.startswith("training-cpu") for path in new)
+    assert len(new) == 5 and all(path.name.startswith("training-cpu") for path in new)
     assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 cells, 1 with a grown error\n")
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
