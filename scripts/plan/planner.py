@@ -314,8 +314,7 @@ class Plan:
         protocol = {key: asked[key] for key in TIMED}
         target = asked["target_interval"]
         if target is not None:  # of all processes together
-            once = matrix.is_one_of(asked["one_process"], check.cell)
-            target *= math.sqrt(1 if once else asked["processes"])
+            target *= math.sqrt(self.wanted_of(check.cell))
         return TimeJob(
             f"{check.cell.name}-{process}",
             {"protocol": digest_of(protocol), **check.parts},
@@ -360,16 +359,15 @@ class Plan:
         }
         return [self.environment(name) for name in sorted(measured | {"corpus", "report"})]
 
-    def processes(self, document: str) -> int:
-        """How many processes time each cell at first."""
-        return 1 if self.config["preliminary"] else self.settings(document)["protocol"]["processes"]
-
     @kept
+    def wanted_of(self, cell: Measurement) -> int:
+        """How many processes time a cell, before it is judged whether more do: one, where the protocol says so of its row."""
+        protocol = self.settings(self.documents[cell])["protocol"]
+        return 1 if matrix.is_one_of(protocol["one_process"], cell) else protocol["processes"]
+
     def processes_of(self, cell: Measurement) -> int:
-        """How many of them a cell gets at first: one, where the protocol says so of its row."""
-        document = self.documents[cell]
-        once = matrix.is_one_of(self.settings(document)["protocol"]["one_process"], cell)
-        return 1 if once else self.processes(document)
+        """How many of them this run asks for at first."""
+        return 1 if self.config["preliminary"] else self.wanted_of(cell)
 
     def adapts(self, document: str) -> bool:
         """Whether some cells get further processes, once the first ones are judged."""
@@ -391,13 +389,16 @@ class Plan:
             for cell in self.cells(document)
             for process in range(1, counts.get(cell.name, self.processes_of(cell)) + 1)
         ]
-        places = {name: place for place, name in enumerate(self.benchmarks)}
+        numbered.sort(key=lambda pair: self.turn(*pair))
+        return [self.timing(cell, process) for process, cell in numbered]
 
-        def key(pair: tuple[int, Measurement]) -> tuple:
-            process, cell = pair
-            return places[cell.benchmark], cell.device, cell.phase, process
+    def turn(self, process: int, cell: Measurement) -> tuple:
+        """What timings are sorted by."""
+        return self._benchmark_places[cell.benchmark], cell.device, cell.phase, process
 
-        return [self.timing(cell, process) for process, cell in sorted(numbered, key=key)]
+    @cached_property
+    def _benchmark_places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.benchmarks)}
 
     def convergences(self, document: str) -> list[ConvergenceJob]:
         return [

@@ -3,7 +3,7 @@
 import itertools
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from inspect import signature
@@ -79,25 +79,16 @@ class Register:
     def _put_beside(self, timings: Iterable[Iterable[TimeJob]]) -> None:
         """Give the next missing processes of the same cell, one of each plan, the same place, whatever their numbers are: they are
         to take turns."""
-        places: dict[tuple, list[TimeJob]] = {}
+        places = defaultdict(list)
         for jobs in timings:
             missing = Counter()
             for job in jobs:
                 if not self._is_done(job):
                     missing[job.cell] += 1
-                    places.setdefault((job.cell, missing[job.cell]), []).append(job)
-        groups = {each: at for at, each in enumerate(dict.fromkeys(c for c, _ in places))}
-        alike: dict[tuple, int] = {}
-        for cell in groups:
-            alike.setdefault((cell.benchmark, cell.device, cell.phase), len(alike))
-
-        def key(place: tuple) -> tuple:
-            cell, nth = place
-            return alike[cell.benchmark, cell.device, cell.phase], nth, groups[cell]
-
-        for place in sorted(places, key=key):
-            at = len(self._place) + 1
-            self._place = {job.digest: at for job in places[place]} | self._place
+                    places[missing[job.cell], job.cell].append(job)
+        for key in sorted(places, key=lambda each: self._plan.turn(*each)):
+            place = len(self._place) + 1
+            self._place = {job.digest: place for job in places[key]} | self._place
 
     def asked(self, document: str, counts: dict[str, int] | None = None) -> list[str]:
         """The results of a document's timings, and with `counts` of its training runs."""

@@ -191,15 +191,16 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     # Beside each other, as the processes of both versions may have taken turns: held against the same readings of the machine.
     sides = (before, after)
     best = quiet.of_run(record for side in sides for own in side.records.values() for record in own)
-    timed = {
-        (side.version, cell.name): clean.usable_records(side.records[cell], best)
-        for side in sides
-        for cell in both
-    }
-    times = samples.with_prior({key: samples.medians(own) for key, own in timed.items()})
-    old, new = (
-        {cell.name: times[side.version, cell.name] for cell in both} for side in (before, after)
+    times = samples.with_prior(
+        {
+            (side.version, cell.name): samples.medians(
+                clean.usable_records(side.records[cell], best)
+            )
+            for side in sides
+            for cell in both
+        }
     )
+    old, new = ({cell.name: times[side.version, cell.name] for cell in both} for side in sides)
     few = [cell.name for cell in both if min(len(side.records[cell]) for side in sides) < NAMED_BY]
     table = judged(old, new, relevant, few)
     counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}

@@ -8,9 +8,9 @@ import pandas as pd
 
 from plan import matrix
 from plan.matrix import NOW
+from reporting import relations
 from reporting.sections import OK
 from reporting.style import look
-from stats import estimates
 
 OPERATORS = ("operators", "operators in a loop")
 WRITTEN = (*OPERATORS, "compiled")  # ways to a cell of one's own in a framework
@@ -31,11 +31,10 @@ class Over:
 
     @classmethod
     def of(cls, one: Mapping, other: Mapping) -> "Over":
-        found = estimates.ratio([one["process_medians_s"]], [other["process_medians_s"]])
         baseline = f"{other['implementation']}@{other['environment']}"
         if one["records"] == other["records"]:
             return cls(one["name"], other["name"], 1.0, 1.0, 1.0, "same", baseline)
-        return cls(one["name"], other["name"], *found, baseline)
+        return cls(one["name"], other["name"], *relations.over(one, other), baseline)
 
 
 @dataclass(frozen=True)

@@ -303,6 +303,8 @@ def then(measured: Measured) -> Card:
     found: dict[str, list[str]] = {}
     for phase, where in PHASES.items():
         for new, old in generations(measured, phase):
+            if new["implementation"] not in measured.settings["then"]:
+                continue
             versions = (
                 f"{new['framework_version'].partition('+')[0]} over {old['framework_version']}"
             )
@@ -310,8 +312,7 @@ def then(measured: Measured) -> Card:
             over = Over.of(new, old)
             slower = " (slower than before)" * (over.verdict == "slower")
             said = f"{measured.linked(over, phase, versions='all')} in {where}{slower}"
-            if new["implementation"] in measured.settings["then"]:
-                found.setdefault(name, []).append(said)
+            found.setdefault(name, []).append(said)
     points = [f"{name}: {', '.join(said)}." for name, said in found.items()]
     points = ["Times relative to old versions, same workload.", *points] if points else []
     if points and any(about["name"] == "timeline" for _, about in measured.parts):

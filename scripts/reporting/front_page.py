@@ -52,8 +52,8 @@ def write(
     context = {"title": title, "front": front, "own": own}
     text = templates.get_template("index.md.j2").render(context | {"figure": figure})
     text = re.sub(r"\n{3,}", "\n\n", re.sub(VIEW, r"\1", text))
-    others = {NAME, *(each.name for each in front.documents)}  # in a table with links
-    others = [each for each in site if each["name"] not in others]
+    linked = {NAME, *(each.name for each in front.documents)}  # these in a table
+    others = [each for each in site if each["name"] not in linked]
     (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", others))
     body = templates.get_template("explorer/front.html.j2").render(
         context | {"explorer": explorer.page_part(data)}

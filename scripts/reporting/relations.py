@@ -1,4 +1,4 @@
-"""How the cells of a table compare with each other: libraries, ceilings, baselines, frameworks, then and now. Only cells of one
+"""How the cells of a table compare with each other: libraries, ceilings, baselines, frameworks. Only cells of one
 machine are compared."""
 
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,11 @@ BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_hig
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
 SCALING = ["workers", "undivided", "scaling", "scaling_low", "scaling_high"]
+
+
+def over(row: Mapping, other: Mapping) -> estimates.Ratio:
+    """What one row takes over another."""
+    return estimates.ratio([row["process_medians_s"]], [other["process_medians_s"]])
 
 
 def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:

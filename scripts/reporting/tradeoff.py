@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from plan import matrix
+from reporting.relations import over
 from reporting.sections import OK
-from stats import estimates
 from stats.estimates import Ratio
 
 START = ("build_s", "first_step_s")  # in every process
@@ -63,7 +63,7 @@ def once(row: Mapping) -> float:
 def _gain(row: Mapping, other: Mapping) -> Gain:
     """With what precedes the second batch as `start` (building, tuning, first step; no imports), n batches take
     start + (n - 1) * median batch."""
-    ratio = estimates.ratio([other["process_medians_s"]], [row["process_medians_s"]])
+    ratio = over(other, row)
     if ratio.verdict != "slower":  # the other
         return Gain(row, other, ratio, None)
     gained = other["wall_median_s"] - row["wall_median_s"]

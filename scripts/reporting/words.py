@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from plan import own
 from reporting import processors
 
+PHASES = {"training": "Training", "forward": "Inference"}
 LEVELS = {
     "operators": "any operator of a step can be changed; the loop over steps is Python's, run at every batch or traced once (tf.function, jit)",
     "operators in a loop": "any operator of a step can be changed, in the framework's symbolic loop",

@@ -49,13 +49,8 @@ SCHEDULES = [
 ]
 TUNED = (4, 3, 16, 16, 1)
 CELL_SHAPES = [(13, 4, 17, 24, 2), (5, 3, 16, 33, 3)]  # rows divided among cores; units
-ONE = (
-    1,
-    1,
-    3,
-    16,
-    1,
-)  # batch 1 and length 1, of a cell that divides units and of one that does not
+# Batch 1 and length 1, of a cell that divides units and of one that does not.
+ONE = (1, 1, 3, 16, 1)
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
 MODELS = [  # V, B, T, E, H, layers
     *((83, 3, 2, 17, 24, 2), (3, 1, 1, 2, 8, 1)),

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from plan.matrix import NOW
+from reporting import relations
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH, time, times
 from reporting.sections import Tables, on
-from stats import estimates
+from reporting.words import PHASES
 from stats.estimates import Ratio
 
 TITLE = "What we add"
@@ -54,7 +55,7 @@ def analyse(
     rows = []
     for name, own in cells[~theirs].groupby("name", sort=False):
         phases = {
-            row["phase"]: Over(row["wall_median_s"], _over(row, best[row["phase"]]))
+            row["phase"]: Over(row["wall_median_s"], relations.over(row, best[row["phase"]]))
             for row in own.to_dict("records")
             if row["phase"] in best
         }
@@ -64,13 +65,6 @@ def analyse(
     rows.sort(key=lambda row: [row.phases[p].seconds if p in row.phases else 1e9 for p in order])
     names = {phase: row["name"] for phase, row in best.items()}
     return Answer(rows, names, devices[0]) if rows else None
-
-
-def _over(row: Mapping, best: Mapping) -> Ratio:
-    return estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
-
-
-PHASES = {"forward": "Inference", "training": "Training"}
 
 
 def write(answer: Answer) -> Iterator[Block]:

@@ -10,14 +10,14 @@ import pandas as pd
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH, percent, times
-from reporting.relations import PEAK
+from reporting.relations import PEAK, over
 from reporting.sections import Tables
 from reporting.style import look
+from reporting.words import PHASES
 from stats import estimates
 from stats.estimates import Ratio
 
 TITLE = "Two factors: overhead and library"
-PHASES = {"training": "Training", "forward": "Inference"}
 # Whose matrix products an implementation calls, where its name does not say so.
 LIBRARIES = {
     "keras/lstm-tensorflow": "tensorflow",
@@ -65,10 +65,6 @@ def products(cells: pd.DataFrame) -> dict[tuple, dict]:
     return found
 
 
-def _over(row: Mapping, ceiling: Mapping) -> Ratio:
-    return estimates.ratio([row["process_medians_s"]], [ceiling["process_medians_s"]])
-
-
 def _over_limit(row: Mapping, seconds: float) -> Ratio:
     ends = [end / seconds for end in estimates.product([row["process_medians_s"]], [1])]
     return Ratio(*ends, estimates.compared(*ends[1:]))
@@ -82,7 +78,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
         place = (row["device"], row["phase"])
         ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
         limit = peak.get(place)
-        overhead = _over(row, ceiling) if ceiling else None
+        overhead = over(row, ceiling) if ceiling else None
         found.append(
             Row(
                 row["name"],

@@ -11,8 +11,8 @@ from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
 from reporting.flexibility import OPERATORS
 from reporting.layout import percent, time_within, times
+from reporting.relations import over
 from reporting.sections import Tables
-from stats import estimates
 from stats.estimates import Ratio
 
 FACTORS = ("batch", "hidden", "length")
@@ -66,10 +66,6 @@ class Answer:
     shapes: list[Shape]
 
 
-def _over(row: pd.Series, best: pd.Series) -> Ratio:
-    return estimates.ratio([row["process_medians_s"]], [best["process_medians_s"]])
-
-
 def _shape(rows: pd.DataFrame, device: str, factor: str, value: int) -> Shape:
     best = rows.iloc[0]
     written = rows[rows["flexibility"].isin(OPERATORS)]
@@ -77,8 +73,8 @@ def _shape(rows: pd.DataFrame, device: str, factor: str, value: int) -> Shape:
     return Shape(
         *(device, factor, value, best["benchmark"], best["name"], best["wall_median_s"]),
         (best["wall_low_s"], best["wall_high_s"]) if sure else None,
-        *(best["share"], rows["name"].iloc[1], _over(rows.iloc[1], best)),
-        _over(written.iloc[0], best) if len(written) else None,
+        *(best["share"], rows["name"].iloc[1], over(rows.iloc[1], best)),
+        over(written.iloc[0], best) if len(written) else None,
     )
 
 

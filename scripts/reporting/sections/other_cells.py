@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from reporting import relations
 from reporting.blocks import Block, Heading, Table, Text
 from reporting.layout import brief, times
 from reporting.sections import Tables
-from reporting.words import CELLS
-from stats import estimates
+from reporting.words import CELLS, PHASES
 from stats.estimates import Ratio
 
 PLACE = ["device", "phase"]
-PHASES = {"training": "Training", "forward": "Inference"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def over(row: Mapping, others: pd.DataFrame) -> Ratio | None:
     fastest = others.loc[others["wall_median_s"].idxmin()]
     if fastest["records"] == row["records"]:
         return Ratio(1.0, math.nan, math.nan, "same")
-    return estimates.ratio([row["process_medians_s"]], [fastest["process_medians_s"]])
+    return relations.over(row, fastest)
 
 
 def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> Answer | None:

@@ -224,7 +224,7 @@ def _table(found: list[Style], phases: Sequence[str]) -> Table:
     heads = ["Implementation", "Level"]
     for phase in phases:
         heads += [
-            "Inference" if phase == "forward" else "Training",
+            words.PHASES[phase],
             "over its own LSTM",
             "over the fastest LSTM",
         ]
