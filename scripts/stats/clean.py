@@ -60,11 +60,13 @@ def usable_mask(off: Sequence[bool]) -> list[bool]:
 
 def usable_records(records: Sequence[dict], best: dict) -> list[dict]:
     """The `ok` records of a cell that its number is made of, each with the batches that count. Of processes that took turns
-    those with quiet looks, if these are enough for an interval; else all looks."""
+    their quiet looks; if these are too few for an interval, also those in which hand-overs between threads were slow, as they can be
+    for minutes, but nobody else ran; else all."""
     if records and all("looks" in record for record in records):
-        looks = [sum(quiet_mask(record, best)) for record in records]
-        if sum(looks) < LEAST_ROUNDS:
-            return [*records]
-        return [quiet_only(record, best) for record in itertools.compress(records, looks)]
+        for known in (best, {}):
+            chosen = [quiet_only(each, known) for each in records if any(quiet_mask(each, known))]
+            if sum(len(record["looks"]) for record in chosen) >= LEAST_ROUNDS:
+                return chosen
+        return [*records]
     which = usable_mask(disturbed(records, best))
     return [quiet_only(record, best) for record in itertools.compress(records, which)]
