@@ -28,6 +28,7 @@ class Case:
     threads: int = 1
     batch_first: bool = False
     half: bool = False
+    threads_backward: int = 0  # 0: as many
 
 
 def drawn(case: Case, seed: int = 0) -> Arrays:
@@ -87,9 +88,17 @@ def _address(array: np.ndarray | None) -> int:
     return 0 if array is None else array.ctypes.data
 
 
+GUARD = 256
+
+
 def _memory(size: int) -> np.ndarray:
-    """What has not been written is no number, so that whatever reads it shows."""
-    return np.full(size, np.nan, np.float32)
+    """What has not been written is no number, so that whatever reads it shows; so are GUARD values behind it."""
+    return np.full(size + GUARD, np.nan, np.float32)[:size]
+
+
+def _untouched(*memory: np.ndarray) -> bool:
+    """Whether nothing was written behind the memory."""
+    return all(np.isnan(one.base[len(one) :]).all() for one in memory)  # type: ignore[index]
 
 
 class _Layout:
@@ -148,11 +157,14 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
         tape=_address(tape) if training else 0,
         **common,
     )
+    assert _untouched(packed, tape, scratch)
     found: Arrays = {"y": y, "final": final}
     if case.half:
         found = {"y": widened(y), "final": [widened(final[0]), *final[1:]]}
     if not training:
         return found
+    common["threads"] = case.threads_backward or threads
+    sizes = kernel.sizes(shape, common["threads"])
     packed, scratch = _memory(sizes.packed_backward), _memory(sizes.scratch_backward)
     d_x = layout.put(np.full((steps, batch, inputs), np.nan, np.float32))
     d_y = layout.put(_unread(case, given["d_y"]))
@@ -172,6 +184,7 @@ def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
         d_weights=list(map(_address, d_weights)),
         **common,
     )
+    assert _untouched(packed, tape, scratch)
     d_x = widened(d_x) if case.half else d_x
     return found | {"d_x": d_x, "d_initial": d_initial, "d_weights": d_weights}
 

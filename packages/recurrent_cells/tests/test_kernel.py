@@ -113,6 +113,15 @@ def test_bfloat16_without_instructions_for_it(monkeypatch: pytest.MonkeyPatch) -
     check(Case(CELLS["projected"], Shape(5, 17, 9, 21, 11), half=True))
 
 
+@pytest.mark.parametrize(("threads", "backward"), [(8, 1), (1, 3), (2, 5)])
+@pytest.mark.parametrize(("hidden", "batch"), [(13, 3), (13, 20), (40, 20)])
+def test_backward_may_have_other_threads(
+    hidden: int, batch: int, threads: int, backward: int
+) -> None:
+    shape = Shape(600 // batch, batch, 9, hidden, hidden)
+    check(Case(CELLS["lstm"], shape, threads=threads, threads_backward=backward))
+
+
 @pytest.mark.parametrize(("steps", "batch"), [(0, 3), (4, 0), (0, 0)])
 def test_nothing_to_compute(steps: int, batch: int) -> None:
     check(Case(CELLS["lstm"], Shape(steps, batch, 3, 5, 5), threads=2))

@@ -207,6 +207,7 @@ void sizes(const Call *c, int64_t *found) {
   found[1] = lay_out_packed(&l, c, 1, 0);
   found[2] = lay_out_tape(&l, c, c->steps * c->batch, 0);
   found[3] = lay_out_forward(&l, c, 0);
+  l.parts = most(1, c->batch); /* forward may have had more threads */
   found[4] = lay_out_backward(&l, c, 0);
 }
 /* Whether products of numbers are instructions of their own. */
