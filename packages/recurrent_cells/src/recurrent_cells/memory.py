@@ -3,6 +3,7 @@ made anew takes a tenth of a training step."""
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from math import prod
@@ -50,6 +51,12 @@ class _Blocks:
 
 
 _BLOCKS = _Blocks()
+# A child forked while another thread holds the lock would wait for it for ever.
+os.register_at_fork(
+    before=_BLOCKS._lock.acquire,
+    after_in_parent=_BLOCKS._lock.release,
+    after_in_child=_BLOCKS._lock.release,
+)
 
 
 def empty(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -50,12 +50,13 @@ _ADDRESSES = ("packed", "tape", "scratch", "lengths", "resets")
 
 _kernels: dict[str, Kernel] = {}
 _lock = threading.Lock()
+_forked = False
 
 
 def _after_fork() -> None:
     """The threads of OpenMP are not in a forked child, where its library would wait for them."""
-    global _lock
-    _lock = threading.Lock()
+    global _lock, _forked
+    _lock, _forked = threading.Lock(), True
     for kernel in _kernels.values():
         kernel._library.use_openmp(None, None, None)
 
@@ -93,7 +94,6 @@ class Kernel:
         self._library = _loaded(source, cell.name)
         self.has_products = bool(self._library.has_products())
         self._call = self._call_type()
-        self._process = os.getpid()
         self._threads_found = False
 
     @classmethod
@@ -146,7 +146,7 @@ class Kernel:
         return ctypes.byref(self._call(*shape, threads, reverse, pack, *strided, *places, *given))
 
     def _find_threads(self, threads: int) -> None:
-        if threads > 1 and not self._threads_found and os.getpid() == self._process:
+        if threads > 1 and not self._threads_found and not _forked:
             found = openmp()
             if found:
                 self._library.use_openmp(*map(ctypes.c_void_p, found))
