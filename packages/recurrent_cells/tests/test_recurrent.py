@@ -5,10 +5,14 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -20,9 +24,11 @@ from given_cells import EXAMPLES, HEADS, MANY  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
+from torch.autograd import forward_ad  # noqa: E402
+from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrize, rnn  # noqa: E402
 
-from recurrent_cells import CELLS, Recurrent, cell, cell_file, steps, tanh  # noqa: E402
+from recurrent_cells import CELLS, Recurrent, cell, cell_file, memory, steps, tanh  # noqa: E402
 
 INPUTS, HIDDEN = 5, 19  # hidden units: no multiple of a vector
 STEPS, BATCH = 6, 4
@@ -54,10 +60,33 @@ def flat(y: Any, states: Any) -> list[Tensor]:
     return [y, *([states] if isinstance(states, Tensor) else states)]
 
 
+@contextmanager
+def dropout_masks() -> Iterator[list[Tensor]]:
+    """What dropout multiplies by, call by call."""
+    usual, found = functional.dropout, []
+
+    def recorded(x: Tensor, p: float, training: bool) -> Tensor:
+        before = torch.get_rng_state()
+        y = usual(x, p, training)
+        torch.set_rng_state(before)
+        found.append(usual(torch.ones_like(x), p, training))
+        return y
+
+    with mock.patch.object(functional, "dropout", recorded):
+        yield found
+
+
 def exact(
-    layer: Recurrent, x: Tensor, states: Any, weights: dict[str, Tensor], lengths: Any, resets: Any
+    layer: Recurrent,
+    x: Tensor,
+    states: Any,
+    weights: dict[str, Tensor],
+    lengths: Any,
+    resets: Any,
+    masks: Sequence[Tensor] = (),
 ) -> list[Tensor]:
-    """y and the final states, by PyTorch's operators in the precision of what is given. x [T, B, K]; states: a list."""
+    """y and the final states, by PyTorch's operators in the precision of what is given. x [T, B, K]; states: a list; masks: of
+    dropout."""
     directions, final = 1 + layer.bidirectional, []
     ends = layer._ends()
     for number in range(layer.num_layers):
@@ -70,6 +99,7 @@ def exact(
             values += found
         begin = [one[place] for place in own for one in states]
         x, *new = steps.both(layer.cell, x, begin, values, lengths, resets, directions)
+        x = x * masks[number] if number < len(masks) else x
         count = len(states)
         final += [new[n * count : (n + 1) * count] for n in range(directions)]
     return [x, *(torch.stack(each) for each in zip(*final, strict=True))]
@@ -91,9 +121,12 @@ def errors(
     own = [one.clone().requires_grad_() for one in states]
     given_resets = resets.t() if resets is not None and first else resets
     given_states = own[0] if len(own) == 1 else tuple(own)
-    y, final = layer(own_x, given_states, lengths=lengths, resets=given_resets)
+    torch.manual_seed(1)
+    with dropout_masks() as masks:
+        y, final = layer(own_x, given_states, lengths=lengths, resets=given_resets)
     weights = dict(layer.named_parameters())
     found = flat(y.transpose(0, 1) if first else y, final)
+    torch.manual_seed(1)
     with torch.no_grad():
         again = flat(*layer(own_x, given_states, lengths=lengths, resets=given_resets))
     assert error([again[0].transpose(0, 1) if first else again[0], *again[1:]], found) < 5e-6
@@ -103,7 +136,7 @@ def errors(
     doubles = {name: one.detach().double().requires_grad_() for name, one in weights.items()}
     other_x = x.double().requires_grad_()
     other = [one.double().requires_grad_() for one in states]
-    wanted = exact(layer, other_x, other, doubles, lengths, resets)
+    wanted = exact(layer, other_x, other, doubles, lengths, resets, masks)
     sum((a * b).sum() for a, b in zip(wanted, factors, strict=True)).backward()
     d_x = own_x.grad.transpose(0, 1) if first else own_x.grad
     pairs = [(d_x, other_x.grad), *((a.grad, b.grad) for a, b in zip(own, other, strict=True))]
@@ -138,11 +171,13 @@ def test_drawn_shapes_and_options_agree_with_float64(data: st.DataObject) -> Non
     one = CELLS[draw(st.sampled_from(sorted(CELLS)))]
     torch.manual_seed(draw(st.integers(0, 99)))
     sizes = st.integers(1, 40)
+    layers = draw(st.integers(1, 3))
     layer = Recurrent(
         one,
         draw(sizes),
         draw(st.integers(8 if one.norms else 1, 40)),  # a norm over two units magnifies rounding
-        draw(st.integers(1, 3)),
+        layers,
+        dropout=draw(st.sampled_from([0.0, 0.3, 0.8])) if layers > 1 else 0.0,
         bias=draw(st.booleans()),
         batch_first=draw(st.booleans()),
         bidirectional=draw(st.booleans()),
@@ -511,6 +546,7 @@ def test_meta_computes_nothing() -> None:
     elsewhere = Recurrent("lstm", INPUTS, HIDDEN, device="meta")
     y, (_, c) = elsewhere(x.to("meta"))
     assert y.is_meta and y.shape == (STEPS, BATCH, HIDDEN) and c.shape == (1, BATCH, HIDDEN)
+    assert Recurrent.from_gru(nn.GRU(INPUTS, HIDDEN, device="meta")).weight_input_l0.is_meta
 
 
 def test_a_fork_after_use_computes() -> None:
@@ -527,6 +563,44 @@ def test_a_fork_after_use_computes() -> None:
     process.start()
     process.join(60)
     assert process.exitcode == 0 and queue.get()
+
+
+def in_a_child(call: Callable[[], Any]) -> int | None:
+    """The exit status of a forked process, `None` if it hangs."""
+    process = torch.multiprocessing.get_context("fork").Process(target=call)
+    process.start()
+    process.join(60)
+    status = process.exitcode
+    process.kill()
+    return status
+
+
+def test_a_cell_may_be_used_first_in_a_child() -> None:
+    """Its parent has used OpenMP's threads, which a child does not have."""
+    torch.set_num_threads(2)
+    layer, x = Recurrent(closure(), INPUTS, HIDDEN), torch.rand(40, 32, INPUTS)
+    _ = torch.rand(500, 500) @ torch.rand(500, 500), torch.rand(10**6) + 1
+
+    def child() -> None:
+        with torch.no_grad():
+            layer(x)
+
+    assert in_a_child(child) == 0
+
+
+def test_a_child_is_forked_while_another_thread_takes_memory() -> None:
+    taken = threading.Event()
+
+    def take() -> None:
+        with memory._BLOCKS._lock:
+            taken.set()
+            time.sleep(0.5)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(take)
+        taken.wait()
+        assert in_a_child(lambda: memory.empty(memory.LARGE)) == 0
+    assert memory.empty(memory.LARGE).shape == (memory.LARGE,)
 
 
 def test_threads_and_forks_at_once() -> None:
@@ -571,6 +645,13 @@ def layer_of(**options: Any) -> Recurrent:
 
 
 X = torch.rand(2, 5, 3)
+
+
+def dual(layer: Recurrent) -> None:
+    with forward_ad.dual_level():
+        layer(forward_ad.make_dual(X, X))
+
+
 WRONG = {
     "no cell": lambda: layer_of(cell="elman"),
     "a function": lambda: layer_of(cell=len),
@@ -582,6 +663,9 @@ WRONG = {
     "device": lambda: layer_of(device="cuda"),
     "dtype": lambda: layer_of(dtype=torch.float16),
     "dropout": lambda: layer_of(dropout=1.5),
+    "dropout in words": lambda: layer_of(dropout="0.5"),
+    "a projection of True": lambda: layer_of(cell="projected", proj_size=True),
+    "x nested": lambda: layer_of()(torch.nested.nested_tensor([X[:, 0], X[:1, 1]])),
     "half x": lambda: layer_of()(X.half()),
     "bfloat16 x": lambda: layer_of()(X.bfloat16()),
     "bfloat16 weights": lambda: layer_of().bfloat16()(X),
@@ -603,6 +687,8 @@ WRONG = {
     "lengths twice": lambda: layer_of()(rnn.pack_sequence([X[:, 0]]), lengths=[2]),
     "vmap": lambda: torch.vmap(layer_of())(X.unsqueeze(0)),
     "functional gradient": lambda: torch.func.grad(lambda x: layer_of()(x)[0].sum())(X),
+    "forward mode": lambda: dual(layer_of()),
+    "forward mode without weights' gradients": lambda: dual(layer_of().requires_grad_(False)),
     "from something else": lambda: Recurrent.from_lstm(nn.GRU(3, 4)),
     "to something else": lambda: layer_of(cell="gru").to_lstm(),
     "stream of both directions": lambda: layer_of(bidirectional=True).stream(),
@@ -659,6 +745,12 @@ def test_a_checkpoint_of_another_layer_is_told_by_its_own_names(other: nn.RNNBas
     with pytest.raises(RuntimeError, match="weight_ih_l0 has the shape") as told:
         layer_of().load_state_dict(other.state_dict(), strict=False)
     assert "weight_input" not in str(told.value)
+
+
+def test_a_checkpoint_that_holds_no_tensor() -> None:
+    given = {**nn.LSTM(3, 4).state_dict(), "bias_ih_l0": 3}
+    with pytest.raises(RuntimeError, match="bias_ih_l0 is int"):
+        layer_of().load_state_dict(given)
 
 
 def test_a_checkpoint_that_lacks_weights_loads_the_others() -> None:

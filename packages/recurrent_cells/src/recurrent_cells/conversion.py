@@ -69,7 +69,9 @@ def rename_checkpoint(
                 missing.append(key)
                 continue
             given = state_dict.pop(key)
-            if given.shape == value.shape:
+            if not isinstance(given, Tensor):
+                wrong.append(f"{key} is {type(given).__name__}, not a tensor")
+            elif given.shape == value.shape:
                 parts[part] = given
             else:
                 told = f"{tuple(given.shape)}, not {tuple(value.shape)} of {layer.cell.name}"
@@ -84,8 +86,10 @@ def from_torch(made_of: Any, given: nn.RNNBase, kind: type[nn.RNNBase], name: st
         told = f"expected nn.{kind.__name__}, not {type(given).__name__}"
         raise TypeError(f"from_{kind.__name__.lower()}: {told}")
     facts = {each: getattr(given, each) for each in (*COMMON, "bidirectional", "proj_size")}
+    first = given.weight_ih_l0
+    place = {"device": "meta" if first.is_meta else "cpu", "dtype": first.dtype}
     with torch.random.fork_rng(devices=()):  # the program's random numbers stay what they were
-        made = made_of(CELLS[name], **facts, dtype=given.weight_ih_l0.dtype)
+        made = made_of(CELLS[name], **facts, **place)
     with torch.no_grad():
         made.load_state_dict(given.state_dict())
     return made.train(given.training)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import torch
@@ -37,7 +38,7 @@ def check_sizes(cell: Cell, inputs: int, hidden: int, layers: int, projection: i
     for name, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"Recurrent: {name} must be a positive integer, not {value!r}")
-    if not isinstance(projection, int) or projection < 0:
+    if not isinstance(projection, int) or isinstance(projection, bool) or projection < 0:
         raise ValueError(f"Recurrent: proj_size must be an integer from 0 on, not {projection!r}")
     if hidden % cell.heads:
         told = f"a multiple of the {cell.heads} heads of cell {cell.name}"
@@ -49,7 +50,7 @@ def check_sizes(cell: Cell, inputs: int, hidden: int, layers: int, projection: i
 
 def check_dropout(dropout: float, layers: int) -> None:
     """Raise unless it is a probability; warn where it has no effect, as nn.LSTM does."""
-    if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+    if isinstance(dropout, bool) or not isinstance(dropout, Real) or not 0 <= dropout <= 1:
         raise ValueError(f"Recurrent: dropout must be from 0 to 1, not {dropout!r}")
     if dropout and layers == 1:
         told = "acts between layers: it has no effect with num_layers=1"
@@ -133,6 +134,10 @@ def _checked(what: str, one: Any, kind: Kind) -> Tensor:
     """x or a state; under autocast it is converted."""
     if not isinstance(one, Tensor):
         raise TypeError(f"Recurrent: {what} must be a tensor, not {type(one).__name__}")
+    if one.is_nested:
+        raise TypeError(
+            f"Recurrent: {what} is a nested tensor: use a PackedSequence or lengths=..."
+        )
     _check_place(what, one, kind.meta)
     if torch.is_autocast_enabled("cpu") and one.dtype in (*KINDS, torch.float16):
         one = one.to(kind.dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import steps, tensors
 from .cells.text import from_text
@@ -38,6 +39,12 @@ def layer(
         return _forward(
             x, list(initial), list(weights), lengths, resets, directions, cell, training
         )[:-1]
+    if forward_ad._current_level >= 0 and any(
+        forward_ad.unpack_dual(one)[1] is not None for one in given
+    ):
+        raise RuntimeError(
+            "Recurrent: forward-mode gradients (dual tensors) are not computed: use backward"
+        )
     if training:
         # The same without the dispatcher's detours, which cost tens of microseconds.
         count = len(initial)
