@@ -2,6 +2,7 @@
 (measurement/quiet.py)."""
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -58,15 +59,33 @@ def usable_mask(off: Sequence[bool]) -> list[bool]:
     return clean if sum(clean) >= LEAST_PROCESSES else [True] * len(clean)
 
 
+def _taken(look: Mapping, cores: int) -> float:
+    """The share of the machine that others took during a look; of one in which its process was stopped, infinite."""
+    if (look["interference"] or {}).get("suspensions"):
+        return math.inf
+    return quiet.interference(look["interference"], cores) or 0.0
+
+
+def _least_disturbed(records: Sequence[dict]) -> list[dict]:
+    """Records with the looks in which others took little more of the machine than in the best ones, which are enough for an interval."""
+    taken = [[_taken(look, each["machine"]["cores"]) for look in each["looks"]] for each in records]
+    best = sorted(itertools.chain(*taken))[:LEAST_ROUNDS]
+    most = best[-1] + quiet.INTERFERENCE_LIMIT
+    chosen = [
+        [look for look, share in zip(record["looks"], shares, strict=True) if share <= most]
+        for record, shares in zip(records, taken, strict=True)
+    ]
+    both = zip(records, chosen, strict=True)
+    return [record | quiet.of_looks(looks) for record, looks in both if looks]
+
+
 def usable_records(records: Sequence[dict], best: dict) -> list[dict]:
     """The `ok` records of a cell that its number is made of, each with the batches that count. Of processes that took turns
-    their quiet looks; if these are too few for an interval, also those in which hand-overs between threads were slow, as they can be
-    for minutes, but nobody else ran; else all."""
+    their quiet looks; if these are too few for an interval, the least disturbed ones, however slow hand-overs between threads were:
+    they can be so for minutes."""
     if records and all("looks" in record for record in records):
-        for known in (best, {}):
-            chosen = [quiet_only(each, known) for each in records if any(quiet_mask(each, known))]
-            if sum(len(record["looks"]) for record in chosen) >= LEAST_ROUNDS:
-                return chosen
-        return [*records]
+        calm = [quiet_only(each, best) for each in records if any(quiet_mask(each, best))]
+        enough = sum(len(record["looks"]) for record in calm) >= LEAST_ROUNDS
+        return calm if enough else _least_disturbed(records)
     which = usable_mask(disturbed(records, best))
     return [quiet_only(record, best) for record in itertools.compress(records, which)]

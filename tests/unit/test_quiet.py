@@ -149,11 +149,8 @@ NEAR, FAR = 5e6, 1e6
         (4 * [(NEAR, NEAR)], 0.5, [2, 3, 4]),
         ([(NEAR, NEAR), (NEAR, FAR), (NEAR, NEAR), (NEAR, NEAR)], 0.0, [1, 3, 4]),
         ([(NEAR, NEAR), (FAR, NEAR), (NEAR, NEAR)], 0.0, [1, 2, 3]),  # too few else
-        (
-            [(NEAR, NEAR), *3 * [(FAR, FAR)]],
-            0.5,
-            [2, 3, 4],
-        ),  # then only what others slowed is left out
+        # Then only those are left out that others slowed more than the best three.
+        ([(NEAR, NEAR), *3 * [(FAR, FAR)]], 0.5, [2, 3, 4]),
         ([(NEAR, NEAR), *2 * [(FAR, FAR)]], 0.5, [1, 2, 3]),
     ],
 )
