@@ -7,7 +7,7 @@ from snakemake.utils import min_version
 min_version("9.0")
 if not Path("scripts/steps").is_dir():
     sys.exit(
-        "Run Snakemake in the workflow's own folder: it works neither with --directory nor as a module."
+        "Run Snakemake in the workflow's own folder, without --directory, also where it is a module."
     )
 
 

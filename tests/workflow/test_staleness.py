@@ -68,6 +68,37 @@ def test_the_graph_knows_what_was_done(finished: Project) -> None:
     assert {"time_cell", "build_environment"} <= set(re.findall(r'label = "(\w+)"', drawn))
 
 
+MODULE = """\
+configfile: "tiny.yaml"
+module measured:
+    snakefile: "{root}/Snakefile"
+    config: config
+use rule * from measured as measured_*
+rule mine:
+    input: "results/cells.csv"
+    output: "mine.txt"
+    shell: "wc -l {{input}} > {{output}}"
+"""
+
+
+def test_a_module_of_another_workflow_knows_what_was_done(
+    finished: Project, tmp_path: Path
+) -> None:
+    """Its Snakefile lies elsewhere; Snakemake runs in this folder."""
+    (tmp_path / "Snakefile").write_text(MODULE.format(root=finished.root))
+    command = ["-n", "--snakefile", str(tmp_path / "Snakefile")]
+    nothing, longer = (
+        dict(
+            re.findall(
+                r"^(\w+) +(\d+)$", finished.snakemake(*command, *more, "--", "mine.txt"), re.M
+            )
+        )
+        for more in ((), LONGER)
+    )
+    assert nothing == {"mine": "1", "total": "1"}
+    assert longer["measured_time_cell"] == "4"
+
+
 def test_an_edited_rule_measures_nothing_again(project: Project) -> None:
     """Nor does the mark of a job whose end Snakemake did not see; a page is made again by the rule that it has now."""
     for name in ("timing", "check", "environments"):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
 
-sys.path.insert(0, str(Path(workflow.basedir) / "scripts"))
+# Not workflow.basedir: as a module it is where the other Snakefile lies.
+sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json
 from plan import configuration, copies, lease, matrix, memory, sources

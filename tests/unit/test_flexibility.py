@@ -1,0 +1,59 @@
+"""What flexibility costs, on times that can be divided by hand: by phase, over the fastest and over the framework's own kernel."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from reporting import front, machine_comparison
+from reporting.sections import Tables
+
+LEVELS = {
+    "pytorch/fused": "fused kernel",
+    "pytorch/fine-grained": "operators",
+    "tensorflow/graph-while": "operators in a loop",
+}
+SECONDS = {
+    "training": {"pytorch/fused": 2.0, "pytorch/fine-grained": 10.0, "tensorflow/graph-while": 8.0},
+    "forward": {"pytorch/fused": 1.0, "pytorch/fine-grained": 3.0, "tensorflow/graph-while": 6.0},
+}
+EXPECTED = {"training": (4.0, 5.0, 5.0), "forward": (3.0, 6.0, 3.0)}
+
+
+@pytest.fixture
+def compared() -> machine_comparison.Machine:
+    rows = [
+        {"machine": "m", "benchmark": "b", "phase": phase, "device": "cpu", "environment": "e"}
+        | {"implementation": name, "name": name, "flexibility": LEVELS[name], "status": "ok"}
+        | {"generation": "now", "records": f"{name} {phase}", "wall_median_s": seconds}
+        | {"process_medians_s": [0.99 * seconds, seconds, seconds / 0.99]}
+        for phase, own in SECONDS.items()
+        for name, seconds in own.items()
+    ]
+    nothing = pd.DataFrame()
+    about = {"machines": [{"machine": "m", "days": ["2026-01-01"], "facts": None}]}
+    parts = [
+        (Tables(pd.DataFrame(rows), nothing, nothing), about | {"document": {"benchmarks": {}}})
+    ]
+    measured = front.Measured(parts, "m", {"benchmark": "b"})
+    return machine_comparison.machine(measured, "M", "m.html")
+
+
+@pytest.mark.parametrize("phase", SECONDS)
+def test_fastest_and_slowest_operators_over_the_fastest_of_all(
+    compared: machine_comparison.Machine, phase: str
+) -> None:
+    cost, (least, most, within) = compared.costs[phase], EXPECTED[phase]
+    assert cost.fastest["implementation"] == "pytorch/fused"
+    assert (cost.least.ratio, cost.most.ratio) == pytest.approx((least, most))
+    assert cost.least.low < least < cost.least.high
+    assert {name: over.ratio for name, over in cost.within.items()} == pytest.approx(
+        {"PyTorch": within}
+    )
+
+
+def test_each_phase_has_its_column(compared: machine_comparison.Machine) -> None:
+    (row,) = machine_comparison.rows([compared])
+    found = [[float(each) for each in re.findall(r"(?:^|to )([\d.]+)", cell)] for cell in row]
+    assert found[4:6] == [[*EXPECTED["training"][:2]], [*EXPECTED["forward"][:2]]]
+    assert "pytorch/fused" in row[6] and "2.00 s" in row[6]
