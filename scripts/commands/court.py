@@ -10,9 +10,11 @@ Exit status: 0; 1 if something is wrong; 2 if the environment cannot be had.
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from plan.jobs import RESULTS
 from plan.own_cell import CONFIG
 from plan.planner import Plan
 from plan.reading import parse_yaml
-from reporting import court, page
+from reporting import court, page, reproducers
 
 TOLERANCE = 1e-4
 LONGEST_S = 300  # of one case
@@ -113,6 +115,31 @@ def judged(python: str, row: str, asked: Sequence[tuple[str, dict, str]]) -> lis
     return found
 
 
+def reproduced(python: str, one: Mapping) -> dict:
+    """A verdict with the program that may show it without this repository, and what it printed when it was run."""
+    program = reproducers.program(one["row"], one["benchmark"])
+    if program is None:
+        return dict(one)
+    # recurrent_cells is a package of its own
+    variables = dict(os.environ, PYTHONPATH=str(Path("packages/recurrent_cells/src").resolve()))
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(
+                [python, "-c", program],
+                capture_output=True,
+                text=True,
+                env=variables,
+                cwd=folder,
+                timeout=LONGEST_S,
+            )
+        except subprocess.TimeoutExpired:
+            return {**one, "program": program, "shows": False, "printed": "nothing in time"}
+    lines = (done.stdout.strip() or done.stderr.strip() or "nothing").splitlines()
+    failed = one["status"] != "incorrect" and done.returncode != 0
+    shows = failed or (done.returncode == 0 and reproducers.shows(done.stdout))
+    return {**one, "program": program, "shows": shows, "printed": lines[-1][:300]}
+
+
 def interpreter(environment: str, config: dict) -> tuple[str, Mapping]:
     """The environment's Python, built where it is not there yet, and its record."""
     job = Plan(config).environment(environment)
@@ -150,6 +177,7 @@ def main() -> None:
     output = Path(RESULTS, "court", f"{asked.environment}.md")
     for row in names:
         own = judged(python, row, drawn)
+        own = [reproduced(python, one) if one["status"] in court.WRONG else one for one in own]
         found += own
         wrong = sum(one["status"] in court.WRONG for one in own)
         print(f"{row}: {len(own)} cases, {wrong} wrong", flush=True)

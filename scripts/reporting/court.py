@@ -1,6 +1,5 @@
-"""What `make court` found: per implementation how much was tried, and what is wrong, with a program that shows it."""
+"""What `make court` found: per implementation how much was tried, and what is wrong, with a program that shows it if one does."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -16,18 +15,6 @@ COLUMNS = (
     ("left out", "left-out", "whole"),
     ("largest error", "worst", "error"),
 )
-
-REPRODUCER = """\
-import sys; sys.path.insert(0, "scripts")  # of this repository, in the environment's Python
-from measurement import checking
-from measurement.worker import module_of
-from measurement.workload import Workload
-work = Workload({benchmark}, None, 0)
-build = module_of("{row}").build
-runner, found = checking.check_implementation(
-    lambda work, weights: build(work, weights, "cpu", "{phase}"), work, work.weights(), "{phase}", 1e-4, 3)
-print(found["status"], found["reason"], found["errors"])
-"""
 
 
 def rendered(environment: str, record: Mapping, found: Sequence[Mapping], seed: int) -> str:
@@ -47,20 +34,28 @@ def rendered(environment: str, record: Mapping, found: Sequence[Mapping], seed: 
     if wrong:
         lines += ["## What is wrong", ""]
     for one in wrong[:SHOWN]:
-        benchmark = json.dumps(one["benchmark"])
         lines += [
             f"### {one['row']}, {one['phase']}: {one['case']}",
             "",
             f"{one['status']}: {' '.join(one['reason'].split())}",
             "",
-            "```python",
-            REPRODUCER.format(**{**one, "benchmark": benchmark}).rstrip(),
-            "```",
-            "",
+            *_reproducer(environment, one, seed),
         ]
     if len(wrong) > SHOWN:
         lines.append(f"{len(wrong) - SHOWN} more are not shown.")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _reproducer(environment: str, one: Mapping, seed: int) -> list[str]:
+    """What a program without this repository printed, and the program if it shows the error."""
+    again = f"`make court ENVIRONMENT={environment} ROWS={one['row']} SEED={seed}` repeats it."
+    if not one.get("program"):
+        return [f"There is no program without this repository. {again}", ""]
+    if not one["shows"]:
+        told = "With the framework and NumPy alone, on other random numbers, it does not show"
+        return [f"{told} (printed: `{one['printed']}`). {again}", ""]
+    program = ["```python", one["program"].rstrip(), "```"]
+    return [*program, "", f"Errors of outputs and of gradients, as printed: `{one['printed']}`", ""]
 
 
 def _pinned(record: Mapping) -> list[tuple[str, str]]:

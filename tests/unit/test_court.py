@@ -4,12 +4,17 @@ import ast
 from collections.abc import Mapping
 
 import numpy as np
+import pytest
 
 from commands import court
 from measurement import court as trial
+from measurement import reference
 from measurement.workload import Workload
 from reporting import court as pages
+from reporting import reproducers
 from tests.plain.model import Model
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "onnx", "onnxruntime", "openvino", "recurrent_cells")
 
 
 class OneRowWrong(Model):
@@ -38,12 +43,51 @@ def test_an_error_of_one_shape_is_found_and_shown() -> None:
     wrong = [one["case"] for one in found if one["status"] == "incorrect"]
     assert wrong == ["one row, lstm", "one row, one step, lstm"]
     assert {one["status"] for one in found} == {"ok", "incorrect"}
+    shown = {"program": "print(0.01)\n", "printed": "0.01", "shows": True}
+    one, other = (place for place, each in enumerate(found) if each["status"] == "incorrect")
+    found[one].update(shown)
+    found[other].update(shown, shows=False)
     text = pages.rendered("plain", {"packages": {"numpy": "2.0"}}, found, 0)
-    programs = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
-    assert len(programs) == 2
-    for program in programs:
-        ast.parse(program)
+    assert text.count("```python\nprint(0.01)\n```") == 1
+
+
+@pytest.mark.parametrize("row", reproducers.PROGRAMS)
+def test_programs_have_ten_lines_and_need_the_framework_alone(row: str) -> None:
+    made = [reproducers.program(row, benchmark) for _, benchmark, _ in court.cases(0, 1)]
+    assert any(made)
+    for program in filter(None, made):
+        names = {
+            alias.name.partition(".")[0]
+            for node in ast.walk(ast.parse(program))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
         assert len(program.splitlines()) <= 10
+        assert names <= {*FRAMEWORKS, "numpy"}
+
+
+@pytest.mark.parametrize("cell", court.CELLS)
+def test_the_loop_of_a_program_is_the_reference(cell: str) -> None:
+    program = reproducers.program("jax/scan", {**court.USUAL, "cell": cell, "layers": 1})
+    assert program
+    (function,) = (node for node in ast.parse(program).body if isinstance(node, ast.FunctionDef))
+    sizes = {"K": 3, "H": 5, "L": 1}
+    scope: dict = {"np": np, **sizes}
+    exec(compile(ast.Module([function], []), "program", "exec"), scope)
+    sums = reproducers.SUMS[cell]
+    random = np.random.default_rng(0)
+    shapes = (3, sums * 5), (5, sums * 5), (sums * 5,), (sums * 5,)
+    w, r, b, d = weights = [random.uniform(-1, 1, shape) for shape in shapes]
+    x = random.uniform(-1, 1, (7, 2, 3))
+    begin = [(np.zeros((2, 5)),) * reproducers.STATES[cell]]
+    found = scope["layers"](np, x, weights, begin)[0][0]
+    bias = b + d if cell != "gru" else np.concatenate([b[:10] + d[:10], b[10:], d[10:]])
+    np.testing.assert_allclose(found, reference.layer(cell, x, [w, r, bias])[0][-1], rtol=1e-12)
+
+
+def test_only_numbers_above_the_tolerance_are_errors() -> None:
+    assert not reproducers.shows("1e-7 2e-8\n")
+    assert reproducers.shows("1e-7 0.3\n") and reproducers.shows("nan\n")
 
 
 def test_what_float32_cannot_hold_is_left_out() -> None:
