@@ -174,7 +174,7 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
     for (int q = 1; q < STATES; q++)
       if (c->final[q])
         copy((float *)c->final[q] + row * H + from, l->memory + ((q - !OWN_OUTPUT) * B + j) * l->width + from, least(columns, H - from));
-    if (begin == 0) {
+    if (!l->by_units || me == 0) {
       if (c->final[0]) memmove((number *)c->final[0] + row * P, last_output(c, l, row), sizeof(number) * P);
       for (long t = length; t < T; t++) memset(c->y + t * c->y_step + row * c->y_row, 0, sizeof(number) * P);
     }
