@@ -332,6 +332,25 @@ def test_each_gradient_is_what_it_is_among_all(kind: str) -> None:
         torch.testing.assert_close(gradients([one])[0], expected, rtol=0, atol=0)
 
 
+def test_dropout_is_off_where_nothing_is_trained() -> None:
+    layer = Recurrent("lstm", INPUTS, HIDDEN, 2, dropout=0.9)
+    x = torch.randn(STEPS, BATCH, INPUTS)
+    assert not torch.equal(layer(x)[0], layer(x)[0])
+    assert torch.equal(layer.eval()(x)[0], layer(x)[0])
+
+
+def test_initial_values_are_drawn_as_in_nn_lstm_and_around_those_of_the_cell() -> None:
+    @cell(gates="f", states="h", vectors="bias_f=3")
+    def moved(f, h, bias_f):  # type: ignore[no-untyped-def]
+        return tanh(f + bias_f) + h
+
+    hidden = 100
+    layer, bound = Recurrent(moved, INPUTS, hidden), hidden**-0.5
+    for name, value in layer.named_parameters():
+        off = (value - 3 if name.startswith("bias_f") else value).abs()
+        assert 0.9 * bound < off.max() <= bound + 1e-6, name
+
+
 def test_one_sequence_and_an_empty_batch() -> None:
     lstm = nn.LSTM(INPUTS, HIDDEN, 2)
     own = Recurrent.from_lstm(lstm)
