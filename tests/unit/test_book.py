@@ -73,7 +73,8 @@ def test_every_target_of_make_is_described() -> None:
 def test_defaults_are_those_of_the_configuration() -> None:
     text = book.configuration()
     (row,) = (line for line in text.splitlines() if line.startswith("| `protocol.rounds` |"))
-    assert row.endswith("| `8` | `4` |")
+    both = (configuration.mapping(f"config/{name}.yaml") for name in ("config", "quick"))
+    assert row.endswith("| `{}` | `{}` |".format(*(each["protocol"]["rounds"] for each in both)))
     (row,) = (line for line in text.splitlines() if line.startswith("| `corpus.path` |"))
     assert row.endswith("| `null` |  |")
 

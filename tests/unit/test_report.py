@@ -2,7 +2,6 @@
 
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from plan import matrix
 from plan.matrix import Measurement
 from reporting import results, sections, summary, words
 from stats import estimates, samples
-from steps import pack_results
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
 
@@ -254,18 +252,6 @@ def test_tables_in_files_are_one(folder: Path, table: pd.DataFrame) -> None:
     assert list(parquet.columns) == list(table.columns)
     assert parquet["wall_s"].tolist() == pytest.approx(table["wall_s"].tolist(), nan_ok=True)
     assert parquet["reason"].tolist() == table["reason"].fillna("").tolist()
-
-
-def test_records_are_packed(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    archive = tmp_path / "records.zip"
-    source = folder / "results"
-    monkeypatch.setattr("sys.argv", ["pack", str(source), "--output", str(archive)])
-    pack_results.main()
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path)
-    unpacked = tmp_path / "records"
-    (one,), (other,) = (results.manifests_in(each) for each in (source, unpacked))
-    assert results.read(one).cells == results.read(other).cells
 
 
 def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
