@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import scale
+
 from .conftest import Project, manifest
 
 BOTH = {"plain/loop", "plain/other"}
@@ -88,8 +90,8 @@ def test_a_module_of_another_workflow_knows_what_was_done(
     (tmp_path / "Snakefile").write_text(MODULE.format(root=finished.root))
     command = ["-n", "--snakefile", str(tmp_path / "Snakefile")]
     planned = finished.snakemake(*command, *LONGER, "--", "mine.txt")
-    jobs = dict(re.findall(r"^(\w+) +(\d+)$", planned, re.M))
-    assert jobs["mine"] == "1" and jobs["measured_time_cell"] == "4"
+    jobs = scale.jobs(planned)
+    assert jobs["mine"] == 1 and jobs["measured_time_cell"] == 4
     assert not jobs.keys() & {
         f"measured_{name}" for name in ("build_environment", "fetch_corpus", "check_implementation")
     }
