@@ -125,7 +125,7 @@ def reproduced(python: str, one: Mapping) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         try:
             done = subprocess.run(
-                [python, "-c", program],
+                [Path(python).absolute(), "-c", program],
                 capture_output=True,
                 text=True,
                 env=variables,

@@ -1,7 +1,9 @@
 """`make court`: unusual shapes through the gate, and a page of what is wrong."""
 
 import ast
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,3 +96,14 @@ def test_what_float32_cannot_hold_is_left_out() -> None:
     drawn = {(name, phase): benchmark for name, benchmark, phase in court.cases(0, 0)}
     benchmark = drawn["a thousand steps, slstm", "forward"]
     assert trial.judged(build, benchmark, "forward", 1e-4)[0] == "left-out"
+
+
+def test_a_program_is_run_elsewhere_by_a_relative_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(reproducers.PROGRAMS, "a/row", lambda cell, benchmark: ["print(0.5)"])
+    (tmp_path / "python").symlink_to(sys.executable)
+    monkeypatch.chdir(tmp_path)
+    one = {"row": "a/row", "benchmark": court.USUAL, "status": "incorrect"}
+    found = court.reproduced("./python", one)
+    assert found["shows"] and found["printed"] == "0.5"
