@@ -160,6 +160,14 @@ def in_rounds(cells: Sequence[Times], powers: Sequence[float]) -> Estimate:
     return found._replace(middle=found.middle + scale)
 
 
+def beside(times: Times, power: float) -> Estimate:
+    """Of the logarithm of a power of what a cell takes that took turns: the variance is that beside the others."""
+    place = times.place
+    found = place.rounds.beside(place.row)
+    total, scale = power * place.power, power * math.log(place.scale)
+    return Estimate(total * found.middle + scale, total**2 * found.variance, found.freedom)
+
+
 def took_turns(cells: Sequence[Sequence[float]]) -> bool:
     """Whether all of some cells did, with each other."""
     places = [getattr(times, "place", None) for times in cells]

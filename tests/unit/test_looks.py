@@ -13,7 +13,7 @@ from scipy import stats
 from reporting import sections, tabulate
 from stats import changes, estimates
 from stats.rounds import Look, Rounds
-from stats.samples import Times, medians, with_prior
+from stats.samples import Times, in_rounds, medians, with_prior
 from tests.unit import simulated_looks
 
 RANDOM = np.random.default_rng(60)
@@ -66,12 +66,16 @@ def test_on_a_quiet_machine_rows_need_no_common_rounds() -> None:
     assert math.log(high / low) / 2 < 4 * noise * (2 / 6) ** 0.5
 
 
-def test_a_slow_minute_of_the_machine_does_not_show_in_a_ratio() -> None:
+def test_a_slow_minute_of_the_machine_shows_neither_in_a_ratio_nor_in_a_time() -> None:
     cells = taken(noisy("ab", 12, 0.01))
     _, low, high = estimates.product([cells["b"], cells["a"]], [1, -1])
     assert low < 2 < high and high / low < 1.04
-    _, low, high = estimates.product([cells["a"]], [1])
-    assert high / low > 1.5  # its time is another question
+    point, low, high = estimates.product([cells["a"]], [1])
+    assert low < point < high and high / low < 1.04
+    rate = estimates.product([cells["a"].to(-1, 5.0)], [1])
+    assert rate == pytest.approx((5 / point, 5 / high, 5 / low))
+    absolute = in_rounds([cells["a"]], [1.0])  # of the machine's next hour
+    assert 4 * absolute.variance**0.5 > math.log(1.5)
 
 
 def test_a_burst_that_hits_one_row_of_a_round_counts_little() -> None:
