@@ -57,14 +57,23 @@ function within({ sure, wall_median_s: middle, wall_low_s: low, wall_high_s: hig
   return `±${digits(100 * half, 2)} %`;
 }
 
-// A group's rows as objects, and the ratio of any two of them with its interval.
+// A group's rows as objects, and the ratio of any two of them with its interval. A column is a list, or the value of all rows.
+function rowOf(columns, place) {
+  const row = Object.fromEntries(
+    DATA.columns.map((name, at) => [name, Array.isArray(columns[at]) ? columns[at][place] : columns[at]]),
+  );
+  for (const [name, scale] of Object.entries(DATA.scales)) if (row[name] != null) row[name] /= scale;
+  for (const [name, scale] of Object.entries(DATA.parts))
+    if (row[name] != null) row[name] = Number(((row.wall_median_s * row[name]) / scale).toPrecision(5));
+  return row;
+}
 function unpack(group) {
   if (group.unpacked) return group.unpacked;
   const view = text => new DataView(Uint8Array.from(atob(text), letter => letter.charCodeAt(0)).buffer);
   group.ends = view(group.ratios.ends);
   group.off = group.ratios.off && view(group.ratios.off);
-  group.unpacked = group.rows.map((values, place) => {
-    const row = Object.fromEntries(DATA.columns.map((name, column) => [name, values[column]]));
+  group.unpacked = group.rows.at(-1).map((_, place) => {
+    const row = rowOf(group.rows, place);
     const implementation = DATA.implementations[row.implementation],
       environment = DATA.environments[row.environment];
     return {
@@ -86,7 +95,7 @@ function ratio(of, to) {
   const found = { ratio: of.wall_median_s / to.wall_median_s, low: null, high: null };
   if (of.place === to.place) return { ...found, low: 1, high: 1 };
   const [i, j] = [of.place, to.place].sort((a, b) => a - b),
-    count = of.group.rows.length;
+    count = of.group.unpacked.length;
   const at = i * count - (i * (i + 1)) / 2 + j - i - 1,
     ends = [0, 2].map(by => of.group.ends.getUint16(4 * at + by, true));
   if (of.group.off)

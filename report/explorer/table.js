@@ -78,10 +78,10 @@ function download() {
 }
 function missing() {
   const found = (groupOf(state.benchmark)?.missing ?? [])
-    .map(([name, environment, status, reason]) => ({
+    .map(([name, environment, why]) => ({
       ...DATA.implementations[name],
       ...DATA.environments[environment],
-      text: `${status}${reason ? `, ${reason}` : ""}`,
+      text: DATA.reasons[why],
       called: DATA.implementations[name].name,
     }))
     .filter(kept)

@@ -118,7 +118,8 @@ function drawBars() {
 }
 
 // Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
-const FRAME = { width: 900, height: 420, left: 62, right: 250, top: 14, bottom: 44 };
+const WIDE = { width: 900, height: 420, left: 62, right: 250, top: 14, bottom: 44 };
+const FRAME = matchMedia("(max-width: 40rem)").matches ? { ...WIDE, width: 420, right: 12 } : WIDE; // names in the legend only
 const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 
 // The points of all lines, by x: {row, y: time or ratio with its interval, line: its name}.
@@ -220,7 +221,7 @@ function drawLines() {
   });
   drawAxes(svg, scale, over);
   const legend = make("ol", {}, ...lines.map((own, number) => drawLine(svg, own, scale, over, number)));
-  nameLines(svg, lines, scale);
+  if (FRAME === WIDE) nameLines(svg, lines, scale);
   const chosen = rows.find(row => row.key === state.baseline && row.group.benchmark === state.benchmark);
   return make("div", { id: "lines" }, svg, legend, chosen ? detail(chosen) : null);
 }
@@ -248,7 +249,7 @@ function detail(row) {
     ["Relative to the fastest", times(found.ratio) + bracket(found)],
     [
       "Samples",
-      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((each / 1000) * row.wall_median_s)).join(", ")}`,
+      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((1 + each / 1000) * row.wall_median_s)).join(", ")}`,
     ],
     [
       "Start-up",

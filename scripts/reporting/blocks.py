@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reporting.layout import DASH, cell
@@ -47,6 +47,17 @@ class Table:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     kind: str = "table"
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[object], columns: Mapping[str, str | Callable[..., object]]
+    ) -> "Table":
+        """A row of each object: below a heading its attribute of this name, or what the function says of it."""
+        found = [
+            [str(getattr(row, of) if isinstance(of, str) else of(row)) for of in columns.values()]
+            for row in rows
+        ]
+        return cls([*columns], found)
 
     @property
     def shown(self) -> list[int]:

@@ -38,20 +38,26 @@ MARGIN = (
 LARGEST = 0x7FFF
 NONE = 0xFFFF  # no interval: fewer than three processes
 
-# Columns of a row: numbers of cells.csv with so many significant digits; processes' medians in thousandths of the row's.
+# Columns of a row: (significant digits, what a number is multiplied by), so that few letters are needed.
 NUMBERS = {
-    **{"wall_median_s": 6, "wall_low_s": 4, "wall_high_s": 4, "wall_p99_s": 3},
-    **{"start_s": 3, "import_s": 2, "peak_memory_bytes": 3, "device_peak_bytes": 3, "error": 2},
-    **{"gflops": 3, "published_wall_s": 7, "processes": 6, "batches": 6},
+    **{"wall_median_s": (6, 1e6), "start_s": (3, 1e3), "import_s": (2, 1e3)},
+    **{"peak_memory_bytes": (3, 2**-20), "device_peak_bytes": (3, 2**-20), "error": (2, 1e9)},
+    **{"gflops": (3, 1), "published_wall_s": (7, 1), "processes": (6, 1), "batches": (6, 1)},
 }
-COLUMNS = ["implementation", "environment", "version", "interval", *NUMBERS, "process_medians"]
+OF_MEDIAN = {"wall_low_s": 1e4, "wall_high_s": 1e4, "wall_p99_s": 1e3}  # parts of the median
+NAMED = ["implementation", "environment", "version", "interval"]
+COLUMNS = [*NAMED, *NUMBERS, *OF_MEDIAN, "process_medians"]  # the last: deviations, in thousandths
 
 
-def _digits(value: object, digits: int) -> float | int | None:
+def _digits(value: object, digits: int, scale: float = 1) -> float | int | None:
     if value is None or pd.isna(value) or not math.isfinite(value):
         return None
-    found = float(f"{value:.{digits}g}")
+    found = float(f"{value * scale:.{digits}g}")
     return int(found) if found.is_integer() else found
+
+
+def _part(value: float, median: float, scale: float) -> int | None:
+    return round(scale * value / median) if math.isfinite(value) else None
 
 
 class Names(list):
@@ -69,20 +75,29 @@ class Lists(NamedTuple):
     names: Names
     environments: Names
     versions: Names
+    reasons: Names
 
 
 def _row(row: Mapping, lists: Lists) -> list:
     gradient, output = row["gradient_error"], row["output_error"]
     found = {**row, "start_s": tradeoff.start(row)}
     found["error"] = output if pd.isna(gradient) else gradient
+    median = row["wall_median_s"]
     return [
         lists.names.at(row["implementation"]),
         lists.environments.at(row["environment"]),
         lists.versions.at(row["framework_version"]),
         int(row["interval"] == "confidence"),
-        *(_digits(found[name], digits) for name, digits in NUMBERS.items()),
-        [round(1000 * each / row["wall_median_s"]) for each in row["process_medians_s"]],
+        *(_digits(found[name], *how) for name, how in NUMBERS.items()),
+        *(_part(row[name], median, scale) for name, scale in OF_MEDIAN.items()),
+        [round(1000 * each / median) - 1000 for each in row["process_medians_s"]],
     ]
+
+
+def _columns(rows: Sequence[Mapping], lists: Lists) -> list:
+    """COLUMNS of some rows: a list each, or a single value where all rows have the same."""
+    *columns, medians = zip(*(_row(row, lists) for row in rows), strict=True)
+    return [*(own[0] if len({*own}) == 1 else [*own] for own in columns), [*medians]]
 
 
 def ratios(times: Sequence[Times], medians: Sequence[float]) -> dict:
@@ -106,8 +121,8 @@ def ratios(times: Sequence[Times], medians: Sequence[float]) -> dict:
 
 
 def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
-    """What is compared with each other: {"benchmark", "phase", "device", "machine", "rows": of COLUMNS, "ratios",
-    "missing": [implementation, environment, status, reason]}"""
+    """What is compared with each other: {"benchmark", "phase", "device", "machine", "rows": COLUMNS, "ratios",
+    "missing": [implementation, environment, why]}"""
     cells = tables.cells
     asked = cells[(cells["status"] == OK) | took_part(cells, about)]
     for place, own in asked[asked["status"] != matrix.NOT_RUN].groupby(PLACE, sort=False):
@@ -117,14 +132,13 @@ def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
         missing = own[own["status"] != OK]
         yield {
             **dict(zip(PLACE, place, strict=True)),
-            "rows": [_row(row, lists) for row in measured.to_dict("records")],
+            "rows": _columns(measured.to_dict("records"), lists),
             "ratios": ratios([*measured["process_medians_s"]], [*measured["wall_median_s"]]),
             "missing": [
                 [
                     lists.names.at(row.implementation),
                     lists.environments.at(row.environment),
-                    row.status,
-                    row.reason,
+                    lists.reasons.at(", ".join(filter(None, [row.status, row.reason]))),
                 ]
                 for row in missing.itertuples()
             ],
@@ -155,7 +169,7 @@ def _implementation(entry: Mapping) -> dict:
         "framework": look(name).name,
         "level": entry.get("flexibility", LIMIT),
         "does": entry["does"],
-        "source": f"scripts/implementations/{name.replace('-', '_')}.py",
+        "source": matrix.implementation_file(name),
         "install": get.get("install", ""),
         "use": get.get("use", ""),
     }
@@ -163,9 +177,10 @@ def _implementation(entry: Mapping) -> dict:
 
 def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     """All that the explorer shows, of documents' tables."""
-    lists = Lists(Names(), Names(), Names())
+    lists = Lists(*(Names() for _ in Lists._fields))
     found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
     found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
+    found |= {"scales": {name: scale for name, (_, scale) in NUMBERS.items()}, "parts": OF_MEDIAN}
     facts: dict[str, Mapping | None] = {}
     days: dict[str, set[str]] = {}
     years = [0]
@@ -198,6 +213,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
             for name in lists.environments
         ],
         "versions": lists.versions,
+        "reasons": lists.reasons,
         "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
         "machines": words.machines(facts.items()),
         "days": {

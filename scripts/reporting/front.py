@@ -109,8 +109,11 @@ class Measured:
     @property
     def name(self) -> str:
         """What a sentence calls the machine."""
-        facts = next((each["facts"] for each in self.about() if each["facts"]), None)
-        return words.short(words.machines([(self.machine, facts)])[self.machine], facts or {})
+        return words.short(words.machines([(self.machine, self.facts)])[self.machine], self.facts)
+
+    @property
+    def facts(self) -> Mapping:
+        return next((each["facts"] for each in self.about() if each["facts"]), {})
 
     def about(self) -> Iterator[Mapping]:
         """What each document says of this machine."""
@@ -137,11 +140,11 @@ class Measured:
 def line(measured: Measured) -> str:
     """Machine, text, days, reliability."""
     about = list(measured.about())
-    facts = next((each["facts"] for each in about if each["facts"]), None)
-    name = words.machines([(measured.machine, facts)], in_full=True)[measured.machine]
+    facts = [(measured.machine, measured.facts)]
+    name = words.machines(facts, in_full=True)[measured.machine]
     corpora = [each["corpus"]["stand_in"] for each in about if each["corpus"]]
     text = ["stand-in text" if any(corpora) else "Penn Treebank"] if corpora else []
-    sure = f"nine of ten ratios to the fastest within ±{two(100 * measured.within)} %"
+    sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
     sure = "without intervals" if math.isnan(measured.within) else sure
     return " · ".join([name, *text, measured.days, f"{len(measured.ok):,} measurements, {sure}"])
 
@@ -213,9 +216,8 @@ def custom(measured: Measured) -> Card:
         fused = flexibility.first(rows, [flexibility.FUSED])
         generated = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
         for row in generated if fused else ():
-            get = row["install"] or "make cell CELL=my_cell.py"
             said = f"{measured.linked(Over.of(row, fused), phase)} in {where}"
-            made.setdefault(f"{row['name']} (`{get}`)", []).append(said)
+            made.setdefault(f"{row['name']} ({_get(row)})", []).append(said)
     points = ["Times relative to a fused kernel; below 1 is faster."] if own or made else []
     points += [f"{name} over its {to}: {'; '.join(said)}." for (name, to), said in own.items()]
     if made:
@@ -228,19 +230,25 @@ def custom(measured: Measured) -> Card:
     return Card("I write my own cell", points)
 
 
+def _get(row: Mapping) -> str:
+    """How to get what is recommended: a package, a kernel generated for a cell, or the source."""
+    if row["install"] or row["flexibility"] == flexibility.GENERATED:
+        return f"`{row['install'] or 'make cell CELL=my_cell.py'}`"
+    return f"source: `{matrix.implementation_file(row['implementation'])}`"
+
+
 def _aside(row: Mapping) -> str:
-    """What a recommendation costs beside its time: its error against float64, start-up where it takes long, tuning and building a
+    """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long, tuning and building a
     kernel."""
     error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
     once = tradeoff.once(row)
     start = tradeoff.start(row) - once
-    return ", ".join(
-        [
-            *([] if none(error) else [f"error {error:.0e}".replace("e-0", "e-")]),
-            *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
-            *([f"tuning {seconds(once)} s"] if once else []),
-        ]
-    )
+    said = [
+        *([] if none(error) else [f"error {error:.0e}".replace("e-0", "e-")]),
+        *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
+        *([f"tuning {seconds(once)} s"] if once else []),
+    ]
+    return "; ".join(filter(None, [_get(row), ", ".join(said)]))
 
 
 def deploy(measured: Measured) -> Card:
@@ -253,14 +261,14 @@ def deploy(measured: Measured) -> Card:
         if not packaged:
             continue
         best = packaged[0]
-        over = [Over.of(row, best) for row in packaged[1:]]
-        ties = [each.name for each in over if each.verdict != "slower"][: MOST_NAMED - 1]
+        over = ((row, Over.of(row, best)) for row in packaged[1:])
+        ties = [f"{each.name} ({_get(row)})" for row, each in over if each.verdict != "slower"]
         sure = best["interval"] == "confidence"
         ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
         took = time_within(best["wall_median_s"], *ends)
         shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
-        said = f"{use['to']}{shape}: {best['name']}, {took} (`{best['install']}`; {_aside(best)})"
-        said += f"; equal or undecided: {'; '.join(ties)}" if ties else ""
+        said = f"{use['to']}{shape}: {best['name']}, {took} ({_aside(best)})"
+        said += f"; equal or undecided: {'; '.join(ties[: MOST_NAMED - 1])}" if ties else ""
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
             share = measured.linked(fastest, "forward", there[0])

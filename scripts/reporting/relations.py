@@ -28,13 +28,17 @@ def over(row: Mapping, other: Mapping) -> estimates.Ratio:
     return estimates.ratio([row["process_medians_s"]], [other["process_medians_s"]])
 
 
-def ratios(pairs: pd.DataFrame, of: str, to: str) -> pd.DataFrame:
-    """estimates.ratio of two columns with the times of cells' processes, a row a pair of cells; NaN and None where a
-    pair lacks one."""
-    measured = pairs[[of, to]].dropna()
-    found = [estimates.ratio([one], [other]) for one, other in measured.itertuples(index=False)]
-    table = pd.DataFrame(found, index=measured.index, columns=estimates.Ratio._fields)
-    return table.reindex(pairs.index)
+def against(
+    cells: pd.DataFrame, others: pd.DataFrame, key: Sequence[str], inverted: bool = True
+) -> np.ndarray:
+    """Ratios with their intervals, a row of each cell: the time of the one of `others` with the same key over its own (or
+    the inverse); NaN where a pair lacks one."""
+    others = others[[*key, "process_medians_s"]].rename(columns={"process_medians_s": "others"})
+    pairs = cells.merge(others, on=[*key], how="left")[["others", "process_medians_s"]]
+    found = np.full((len(pairs), 3), np.nan)
+    for at, other, own in pairs.dropna().itertuples():
+        found[at] = estimates.ratio(*([[other], [own]] if inverted else [[own], [other]]))[:3]
+    return found
 
 
 def fastest(table: pd.DataFrame, names: Sequence[str]) -> pd.Series:
@@ -74,12 +78,9 @@ def relate_to_baseline(table: pd.DataFrame, baselines: dict[str, str]) -> pd.Dat
     """Add each cell's ratio, with its interval, to the same implementation, phase and device on the benchmark
     that its own is compared with ({benchmark: baseline}); nothing where there is none."""
     key = ["machine", "implementation", "environment", "phase", "device"]
-    times = table[["benchmark", *key, "process_medians_s"]]
-    others = times.rename(columns={"benchmark": "baseline", "process_medians_s": "others"})
-    wanted = times.assign(baseline=table["benchmark"].map(baselines).astype(object))
-    joined = wanted.merge(others, on=["baseline", *key], how="left")
-    found = ratios(joined, "process_medians_s", "others")
-    table[BASELINE] = found[["ratio", "low", "high"]].astype(float).to_numpy()
+    wanted = table.assign(baseline=table["benchmark"].map(baselines).astype(object))
+    others = table.rename(columns={"benchmark": "baseline"})
+    table[BASELINE] = against(wanted, others, ["baseline", *key], inverted=False)
     return table
 
 
@@ -89,10 +90,7 @@ def speed_up(table: pd.DataFrame, over: dict[str, str]) -> pd.DataFrame:
     key = ["document", "machine", "benchmark", "phase", "device", "generation"]
     cells = table.assign(generation=table["environment"].map(matrix.generation))
     compared = cells["implementation"] == cells["document"].map(over)
-    others = cells[compared].rename(columns={"process_medians_s": "others"})[[*key, "others"]]
-    joined = cells.merge(others, on=key, how="left")
-    found = ratios(joined, "others", "process_medians_s")
-    table[SPEEDUP] = found[["ratio", "low", "high"]].astype(float).to_numpy()
+    table[SPEEDUP] = against(cells, cells[compared], key)
     table.loc[compared, SPEEDUP[1:]] = np.nan  # over itself
     return table
 
@@ -112,19 +110,18 @@ def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
         workers.get("of", {}).get(device)
         for workers, device in zip(divided, table["device"], strict=True)
     ]
-    renamed = {"implementation": "undivided", "benchmark": "base", "process_medians_s": "others"}
-    others = table[[*renamed, *key]].rename(columns=renamed)
+    renamed = {"implementation": "undivided", "benchmark": "base"}
+    others = table[[*renamed, *key, "process_medians_s"]].rename(columns=renamed)
     table["workers"] = [workers.get("count", np.nan) for workers in divided]
     table["undivided"] = pd.Series(undivided, table.index, dtype=object)
     bases = {name: benchmarks.get(name, {}).get("baseline", name) for name in table["benchmark"]}
-    joined = table.assign(base=table["benchmark"].map(bases))
-    joined = joined.merge(others, on=["undivided", "base", *key], how="left")
-    found = ratios(joined, "others", "process_medians_s")[["ratio", "low", "high"]].astype(float)
+    cells = table.assign(base=table["benchmark"].map(bases))
     batches = {
         name: benchmarks[name]["batch"] / benchmarks[base]["batch"]
         for name, base in bases.items()
         if base != name
     }
     share = table["benchmark"].map(batches).fillna(1.0) / table["workers"]
-    table[SCALING[2:]] = found.to_numpy() * share.to_numpy()[:, None]
+    found = against(cells, others, [*renamed.values(), *key])
+    table[SCALING[2:]] = found * share.to_numpy()[:, None]
     return table

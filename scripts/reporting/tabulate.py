@@ -206,8 +206,8 @@ def _renewed(part: results.Part) -> str:
     if "rounds" in part.manifest["protocol"] or not looked:
         return ""
     one = looked[0]
-    how = f"{one['rounds']} to {one['most_rounds']} turns of {one['look_s']:g} s a process, in random order"
-    return f"; {len(looked)} measurements renewed: {how}"
+    how = f"{one['rounds']} to {one['most_rounds']} turns of {one['look_s']:g} s per process, in random order"
+    return f"; {len(looked)} measurements repeated with {how}"
 
 
 def machine(part: results.Part) -> dict:

@@ -65,7 +65,7 @@ def protocol(found: Mapping, threads: Sequence[int]) -> str:
     else:  # of older records
         text += f"{found['timed_batches']} timed ones{most}"
     if found["most_processes"] > processes:
-        text += f"; up to {found['most_processes']} processes where they may decide something"
+        text += f"; up to {found['most_processes']} processes where they may decide a comparison"
     return f"{text}; {', '.join(map(str, threads or ['?']))} threads; seed {found['seed']}"
 
 

@@ -24,9 +24,9 @@ from reporting import (
 )
 
 VERDICTS = (
-    "*A to B* is the time of A over that of B: below 1, A is faster. *Holds*, *does not hold*: the 95 % intervals of all ratios "
-    "decide it; *likely*: so far, of too few undisturbed processes; *undecided*: an interval contains the stated bound, or there "
-    "is none."
+    "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
+    "all ratios; *likely*: preliminary, from too few undisturbed processes; *undecided*: an interval contains the stated bound, or "
+    "there is no interval."
 )
 
 

@@ -41,7 +41,7 @@ def draw(answer: Answer, tables: Tables, about: Mapping, benchmark: str) -> tupl
     """Hatched with old versions."""
     cells = shown(tables, benchmark)
     with plt.rc_context(STYLE):
-        figure, axis = plt.subplots(figsize=(9.5, 1.6 + 0.3 * len(cells)))
+        figure, axis = plt.subplots(figsize=(6.5, 1.6 + 0.3 * len(cells)))
         _bars(axis, cells)
         axis.set_xlabel("mean time of one batch (s) ± standard deviation over batches")
         axis.set_xlim(left=0)

@@ -12,7 +12,7 @@ from reporting.sections import Tables
 from stats import verdicts
 from stats.claims import MISSING
 
-MEANING = "Ratios with their 95 % interval, which decides, or the range of several."
+MEANING = "One ratio with its 95 % interval, which decides, or the range of several ratios."
 LIKELY = " *likely*: too few undisturbed processes."
 
 
@@ -131,5 +131,5 @@ def write(answer: Answer) -> Iterator[Block]:
         held = Counter(claim.published.verdict for claim in left)
         told = ", ".join(f"*{verdict}* {count}" for verdict, count in held.most_common())
         yield Text(
-            f"Conclusions that need an NVIDIA GPU ([list](claims.md)): {len(left)}; by the document's own numbers: {told}."
+            f"Conclusions that need an NVIDIA GPU ([list](claims.md)): {len(left)}. By the document's own numbers: {told}."
         )

@@ -80,25 +80,14 @@ GROUPS = {
 
 
 def write(answer: Answer) -> Iterator[Block]:
+    columns = {"Document": "cited", "Line": "line", "Result": "row", "Number": "what"}
+    columns |= {"Printed": "printed", "Expected": lambda each: digits(each.consistent)}
+    columns |= {"Difference": lambda each: off(each.factor), "From": "because"}
+    columns |= {"Verdict": lambda each: "; ".join(each.changes)}
     for key, text in GROUPS.items():
-        rows = [
-            [
-                each.cited,
-                str(each.line),
-                each.row,
-                each.what,
-                each.printed,
-                digits(each.consistent),
-                off(each.factor),
-                each.because,
-                "; ".join(each.changes),
-            ]
-            for each in answer.numbers[key]
-        ]
-        if rows:
+        if answer.numbers[key]:
             yield Text(text)
-            heads = ["Document", "Line", "Result", "Number", "Printed", "Expected", "Difference"]
-            yield Table([*heads, "From", "Verdict"], rows)
+            yield Table.of(answer.numbers[key], columns)
     if rounded := answer.numbers["rounding"]:
         largest = max(rounded, key=lambda each: abs(math.log(each.factor)))
         yield Text(

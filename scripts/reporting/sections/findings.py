@@ -79,7 +79,7 @@ def write(answer: Answer) -> Iterator[Block]:
         means = f" {each.means}" if each.now.verdict in HOLDING else ""
         yield Text(
             f"**{each.now.verdict}**: {each.ratio + ', ' if each.ratio else ''}{ratios(each.now.values)}."
-            f"{means} Would be refuted by: {each.refuted_by} [Numbers]({each.view})."
+            f"{means} What would refute it: {each.refuted_by} [Numbers]({each.view})."
         )
     if others:
         yield Text("Not measured on this machine:")

@@ -94,25 +94,17 @@ def write(answer: Answer) -> Iterator[Block]:
     (winner, count), *_ = Counter(each.name for each in shapes).most_common()
     sure = sum(each.name == winner and each.margin.low > 1 for each in shapes)
     yield Text(
-        f"{winner} is fastest for {count} of {len(shapes)} shapes; for {sure} of them the interval of its lead over the next one "
-        "excludes 1. Peak: the machine's multiply-add peak, measured with TVM."
+        f"{winner} is fastest for {count} of {len(shapes)} shapes; for {sure} of them the interval of the next one's ratio to it "
+        "excludes 1. *Of the peak*: share of the machine's multiply-add peak, measured with TVM."
     )
-    devices = dict.fromkeys(each.device for each in answer.shapes)
-    rows = [
-        [
-            each.factor + f", {each.device.upper()}" * (len(devices) > 1),
-            f"{each.value:,}",
-            each.name,
-            time_within(each.seconds, *(each.within or (None, None))),
-            percent(each.share),
-            each.next,
-            times(each.margin),
-            times(each.operators),
-        ]
-        for each in answer.shapes
-    ]
-    heads = ["Factor", "Value", "Fastest", "Time", "Of the peak", "Next", "Its ratio"]
-    yield Table([*heads, "Operators' ratio"], rows)
+    several = len({each.device for each in answer.shapes}) > 1
+    columns = {"Factor": lambda each: each.factor + f", {each.device.upper()}" * several}
+    columns |= {"Value": lambda each: f"{each.value:,}", "Fastest": "name"}
+    columns |= {"Time": lambda each: time_within(each.seconds, *(each.within or (None, None)))}
+    columns |= {"Of the peak": lambda each: percent(each.share), "Next": "next"}
+    columns |= {"Its ratio": lambda each: times(each.margin)}
+    columns |= {"Operators' ratio": lambda each: times(each.operators)}
+    yield Table.of(answer.shapes, columns)
     views = {"batch": "batch size", "length": "steps", "hidden": "units"}
     first = {each.factor: each for each in answer.shapes}
     links = [

@@ -46,12 +46,9 @@ def write(answer: Answer) -> Iterator[Block]:
         "*Launched*: until the host has launched all of a batch. *Kernels*: the sum of kernels and copies on the GPU (CUPTI). Where "
         "launching takes as long as the batch, the GPU waits for the host."
     )
-    rows = [
-        [
-            *(each.name, each.phase, time(each.batch_s), time(each.launched_s)),
-            *(time(each.kernel_s), number(each.kernels, 0), percent(each.waiting)),
-        ]
-        for each in answer.rows
-    ]
-    heads = ["Implementation", "Phase", "Batch", "Launched", "Kernels", "Number of kernels"]
-    yield Table([*heads, "GPU waits"], rows)
+    columns = {"Implementation": "name", "Phase": "phase"}
+    columns |= {"Batch": lambda each: time(each.batch_s)}
+    columns |= {"Launched": lambda each: time(each.launched_s)}
+    columns |= {"Kernels": lambda each: time(each.kernel_s)}
+    columns |= {"Number of kernels": lambda each: number(each.kernels, 0)}
+    yield Table.of(answer.rows, columns | {"GPU waits": lambda each: percent(each.waiting)})

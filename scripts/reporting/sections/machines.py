@@ -121,5 +121,5 @@ def write(answer: Answer) -> Iterator[Block]:
         names = ", ".join(f"`{name}`" for name, own in answer.documents.items() if own == how)
         points.append(f"{names}: {how}.")
     yield Points(points)
-    rows = [[each.name, each.python, each.packages] for each in answer.environments]
-    yield Table(["Environment", "Python", "Packages"], rows)
+    columns = {"Environment": "name", "Python": "python", "Packages": "packages"}
+    yield Table.of(answer.environments, columns)

@@ -50,9 +50,11 @@ def write(answer: Answer) -> Iterator[Block]:
         more = f" and {len(each.names) - NAMED} more" if len(each.names) > NAMED else ""
         points.append(f"*{each.status}* ({each.count}): {names}{more}: {each.reason.rstrip('.')}.")
     if rest := answer.reasons[REASONS:]:
-        points.append(f"{sum(each.count for each in rest)} more, for other reasons: `cells.csv`.")
+        points.append(
+            f"{sum(each.count for each in rest)} more for other reasons, listed in `cells.csv`."
+        )
     points += [
-        f"{count} on a {device.upper()}, which was not used on this machine."
+        f"{count} need a {device.upper()}; none was used on this machine."
         for device, count in answer.devices.items()
     ]
     yield Points(points)

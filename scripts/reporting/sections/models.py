@@ -65,25 +65,20 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     return Answer(found) if found else None
 
 
-HEADS = ["Benchmark", "Layers x units", "Input (N x T x C)", "Sequence length", "Outputs", "Loss"]
-HEADS += ["Optimizer", "Parameters", "Published parameters"]
-
-
 def write(answer: Answer) -> Iterator[Block]:
-    yield Table(
-        HEADS,
-        [
-            [
-                each.benchmark,
-                each.layers,
-                each.input,
-                each.steps,
-                f"{each.outputs:,}" if each.outputs else DASH,
-                each.loss,
-                each.optimizer,
-                f"{each.parameters:,}",
-                f"{each.published:,.0f}" if each.published else DASH,
-            ]
-            for each in answer.models
-        ],
+    yield Table.of(
+        answer.models,
+        {
+            "Benchmark": "benchmark",
+            "Layers x units": "layers",
+            "Input (N x T x C)": "input",
+            "Sequence length": "steps",
+            "Outputs": lambda each: f"{each.outputs:,}" if each.outputs else DASH,
+            "Loss": "loss",
+            "Optimizer": "optimizer",
+            "Parameters": lambda each: f"{each.parameters:,}",
+            "Published parameters": lambda each: (
+                f"{each.published:,.0f}" if each.published else DASH
+            ),
+        },
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from measurement.cells import CELLS
 from plan import own
+from plan.matrix import implementation_file
 from reporting import own_cell_lines
 from reporting.blocks import Block, Code, Text
 from reporting.sections import Tables
@@ -56,7 +57,9 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         code, more = own_cell_lines.of(implementation, cell, folder, size)
         framework = implementation.partition("/")[0]
         step = f"{folder}/{own.FRAMEWORKS.get(framework, framework)}.py"
-        found.append(Use(label, purposes, code, more * infers, file_of(implementation), step))
+        found.append(
+            Use(label, purposes, code, more * infers, implementation_file(implementation), step)
+        )
     return Answer(found, folder, weights_of(name(about)))
 
 
@@ -96,7 +99,3 @@ def weights_of(cell: str) -> dict:
         "own": [*alone, *kind.vectors],
         "states": dict(zip(kind.states, kind.starts, strict=True)),
     }
-
-
-def file_of(implementation: str) -> str:
-    return f"scripts/implementations/{implementation.replace('-', '_')}.py"

@@ -63,15 +63,10 @@ def write(answer: Answer) -> Iterator[Block]:
         f"{answer.same} did not change by more than {100 * timeline.RELEVANT:g} %, {answer.undecided} are undecided."
     )
     if answer.slower:
-        rows = [
-            [
-                *(each.name, each.benchmark, each.phase, each.versions),
-                *(time(each.before_s), time(each.after_s), times(each.ratio)),
-            ]
-            for each in answer.slower
-        ]
-        heads = ["Implementation", "Benchmark", "Phase", "Versions", "Before", "After", "Ratio"]
-        yield Table(heads, rows)
+        columns = {"Implementation": "name", "Benchmark": "benchmark", "Phase": "phase"}
+        columns |= {"Versions": "versions", "Before": lambda each: time(each.before_s)}
+        columns |= {"After": lambda each: time(each.after_s)}
+        yield Table.of(answer.slower, columns | {"Ratio": lambda each: times(each.ratio)})
     if answer.pattern:
         yield Text(
             f"To see where the time of the first one went: `make profile ROWS='{answer.pattern}'`."

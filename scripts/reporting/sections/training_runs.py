@@ -66,18 +66,8 @@ def write(answer: Answer) -> Iterator[Block]:
             said += f", {reached['valid_perplexity']:.1f} in validation"
         said += f" (known: {known['valid_perplexity']}, {known['source']})"
     yield Text(f"{said}.")
-    heads = ["Implementation", "Versions", "Batches", "Training perplexity"]
-    yield Table(
-        [*heads, "Validation perplexity", "Training (s)"],
-        [
-            [
-                each.name,
-                each.environment,
-                f"{each.batches:,}",
-                f"{each.train_perplexity:.1f}",
-                f"{each.valid_perplexity:.1f}",
-                seconds(each.seconds),
-            ]
-            for each in answer.runs
-        ],
-    )
+    columns = {"Implementation": "name", "Versions": "environment"}
+    columns |= {"Batches": lambda each: f"{each.batches:,}"}
+    columns |= {"Training perplexity": lambda each: f"{each.train_perplexity:.1f}"}
+    columns |= {"Validation perplexity": lambda each: f"{each.valid_perplexity:.1f}"}
+    yield Table.of(answer.runs, columns | {"Training (s)": lambda each: seconds(each.seconds)})

@@ -38,16 +38,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     found = []
     for (benchmark, phase), own in cells.groupby(["benchmark", "phase"], sort=False):
         if called := words(benchmarks, str(benchmark)):
-            if (
-                len(
-                    {
-                        *cells["benchmark"][
-                            cells["benchmark"].map(lambda b: words(benchmarks, b)) == called
-                        ]
-                    }
-                )
-                > 1
-            ):
+            if sum(words(benchmarks, name) == called for name in cells["benchmark"].unique()) > 1:
                 called += f" (`{benchmarks[benchmark]['baseline']}`)"
             ordered = own.sort_values("ratio_to_baseline").to_dict("records")
             least, most = (_told(row) for row in (ordered[0], ordered[-1]))
@@ -79,14 +70,7 @@ def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         "Each implementation's time with the change, relative to its time without: the smallest and the largest ratio."
     )
-    rows = [
-        [
-            each.called,
-            each.phase,
-            str(each.count),
-            each.least,
-            each.most if each.count > 1 else DASH,
-        ]
-        for each in answer.variations
-    ]
-    yield Table(["Change", "Phase", "Implementations", "Smallest ratio", "Largest ratio"], rows)
+    columns = {"Change": "called", "Phase": "phase", "Implementations": "count"}
+    columns |= {"Smallest ratio": "least"}
+    columns |= {"Largest ratio": lambda each: each.most if each.count > 1 else DASH}
+    yield Table.of(answer.variations, columns)

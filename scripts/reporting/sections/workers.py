@@ -61,23 +61,6 @@ def write(answer: Answer) -> Iterator[Block]:
             text += f", {answer.published['speedup']:.2g} times one GPU"
         text += "."
     yield Text(text)
-    heads = [
-        "Implementation",
-        "Versions",
-        "Benchmark",
-        "Words per second",
-        "Undivided",
-        "Efficiency",
-    ]
-    rows = [
-        [
-            each.label,
-            each.environment,
-            each.benchmark,
-            f"{each.words_per_s:,.0f}",
-            each.undivided,
-            each.scaling,
-        ]
-        for each in answer.rows
-    ]
-    yield Table(heads, rows)
+    columns = {"Implementation": "label", "Versions": "environment", "Benchmark": "benchmark"}
+    columns |= {"Words per second": lambda each: f"{each.words_per_s:,.0f}"}
+    yield Table.of(answer.rows, columns | {"Undivided": "undivided", "Efficiency": "scaling"})
