@@ -501,4 +501,4 @@ def test_conclusions_that_need_a_gpu_are_told_from_those_that_were_not_measured(
     ]
     _, table, last = conclusions.write(conclusions.Answer(claims, "2019", {}))
     assert [row[0] for row in table.rows] == ["A.", "B."] and table.rows[1][-1] == MISSING
-    assert last.kind == "text" and ": 1;" in last.text
+    assert last.kind == "text" and ": 1." in last.text
