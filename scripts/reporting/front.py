@@ -162,9 +162,9 @@ def sentence(measured: Measured) -> str:
         return "No LSTM written from basic operators has been measured yet."
     first, *other = said
     own = [
-        f"{brief(over.ratio, over.low, over.high)} times as long as {over.to}"
+        f"{brief(over.ratio, over.low, over.high)} times as long as {_way(over.to, framework)} in {framework}"
         + UNSURE[over.verdict]
-        for over in said[first].within.values()
+        for framework, over in said[first].within.items()
     ]
     where = f"in {PHASES[first]}"
     own = f"take, {where}, {words.listed(own)}. They take" if own else f"take, {where},"
@@ -227,6 +227,8 @@ def custom(measured: Measured) -> Card:
         points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
     if others:
         points.append(f"Training over the fastest of all: {', '.join(others.values())}.")
+    if points and any(about["name"] == "flexible-yet-fast" for _, about in measured.parts):
+        points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     return Card("I write my own cell", points)
 
 

@@ -113,6 +113,7 @@ def shape(of: Mapping) -> str:
     parts = [f"batch {of['batch']}", f"{of['length']} steps", f"{of['hidden']} units"]
     layers = of.get("layers", 1)
     parts += [f"{layers} layers"] if layers > 1 else []
+    parts += [f"vocabulary of {of['vocabulary']:,}"] if "vocabulary" in of else []
     parts += ["both directions"] if of.get("bidirectional") else []
     parts += [cell(of["cell"])] if "cell" in of else []
     parts += [of["data_type"]] if "data_type" in of else []

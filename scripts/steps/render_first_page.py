@@ -26,7 +26,7 @@ from reporting import (
 VERDICTS = (
     "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
     "all ratios; *likely*: preliminary, from too few undisturbed processes; *undecided*: an interval contains the stated bound, or "
-    "there is no interval."
+    "there is no interval. Of ratios to *the fastest* of several the interval allows for the choice, and is wider."
 )
 
 

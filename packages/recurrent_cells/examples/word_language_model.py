@@ -75,7 +75,7 @@ def run(model, columns, length, optimizer=None, clip=None):
 
 def main():
     asked = argparse.ArgumentParser(description="A word-level language model")
-    asked.add_argument("folder", help="with ptb.train.txt and ptb.valid.txt")
+    asked.add_argument("folder", help="with any text as ptb.train.txt and ptb.valid.txt")
     asked.add_argument("--layers", choices=("lstm", "recurrent"), default="lstm")
     for name, value in (("size", 200), ("depth", 2), ("batch", 20), ("length", 35), ("epochs", 2)):
         asked.add_argument(f"--{name}", type=int, default=value)
