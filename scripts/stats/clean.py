@@ -36,7 +36,12 @@ def quiet_only(record: dict, best: dict) -> dict:
     if record["status"] != "ok":
         return record
     which = quiet_mask(record, best)
-    if all(which) or not any(which):
+    return _kept(record, which) if any(which) else record
+
+
+def _kept(record: dict, which: Sequence[bool]) -> dict:
+    """A process's record with these of its stretches, or looks."""
+    if all(which):
         return record
     if "looks" in record:
         return record | quiet.of_looks([*itertools.compress(record["looks"], which)])
@@ -66,26 +71,23 @@ def _taken(look: Mapping, cores: int) -> float:
     return quiet.interference(look["interference"], cores) or 0.0
 
 
-def _least_disturbed(records: Sequence[dict]) -> list[dict]:
-    """Records with the looks in which others took little more of the machine than in the best ones, which are enough for an interval."""
+def _least_disturbed(records: Sequence[dict]) -> list[list[bool]]:
+    """In which looks others took little more of the machine than in the best ones, which are enough for an interval."""
     taken = [[_taken(look, each["machine"]["cores"]) for look in each["looks"]] for each in records]
     best = sorted(itertools.chain(*taken))[:LEAST_ROUNDS]
     most = best[-1] + quiet.INTERFERENCE_LIMIT
-    chosen = [
-        [look for look, share in zip(record["looks"], shares, strict=True) if share <= most]
-        for record, shares in zip(records, taken, strict=True)
-    ]
-    both = zip(records, chosen, strict=True)
-    return [record | quiet.of_looks(looks) for record, looks in both if looks]
+    return [[share <= most for share in shares] for shares in taken]
 
 
 def usable_records(records: Sequence[dict], best: dict) -> list[dict]:
     """The `ok` records of a cell that its number is made of, each with the batches that count. Of processes that took turns
-    their quiet looks; if these are too few for an interval, the least disturbed ones, however slow hand-overs between threads were:
-    they can be so for minutes."""
+    their quiet looks; if these are too few for an interval, the least disturbed ones, however slow hand-overs between threads
+    were: they can be so for minutes."""
     if records and all("looks" in record for record in records):
-        calm = [quiet_only(each, best) for each in records if any(quiet_mask(each, best))]
-        enough = sum(len(record["looks"]) for record in calm) >= LEAST_ROUNDS
-        return calm if enough else _least_disturbed(records)
+        masks = [quiet_mask(record, best) for record in records]
+        if sum(map(sum, masks)) < LEAST_ROUNDS:
+            masks = _least_disturbed(records)
+        both = zip(records, masks, strict=True)
+        return [_kept(record, which) for record, which in both if any(which)]
     which = usable_mask(disturbed(records, best))
     return [quiet_only(record, best) for record in itertools.compress(records, which)]

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import special
 
 from plan.matrix import LEAST_PROCESSES
-from stats.samples import CONFIDENCE, Noise, beside, in_rounds, took_turns
+from stats.samples import CONFIDENCE, Noise, beside_others, in_rounds, took_turns
 
 EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that matters
 MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
@@ -59,14 +59,14 @@ def product(
     has fewest, as Hsu's for two variances. Else it is Welch's interval, with Satterthwaite's degrees of freedom: those of
     moderated variances would tell apart 7 to 9 % of equal cells, and Hsu's widen intervals of six cells and more.
 
-    Of cells that took turns with each other it is that of stats/rounds.py, point and interval; the interval of one time is that beside
-    the other cells: what the machine did to all of them, for minutes perhaps, is not in it.
+    Of cells that took turns with each other it is that of stats/rounds.py, point and interval; the interval of one time is
+    that beside the other cells: what the machine did to all of them, for minutes perhaps, is not in it.
 
     processes: the interval to expect if each cell had this many at least (or looks), further ones as noisy as these.
     """
     if took_turns(cells):
-        alone = len(cells) == 1
-        middle, variance, freedom = beside(*cells, *powers) if alone else in_rounds(cells, powers)
+        found = beside_others(*cells, *powers) if len(cells) == 1 else in_rounds(cells, powers)
+        middle, variance, freedom = found
         more = max(1.0, processes / min(map(len, cells)))
         margin = 0.0
         if variance:

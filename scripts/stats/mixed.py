@@ -138,9 +138,9 @@ class Block:
     def slopes(
         self, spread: "Spread", inverse: np.ndarray, effects: np.ndarray, scale: float
     ) -> np.ndarray:
-        """By how much what `Mixed._search` minimises grows with rho and with the logarithms of the variances of rounds, of what they share, and
-        of processes. inverse, effects: of (X' V^-1 X), and what it makes of y, for this block's columns; scale: squares left of y, over
-        their degrees of freedom."""
+        """By how much what `Mixed._search` minimises grows with rho and with the logarithms of the variances of rounds, of what
+        they share, and of processes. inverse, effects: of (X' V^-1 X), and what it makes of y, for this block's columns;
+        scale: squares left of y, over their degrees of freedom."""
         across = linalg.solve_triangular(self.inner, self.root.T @ self.within, lower=True)
         told = self.shared - across.T @ self.back  # Z' V^-1 [X y]
         left = told[:, -1] - told[:, :-1] @ effects

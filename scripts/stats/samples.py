@@ -90,8 +90,8 @@ class Noise(NamedTuple):
     @classmethod
     def of(cls, times: Sequence[float], beside: bool = False) -> "Noise":
         """beside: without what a machine did to all rows of a round, of rows that took turns."""
-        if place := getattr(times, "place", None):
-            estimate = place.rounds.beside(place.row) if beside else in_rounds([times], [1.0])
+        if getattr(times, "place", None):
+            estimate = beside_others(times, 1.0) if beside else in_rounds([times], [1.0])
             count = estimate.freedom + 1
             return cls(count, estimate.middle, estimate.variance * count, Prior())
         logarithms = [math.log(time) for time in times]  # of three numbers, without NumPy's start
@@ -160,7 +160,7 @@ def in_rounds(cells: Sequence[Times], powers: Sequence[float]) -> Estimate:
     return found._replace(middle=found.middle + scale)
 
 
-def beside(times: Times, power: float) -> Estimate:
+def beside_others(times: Times, power: float) -> Estimate:
     """Of the logarithm of a power of what a cell takes that took turns: the variance is that beside the others."""
     place = times.place
     found = place.rounds.beside(place.row)
