@@ -115,6 +115,9 @@ class Measured:
     def facts(self) -> Mapping:
         return next((each["facts"] for each in self.about() if each["facts"]), {})
 
+    def has(self, document: str) -> bool:
+        return any(about["name"] == document for _, about in self.parts)
+
     def about(self) -> Iterator[Mapping]:
         """What each document says of this machine."""
         for _, about in self.parts:
@@ -227,7 +230,7 @@ def custom(measured: Measured) -> Card:
         points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
     if others:
         points.append(f"Training over the fastest of all: {', '.join(others.values())}.")
-    if points and any(about["name"] == "flexible-yet-fast" for _, about in measured.parts):
+    if points and measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     return Card("I write my own cell", points)
 
@@ -240,8 +243,8 @@ def _get(row: Mapping) -> str:
 
 
 def _aside(row: Mapping) -> str:
-    """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long, tuning and building a
-    kernel."""
+    """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long,
+    tuning and building a kernel."""
     error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
     once = tradeoff.once(row)
     start = tradeoff.start(row) - once
@@ -325,7 +328,7 @@ def then(measured: Measured) -> Card:
             found.setdefault(name, []).append(said)
     points = [f"{name}: {', '.join(said)}." for name, said in found.items()]
     points = ["Times relative to old versions, same workload.", *points] if points else []
-    if points and any(about["name"] == "timeline" for _, about in measured.parts):
+    if points and measured.has("timeline"):
         points.append("All releases: [timeline](timeline.md).")
     return Card("Then and now", points)
 

@@ -6,9 +6,8 @@ of a gradient enters. A program prints two relative errors: of the last step's o
 
 from collections.abc import Callable, Mapping
 
-LARGEST = (
-    1e-5  # error of a program that shows nothing: one weight's share of a derivative may be small
-)
+# Error of a program that shows nothing: one weight's share of a derivative may be small.
+LARGEST = 1e-5
 SUMS = {"lstm": 4, "gru": 3, "slstm": 4}
 STATES = {"lstm": 2, "gru": 1, "slstm": 4}
 UPDATES = {
@@ -87,6 +86,11 @@ def _operators(cell: str, head: list[str], lines: list[str]) -> list[str]:
     return [*head, *function, *lines, f"print({OUTPUTS}, {SLOPES})"]
 
 
+_LOADED = (
+    "for p, q in zip(layers.parameters(), w): p.data = torch.tensor(q.real{transposed}).float()"
+)
+_RUN = "y = layers(torch.tensor(x).float())[0][-1]; y.sum().backward(); y = y.detach().numpy()"
+_SLOPE = "np.concatenate([(p * q).numpy().ravel() for p, q in zip(v, tape.gradient(y, v))])"
 OUTPUTS = "abs(np.array(y) - h.real).max() / abs(h.real).max()"
 SLOPES = "abs(d.sum() - h.imag.sum() * 1e30) / abs(d).sum()"
 
@@ -114,8 +118,8 @@ def _torch_layers(cell: str, benchmark: Mapping) -> list[str] | None:
         return None
     lines = [
         f"layers, s = torch.nn.{cell.upper()}(K, H, L), {_begin(cell, 'np')}",
-        "for p, q in zip(layers.parameters(), w): p.data = torch.tensor(q.real.T).float()",
-        "y = layers(torch.tensor(x).float())[0][-1]; y.sum().backward(); y = y.detach().numpy()",
+        _LOADED.format(transposed=".T"),
+        _RUN,
     ]
     return _of_modules(cell, "torch", benchmark, lines, 4)
 
@@ -129,7 +133,7 @@ def _torch_cells(cell: str, benchmark: Mapping) -> list[str] | None:
     )
     lines = [
         f"layers = torch.nn.ModuleList(torch.nn.{cell.upper()}Cell(H if l else K, H) for l in range(L))",
-        "for p, q in zip(layers.parameters(), w): p.data = torch.tensor(q.real.T).float()",
+        _LOADED.format(transposed=".T"),
         f"u, a, s = torch.tensor(x).float(), [{begin}] * L, {_begin(cell, 'np')}",
     ]
     found = _of_modules(cell, "torch", benchmark, lines, 4)
@@ -153,8 +157,8 @@ def _of_modules(
 def _recurrent(cell: str, benchmark: Mapping) -> list[str]:
     lines = [
         f'layers, s = recurrent_cells.Recurrent("{cell}", K, H, L), {_begin(cell, "np")}',
-        "for p, q in zip(layers.parameters(), w): p.data = torch.tensor(q.real).float()",
-        "y = layers(torch.tensor(x).float())[0][-1]; y.sum().backward(); y = y.detach().numpy()",
+        _LOADED.format(transposed=""),
+        _RUN,
     ]
     return _of_modules(cell, "recurrent_cells, torch", benchmark, lines, 3)
 
@@ -212,8 +216,7 @@ def _tensorflow(function: str, called: str) -> Callable:
         told = function.format(begin=_begin(cell, "tf"))
         lines = [
             f"with tf.GradientTape() as tape: y = {called.format(f=f'lambda: {told}')}()",
-            f"h, d = layers(np, x, w, {_begin(cell, 'np')})[-1][0], "
-            "np.concatenate([(p * q).numpy().ravel() for p, q in zip(v, tape.gradient(y, v))])",
+            f"h, d = layers(np, x, w, {_begin(cell, 'np')})[-1][0], {_SLOPE}",
         ]
         head = _head("tensorflow as tf", benchmark, TWO_BIASES.format(n=SUMS[cell]))
         head[-1] += "; v = [tf.Variable(np.float32(p.real)) for p in w]"
@@ -231,7 +234,7 @@ def _block(cell: str, benchmark: Mapping) -> list[str] | None:
         + _begin(cell, "np"),
         "with tf.GradientTape() as tape: y = tf.raw_ops.BlockLSTM(seq_len_max=T, x=np.float32(x), cs_prev=o, h_prev=o, "
         "w=tf.concat([W, R], 0), wci=z, wcf=z, wco=z, b=b, forget_bias=0)[6][-1]",
-        "d = np.concatenate([(p * q).numpy().ravel() for p, q in zip(v, tape.gradient(y, v))])",
+        f"d = {_SLOPE}",
     ]
     head = _head("tensorflow as tf", benchmark, ONE_BIAS)
     return _own_layers(cell, head, lines, _step(cell, 3, "igfo"), f"{OUTPUTS}, {SLOPES}")
