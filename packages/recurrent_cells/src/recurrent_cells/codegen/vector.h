@@ -39,7 +39,7 @@ typedef float vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef float loose __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t bits __attribute__((vector_size(4 * LANES), may_alias));
 
-INLINE vec all(float x) { return (vec){0} + x; }
+INLINE vec all(float x) { return x - (vec){0}; } /* 0 + x would be computed, as it is 0 where x is -0 */
 INLINE vec load(const float *p) { return *(const loose *)p; }
 INLINE void store(float *p, vec v) { *(loose *)p = v; }
 
