@@ -28,6 +28,7 @@ class Case:
     threads: int = 1
     batch_first: bool = False
     half: bool = False
+    int8: bool = False
     threads_backward: int = 0  # 0: as many
 
 
@@ -69,6 +70,28 @@ def disturbed(given: Arrays, by: float) -> Arrays:
     """The same with weights that are off by up to a share of each value."""
     random = np.random.default_rng(0)
     weights = [one * (1 + by * random.uniform(-1, 1, one.shape)) for one in given["weights"]]
+    return {**given, "weights": weights}
+
+
+class Quantised(np.ndarray):
+    """A matrix whose products are of 127 steps of the largest value: of each of its columns, and of each row that it multiplies.
+    `nudge`: steps that are added before rounding."""
+
+    nudge = 0.0
+
+    def __rmatmul__(self, x: np.ndarray) -> np.ndarray:
+        return _in_steps(x, 1, self.nudge) @ _in_steps(np.asarray(self), 0)
+
+
+def _in_steps(values: np.ndarray, axis: int, nudge: float = 0.0) -> np.ndarray:
+    step = np.abs(values).max(axis, keepdims=True, initial=1e-30) / 127
+    return np.rint(values / step + nudge) * step
+
+
+def quantised(given: Arrays, nudge: float = 0.0) -> Arrays:
+    """The same with matrices that multiply as those of int8 kernels."""
+    weights = [one.view(Quantised) if one.ndim == 2 else one for one in given["weights"]]
+    Quantised.nudge = nudge
     return {**given, "weights": weights}
 
 
@@ -126,7 +149,7 @@ class _Layout:
 
 def computed(case: Case, given: Arrays, training: bool = True) -> Arrays:
     """By the kernel."""
-    kernel, shape, threads = Kernel.of(case.cell, case.half), case.shape, case.threads
+    kernel, shape, threads = Kernel.of(case.cell, case.half, case.int8), case.shape, case.threads
     steps, batch, inputs, _, outputs = shape
     layout, sizes = _Layout(case.batch_first, case.half), kernel.sizes(shape, threads)
     weights = given["weights"]

@@ -16,10 +16,13 @@ from kernel_cases import Case, computed, drawn, expected
 from recurrent_cells import CELLS, cell_file
 from recurrent_cells.cells.language import Cell, cell, norm
 from recurrent_cells.codegen import CompilerError, Kernel, Shape, c_source, kernel, prebuilt
-from recurrent_cells.codegen.library import library
+from recurrent_cells.codegen.library import cpu_flags, library
 
 CELLS_OF_FILES = [cell_file.load(path) for path in [*EXAMPLES.values(), MANY, HEADS]]
 COMPILED = [one for one in [*CELLS.values(), *CELLS_OF_FILES] if not one.of_heads]
+
+TIE = 127 * 2e-6
+"""Steps of int8 that float32 may be off by: of a row's largest value, as a share of it."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,16 +35,19 @@ def _compiled_quickly() -> None:
 
 def check(case: Case, seed: int = 0) -> None:
     """Errors of at most 1e-5, or ten times those of NumPy in float32 where a cell makes more of rounding; in bfloat16 of at
-    most 0.01, or ten times what it makes of weights that are off by as much as bfloat16 rounds."""
+    most 0.01, or ten times what it makes of weights that are off by as much as bfloat16 rounds. Those of int8 are from the same
+    products of integers: where float32 takes a value beside a tie to the other side, of what that makes."""
     values = drawn(case, seed)
-    right = expected(case, values)
+    right = expected(case, kernel_cases.quantised(values) if case.int8 else values)
     allowed = 0.01 if case.half else 1e-5
-    for training in (True, False):
+    for training in (False,) if case.int8 else (True, False):
         found = kernel_cases.errors(computed(case, values, training), right)
         wrong = {name: one for name, one in found.items() if not one <= allowed}
         if wrong:
             rounding = rounded(case, values, right)
-            wrong = {name: one for name, one in wrong.items() if not one <= 10 * rounding[name]}
+            wrong = {
+                name: one for name, one in wrong.items() if not one <= allowed + 10 * rounding[name]
+            }
         assert not wrong, case
 
 
@@ -51,6 +57,11 @@ def rounded(
     """What rounding alone makes wrong."""
     if case.half:
         return kernel_cases.errors(expected(case, kernel_cases.disturbed(values, 2.0**-9)), right)
+    if case.int8:
+        near = [expected(case, kernel_cases.quantised(values, by)) for by in (TIE, -TIE)]
+        near.append(expected(case, kernel_cases.quantised(values), np.float32))
+        all_errors = [kernel_cases.errors(one, right) for one in near]
+        return {name: max(one[name] for one in all_errors) for name in all_errors[0]}
     return kernel_cases.errors(expected(case, values, np.float32), right)
 
 
@@ -60,21 +71,23 @@ def shaped(cell: Cell, steps: int, batch: int, inputs: int, hidden: int) -> Shap
     return Shape(steps, batch, inputs, hidden, (hidden + 1) // 2 if cell.projected else hidden)
 
 
-@pytest.mark.parametrize("half", [False, True], ids=["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "kind", [{}, {"half": True}, {"int8": True}], ids=["float32", "bfloat16", "int8"]
+)
 @pytest.mark.parametrize("cell", COMPILED, ids=lambda cell: cell.name)
-def test_every_cell(cell: Cell, half: bool) -> None:
+def test_every_cell(cell: Cell, kind: dict[str, bool]) -> None:
     mixed = cell.heads > 1 or bool(cell.matrices)
-    if half and mixed:
+    if kind and mixed:
         with pytest.raises(CompilerError, match=f"cell {cell.name}: "):
-            c_source(cell, half=True)
+            c_source(cell, **kind)
         return
-    check(Case(cell, shaped(cell, 5, 17, 9, 21), half=half))
+    check(Case(cell, shaped(cell, 5, 17, 9, 21), **kind))
     lengths, resets = np.array([0, 6, 1, 3, 6, 2, 5, 4, 6, 6, 3, 2, 6]), np.zeros((6, 13))
     resets[2, :5] = resets[0, 3] = resets[5, 8] = 1
     for reverse in (False, True):
         shape = shaped(cell, 6, 13, 20, 33)
-        check(Case(cell, shape, lengths, resets, reverse, False, 2, batch_first=True, half=half))
-    check(Case(cell, shaped(cell, 7, 2, 5, 40), threads=2, half=half))
+        check(Case(cell, shape, lengths, resets, reverse, False, 2, batch_first=True, **kind))
+    check(Case(cell, shaped(cell, 7, 2, 5, 40), threads=2, **kind))
     if mixed:
         check(Case(cell, shaped(cell, 3, 7, 5, 192), threads=2))  # heads of whole vectors
 
@@ -97,7 +110,7 @@ def cases(draw: st.DrawFn) -> Case:
         draw(st.booleans()),
         draw(st.integers(1, 3)),
         draw(st.booleans()),
-        draw(st.booleans()),
+        *draw(st.sampled_from([(False, False), (True, False), (False, True)])),
     )
 
 
@@ -107,10 +120,16 @@ def test_any_case(case: Case, seed: int) -> None:
     check(case, seed)
 
 
-def test_bfloat16_without_instructions_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECURRENT_CELLS_CFLAGS", "-O0")
+@pytest.mark.parametrize("flags", ["-O0", "-O0 -march=haswell"])
+def test_narrow_numbers_without_instructions_for_them(
+    flags: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "haswell" in flags and not {"avx2", "fma"} <= cpu_flags():
+        pytest.skip("this machine has no AVX2")
+    monkeypatch.setenv("RECURRENT_CELLS_CFLAGS", flags)
     monkeypatch.setattr(kernel, "_kernels", {})
-    check(Case(CELLS["projected"], Shape(5, 17, 9, 21, 11), half=True))
+    for kind in ({"half": True}, {"int8": True}):
+        check(Case(CELLS["projected"], Shape(5, 17, 9, 21, 11), **kind))
 
 
 @pytest.mark.parametrize(("threads", "backward"), [(8, 1), (1, 3), (2, 5)])

@@ -295,6 +295,65 @@ def test_autocast_trains_float32_weights() -> None:
     assert losses[-1] < 0.05 * losses[0] and layer.weight_input_l0.dtype == torch.float32
 
 
+# int8
+
+
+def steps_of(*shape: int) -> Tensor:
+    """Values that int8 holds exactly: each row's largest one is 127 steps."""
+    whole = torch.randint(-127, 128, shape)
+    whole[..., 0] = 127
+    return whole * torch.rand(*shape[:-1], 1)
+
+
+@pytest.mark.parametrize("name", ["lstm", "gru", "projected", "layer_norm", "sru"])
+def test_int8_is_exact_where_rounding_changes_nothing(name: str) -> None:
+    torch.manual_seed(0)
+    size = {"proj_size": 7} if name == "projected" else {}
+    layer = Recurrent(every_cell()[name], INPUTS, HIDDEN, bidirectional=True, **size)
+    with torch.no_grad():
+        for one in layer.parameters():
+            if one.dim() == 2:
+                one.copy_(steps_of(one.shape[1], one.shape[0]).t())
+        states = drawn_states(layer, BATCH)
+        states[0] = steps_of(*states[0].shape)
+        given = states[0] if len(states) == 1 else tuple(states)
+        x, own = steps_of(1, BATCH, INPUTS), layer.int8()
+        found, wanted = flat(*own(x, given)), flat(*layer(x, given))
+    if name == "projected":  # what is projected is rounded, to within half a step
+        assert error(found[2:], wanted[2:]) < 1e-5
+        largest = max(
+            one.abs().amax(0).max() for n, one in own.state_dict().items() if n.endswith("scale")
+        )
+        assert (found[0] - wanted[0]).abs().max() < HIDDEN * 127 * largest / 254
+    else:
+        assert error(found, wanted) < 1e-5
+
+
+def test_int8_does_what_float32_does() -> None:
+    """Rows of any lengths are what each is alone; streams, copies, pickles and checkpoints compute the same."""
+    layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True, bias=False).requires_grad_(
+        False
+    )
+    x, own, lengths = torch.randn(STEPS, BATCH, INPUTS), layer.int8(), [3, 6, 1, 4]
+    y = own(x, lengths=lengths)[0]
+    for row, length in enumerate(lengths):
+        assert torch.equal(y[:length, row], own(x[:length, row])[0]) and not y[length:, row].any()
+    loaded = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True, bias=False).int8()
+    loaded(x)
+    loaded.load_state_dict(own.state_dict())
+    for other in (copy.deepcopy(own), pickle.loads(pickle.dumps(own)), loaded):
+        assert torch.equal(other(x, lengths=lengths)[0], y)
+    with pytest.raises(RuntimeError, match=r"torch\.int8"):
+        loaded.load_state_dict(layer.state_dict(), strict=False)
+    single = Recurrent("lstm", INPUTS, HIDDEN, 2).int8()
+    stream = single.stream(BATCH)
+    assert torch.equal(torch.stack([stream.step(one).clone() for one in x]), single(x)[0])
+    spoiled = x.clone()
+    spoiled[2, 1, 3] = float("inf")
+    wrong = single(spoiled)[0].isnan()
+    assert wrong[2:, 1].all() and wrong.sum() == wrong[2:, 1].numel()
+
+
 @pytest.mark.parametrize("sort", [False, True])
 def test_packed_sequences(sort: bool) -> None:
     lstm = nn.LSTM(INPUTS, HIDDEN, 2, bidirectional=True)
@@ -711,6 +770,9 @@ WRONG = {
     "from something else": lambda: Recurrent.from_lstm(nn.GRU(3, 4)),
     "to something else": lambda: layer_of(cell="gru").to_lstm(),
     "stream of both directions": lambda: layer_of(bidirectional=True).stream(),
+    "int8 with gradients": lambda: layer_of().int8()(X.clone().requires_grad_()),
+    "int8 as C": lambda: layer_of().int8().export_c("."),
+    "int8 twice": lambda: layer_of().int8().int8(),
     "stream of another shape": lambda: layer_of().stream(5).step(X[0, 0]),
 }
 
@@ -752,6 +814,13 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "on meta": (ValueError, lambda: layer_of(device="meta").stream()),
     "threads": (ValueError, lambda: layer_of().stream(threads=-5)),
     "at most": (ValueError, lambda: layer_of().stream(threads=10**6)),
+    "not finite": (ValueError, lambda: having(bias_l0=torch.full((16,), torch.nan)).int8()),
+    "int8: the parameters": (ValueError, lambda: layer_of(device="meta").int8()),
+    "sums of": (ValueError, lambda: Recurrent("gru", 40000, 1).int8()),
+    "int8 kernels": (
+        RuntimeError,
+        lambda: layer_of(cell=cell_file.load(EXAMPLES["slstm_heads"])).int8(),
+    ),
     "x has the shape": (ValueError, lambda: layer_of().stream(5).step(X[0, :2])),
     "x is torch.float64": (TypeError, lambda: layer_of().stream(5).step(X[0].double())),
     "x must be": (TypeError, lambda: layer_of().stream(5).step(None)),

@@ -29,6 +29,11 @@ def layer(
     """
     given = (x, *initial, *weights)
     training = torch.is_grad_enabled() and any(one.requires_grad for one in given)
+    kind = tensors.kind_of(x, weights)
+    if training and kind == torch.int8:
+        raise RuntimeError(
+            "Recurrent: int8 layers have no gradients: use torch.no_grad(), or train the layer that this one is a copy of"
+        )
     # Tensors of other kinds hold no memory (fake, functional), or record what is done with them.
     if (
         torch.compiler.is_compiling()
@@ -50,7 +55,7 @@ def layer(
         count = len(initial)
         return list(_Layer.apply(cell, count, lengths, resets, directions, x, *initial, *weights))
     return tensors.forward(
-        tensors.kernel_of(cell, x.dtype), x, initial, weights, lengths, resets, directions, False
+        tensors.kernel_of(cell, kind), x, initial, weights, lengths, resets, directions, False
     )[:-1]
 
 

@@ -44,7 +44,8 @@ class Stream:
         own = [[one.detach() for one in each] for each in own]
         widths = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
         self._x = empty(1, batch, layer.input_size, dtype=kind)
-        self._kernel, self._calls = tensors.kernel_of(layer._text, kind), []
+        self._kernel = tensors.kernel_of(layer._text, tensors.kind_of(self._x, own[0]))
+        self._calls = []
         self.states = [
             empty(layer.num_layers, batch, size, dtype=own_kind)
             for size, own_kind in zip(widths, tensors.kinds(self._kernel), strict=True)
@@ -54,9 +55,7 @@ class Stream:
         for number, weights in enumerate(own):
             shape = Shape(1, batch, x.shape[2], layer.hidden_size, layer.output_size)
             sizes = self._kernel.sizes(shape, threads)
-            packed = empty(sizes.packed)
-            _held, where = tensors.addressed(self._kernel, weights)
-            self._kernel.pack(shape, packed=packed.data_ptr(), **where)
+            packed = weights[0] if self._kernel.int8 else tensors.packed(self._kernel, weights)
             scratch = empty(sizes.scratch)
             y = empty(1, batch, layer.output_size, dtype=kind)
             places = [one[number].data_ptr() for one in self.states]

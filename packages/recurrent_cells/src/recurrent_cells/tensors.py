@@ -20,13 +20,18 @@ Tensors = Sequence[Tensor]
 @functools.cache
 def kernel_of(cell: str, kind: torch.dtype) -> Kernel:
     """The kernel of a cell's text in a type; compiled where no process of this machine has done so."""
-    kernel = Kernel.of(from_text(cell), kind == torch.bfloat16)
+    kernel = Kernel.of(from_text(cell), kind == torch.bfloat16, kind == torch.int8)
     if not kernel.has_products:
         warnings.warn(
             "Recurrent: this CPU has no bfloat16 products; bfloat16 is computed in float32, which is slower than float32 itself",
             stacklevel=2,
         )
     return kernel
+
+
+def kind_of(x: Tensor, weights: Tensors) -> torch.dtype:
+    """What a kernel multiplies."""
+    return torch.int8 if weights[0].dtype == torch.int8 else x.dtype
 
 
 def kinds(kernel: Kernel) -> list[torch.dtype]:
@@ -52,15 +57,30 @@ def dense(one: Tensor) -> Tensor:
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
-def addressed(kernel: Kernel, weights: Tensors) -> tuple[Tensors, dict[str, Any]]:
-    """Weights as a kernel takes them, which the caller holds while it does, and the arguments that say where they are.
+def packed(kernel: Kernel, weights: Tensors) -> Tensor:
+    """Weights of a direction, in the kernel's order once and for all."""
+    hidden = weights[2].shape[0] // len(kernel.cell.sums)
+    shape = Shape(1, 1, weights[0].shape[0], hidden, weights[1].shape[0])
+    held, where = addressed(kernel, weights, kernel.sizes(shape).packed)
+    kernel.pack(shape, **where)
+    return held[-1]
+
+
+def addressed(kernel: Kernel, weights: Tensors, size: int) -> tuple[Tensors, dict[str, Any]]:
+    """Weights as a kernel takes them and last what they are packed in, of a size, which the caller holds while it does, and the
+    arguments that say where they are.
 
     They are packed at every call: nothing tells that somebody wrote into them by NumPy, `.data` or another tensor's memory.
+    Only those of int8 are packed before, all in the first one.
     """
+    if weights[0].dtype == torch.int8:
+        return weights[:1], {"packed": weights[0].data_ptr()}
     narrow = kernel.half and all(one.dtype == torch.bfloat16 for one in weights)
     kind = torch.bfloat16 if narrow else torch.float32
     own = [one.to(kind).contiguous() for one in weights]
-    return own, {"weights": [one.data_ptr() for one in own], "narrow": narrow}
+    where = {"weights": [one.data_ptr() for one in own], "narrow": narrow}
+    own.append(empty(size))
+    return own, {**where, "packed": own[-1].data_ptr()}
 
 
 def parts(values: Tensors, count: int) -> list[Tensors]:
@@ -102,14 +122,12 @@ def forward(
         strict=True,
     )
     for number, (begin, end, own) in enumerate(given):
-        packed = empty(sizes.packed)
-        _held, where = addressed(kernel, own)
+        _held, where = addressed(kernel, own, sizes.packed)
         begin = _begun(kernel, begin)
         kernel.forward(
             shape,
             x=strided(x),
             y=strided(y, number * shape.outputs),
-            packed=packed.data_ptr(),
             **where,
             scratch=scratch.data_ptr(),
             initial=[one.data_ptr() for one in begin],
@@ -157,8 +175,7 @@ def backward(
         strict=True,
     )
     for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
-        packed = empty(sizes.packed_backward)
-        _held, where = addressed(kernel, own)
+        _held, where = addressed(kernel, own, sizes.packed_backward)
         begin = _begun(kernel, begin)
         d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
         first = number * shape.outputs
@@ -167,7 +184,6 @@ def backward(
             shape,
             x=strided(x),
             y=strided(y, first),
-            packed=packed.data_ptr(),
             **where,
             tape=tape[number].data_ptr(),
             scratch=scratch.data_ptr(),

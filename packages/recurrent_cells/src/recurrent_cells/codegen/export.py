@@ -98,9 +98,9 @@ def _source(layers: Layers) -> str:
         f"static const size_t SIZES[LAYERS * DIRECTIONS][WEIGHTS] = {{\n{sizes}\n}};",
     ]
     shared = [_text(name) for name in SHARED if name != "backward.c"]
-    # What only the library has, which Python calls.
+    # What only the library has, which Python calls, and what computes gradients.
     shared = [
-        re.sub(r"^#if LIBRARY\n.*?^#endif /\* LIBRARY \*/\n", "", one, flags=re.S | re.M)
+        re.sub(r"^#if (LIBRARY|TRAINING)\n.*?^#endif /\* \1 \*/\n", "", one, flags=re.S | re.M)
         for one in shared
     ]
     own = cell_source(layers.cell, training=False)

@@ -28,16 +28,17 @@ static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, con
 }
 
 /* The parts of x of all steps, for few rows: steps are rows like others. */
-static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end) {
+static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end, int me) {
   const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
-  enum { MOST = 192 };
-  const number *x[MOST];
-  const long fit = SECOND_LEVEL / 4 / (long)(most(1, c->inputs) * sizeof(number)), limit = least(MOST, most(4 * ROWS, fit));
+  const number *x[AT_ONCE];
+  number *own = l->x_bytes + me * AT_ONCE * AS_BYTES(c->inputs);
+  const long fit = SECOND_LEVEL / 4 / (long)(most(1, c->inputs) * sizeof(number)), limit = least(AT_ONCE, most(4 * ROWS, fit));
   for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
     long count = 0;
     while (count < limit && s < c->steps && active[s]) {
-      x[count++] = input_at(c, l->order[l->first[part] + j], s);
+      x[count] = quantised(input_at(c, l->order[l->first[part] + j], s), c->inputs, own + count * AS_BYTES(c->inputs));
+      count++;
       if (++j == active[s]) j = 0, s++;
     }
     for (long u = begin; u < end; u++)
@@ -78,6 +79,7 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
   const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const long memory_state = c->batch * l->width;
+  const number **h_read = l->read_at + (h - l->h_at);
   float own[ROWS * BLOCK] __attribute__((aligned(64)));
   for (long u = begin; u < end; u++)
     for (long j = 0; j < n;) {
@@ -86,7 +88,7 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
       float *to = MIXED ? l->waiting + ((first + j) * l->units + u) * BLOCK : own;
       const number *read[ROWS];
       for (long r = 0; HEADS > 1 && r < some; r++) read[r] = h[j + r] + first_row(l, c, u);
-      sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, HEADS > 1 ? read : H_SUMS ? h + j : 0, l->rows_read,
+      sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, HEADS > 1 ? read : H_SUMS ? h_read + j : 0, l->rows_read,
                    l->weights + u * block, start, l->ahead ? BLOCK : 0, to, MIXED ? l->units * BLOCK : BLOCK);
 #if !MIXED
       for (long r = 0; r < some; r++)
@@ -142,7 +144,7 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       copy(to, l->start[q] + from, columns);
       if (c->initial[q]) copy_state(q, to, c->initial[q], l->order[j] * H + from, least(columns, H - from));
     }
-  if (l->ahead) sum_inputs(c, l, part, begin, end);
+  if (l->ahead) sum_inputs(c, l, part, begin, end, me);
   for (long s = 0; s < T; s++) {
     const long n = l->active[part * (T + 1) + s], m = l->base[part * (T + 1) + s];
     if (!n) break;
@@ -150,6 +152,10 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       const long row = l->order[first + j];
       x[j] = input_at(c, row, s);
       h[j] = output_before(c, l, row, s);
+#if INT8
+      if (X_SUMS && !l->ahead) x[j] = quantised(x[j], c->inputs, l->x_bytes + (table + j) * AS_BYTES(c->inputs));
+      if (H_SUMS) l->read_at[table + j] = quantised(h[j], P, l->h_bytes + (table + j) * AS_BYTES(P));
+#endif
       out[j] = PROJECTED ? (c->tape ? l->made_kept + (m + j) * l->width : l->made + (first + j) * l->width)
                          : c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
       if (begins(c, row, s))
@@ -160,12 +166,13 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
     else step_only(c, l, part, s, begin, end, x, h, out, me);
     if (l->by_units) wait_for_all(team);
     if (PROJECTED) {
-      const number *made = out[0];
+      const number *made = out[0], *read = INT8 ? l->made_bytes + table * AS_BYTES(H) : made;
       for (long j = 0; j < n; j++) {
         const long row = l->order[first + j];
         out[j] = c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
+        (void)quantised(made + j * l->width, H, l->made_bytes + (table + j) * AS_BYTES(H));
       }
-      products(n, made, l->width, 0, 1, H, l->projection, out, 0, P, l->panels_y, panel, last_panel, 0);
+      products(n, read, INT8 ? AS_BYTES(H) : l->width, 0, 1, H, l->projection, out, 0, P, l->panels_y, panel, last_panel, 0);
       if (l->by_units) wait_for_all(team);
     }
   }

@@ -80,7 +80,8 @@ class Kernel:
 
     Addresses are those of contiguous float32 arrays; 0 is an array that is not given, or not wanted. Of a `half` kernel, x, y,
     d_x, d_y and the output's initial and final state are bfloat16. Its sums, other states and updates are float32, also
-    its weights as they are given, and their gradients.
+    its weights as they are given, and their gradients. An `int8` kernel has no `backward`: `pack` rounds each column of a matrix,
+    and `forward` each row that is multiplied, to 127 steps of its largest value.
 
     Attributes
     ----------
@@ -88,8 +89,8 @@ class Kernel:
         Whether this machine multiplies these numbers by instructions of their own. bfloat16 is widened where it does not.
     """
 
-    def __init__(self, cell: Cell, source: str, half: bool = False) -> None:
-        self.cell, self.half = cell, half
+    def __init__(self, cell: Cell, source: str, half: bool = False, int8: bool = False) -> None:
+        self.cell, self.half, self.int8 = cell, half, int8
         self._weights = 3 + len(cell.vectors) + cell.projected
         self._library = _loaded(source, cell.name)
         self.has_products = bool(self._library.has_products())
@@ -97,21 +98,22 @@ class Kernel:
         self._threads_found = False
 
     @classmethod
-    def of(cls, cell: Cell, half: bool = False) -> Kernel:
-        """The kernel of a cell, in float32 or bfloat16 (half), compiled where no process of this machine has done so.
+    def of(cls, cell: Cell, half: bool = False, int8: bool = False) -> Kernel:
+        """The kernel of a cell, in float32, bfloat16 (half) or with products of int8, compiled where no process of this machine
+        has done so.
 
         Raises
         ------
         CompilerError
             No C compiler was found, or it failed.
         """
-        source = c_source(cell, half)
+        source = c_source(cell, half, int8)
         found = _kernels.get(source)
         if found is None:
             with _lock:
                 found = _kernels.get(source)
                 if found is None:
-                    found = _kernels[source] = cls(cell, source, half)
+                    found = _kernels[source] = cls(cell, source, half, int8)
         return found
 
     def _call_type(self) -> type[ctypes.Structure]:

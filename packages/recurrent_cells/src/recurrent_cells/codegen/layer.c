@@ -16,6 +16,7 @@
 #define INPUTS (SUMS + STATES + VECTORS)
 #define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
 #define MIXED (NORMS || PRODUCTS)  /* what comes after the sums is computed in phases */
+#define AT_ONCE 192                /* rows of x that are multiplied before the next block of units */
 #define CHUNK 512                  /* elements m of which gradients of weights are summed at a time */
 #define TILE (ROWS * CHUNK + LINE) /* numbers of ROWS factors of a chunk; the line more spreads tiles over all sets of a cache */
 #define LINE (64 / (long)sizeof(number))
@@ -60,8 +61,8 @@ typedef struct {
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
   float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied;
-  number *begin, *made;
-  const number **x_at, **h_at;
+  number *begin, *made, *x_bytes, *h_bytes, *made_bytes;
+  const number **x_at, **h_at, **read_at; /* read: h as it is multiplied */
   void **y_at, **to;
   /* tape */
   float *kept, *inverses, *factors_kept;
@@ -98,11 +99,11 @@ static long first_block(const Layout *l, const Call *c, long p) {
   return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / PANEL, l->panels_h - l->blocks_read);
 }
 #endif
-#if LIBRARY
+#if TRAINING
 static long first_unit(const Layout *l, const Call *c, long p) {
   return HEADS == 1 ? 0 : least(first_read(c, p * PANEL) / UNIT, l->units - l->units_read);
 }
-#endif /* LIBRARY */
+#endif /* TRAINING */
 static void lay_out(Layout *l, const Call *c) {
   l->units = up(c->hidden, UNIT);
   l->width = l->units * UNIT;
@@ -157,6 +158,7 @@ static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
   const long tables = l->by_units ? c->threads : 1;
   l->x_at = take(a, tables * c->batch, 8);
   l->h_at = take(a, tables * c->batch, 8);
+  l->read_at = INT8 ? take(a, tables * c->batch, 8) : (void *)l->h_at;
   l->y_at = take(a, tables * c->batch, 8);
   l->to = take(a, c->batch, 8);
   for (int q = 0; q < STATES; q++) l->start[q] = take(a, most(l->width, c->outputs), 4);
@@ -176,9 +178,13 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   const long few = bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
   l->ahead = X_SUMS && c->steps > 1 && c->batch <= few * l->parts;
   l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
+  const long rows = (l->by_units ? c->threads : 1) * c->batch;
+  l->x_bytes = NUMBERS((l->ahead ? c->threads * AT_ONCE : rows) * AS_BYTES(c->inputs));
+  l->h_bytes = NUMBERS(rows * AS_BYTES(c->outputs));
+  l->made_bytes = NUMBERS(PROJECTED * rows * AS_BYTES(c->hidden));
   return SIZE_OF(a);
 }
-#if LIBRARY
+#if TRAINING
 static long tiles(long n) { return up(n, ROWS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
@@ -199,16 +205,20 @@ static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   l->joined = NUMBERS(HALF * c->threads * CHUNK * most(BLOCK, PANEL));
   return SIZE_OF(a);
 }
+#endif /* TRAINING */
 
+#if LIBRARY
 void sizes(const Call *c, int64_t *found) {
   Layout l = {0};
   lay_out(&l, c);
   found[0] = lay_out_packed(&l, c, 0, 0);
+  found[3] = lay_out_forward(&l, c, 0);
+#if TRAINING
   found[1] = lay_out_packed(&l, c, 1, 0);
   found[2] = lay_out_tape(&l, c, c->steps * c->batch, 0);
-  found[3] = lay_out_forward(&l, c, 0);
   l.parts = most(1, c->batch); /* forward may have had more threads */
   found[4] = lay_out_backward(&l, c, 0);
+#endif /* TRAINING */
 }
 /* Whether products of numbers are instructions of their own. */
 int has_products(void) { return DOT || !HALF; }

@@ -64,7 +64,7 @@ static void update_in_phases(const int keep, const Call *c, const Layout *l, lon
   }
 }
 
-#if LIBRARY
+#if TRAINING
 /* A phase of one row's gradients: of what comes out of products, or after the last one all others. */
 static void gradient_phase(int phase, const Call *c, const Layout *l, long part, long s, long j, const float *d_output, float *total) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
@@ -115,10 +115,10 @@ static void gradients_in_phases(const Call *c, const Layout *l, long part, long 
       }
   }
 }
-#endif /* LIBRARY */
+#endif /* TRAINING */
 #endif
 
-#if LIBRARY
+#if TRAINING
 /* Gradients of blocks and of transposes from where they were summed; a thread has rows of them. */
 static void gradients_of_blocks(const Call *c, const Layout *l, long begin, long end) {
   const long H = c->hidden, size = H / HEADS;
@@ -140,4 +140,4 @@ static void gradients_of_blocks(const Call *c, const Layout *l, long begin, long
 #endif
   }
 }
-#endif /* LIBRARY */
+#endif /* TRAINING */

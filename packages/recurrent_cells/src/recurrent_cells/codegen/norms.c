@@ -60,7 +60,7 @@ static void update_row(const int keep, long H, long units, const float *sums, co
   }
 }
 
-#if LIBRARY
+#if TRAINING
 static void gradients_of_row(const Call *c, const Layout *l, long part, long s, long j, const number *d_output, float *total,
                              float *arguments) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
@@ -103,5 +103,5 @@ static void gradients_of_row(const Call *c, const Layout *l, long part, long s, 
         means(arguments + k * width, UNIT, kept + BACKWARD_NORMS[k][1] * UNIT, n * KEPT * UNIT, H, &moments[2 * k], &moments[2 * k + 1]);
   }
 }
-#endif /* LIBRARY */
+#endif /* TRAINING */
 #endif

@@ -4,12 +4,16 @@
 #ifndef HALF
 #define HALF 0
 #endif
+#ifndef INT8
+#define INT8 0
+#endif
+
+typedef uint32_t words __attribute__((vector_size(4 * LANES), may_alias));
+typedef uint32_t loose_words __attribute__((vector_size(4 * LANES), aligned(2), may_alias));
 
 #if HALF
 #define PAIR 2
 typedef uint16_t number;
-typedef uint32_t words __attribute__((vector_size(4 * LANES), may_alias));
-typedef uint32_t loose_words __attribute__((vector_size(4 * LANES), aligned(2), may_alias));
 typedef uint16_t narrow __attribute__((vector_size(2 * LANES), may_alias));
 typedef uint16_t loose_narrow __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
@@ -70,7 +74,6 @@ INLINE void join(number *p, const number *even, const number *odd) {
 }
 #else
 #define PAIR 1
-#define DOT 0
 typedef float number;
 #define from_number(n) (n)
 #define load_numbers load
@@ -82,4 +85,66 @@ INLINE void store_pair(number *p, vec even, vec odd) {
   (void)odd;
 }
 #endif
+
+#if INT8
+/* With INT8 a row is multiplied as bytes: one float, its scale, then round(value / scale) + 128. Of a matrix, four rows lie side by side,
+   column by column, as signed bytes; before them, what each column's sum starts from, -128 times its total, and its scale. */
+#define EVEN(n) (2 + ((n) + 3) / 4)
+#define AS_BYTES(n) (1 + ((n) + LANES - 1) / LANES * LANES / 4)
+#define LEVELS 127.0f
+#define TINY 1e-30f /* what is smaller is taken as zero: its inverse might be infinite */
+/* Sums are `bits`, as in the compiler's own functions: with another type, GCC copies all of them at every step. */
+typedef uint8_t bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
+
+#if LANES == 16 && defined(__AVX512VNNI__)
+#define DOT 1
+INLINE bits dot(bits s, words a, words b) { return (bits)_mm512_dpbusd_epi32((__m512i)s, (__m512i)a, (__m512i)b); }
+#elif LANES == 8 && defined(__AVXVNNI__)
+#define DOT 1
+INLINE bits dot(bits s, words a, words b) { return (bits)_mm256_dpbusd_avx_epi32((__m256i)s, (__m256i)a, (__m256i)b); }
+#else
+#define DOT 0
+typedef int16_t halves __attribute__((vector_size(4 * LANES), may_alias));
+/* s + the sum of both products in each word */
+INLINE bits dot_halves(bits s, halves a, halves b) {
+#if LANES == 16 && defined(__AVX512BW__)
+  return s + (bits)_mm512_madd_epi16((__m512i)a, (__m512i)b);
+#elif LANES == 8
+  return s + (bits)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+#else
+  const bits low_a = (bits)a << 16 >> 16, low_b = (bits)b << 16 >> 16;
+  return s + low_a * low_b + ((bits)a >> 16) * ((bits)b >> 16);
+#endif
+}
+INLINE bits dot(bits s, words a, words b) {
+  s = dot_halves(s, (halves)(a & 0x00ff00ff), (halves)b << 8 >> 8);
+  return dot_halves(s, (halves)(a >> 8 & 0x00ff00ff), (halves)b >> 8);
+}
+#endif
+
+/* A row as bytes. What is not finite makes the scale, and so all sums, NaN. */
+static NOINLINE const float *quantised(const float *from, long n, float *to) {
+  vec largest = {0}, wrong = {0};
+  for (long k = 0; k < n; k += LANES) {
+    const vec v = load_up_to(from + k, n - k);
+    largest = maximum(largest, absolute(v));
+    wrong += v * 0.0f;
+  }
+  float most = TINY;
+  for (int i = 0; i < LANES; i++) most = largest[i] > most ? largest[i] : most;
+  const float inverse = most > TINY ? LEVELS / most : 0.0f;
+  *to = most / LEVELS + total_of(wrong);
+  for (long k = 0; k < n; k += LANES) {
+    const words w = (words)(load_up_to(from + k, n - k) * inverse + (WHOLE + 128.0f)); /* in the lowest bits */
+    *(bytes *)((char *)(to + 1) + k) = __builtin_convertvector(w, bytes);
+  }
+  return to;
+}
+#else
 #define EVEN(n) (((n) + PAIR - 1) / PAIR * PAIR)
+#define AS_BYTES(n) 0
+#define quantised(from, n, to) ((void)(to), (from))
+#if !HALF
+#define DOT 0
+#endif
+#endif

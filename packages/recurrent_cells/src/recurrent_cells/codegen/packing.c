@@ -17,13 +17,37 @@ INLINE void pack_columns(const Call *c, const void *from, long first, long row, 
   if (PAIR > 1 && k + 1 < rows) odd = weights_at(c, from, first + row, n - at) * scale;
   store_pair(to, weights_at(c, from, first, n - at) * scale, odd);
 }
+#if INT8
+/* LANES columns from `at` on, of n, of all rows, as bytes, among `wide` columns. */
+static NOINLINE void pack_bytes(const Call *c, const void *from, long first, long row, long rows, long at, long n, float scale, long wide,
+                                number *to) {
+  vec largest = all(TINY);
+  words total = {0};
+  first += at;
+  for (long k = 0; k < rows; k++) largest = maximum(largest, absolute(weights_at(c, from, first + k * row, n - at)));
+  const vec inverse = choose(largest > TINY, LEVELS / largest, (vec){0});
+  store(to + wide, largest / LEVELS * scale);
+  for (long k = 0; k < rows; k += 4) {
+    words four = {0};
+    for (long i = 0; i < 4 && k + i < rows; i++) {
+      const words q = (words)(weights_at(c, from, first + (k + i) * row, n - at) * inverse + WHOLE) - (words)all(WHOLE);
+      total += q;
+      four |= (q & 0xff) << (8 * i);
+    }
+    *(loose_words *)(to + (2 + k / 4) * wide) = four;
+  }
+  *(loose_words *)to = -128 * total;
+}
+#else
+#define pack_bytes(...) (void)0
+#endif
 /* Values of a row of a recurrent matrix with its zeros, from column `at` on; of a column, from row `row` on. */
 INLINE void recurrent_row(const Call *c, long column, long row, long at, int n, float scale, float *to) {
   const long size = c->hidden / HEADS, head = row / size * size;
   const float *from = c->weights[1] + row * COLUMNS * size + column * size - head;
   for (int j = 0; j < n; j++) to[j] = row < c->hidden && at + j >= head && at + j < head + size ? from[at + j] * scale : 0.0f;
 }
-#if LIBRARY || PRODUCTS
+#if TRAINING || PRODUCTS
 INLINE void recurrent_column(const Call *c, long column, long at, long row, int n, float *to) {
   const long size = c->hidden / HEADS, head = at / size * size;
   const float *from = c->weights[1] + column * size + at - head;
@@ -58,7 +82,10 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
     if (from >= end) continue; \
     const long rows = h ? l->rows_read : c->inputs, gates = h ? COLUMNS : X_SUMS, columns = (end - from) * UNIT; \
     number *to = part + tile * columns; \
-    for (long k = tile; k < least(rows, tile + SOME); k += PAIR) \
+    for (int s = from; INT8 && tile == 0 && s < end; s++) \
+      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES) \
+        pack_bytes(c, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, rows, at, H, SCALE[s], columns, to); \
+    for (long k = tile; !INT8 && k < least(rows, tile + SOME); k += PAIR) \
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
           if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
@@ -79,12 +106,14 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
   if (!PROJECTED) return;
   for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
     number *to = l->projection + p * EVEN(H) * PANEL;
-    for (long k = 0; k < H; k += PAIR)
+    for (long at = p * PANEL; INT8 && at < (p + 1) * PANEL; at += LANES, to += LANES)
+      pack_bytes(c, c->weights[WEIGHTS - 1], 0, c->outputs, H, at, c->outputs, 1.0f, PANEL, to);
+    for (long k = 0; !INT8 && k < H; k += PAIR)
       for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
         pack_columns(c, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);
   }
 }
-#if LIBRARY
+#if TRAINING
 /* LANES columns of a panel's `wide` rows, at intervals of `row`, turned: [LANES][wide]. rows, n: how many rows and columns there are. */
 static NOINLINE void pack_turned(const Call *c, const float *from, long at, long row, long rows, long n, long wide, number *to) {
   for (long k = 0; k < wide; k += LANES) {
@@ -128,13 +157,13 @@ static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
       pack_turned(c, c->weights[WEIGHTS - 1], p * PANEL * c->outputs + at, c->outputs, c->hidden - p * PANEL, c->outputs - at, PANEL, to);
   }
 }
-#endif /* LIBRARY */
+#endif /* TRAINING */
 /* Of one thread of several, which need not have finished. */
 static void pack_share(const Call *c, const Layout *l, int backward, int me, int threads) {
   if (!backward) pack_forward(c, l, me, threads);
-#if LIBRARY
+#if TRAINING
   else pack_backward(c, l, me, threads);
-#endif /* LIBRARY */
+#endif /* TRAINING */
   for (long at = 0; at < l->width && me == 0; at += LANES)
     for (int v = 0; v < VECTORS; v++) store(l->vectors + v * l->width + at, weights_at(c, c->weights[3 + v], at, c->hidden - at));
 }

@@ -22,6 +22,33 @@ INLINE long share(long left) {
   return (left + blocks - 1) / blocks;
 }
 
+#if INT8
+/* s[r][from .. to) += in[r][0 .. n) x w [n][to - from][LANES], both as bytes */
+INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS], const number *const *in, long n,
+                     const number *w) {
+  const uint8_t *row[ROWS];
+  bits sum[ROWS][PASS];
+  const number *scales = w + (to - from) * LANES;
+  UNROLL for (int r = 0; r < R; r++) row[r] = (const uint8_t *)(in[r] + 1);
+  UNROLL for (int r = 0; r < R; r++)
+    UNROLL for (int v = from; v < to; v++) sum[r][v] = (bits) * (const loose_words *)(w + (v - from) * LANES);
+  w = scales + (to - from) * LANES;
+  for (long k = 0; k < n; k += 4, w += (to - from) * LANES) {
+    words b[PASS];
+    UNROLL for (int v = from; v < to; v++) {
+      if (v % (16 / LANES) == 0) __builtin_prefetch(w + (AHEAD * (to - from) + v - from) * LANES);
+      b[v] = *(const loose_words *)(w + (v - from) * LANES);
+    }
+    UNROLL for (int r = 0; r < R; r++) {
+      uint32_t four;
+      memcpy(&four, row[r] + k, sizeof four);
+      UNROLL for (int v = from; v < to; v++) sum[r][v] = dot(sum[r][v], (words){0} + four, b[v]);
+    }
+  }
+  UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = from; v < to; v++)
+    s[r][v] += load(scales + (v - from) * LANES) * in[r][0] * __builtin_convertvector(sum[r][v], vec);
+}
+#else
 /* s[r][from .. to) += PAIR values of each row, or one, x as many rows of w, [to - from][LANES]. */
 INLINE void multiply_once(const int R, const int from, const int to, vec s[ROWS][PASS], const number *const row[ROWS], long k,
                           const number *w, const int values) {
@@ -68,6 +95,7 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
   }
   if (n > whole) multiply_once(R, from, to, s, row, whole, w, 1);
 }
+#endif
 
 /* N vectors of sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
    numbers, takes `columns` values. */
@@ -116,6 +144,7 @@ static NOINLINE void products(long rows, const number *in, long row, long block,
   }
 }
 
+#if TRAINING
 /* s[r][v] += over m of in[m][r] * d[m][v]: R columns of what was multiplied, by PASS vectors of gradients of sums; both in
    pairs of m. */
 INLINE void outer(const int R, const int from, const int to, vec s[ROWS][PASS], const number *in, const number *d,
@@ -126,3 +155,4 @@ INLINE void outer(const int R, const int from, const int to, vec s[ROWS][PASS], 
     multiply_once(R, from, to, s, factor, 0, d, PAIR);
   }
 }
+#endif /* TRAINING */

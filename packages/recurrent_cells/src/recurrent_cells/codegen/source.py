@@ -40,21 +40,24 @@ FUNCTIONS = {
 """What operations are called in vector.h."""
 
 
-def c_source(cell: Cell, half: bool = False) -> str:
+def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     """One C file that computes layers of the cell; it wants nothing but a C compiler with vector extensions.
 
     half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
+    int8: products alone are of bytes, forward only.
     """
-    if half and (cell.heads > 1 or cell.matrices):
-        raise CompilerError(f"cell {cell.name}: bfloat16 kernels have neither heads nor matrices")
+    if (half or int8) and (cell.heads > 1 or cell.matrices):
+        kind = "int8" if int8 else "bfloat16"
+        raise CompilerError(f"cell {cell.name}: {kind} kernels have neither heads nor matrices")
     here = Path(__file__).parent
-    shared = [(here / name).read_text() for name in SHARED]
+    names = [name for name in SHARED if not (int8 and name == "backward.c")]
+    shared = [(here / name).read_text() for name in names]
+    macros = {"HALF": half, "INT8": int8, "LIBRARY": True, "TRAINING": not int8}
     return "\n".join(
         [
-            f"#define HALF {int(half)}",
-            "#define LIBRARY 1",
+            *(f"#define {name} {int(value)}" for name, value in macros.items()),
             *shared[:2],
-            cell_source(cell),
+            cell_source(cell, training=not int8),
             *shared[2:],
         ]
     )
