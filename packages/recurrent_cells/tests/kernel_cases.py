@@ -49,11 +49,10 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
         (around + value).astype(np.float32)
         for around, value in zip(case.cell.around, layer[vectors], strict=True)
     ]
+    shapes = case.cell.state_shapes(hidden, outputs)
     states = [
-        (case.cell.start(name) + 0.5 * uniform(batch, hidden if place else outputs)).astype(
-            np.float32
-        )
-        for place, name in enumerate(case.cell.states)
+        (case.cell.start(name) + 0.5 * uniform(batch, *own)).astype(np.float32)
+        for name, own in zip(case.cell.states, shapes, strict=True)
     ]
     layer = [rounded(one) for one in layer]
     states[0] = rounded(states[0])
@@ -231,7 +230,7 @@ def expected(case: Case, given: Arrays, kind: type[np.floating[Any]] = np.float6
         "d_initial": [np.zeros(state.shape, kind) for state in given["initial"]],
         "d_weights": [np.zeros_like(one) for one in weights],
     }
-    sizes = {name: hidden if place else outputs for place, name in enumerate(cell.states)}
+    sizes = dict(zip(cell.states, cell.state_shapes(hidden, outputs), strict=True))
     start = reference.initial_states(cell, 1, 1, sizes)
     start = {name: one.astype(kind) for name, one in start.items()}
     alike = case.lengths is None and case.resets is None

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from given_cells import EXAMPLES, HEADS
+from given_cells import EXAMPLES, HEADS, MATRICES
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, cell, reference
@@ -15,11 +15,15 @@ from recurrent_cells.cells.simplify import lowered, scales, stages
 
 LENGTH, BATCH, INPUTS, HIDDEN, DEPTH, PROJECTED = 3, 2, 3, 4, 2, 3
 STEP = 1e-30
-NAMES = [*CELLS, *EXAMPLES, "heads"]
+NAMES = [*CELLS, *EXAMPLES, "heads", "matrices"]
 
 
 def found(name: str) -> Cell:
-    return CELLS[name] if name in CELLS else load({**EXAMPLES, "heads": HEADS}[name])
+    return (
+        CELLS[name]
+        if name in CELLS
+        else load({**EXAMPLES, "heads": HEADS, "matrices": MATRICES}[name])
+    )
 
 
 def drawn(one: Cell) -> tuple:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-from given_cells import HEADS  # noqa: E402
+from given_cells import EXAMPLES, HEADS, MATRICES  # noqa: E402
 
 from recurrent_cells import Recurrent, cell_file  # noqa: E402
 
@@ -19,7 +19,10 @@ LAYERS: dict[str, dict[str, Any]] = {
     "layer_norm": {},
     "projected": {"proj_size": 9, "num_layers": 2},
     "heads": {"hidden_size": 30},
+    "matrices": {"hidden_size": 30},
+    "mlstm": {"hidden_size": 68, "num_layers": 2},
 }
+FILES = {"heads": HEADS, "matrices": MATRICES, "mlstm": EXAMPLES["mlstm"]}
 SANITIZED = "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all"
 COMPILERS = {
     "gcc": f"gcc {SANITIZED}",
@@ -36,7 +39,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     folder = tmp_path_factory.mktemp("exported")
     for name, options in LAYERS.items():
-        one = cell_file.load(HEADS) if name == "heads" else name
+        one = cell_file.load(FILES[name]) if name in FILES else name
         Recurrent(one, 7, **{"hidden_size": 21, **options}).export_c(folder / name)
     return folder
 

@@ -20,7 +20,7 @@ os.environ.setdefault("RECURRENT_CELLS_CFLAGS", "-march=native -O1")  # compiles
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # threads that wait leave the cores to others
 torch = pytest.importorskip("torch")
 
-from given_cells import EXAMPLES, HEADS, MANY  # noqa: E402
+from given_cells import EXAMPLES, HEADS, MANY, MATRICES  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
@@ -40,9 +40,8 @@ def elman(g):
 
 
 def every_cell() -> dict[str, Any]:
-    files = {**EXAMPLES, "many": MANY, "heads": HEADS}
-    own = {name: cell_file.load(path) for name, path in files.items()}
-    return {**CELLS, **{name: one for name, one in own.items() if not one.of_heads}}
+    files = {**EXAMPLES, "many": MANY, "heads": HEADS, "matrices": MATRICES}
+    return {**CELLS, **{name: cell_file.load(path) for name, path in files.items()}}
 
 
 def error(found: Any, exact: Any) -> float:
@@ -107,8 +106,8 @@ def exact(
 
 def drawn_states(layer: Recurrent, batch: int) -> list[Tensor]:
     places = layer.num_layers * (1 + layer.bidirectional)
-    sizes = [layer.output_size, *[layer.hidden_size] * (len(layer.cell.states) - 1)]
-    return [torch.rand(places, batch, size) * 0.6 + 0.2 for size in sizes]
+    shapes = layer.cell.state_shapes(layer.hidden_size, layer.output_size)
+    return [torch.rand(places, batch, *own) * 0.6 + 0.2 for own in shapes]
 
 
 def errors(
@@ -370,7 +369,7 @@ def test_packed_sequences(sort: bool) -> None:
     assert error(*found) < 1e-5
 
 
-@pytest.mark.parametrize("kind", ["lstm", "projected", "mogrifier", "heads"])
+@pytest.mark.parametrize("kind", ["lstm", "projected", "mogrifier", "heads", "matrices"])
 def test_each_gradient_is_what_it_is_among_all(kind: str) -> None:
     """Others are not computed."""
     size = {"proj_size": 7} if kind == "projected" else {}
@@ -798,7 +797,6 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "x is on cpu": (TypeError, lambda: layer_of(device="meta")(X)),
     "x is on meta": (TypeError, lambda: layer_of()(X.to("meta"))),
     "bias": (ValueError, lambda: layer_of(bias="no")),
-    "matrix states": (RuntimeError, lambda: layer_of(cell=cell_file.load(EXAMPLES["mlstm"]))),
     "bias_l0 is on meta": (TypeError, lambda: having(bias_l0=torch.zeros(16, device="meta"))(X)),
     "initial h": (TypeError, lambda: layer_of()(X, (H.to("meta"), H))),
     "resets": (TypeError, lambda: layer_of()(X, resets=H[0, :2].bool().to("meta"))),

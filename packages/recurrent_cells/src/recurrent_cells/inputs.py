@@ -226,10 +226,10 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
     """[of each layer and direction: its states], each [B, values]."""
     cell, rows = layer.cell, batch.x.shape[1]
     places = layer.num_layers * (1 + layer.bidirectional)
-    sizes = [layer.output_size, *[layer.hidden_size] * (len(cell.states) - 1)]
+    sizes = cell.state_shapes(layer.hidden_size, layer.output_size)
     if states is None:
         begun = [
-            batch.x.new_full((rows, size), cell.start(name))
+            batch.x.new_full((rows, *size), cell.start(name))
             for name, size in zip(cell.states, sizes, strict=True)
         ]
         return [begun] * places
@@ -244,7 +244,7 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
     found = []
     for name, one, size in zip(cell.states, given, sizes, strict=True):
         one = _checked(f"initial {name}", one, kind)
-        wanted = (places, size) if batch.single else (places, rows, size)
+        wanted = (places, *size) if batch.single else (places, rows, *size)
         if one.shape != wanted:
             axes = "layers, values" if batch.single else "layers, batch, values"
             told = f"{tuple(one.shape)}, not {wanted}: {axes}"

@@ -116,7 +116,8 @@ class Recurrent(nn.Module):
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
         given = [(name, shape, getattr(self, name)) for name, shape in self._shapes()]
-        kind = inputs.kind_of(given, bfloat16=not (self.cell.heads > 1 or self.cell.matrices))
+        wide = self.cell.heads > 1 or self.cell.matrices or self.cell.of_heads
+        kind = inputs.kind_of(given, bfloat16=not wide)
         values, count = [one for _, _, one in given], len(given) // len(self._ends())
         found = [values[first : first + count] for first in range(0, len(values), count)]
         if not self.bias:

@@ -34,6 +34,25 @@ def _times_transposed(x: Tensor, w: Tensor) -> Tensor:
     return torch.einsum("bhj,hij->bhi", x.unflatten(1, (-1, w.shape[1])), blocks).flatten(1)
 
 
+def _apart(x: Tensor, heads: float) -> Tensor:
+    """[B, H, ...] as [B, heads, H / heads, ...]."""
+    return x.unflatten(1, (int(heads), -1))
+
+
+def _read(axes: str, c: Tensor, x: Tensor, heads: float) -> Tensor:
+    return torch.einsum(axes, _apart(c, heads), _apart(x, heads)).flatten(1)
+
+
+def _outer(a: Tensor, b: Tensor, heads: float) -> Tensor:
+    """The matrices a b^T of each head: [B, H, H / heads]."""
+    return torch.einsum("bhi,bhj->bhij", _apart(a, heads), _apart(b, heads)).flatten(1, 2)
+
+
+def _mean(a: Tensor, heads: float) -> Tensor:
+    own = _apart(a, heads)
+    return own.mean(2, keepdim=True).expand_as(own).flatten(1)
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "constant": lambda value: value,
     "add": lambda a, b: a + b,
@@ -57,8 +76,19 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "norm": _norm,
     "product": lambda x, w: _times(x, w, len(w) // w.shape[1]),
     "product_transposed": _times_transposed,
+    "outer": _outer,
+    "scale_rows": lambda a, c: a.unsqueeze(2) * c,
+    "read": lambda c, x, heads: _read("bhij,bhj->bhi", c, x, heads),
+    "read_transposed": lambda c, x, heads: _read("bhij,bhi->bhj", c, x, heads),
+    "head_sum": lambda a, heads: _mean(a, heads) * (a.shape[1] / heads),
+    "head_mean": _mean,
 }
 """What each operation of the language is in PyTorch."""
+
+
+def _beside(mask: Tensor, one: Tensor) -> Tensor:
+    """[B] as it is broadcast to [B, ...]."""
+    return mask.view(-1, *[1] * (one.dim() - 1))
 
 
 def layer(
@@ -75,7 +105,7 @@ def layer(
     Parameters
     ----------
     x: [T, B, K]
-    initial: the states before the first step, [B, P] and [B, H] each, in the order of `cell.states`.
+    initial: the states before the first step, see `Cell.state_shapes`, in the order of `cell.states`.
     weights: w_input [K, x_gates * H], w_recurrent [P, columns * H / heads], bias [sums * H], each vector [H], and, of a
         projected cell, w_projection [H, P].
     lengths: [B], steps of each row. Beyond them y is zero, whatever x holds there.
@@ -98,14 +128,17 @@ def layer(
         begun = t + reverse  # what begins at a step ends before it, backwards
         if resets is not None and begun < steps:
             states = [
-                torch.where(resets[begun].bool().unsqueeze(1), cell.start(name), one)
+                torch.where(_beside(resets[begun].bool(), one), cell.start(name), one)
                 for name, one in zip(cell.states, states, strict=True)
             ]
         new = _step(cell, of_x[t], states, weights)
         if lengths is not None:
-            here = alive[t].unsqueeze(1)
-            new = [torch.where(here, one, old) for one, old in zip(new, states, strict=True)]
-            outputs[t] = torch.where(here, new[0], 0.0)
+            here = alive[t]
+            new = [
+                torch.where(_beside(here, one), one, old)
+                for one, old in zip(new, states, strict=True)
+            ]
+            outputs[t] = torch.where(here.unsqueeze(1), new[0], 0.0)
         else:
             outputs[t] = new[0]
         states = new
@@ -165,4 +198,4 @@ def _step(
     new = computed(cell.outputs.values(), given, OPERATIONS)
     if cell.projected:
         new[0] = new[0] @ weights[-1]
-    return [one.expand(len(of_x), one.shape[-1]) for one in new]
+    return [one.expand(len(of_x), *one.shape[1:]) for one in new]

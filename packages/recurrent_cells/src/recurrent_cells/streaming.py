@@ -42,13 +42,13 @@ class Stream:
         if meta:
             raise ValueError("stream: the parameters are on meta, where nothing is computed")
         own = [[one.detach() for one in each] for each in own]
-        widths = [layer.output_size, *[layer.hidden_size] * (len(self.cell.states) - 1)]
+        shapes = self.cell.state_shapes(layer.hidden_size, layer.output_size)
         self._x = empty(1, batch, layer.input_size, dtype=kind)
         self._kernel = tensors.kernel_of(layer._text, tensors.kind_of(self._x, own[0]))
         self._calls = []
         self.states = [
-            empty(layer.num_layers, batch, size, dtype=own_kind)
-            for size, own_kind in zip(widths, tensors.kinds(self._kernel), strict=True)
+            empty(layer.num_layers, batch, *size, dtype=own_kind)
+            for size, own_kind in zip(shapes, tensors.kinds(self._kernel), strict=True)
         ]
         self._held: list[Tensor] = []  # what the calls have addresses of
         x = self._x

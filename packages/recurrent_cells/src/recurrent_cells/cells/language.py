@@ -568,6 +568,18 @@ class Cell:
         """Matrices of w_recurrent, side by side: those of gates that read h, then `matrices`."""
         return len(self.h_gates) + len(self.matrices)
 
+    @property
+    def vector_states(self) -> tuple[str, ...]:
+        """States with one value per unit."""
+        return tuple(name for name in self.states if name not in self.squares)
+
+    def state_shapes(self, hidden: int, outputs: int) -> list[tuple[int, ...]]:
+        """The shape of each state of a row."""
+        sizes: list[tuple[int, ...]] = [(outputs,)]
+        for name in self.states[1:]:
+            sizes.append((hidden, hidden // self.heads) if name in self.squares else (hidden,))
+        return sizes
+
     @cached_property
     def sums(self) -> tuple[Sum, ...]:
         """The weighted sums in the kernels' order: those of x alone, of both, of h alone."""

@@ -101,7 +101,7 @@ def _phases(
             del waiting[one]
             number, argument = place[one], one.arguments[0]
             if one.operation in PRODUCTS:
-                own[f"factor_{number}"] = _with(argument, known)
+                own[f"factor_{number}"] = with_known(argument, known)
                 transposed = one.operation == "product_transposed"
                 products.append(Multiplied(number, one.arguments[1].value, transposed))
                 results[one] = named(f"product_{number}")
@@ -109,17 +109,17 @@ def _phases(
             source = argument
             if argument.operation != "input" or argument.value not in sums:
                 source = named(f"argument_{number}")
-                own[source.value] = _with(argument, known)
+                own[source.value] = with_known(argument, known)
                 results[argument] = source
             other = one.arguments[1].value if one.operation == "norm_gradient" else None
             moments.append(Moments(number, source.value, other))
             results[one] = replaced(one, number, source)
         found.append(Phase(own, moments, products))
         known.update(results)
-    return [*found, Phase({name: _with(one, known) for name, one in wanted.items()}, [], [])]
+    return [*found, Phase({name: with_known(one, known) for name, one in wanted.items()}, [], [])]
 
 
-def _with(root: Expression, known: dict[Expression, Expression]) -> Expression:
+def with_known(root: Expression, known: dict[Expression, Expression]) -> Expression:
     """The expression, with what is known in place of what it stands for."""
     made = dict(known)
 

@@ -294,7 +294,8 @@ def random_layer(
 
 
 def initial_states(
-    cell: Cell, depth: int, batch: int, sizes: Mapping[str, int]
+    cell: Cell, depth: int, batch: int, sizes: Mapping[str, int | tuple[int, ...]]
 ) -> dict[str, Values]:
     """What the states begin with, {name: [depth, B, size]}."""
-    return {name: np.full((depth, batch, sizes[name]), cell.start(name)) for name in cell.states}
+    shapes = {name: (depth, batch, *np.atleast_1d(sizes[name])) for name in cell.states}
+    return {name: np.full(shape, cell.start(name)) for name, shape in shapes.items()}

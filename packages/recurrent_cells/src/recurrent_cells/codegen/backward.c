@@ -39,7 +39,7 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
 #endif
 
 static void backward_part(const Call *c, const Layout *l, long part, long begin, long end, int me, Team *team) {
-  const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part];
+  const long T = c->steps, B = c->batch, H = c->hidden, P = c->outputs, first = l->first[part], rows = l->first[part + 1] - first;
   const long from = begin * UNIT, columns = (end - begin) * UNIT, table = (l->by_units ? me * B : 0) + first;
   void **out = l->y_at + table;
   const number **d_output = l->h_at + table;
@@ -51,9 +51,16 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
   float *total = l->d_total + me * GRADIENTS * l->width;
   int initial = 0;
   for (int q = 0; q < STATES; q++) initial |= c->d_initial[q] != 0;
-  for (long s = T - 1, before = 0; s >= 0; s--) {
+  for (long alone = 0; alone < (ALONE ? rows : 1); alone++)
+  for (long s = T - 1, before = alone; s >= 0; s--) {
     const long n = l->active[part * (T + 1) + s], m = l->base[part * (T + 1) + s];
-    for (long j = before; j < n; j++) /* rows whose last step this is */
+    const long stop = ALONE ? least(n, alone + 1) : n;
+#if SQUARES
+    for (long j = before; j < stop; j++)
+      for (int q = 0; q < SQUARES; q++)
+        begin_square(c, l, l->d_squares + ((first + j) * SQUARES + q) * l->square, c->d_final[STATES + q], l->order[first + j], 0.0f);
+#endif
+    for (long j = before; j < stop; j++) /* rows whose last step this is */
       for (int q = 0; q < STATES; q++) {
         /* Outputs have columns of their own, where they are projected. */
         const long wide = l->width_of[q], at = PROJECTED && !q ? panel * PANEL : from;
@@ -62,9 +69,9 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
         memset(to, 0, sizeof(float) * own);
         if (c->d_final[q] && real > at) copy(to, c->d_final[q] + l->order[first + j] * real + at, least(own, real - at));
       }
-    before = n;
-    if (!n) continue;
-    for (long j = 0; j < n; j++) {
+    if (stop <= alone) continue;
+    before = stop;
+    for (long j = alone; j < stop; j++) {
       const long row = l->order[first + j];
       d_output[j] = c->d_y ? c->d_y + time_of(c, row, s) * c->d_y_step + row * c->d_y_row : 0;
     }
@@ -87,6 +94,8 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
 #elif NORMS
     for (long j = 0; j < n; j++)
       gradients_of_row(c, l, part, s, j, d_output[j], total, l->arguments + me * NORMS * l->width);
+#elif OF_HEADS
+    for (long j = alone; j < stop; j++) gradients_of_heads(c, l, part, s, j, d_output[j], total, me);
 #else
     for (long u = begin; u < end; u++) gradients_of_units(c, l, part, s, u, d_output, total);
 #endif
@@ -114,7 +123,12 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
       products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
                0, l->panels_x, 0);
     }
-    for (long j = 0; j < n; j++)
+#if SQUARES
+    for (long j = alone; j < stop; j++)
+      if (begins(c, l->order[first + j], s))
+        memset(l->d_squares + (first + j) * SQUARES * l->square, 0, sizeof(float) * SQUARES * l->square);
+#endif
+    for (long j = alone; j < stop; j++)
       if (begins(c, l->order[first + j], s))
         for (int q = 0; q < STATES; q++) {
           const long at = PROJECTED && !q ? panel * PANEL : from;
@@ -134,6 +148,14 @@ static void gradients_of_initial(const Call *c, const Layout *l, long begin, lon
       else if (c->d_final[q]) memmove(to, c->d_final[q] + row * n, sizeof(float) * n);
       else memset(to, 0, sizeof(float) * n);
     }
+#if SQUARES
+  for (int q = 0; q < SQUARES; q++)
+    for (long j = begin; c->d_initial[STATES + q] && j < end; j++) {
+      float *own = l->d_squares + (j * SQUARES + q) * l->square;
+      if (!length_of(c, l->order[j])) begin_square(c, l, own, c->d_final[STATES + q], l->order[j], 0.0f);
+      end_square(c, l, c->d_initial[STATES + q], own, l->order[j]);
+    }
+#endif
 }
 
 /* Elements m one after another. */

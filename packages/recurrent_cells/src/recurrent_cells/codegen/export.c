@@ -15,7 +15,7 @@ struct cell_stream {
   long batch;
   int threads;
   void *scratch;
-  float *states[STATES], *y[LAYERS]; /* [LAYERS][batch][size], [batch][CELL_OUTPUTS] */
+  float *states[STATES + SQUARES], *y[LAYERS]; /* [LAYERS][batch][size], [batch][CELL_OUTPUTS] */
 };
 
 static Call call_of(long place, long steps, long batch, int threads) {
@@ -30,7 +30,7 @@ static Call call_of(long place, long steps, long batch, int threads) {
   return c;
 }
 static void *floats(int64_t count) { return malloc(sizeof(float) * (count ? count : 1)); }
-static long size_of(int q) { return q ? HIDDEN : CELL_OUTPUTS / DIRECTIONS; }
+static long size_of(int q) { return q >= STATES ? HIDDEN * (HIDDEN / HEADS) : q ? HIDDEN : CELL_OUTPUTS / DIRECTIONS; }
 
 void cell_free(cell *made) {
   if (!made) return;
@@ -82,7 +82,7 @@ static void layer(const cell *of, long number, long steps, long batch, const flo
     c.y_step = batch * (c.y_row = CELL_OUTPUTS);
     c.packed = of->packed[place];
     c.scratch = scratch;
-    for (int q = 0; states && q < STATES; q++) c.initial[q] = c.final[q] = states[q] + place * batch * size_of(q);
+    for (int q = 0; states && q < STATES + SQUARES; q++) c.initial[q] = c.final[q] = states[q] + place * batch * size_of(q);
     forward(&c);
   }
 }
@@ -116,13 +116,13 @@ int cell_forward(const cell *of, long steps, long batch, const float *x, float *
 #if DIRECTIONS == 1
 void cell_stream_free(cell_stream *made) {
   if (!made) return;
-  for (int q = 0; q < STATES; q++) free(made->states[q]);
+  for (int q = 0; q < STATES + SQUARES; q++) free(made->states[q]);
   for (long number = 0; number < LAYERS; number++) free(made->y[number]);
   free(made->scratch);
   free(made);
 }
 void cell_stream_reset(cell_stream *stream, long row) {
-  for (int q = 0; q < STATES; q++)
+  for (int q = 0; q < STATES + SQUARES; q++)
     for (long number = 0; number < LAYERS; number++)
       for (long k = 0; k < stream->batch * size_of(q); k++)
         if (row < 0 || k / size_of(q) == row) stream->states[q][number * stream->batch * size_of(q) + k] = START[q];
@@ -134,7 +134,7 @@ cell_stream *cell_stream_make(const cell *of, long batch, int threads) {
   made->batch = batch;
   made->threads = threads;
   int failed = !(made->scratch = floats(scratch_of(1, batch, threads)));
-  for (int q = 0; q < STATES; q++) failed |= !(made->states[q] = floats(LAYERS * batch * size_of(q)));
+  for (int q = 0; q < STATES + SQUARES; q++) failed |= !(made->states[q] = floats(LAYERS * batch * size_of(q)));
   for (long number = 0; number < LAYERS; number++) failed |= !(made->y[number] = floats(batch * CELL_OUTPUTS));
   if (failed) {
     cell_stream_free(made);

@@ -68,12 +68,13 @@ def _words(layers: Layers, expected: np.ndarray) -> Mapping[str, object]:
     cell, count, ways = layers.cell, layers.layers, layers.directions
     shown = expected[-1, :, :SHOWN]
     rows = [", ".join(f"{value:.9g}" for value in row) for row in shown]
-    sizes = [layers.outputs, *[layers.hidden] * (len(cell.states) - 1)]
+    sizes = dict(zip(cell.states, cell.state_shapes(layers.hidden, layers.outputs), strict=True))
+    names = (*cell.vector_states, *cell.squares)
     shapes = [
-        f"{name} [{count * ways}][batch][{size}]"
-        for name, size in zip(cell.states, sizes, strict=True)
+        f"{name} [{count * ways}][batch]" + "".join(f"[{size}]" for size in sizes[name])
+        for name in names
     ]
-    start = ", ".join(f"{cell.start(name):g}" for name in cell.states)
+    start = ", ".join(f"{cell.start(name):g}" for name in names)
     both = ", two directions" if ways == 2 else ""
     return {
         "title": f"{count} layers of {cell.name}, {layers.inputs} inputs, {layers.hidden} units{both}.",

@@ -74,6 +74,7 @@ INLINE void update_units(const int keep, long H, long u, const float *sums, cons
 }
 #endif
 
+#if !ALONE
 static void step_of_rows(const int keep, const Call *c, const Layout *l, long part, long s, long begin, long end,
                          const number **x, const number **h, void **out, int me) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
@@ -106,6 +107,10 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
     update_row(keep, c->hidden, l->units, l->waiting + (first + j) * l->units * BLOCK, l->vectors, h[j],
                l->memory + (first + j) * l->width, memory_state, out[j], keep ? KEPT_AT(l, m, n, 0, j) : 0,
                n * KEPT * UNIT, l->arguments + me * NORMS * l->width, keep ? l->inverses + (m + j) * NORMS : 0);
+#elif OF_HEADS
+  (void)m, (void)memory_state;
+  for (long j = 0; j < n; j++)
+    update_heads(keep, c, l, part, s, j, l->waiting + (first + j) * l->units * BLOCK, BLOCK, h[j], out[j], me);
 #else
   (void)me;
 #endif
@@ -122,6 +127,7 @@ static void step_and_keep(const Call *c, const Layout *l, long part, long s, lon
 #else
 #define step_only(...) step_of_rows(0, __VA_ARGS__)
 #define step_and_keep(...) step_of_rows(1, __VA_ARGS__)
+#endif
 #endif
 
 static void copy(float *to, const float *from, long n) { memcpy(to, from, sizeof(float) * n); }
@@ -144,11 +150,17 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       copy(to, l->start[q] + from, columns);
       if (c->initial[q]) copy_state(q, to, c->initial[q], l->order[j] * H + from, least(columns, H - from));
     }
+#if SQUARES
+  for (long j = first; j < first + rows; j++)
+    for (int q = 0; q < SQUARES; q++) begin_square(c, l, l->squares + (j * SQUARES + q) * l->square, c->initial[STATES + q], l->order[j], START[STATES + q]);
+#endif
   if (l->ahead) sum_inputs(c, l, part, begin, end, me);
+  for (long alone = 0; alone < (ALONE ? rows : 1); alone++)
   for (long s = 0; s < T; s++) {
     const long n = l->active[part * (T + 1) + s], m = l->base[part * (T + 1) + s];
-    if (!n) break;
-    for (long j = 0; j < n; j++) {
+    const long stop = ALONE ? least(n, alone + 1) : n;
+    if (alone >= stop) break;
+    for (long j = alone; j < stop; j++) {
       const long row = l->order[first + j];
       x[j] = input_at(c, row, s);
       h[j] = output_before(c, l, row, s);
@@ -161,9 +173,17 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       if (begins(c, row, s))
         for (int q = !OWN_OUTPUT; q < STATES; q++)
           copy(l->memory + ((q - !OWN_OUTPUT) * B + first + j) * l->width + from, l->start[q] + from, columns);
+#if SQUARES
+      for (int q = 0; q < SQUARES && begins(c, row, s); q++)
+        begin_square(c, l, l->squares + ((first + j) * SQUARES + q) * l->square, 0, 0, START[STATES + q]);
+#endif
     }
+#if ALONE
+    update_heads(c->tape != 0, c, l, part, s, alone, l->x_sums + (m + alone) * BLOCK, l->total * BLOCK, h[alone], out[alone], me);
+#else
     if (c->tape) step_and_keep(c, l, part, s, begin, end, x, h, out, me);
     else step_only(c, l, part, s, begin, end, x, h, out, me);
+#endif
     if (l->by_units) wait_for_all(team);
     if (PROJECTED) {
       const number *made = out[0], *read = INT8 ? l->made_bytes + table * AS_BYTES(H) : made;
@@ -181,6 +201,10 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
     for (int q = 1; q < STATES; q++)
       if (c->final[q])
         copy((float *)c->final[q] + row * H + from, l->memory + ((q - !OWN_OUTPUT) * B + j) * l->width + from, least(columns, H - from));
+#if SQUARES
+    for (int q = 0; q < SQUARES; q++)
+      if (c->final[STATES + q]) end_square(c, l, c->final[STATES + q], l->squares + (j * SQUARES + q) * l->square, row);
+#endif
     if (!l->by_units || me == 0) {
       if (c->final[0]) memmove((number *)c->final[0] + row * P, last_output(c, l, row), sizeof(number) * P);
       for (long t = length; t < T; t++) memset(c->y + t * c->y_step + row * c->y_row, 0, sizeof(number) * P);

@@ -91,6 +91,9 @@ class Kernel:
 
     def __init__(self, cell: Cell, source: str, half: bool = False, int8: bool = False) -> None:
         self.cell, self.half, self.int8 = cell, half, int8
+        # States with one value per unit come first in C.
+        places = [*cell.vector_states, *cell.squares]
+        self._places = [cell.states.index(name) for name in places]
         self._weights = 3 + len(cell.vectors) + cell.projected
         self._library = _loaded(source, cell.name)
         self.has_products = bool(self._library.has_products())
@@ -144,7 +147,8 @@ class Kernel:
         strided = [value for one in arrays for value in one or NOWHERE]
         strided += NOWHERE * (len(_STRIDED) - len(arrays))
         places = [addresses.get(name, 0) for name in _ADDRESSES]
-        given = [tuple(one) if one else () for one in lists]
+        given = [tuple(one) if one else () for one in lists[:2]]
+        given += [tuple(one[n] for n in self._places) if one else () for one in lists[2:]]
         return ctypes.byref(self._call(*shape, threads, reverse, pack, *strided, *places, *given))
 
     def _find_threads(self, threads: int) -> None:
@@ -194,7 +198,7 @@ class Kernel:
         narrow : bool
             Of a half kernel: all weights are given in bfloat16, not in float32.
         initial, final : addresses, one a state, the output first
-            [B, P] of the output, [B, H] of others. An initial state of 0 is what the cell starts with.
+            [B, P] of the output, [B, H] of others, [B, H, H / heads] of matrices. An initial state of 0 is what the cell starts with.
         lengths : address
             int64 [B], each from 0 to T. y is zero from a row's length on, and its final states are those of its last step.
         resets : address

@@ -15,7 +15,8 @@
 #define WEIGHTS (3 + VECTORS + PROJECTED)
 #define INPUTS (SUMS + STATES + VECTORS)
 #define GRADIENTS (SUMS + VECTORS) /* summed over rows and steps */
-#define MIXED (NORMS || PRODUCTS)  /* what comes after the sums is computed in phases */
+#define MIXED (NORMS || PRODUCTS || OF_HEADS) /* what comes after the sums is computed in phases */
+#define ALONE (OF_HEADS && !H_SUMS && !PROJECTED) /* a row reads nothing that others wait for: all its steps before the next row's */
 #define AT_ONCE 192                /* rows of x that are multiplied before the next block of units */
 #define CHUNK 512                  /* elements m of which gradients of weights are summed at a time */
 #define TILE (ROWS * CHUNK + LINE) /* numbers of ROWS factors of a chunk; the line more spreads tiles over all sets of a cache */
@@ -38,10 +39,10 @@ typedef struct {
   const uint8_t *resets;
   const float *weights[WEIGHTS];
   float *d_weights[WEIGHTS];
-  const void *initial[STATES]; /* the output's in numbers, others in floats */
-  void *final[STATES];
-  const float *d_final[STATES];
-  float *d_initial[STATES];
+  const void *initial[STATES + SQUARES]; /* the output's in numbers, others in floats; matrices last */
+  void *final[STATES + SQUARES];
+  const float *d_final[STATES + SQUARES];
+  float *d_initial[STATES + SQUARES];
 } Call;
 
 static long up(long a, long b) { return (a + b - 1) / b; }
@@ -53,6 +54,7 @@ typedef struct {
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
   long narrow_x, narrow_y; /* the first panel of K and of P columns with one vector less */
   long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
+  long wide_square, square, per_heads, every; /* columns of a matrix state, its floats; see heads.c */
   /* packed */
   number *weights, *projection, *back_x, *back_h;
   float *matrices, *bias, *vectors;
@@ -60,16 +62,16 @@ typedef struct {
   long parts, by_units, total, ahead, x_by_steps;
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
-  float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied;
+  float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied, *squares;
   number *begin, *made, *x_bytes, *h_bytes, *made_bytes;
   const number **x_at, **h_at, **read_at; /* read: h as it is multiplied */
   void **y_at, **to;
   /* tape */
-  float *kept, *inverses, *factors_kept;
+  float *kept, *inverses, *factors_kept, *saved;
   number *made_kept;
   /* backward */
   long width_of[STATES]; /* of d_states */
-  float *d_states[STATES], *d_made, *d_total, *d_factors, *dense, *turned;
+  float *d_states[STATES], *d_made, *d_total, *d_factors, *dense, *turned, *again, *d_squares;
   number *d_sums, *d_output, *factors, *joined;
 } Layout;
 
@@ -123,6 +125,12 @@ static void lay_out(Layout *l, const Call *c) {
       l->blocks_read = most(l->blocks_read, up(end, PANEL) - begin / PANEL);
     }
   }
+#if OF_HEADS
+  l->wide_square = up(c->hidden / HEADS, LANES) * LANES;
+  l->square = c->hidden * l->wide_square;
+  l->per_heads = (ARGUMENTS + MIXES) * l->width + (ARGUMENTS + MIXES) * l->wide_square;
+  for (l->every = 1; l->every * l->every < c->steps;) l->every++;
+#endif
   l->by_units = !MIXED && c->threads > 1 && c->batch < ROWS * c->threads && l->units > 1;
   l->parts = l->by_units ? 1 : most(1, least(c->threads, c->batch));
 }
@@ -143,11 +151,11 @@ static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memo
 static int64_t lay_out_tape(Layout *l, const Call *c, long total, void *memory) {
   Arena a = {memory};
   take(&a, 1, 64); /* how many parts there were */
-  l->kept = FLOATS(total * KEPT * l->width);
+  l->kept = FLOATS((OF_HEADS ? c->steps * c->batch : total) * KEPT * l->width);
   l->made_kept = NUMBERS(PROJECTED * total * l->width);
   l->inverses = FLOATS(total * NORMS);
   l->factors_kept = FLOATS(PRODUCTS * total * l->wide);
-  (void)c;
+  l->saved = FLOATS(SQUARES * up(c->steps, most(1, l->every)) * c->batch * l->square);
   return SIZE_OF(a);
 }
 static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
@@ -171,12 +179,13 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   l->made = NUMBERS(PROJECTED * c->batch * l->width);
   l->multiplied = FLOATS(PRODUCTS * c->batch * l->width);
   l->factors_made = FLOATS(PRODUCTS * c->batch * l->wide);
-  l->waiting = FLOATS(MIXED * c->batch * l->units * BLOCK);
-  l->arguments = FLOATS(c->threads * NORMS * l->width);
+  l->waiting = FLOATS((MIXED && !ALONE) * c->batch * l->units * BLOCK);
+  l->arguments = FLOATS(c->threads * (NORMS * l->width + l->per_heads));
+  l->squares = FLOATS(SQUARES * c->batch * l->square);
   /* x's sums of all steps first: for few rows, and for some more where fetching weights takes longer than their products. */
   const long bytes = l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT * (long)sizeof(number);
   const long few = bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
-  l->ahead = X_SUMS && c->steps > 1 && c->batch <= few * l->parts;
+  l->ahead = ALONE || (X_SUMS && c->steps > 1 && c->batch <= few * l->parts);
   l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
   const long rows = (l->by_units ? c->threads : 1) * c->batch;
   l->x_bytes = NUMBERS((l->ahead ? c->threads * AT_ONCE : rows) * AS_BYTES(c->inputs));
@@ -189,7 +198,7 @@ static long tiles(long n) { return up(n, ROWS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
   const long most_total = c->steps * c->batch;
-  l->x_by_steps = !l->by_units && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
+  l->x_by_steps = !l->by_units && !ALONE && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
   lay_out_plan(l, c, &a);
   for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
   l->d_sums = NUMBERS(most_total * l->units * BLOCK);
@@ -200,7 +209,9 @@ static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   l->turned = FLOATS(TURNED * c->hidden * l->wide);
   l->d_output = NUMBERS(PROJECTED * most_total * l->panels_y * PANEL);
   l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
-  l->arguments = FLOATS(c->threads * NORMS * l->width);
+  l->arguments = FLOATS(c->threads * (NORMS * l->width + l->per_heads));
+  l->again = FLOATS(SQUARES * (ALONE ? c->threads : c->batch) * l->every * l->square);
+  l->d_squares = FLOATS(SQUARES * c->batch * l->square);
   l->factors = NUMBERS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * TILE);
   l->joined = NUMBERS(HALF * c->threads * CHUNK * most(BLOCK, PANEL));
   return SIZE_OF(a);

@@ -11,11 +11,12 @@ from ..cells.derivative import OTHER, Backward, backward, gradient_name
 from ..cells.language import PRODUCTS, Cell, Expression, in_order, is_constant, named
 from ..cells.phases import Multiplied, Phase, backward_phases, forward_phases, products_of_gradients
 from ..cells.simplify import lowered, scales
+from . import heads
 from .library import CompilerError
 
 SHARED = (
     *("vector.h", "numbers.h", "products.h", "layer.c", "packing.c"),
-    *("norms.c", "matrices.c", "forward.c", "backward.c"),
+    *("norms.c", "matrices.c", "heads.c", "forward.c", "backward.c"),
 )
 """The files that all cells share, in order; a cell's own part follows the second one."""
 
@@ -46,7 +47,7 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
     int8: products alone are of bytes, forward only.
     """
-    if (half or int8) and (cell.heads > 1 or cell.matrices):
+    if (half or int8) and (cell.heads > 1 or cell.matrices or cell.of_heads):
         kind = "int8" if int8 else "bfloat16"
         raise CompilerError(f"cell {cell.name}: {kind} kernels have neither heads nor matrices")
     here = Path(__file__).parent
@@ -65,10 +66,8 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
 
 def unsupported(cell: Cell) -> str:
     """Why no C can be generated of a cell; empty where it can."""
-    if cell.of_heads:
-        return "generated C has no matrix states and no sums of heads"
-    if cell.norms and cell.matrices:
-        return "generated C has norm or matrices, not both"
+    if bool(cell.norms) + bool(cell.matrices) + cell.of_heads > 1:
+        return "generated C has norm, matrices, or matrix states and sums of heads, not two of them"
     return ""
 
 
@@ -77,6 +76,8 @@ def cell_source(cell: Cell, training: bool = True) -> str:
     norms = cell.norms
     if told := unsupported(cell):
         raise CompilerError(f"cell {cell.name}: {told}")
+    if cell.of_heads:
+        return "\n".join(_of_heads(cell, training)) + "\n"
     rules = _without_sources(backward(cell))
     kept = {**cell.outputs, **rules.kept}
     multiplied = products_of_gradients(rules)
@@ -105,6 +106,63 @@ def cell_source(cell: Cell, training: bool = True) -> str:
     lines += _function("update_and_keep", _lowered(cell, whole, True), ahead, list(kept))
     lines += _function("gradient", second[-1].wanted, of_backward, results)
     return "\n".join(lines) + "\n"
+
+
+def _of_heads(cell: Cell, training: bool) -> list[str]:
+    """See heads.py and heads.c."""
+    outputs = {name: cell.outputs[name] for name in cell.vector_states}
+    squares = {name: cell.outputs[name] for name in cell.squares}
+    flows = [gradient_name(name) for name in cell.squares]
+    sums = [one.name for one in cell.sums]
+    ahead, final, known = heads.phases(outputs, squares)
+    rules = heads.kept(cell, known)
+    behind, gradients, more = heads.phases(rules.gradients, rules.new_gradients)
+    again, _, _ = heads.phases({}, rules.new)
+    lines = _facts(cell, len(rules.kept) if training else 0, 0)
+    counts = [len(phase.arguments) for phase in (*ahead, *behind, *again)]
+    along = [len(phase.mixing) for phase in (*ahead, *behind)]
+    macros = {"ARGUMENTS": counts, "ALONG": along, "MIXES": [len(known), len(more)]}
+    lines += [f"#define {name} {max([1, *values])}" for name, values in macros.items()]
+    inputs = _places(sums, cell.vector_states, cell.vectors, _numbered(known))
+    lines += _head_phases("forward", ahead, inputs, cell)
+    lines += _function("update", _lowered(cell, final, False), inputs, list(outputs))
+    if training:
+        whole = _lowered(cell, {**final, **rules.kept}, True)
+        lines += _function("update_and_keep", whole, inputs, [*outputs, *rules.kept])
+    else:
+        lines.append("#define update_and_keep update")
+    lines.append((Path(__file__).parent / "heads.h").read_text())
+    lines += heads.mixed("forward", ahead, [*squares], [*squares])
+    if not training:
+        return lines
+    of_states = [gradient_name(name) for name in cell.vector_states]
+    inputs = _places(rules.kept, of_states, cell.vectors, _numbered(more))
+    lines += _head_phases("backward", behind, inputs, cell)
+    lines += _head_phases("again", again, inputs, cell)
+    results = [*sums, *cell.vector_states, *cell.vectors]
+    lines += _function("gradient", _lowered(cell, gradients, True), inputs, results)
+    lines += heads.mixed("backward", behind, [*squares, *flows], [*squares])
+    return [*lines, *heads.mixed("again", again, [*squares], [*squares])]
+
+
+def _head_phases(
+    kind: str, phases: Sequence[heads.Phase], inputs: Mapping[str, int], cell: Cell
+) -> list[str]:
+    """`<kind>_phase`, which computes what sums over heads and products with matrices are of."""
+    lines = [f"#define {kind.upper()}_PHASES {len(phases)}"]
+    lines.append(
+        f"#define EACH_{kind.upper()}(DO) " + " ".join(f"DO({n})" for n in range(len(phases)))
+    )
+    lines.append(
+        f"INLINE void {kind}_phase(const int phase, const vec *in, float *to, long stride) {{"
+    )
+    for number, phase in enumerate(phases):
+        wanted = {f"argument_{n}": one for n, one in enumerate(phase.arguments)}
+        body, found = _body(_lowered(cell, wanted, True), inputs)
+        lines += [f"  if (phase == {number}) {{", *body]
+        lines += [f"  store(to + {name[9:]} * stride, {value});" for name, value in found.items()]
+        lines.append("  }")
+    return [*lines, "  (void)in, (void)to, (void)stride;", "}"]
 
 
 def _places(*names: Sequence[str] | Mapping[str, object]) -> dict[str, int]:
@@ -167,7 +225,9 @@ def _facts(cell: Cell, kept: int, multiplied: int) -> list[str]:
         "SUMS": len(names),
         "X_SUMS": cell.x_sums,
         "H_SUMS": cell.h_sums,
-        "STATES": len(cell.states),
+        "STATES": len(cell.vector_states),
+        "SQUARES": len(cell.squares),
+        "OF_HEADS": int(cell.of_heads),
         "VECTORS": len(cell.vectors),
         "KEPT": kept,
         "NORMS": len(cell.norms),
@@ -179,6 +239,8 @@ def _facts(cell: Cell, kept: int, multiplied: int) -> list[str]:
         "PROJECTED": int(cell.projected),
         "READS_OUTPUT": int(output in in_order(cell.outputs.values())),
     }
+    # As kernels have them: those with one value per unit first.
+    starts = [_number(cell.start(name)) for name in (*cell.vector_states, *cell.squares)]
     lines = [
         f"/* {cell.name}: states {', '.join(cell.states)}; sums in order: {', '.join(names)}",
         "   vectors: " + (", ".join(cell.vectors) or "none") + " */",
@@ -187,7 +249,7 @@ def _facts(cell: Cell, kept: int, multiplied: int) -> list[str]:
         "/* Of each sum: its gate's column in x's matrix and in h's, its place in the bias, what its weights are scaled by */",
         f"static const int X_COLUMN[] = {{{_list(x)}}}, H_COLUMN[] = {{{_list(h)}}}, BIAS_PLACE[] = {{{_list(bias)}}};",
         f"static const float SCALE[] = {{{_list(_number(scale[name]) for name in names)}}};",
-        f"static const float START[] = {{{_list(_number(cell.start(name)) for name in cell.states)}}};",
+        f"static const float START[] = {{{_list(starts)}}};",
         "",
     ]
     return lines

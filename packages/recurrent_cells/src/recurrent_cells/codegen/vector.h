@@ -91,6 +91,23 @@ INLINE void turn(vec v[LANES]) {
 #endif
 }
 
+/* Of several vectors the total of each, as one vector. */
+INLINE vec totals(const vec v[LANES]) {
+  vec found[LANES];
+#ifdef __clang__
+  for (int i = 0; i < LANES; i++) found[0][i] = total_of(v[i]);
+#else
+  memcpy(found, v, sizeof found);
+  UNROLL for (int d = 1; d < LANES; d *= 2) {
+    bits low, high;
+    for (int j = 0; j < LANES; j++) low[j] = j & d ? LANES + j - d : j, high[j] = low[j] + d;
+    UNROLL for (int i = 0; i < LANES; i += 2 * d)
+      found[i] = __builtin_shuffle(found[i], found[i + d], low) + __builtin_shuffle(found[i], found[i + d], high);
+  }
+#endif
+  return found[0];
+}
+
 INLINE vec choose(bits where, vec a, vec b) { return (vec)((where & (bits)a) | (~where & (bits)b)); }
 
 #if LANES == 16
@@ -142,15 +159,16 @@ INLINE vec times_power(vec p, vec n) {
   return (vec)((bits)p + ((bits)n << 23)); /* added to the exponent */
 #endif
 }
-/* 2^x, x at most `limit`: a polynomial of degree 5 for the rest of the nearest whole number, relative error 1e-7. */
+/* 2^x, x at most `limit`: a polynomial of degree 5 for the rest of the nearest whole number, relative error 1e-7, and none at whole
+   numbers: a gate of exp(0) forgets nothing. */
 INLINE vec power_of_two(vec x, float limit) {
   vec n, r = rest_of(x, limit, &n);
-  vec p = all(0.00132669706f);
-  p = p * r + 0.00967545994f;
-  p = p * r + 0.0555074252f;
-  p = p * r + 0.240221217f;
-  p = p * r + 0.693146944f;
-  p = p * r + 1.00000012f;
+  vec p = all(0.00132647273f);
+  p = p * r + 0.00967151299f;
+  p = p * r + 0.0555073358f;
+  p = p * r + 0.240222424f;
+  p = p * r + 0.693147004f;
+  p = p * r + 1.0f;
   return times_power(p, n);
 }
 /* In a denominator: the product of three stays finite, and sigmoid and tanh have reached their limits long before. */
