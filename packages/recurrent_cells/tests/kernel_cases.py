@@ -33,7 +33,7 @@ class Case:
 
 
 def drawn(case: Case, seed: int = 0) -> Arrays:
-    """Random weights, inputs and gradients; values of bfloat16 for half precision."""
+    """Random weights, inputs and gradients; values of bfloat16 for half precision, weights of int8 in steps."""
     shape, random = case.shape, np.random.default_rng(seed)
     steps, batch, inputs, hidden, outputs = shape
 
@@ -55,6 +55,8 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
         for name, own in zip(case.cell.states, shapes, strict=True)
     ]
     layer = [rounded(one) for one in layer]
+    if case.int8:
+        layer = [_in_steps(one, 0).astype(np.float32) if one.ndim == 2 else one for one in layer]
     states[0] = rounded(states[0])
     return {
         "weights": layer,
@@ -79,7 +81,7 @@ class Quantised(np.ndarray):
     nudge = 0.0
 
     def __rmatmul__(self, x: np.ndarray) -> np.ndarray:
-        return _in_steps(x, 1, self.nudge) @ _in_steps(np.asarray(self), 0)
+        return _in_steps(x, 1, self.nudge) @ _in_steps(np.asarray(self), 0, self.nudge)
 
 
 def _in_steps(values: np.ndarray, axis: int, nudge: float = 0.0) -> np.ndarray:

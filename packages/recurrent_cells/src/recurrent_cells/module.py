@@ -284,7 +284,7 @@ class Int8(Recurrent):
                 own = [self._wide(name + end) for name in self._names()]
                 if not self.bias:
                     own.insert(2, torch.zeros(len(self.cell.sums) * self.hidden_size))
-                # The kernel rounds again, to the same steps.
+                # The kernel rounds again: to the same steps, but for a matrix that is used transposed.
                 found.append([tensors.packed(kernel, own).view(torch.int8), *own[1:]])
             self._packed = found
         return self._packed, inputs.Kind(torch.float32, False)

@@ -144,7 +144,7 @@ static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memo
     l->bias = FLOATS(l->units * BLOCK);
   }
   l->vectors = FLOATS(VECTORS * l->width);
-  l->matrices = FLOATS((backward ? BACK_PRODUCTS : PRODUCTS) * l->panels_h * l->blocks_read * PANEL * PANEL);
+  l->matrices = FLOATS((backward ? BACK_PRODUCTS : PRODUCTS) * l->panels_h * (INT8 ? EVEN(c->hidden) : l->blocks_read * PANEL) * PANEL);
   if (PROJECTED) l->projection = NUMBERS(backward ? l->panels_h * l->panels_y * PANEL * PANEL : l->panels_y * EVEN(c->hidden) * PANEL);
   return SIZE_OF(a);
 }
@@ -190,7 +190,7 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   const long rows = (l->by_units ? c->threads : 1) * c->batch;
   l->x_bytes = NUMBERS((l->ahead ? c->threads * AT_ONCE : rows) * AS_BYTES(c->inputs));
   l->h_bytes = NUMBERS(rows * AS_BYTES(c->outputs));
-  l->made_bytes = NUMBERS(PROJECTED * rows * AS_BYTES(c->hidden));
+  l->made_bytes = NUMBERS((PROJECTED || PRODUCTS) * rows * AS_BYTES(c->hidden));
   return SIZE_OF(a);
 }
 #if TRAINING

@@ -4,6 +4,13 @@
 #if PRODUCTS /* of floats alone: HALF is 0 */
 /* The number-th matrix of packed ones times n rows: block b of row r lies at in + r * row + b * block. */
 static void multiply_by(const Call *c, const Layout *l, int number, long n, const float *in, long row, long block, void *const *out) {
+#if INT8
+  const long H = c->hidden, wide = AS_BYTES(H);
+  float *bytes = l->made_bytes + (out - l->to) * wide;
+  for (long j = 0; j < n; j++) (void)quantised(in + j * row, H, bytes + j * wide);
+  products(n, bytes, wide, 0, 1, H, l->matrices + number * l->panels_h * EVEN(H) * PANEL, out, 1, l->width, l->panels_h, 0, l->panels_h, 0);
+  return;
+#endif
   const float *w = l->matrices + number * l->panels_h * l->blocks_read * PANEL * PANEL;
   if (HEADS == 1) products(n, in, row, block, l->blocks_read, PANEL, w, out, 1, l->width, l->panels_h, 0, l->panels_h, 0);
   else

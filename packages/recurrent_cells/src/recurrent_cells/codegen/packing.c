@@ -18,19 +18,24 @@ INLINE void pack_columns(const Call *c, const void *from, long first, long row, 
   store_pair(to, weights_at(c, from, first, n - at) * scale, odd);
 }
 #if INT8
-/* LANES columns from `at` on, of n, of all rows, as bytes, among `wide` columns. */
-static NOINLINE void pack_bytes(const Call *c, const void *from, long first, long row, long rows, long at, long n, float scale, long wide,
-                                number *to) {
+/* LANES columns from `at` on, of n that are `step` apart, of all rows, as bytes, among `wide` columns. */
+INLINE vec columns_at(const float *from, long step, long n) {
+  vec v = {0};
+  if (step == 1) return load_up_to(from, n);
+  for (int i = 0; i < LANES && i < n; i++) v[i] = from[i * step];
+  return v;
+}
+static NOINLINE void pack_bytes(const float *from, long row, long step, long rows, long at, long n, float scale, long wide, number *to) {
   vec largest = all(TINY);
   words total = {0};
-  first += at;
-  for (long k = 0; k < rows; k++) largest = maximum(largest, absolute(weights_at(c, from, first + k * row, n - at)));
+  from += at * step;
+  for (long k = 0; k < rows; k++) largest = maximum(largest, absolute(columns_at(from + k * row, step, n - at)));
   const vec inverse = choose(largest > TINY, LEVELS / largest, (vec){0});
   store(to + wide, largest / LEVELS * scale);
   for (long k = 0; k < rows; k += 4) {
     words four = {0};
     for (long i = 0; i < 4 && k + i < rows; i++) {
-      const words q = (words)(weights_at(c, from, first + (k + i) * row, n - at) * inverse + WHOLE) - (words)all(WHOLE);
+      const words q = (words)(columns_at(from + (k + i) * row, step, n - at) * inverse + WHOLE) - (words)all(WHOLE);
       total += q;
       four |= (q & 0xff) << (8 * i);
     }
@@ -58,6 +63,15 @@ INLINE void recurrent_column(const Call *c, long column, long at, long row, int 
 #if PRODUCTS
 /* Matrices of products, in panels: [panel of columns][rows that it reads][PANEL]. products: see FORWARD_PRODUCTS. */
 static void pack_matrices(const Call *c, const Layout *l, const int (*products)[3], int count, int me, int threads) {
+#if INT8
+  const long H = c->hidden, row = COLUMNS * H;
+  for (int k = 0; k < count; k++)
+    for (long p = l->panels_h * me / threads; p < l->panels_h * (me + 1) / threads; p++)
+      for (long at = 0; at < PANEL; at += LANES)
+        pack_bytes(c->weights[1] + products[k][1] * H, products[k][2] ? 1 : row, products[k][2] ? row : 1, H, p * PANEL + at, H, 1.0f, PANEL,
+                   l->matrices + (k * l->panels_h + p) * EVEN(H) * PANEL + at);
+  return;
+#endif
   for (int k = 0; k < count; k++)
     for (long p = l->panels_h * me / threads; p < l->panels_h * (me + 1) / threads; p++) {
       const long first = first_block(l, c, p) * PANEL;
@@ -84,7 +98,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
     number *to = part + tile * columns; \
     for (int s = from; INT8 && tile == 0 && s < end; s++) \
       for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES) \
-        pack_bytes(c, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, rows, at, H, SCALE[s], columns, to); \
+        pack_bytes(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, 1, rows, at, H, SCALE[s], columns, to); \
     for (long k = tile; !INT8 && k < least(rows, tile + SOME); k += PAIR) \
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
@@ -107,7 +121,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
   for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
     number *to = l->projection + p * EVEN(H) * PANEL;
     for (long at = p * PANEL; INT8 && at < (p + 1) * PANEL; at += LANES, to += LANES)
-      pack_bytes(c, c->weights[WEIGHTS - 1], 0, c->outputs, H, at, c->outputs, 1.0f, PANEL, to);
+      pack_bytes(c->weights[WEIGHTS - 1], c->outputs, 1, H, at, c->outputs, 1.0f, PANEL, to);
     for (long k = 0; !INT8 && k < H; k += PAIR)
       for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
         pack_columns(c, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);

@@ -47,9 +47,10 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
     int8: products alone are of bytes, forward only.
     """
-    if (half or int8) and (cell.heads > 1 or cell.matrices or cell.of_heads):
-        kind = "int8" if int8 else "bfloat16"
-        raise CompilerError(f"cell {cell.name}: {kind} kernels have neither heads nor matrices")
+    if half and (cell.heads > 1 or cell.matrices or cell.of_heads):
+        raise CompilerError(f"cell {cell.name}: bfloat16 kernels have neither heads nor matrices")
+    if int8 and (cell.heads > 1 or cell.of_heads):
+        raise CompilerError(f"cell {cell.name}: int8 kernels have no heads")
     here = Path(__file__).parent
     names = [name for name in SHARED if not (int8 and name == "backward.c")]
     shared = [(here / name).read_text() for name in names]
