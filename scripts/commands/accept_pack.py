@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from commands.render_pack import documents
+from commands.render_pack import documents, published
 from measurement.record import plainly
 from reporting import acceptance, packs, results
 
@@ -76,12 +76,10 @@ def refusals(pack: Path, tree_of: Callable[[str | None], Path | None]) -> list[s
     """Why a pack may not be published, a line each."""
     try:
         with packs.unpacked(pack) as folder:
-            if not (folder / packs.NOTE).exists():
-                return [f"it has no {packs.NOTE}: `make pack` makes packs"]
             documents(folder)
             found = taken(pack, results.machines_in(folder))
             parts = defaultdict(list)
-            for path in results.manifests_in(folder):
+            for path in published(folder):
                 part = results.read(path)
                 parts[part.machine].append(part)
             for each in parts.values():

@@ -16,19 +16,32 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from measurement.record import plainly, read_json
-from plan import configuration, matrix
+from plan import configuration, matrix, own
 from reporting import packs, pages, results
+
+
+def published(folder: Path) -> list[Path]:
+    """Manifests of a pack but those of its maker's own cells and shapes, which this workflow does not have."""
+    known = matrix.documents()
+    return [
+        path
+        for path in results.manifests_in(folder)
+        if (name := results.read_manifest(path)["document"]) in known
+        or not name.startswith((own.DOCUMENT, own.SHAPE_DOCUMENT))
+    ]
 
 
 def documents(folder: Path) -> dict[str, Path]:
     """{document: its manifest}, in the order of the configuration; a stop with one line if this code does not know one,
     or one of its rows."""
     found, rows = {}, {each["implementation"] for each in matrix.implementations()}
-    for path in results.manifests_in(folder):
+    for path in published(folder):
         manifest = results.read_manifest(path)
         found.setdefault(manifest["document"], path)
         if strange := sorted({cell["implementation"] for cell in manifest["cells"]} - rows):
             sys.exit(f"{folder} has rows of {strange[0]}, which this workflow does not know.")
+    if not found:
+        sys.exit(f"{folder} has nothing but cells of its maker's own; `also_report` shows them.")
     known = configuration.mapping("config/config.yaml")["documents"]
     if strange := sorted(found.keys() - set(matrix.documents())):
         sys.exit(

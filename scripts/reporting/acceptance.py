@@ -8,6 +8,7 @@ Each check yields (what is wrong, which file); `refusals` makes a line of each k
 """
 
 import datetime
+import hashlib
 import json
 import math
 import re
@@ -32,7 +33,12 @@ from reporting.results import CELL, Part
 
 SLACK_S = 0.02  # readings of two clocks
 TICKS_S = 0.1  # of CPU time, which the system counts in steps of 10 ms
+BETWEEN_S, LEAST_SHARE = (
+    0.01,
+    0.8,
+)  # longer batches on a CPU fill most of the time; ours, at least 0.85
 OVER_PEAK = 1.05  # a reading of the peak takes 10 ms, and clocks vary
+MACHINE = re.compile(r"[\w.]+-\d+c-[0-9a-f]{6}")
 LOCK = re.compile(r"envs/locks/[\w.-]+/[\w.-]+\.txt")
 
 # Run in a folder with the workflow's files of a commit.
@@ -77,6 +83,7 @@ def _timed(records: Read) -> Iterator[tuple[str, dict]]:
 def _protocol(parts: Iterable[Part]) -> Found:
     """Each row has as many processes as the protocol asks for, without gaps; `_looks` counts their looks. A run of before there
     were looks could end between two processes of a row: its pages say how many there are."""
+    quick = configuration.mapping("config/quick.yaml")["protocol"]["processes"]
     for part in parts:
         protocol, name = part.manifest["protocol"], f"manifests/{part.path.name}"
         if part.manifest["preliminary"]:
@@ -90,7 +97,9 @@ def _protocol(parts: Iterable[Part]) -> Found:
             if numbers != [*range(1, len(numbers) + 1)]:
                 yield "processes of a row are missing, or there twice", row.paths[0]
             once = matrix.is_one_of(protocol.get("one_process", []), row.cell)
-            asked = 1 if once else protocol.get("processes", 0)
+            # A row that a later run has renewed (packs.joined) has another protocol than its manifest.
+            renewed = not row.records[0]["protocol"].items() <= protocol.items()
+            asked = 1 if once else quick if renewed else protocol.get("processes", 0)
             if len(numbers) < asked:
                 yield "a row has fewer processes than its protocol asks for", row.paths[0]
 
@@ -104,6 +113,25 @@ def _identities(parts: Iterable[Part]) -> Found:
                     yield "its name does not follow from what it says", path
                 if record["parts"].get("machine") != part.machine:
                     yield "it is of another machine than its manifest", path
+                if MACHINE.fullmatch(part.machine) and _hardware(record) != part.machine[-6:]:
+                    yield (
+                        "its machine's name does not follow from what it says of the machine",
+                        path,
+                    )
+
+
+def _hardware(record: dict) -> str:
+    """What ends the name that a machine gives itself (machine.facts)."""
+    about = record["machine"]
+    cpu = about["cpu"]
+    hardware = [
+        cpu.get("Model name"),
+        cpu.get("Flags"),
+        about["cores"],
+        about["memory_bytes"] >> 30,
+    ]
+    hardware += [gpu["name"] for gpu in about["gpus"]]
+    return hashlib.sha256(json.dumps(hardware).encode()).hexdigest()[:6]
 
 
 def _is_named_after(path: str, record: dict, cell: Measurement) -> bool:
@@ -249,6 +277,12 @@ def _times(records: Read) -> Found:
         ]:
             if math.fsum(samples) > meter["wall_s"]:
                 yield "its batches took longer than the time in which they ran", path
+            if (
+                record["identity"]["device"] == "cpu"
+                and math.fsum(samples) > BETWEEN_S * len(samples)
+                and math.fsum(samples) < LEAST_SHARE * meter["wall_s"]
+            ):
+                yield "its batches are too few or too short for the time in which they ran", path
             if meter["own_cpu_s"] > cpus * meter["wall_s"] + TICKS_S:
                 yield "it had more CPU time than there is", path
 

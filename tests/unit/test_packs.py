@@ -179,6 +179,19 @@ def refused(*arguments: object) -> str:
     return stop.value.code
 
 
+def test_cells_of_its_maker_s_own_are_left_out(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = packed(project, monkeypatch)
+    (manifest,) = folders.manifests_in(folder)
+    own = folders.read_manifest(manifest) | {"document": "cell-theirs"}
+    write_sealed(str(manifest.with_name(f"cell-theirs-{own['machine']}.json")), own)
+    assert list(render_pack.documents(folder)) == ["stacked-lm"]
+    manifest.unlink()
+    with pytest.raises(SystemExit):
+        render_pack.documents(folder)
+
+
 def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = packed(project, monkeypatch)
     with packs.unpacked(project / "there.zip") as found:

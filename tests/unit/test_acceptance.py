@@ -1,0 +1,81 @@
+"""Records of a real pack, changed with more care than tests/workflow/test_accept.py does; tests/unit/test_packs.py reads packs."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from measurement import machine
+from reporting import acceptance, packs, results
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def parts() -> Iterator[list[results.Part]]:
+    with packs.unpacked(ROOT / "report/machines/zen-4.tar.xz") as folder:
+        yield [results.read(path) for path in results.manifests_in(folder)]
+
+
+@pytest.fixture
+def record(parts: list[results.Part]) -> dict:
+    """The one with most batches that take long enough."""
+    timed = acceptance._timed(acceptance._records(parts))
+    return copy.deepcopy(
+        max(
+            (each for _, each in timed if min(each["samples"]) > 2 * acceptance.BETWEEN_S),
+            key=lambda each: len(each["samples"]),
+        )
+    )
+
+
+def test_a_real_one_is_none(parts: list[results.Part]) -> None:
+    found = [*acceptance._times(acceptance._records(parts)), *acceptance._identities(parts)]
+    assert not found
+
+
+def found(record: dict) -> list:
+    return [*acceptance._times({"": record})]
+
+
+def test_shorter_times_do_not_fill_the_clock(record: dict) -> None:
+    assert not found(record)
+    record["samples"] = [0.7 * each for each in record["samples"]]
+    assert found(record)
+
+
+def test_slow_batches_that_are_left_out(record: dict) -> None:
+    record["samples"] = sorted(record["samples"])[: 2 * len(record["samples"]) // 3]
+    assert found(record)
+
+
+def test_a_machine_is_named_after_its_hardware(parts: list[results.Part]) -> None:
+    here = machine.facts()
+    assert acceptance._hardware({"machine": here}) == here["machine"][-6:]
+    part = copy.deepcopy(parts[0])
+    part.manifest["machine"] = "x86_64-2c-abcdef"
+    for row in (*part.cells, *part.training):
+        for each in row.records:
+            each["parts"]["machine"] = part.machine
+    # Files are not named after that machine, and it is not this hardware.
+    assert len({wrong for wrong, _ in acceptance._identities([part])}) == 2
+
+
+def test_a_renewed_row_has_another_protocol_than_its_manifest(parts: list[results.Part]) -> None:
+    """As `make example` leaves them; of what a manifest's own protocol asks for, no process may be missing."""
+    part = copy.deepcopy(parts[0])
+    row = next(row for row in part.cells if row.records and row.records[0]["status"] == "ok")
+    record = row.records[0]
+    record["looks"] = []
+    part.manifest["protocol"] = {**record["protocol"], "processes": 3}
+    both = tuple(record | {"identity": {"process": number}} for number in (1, 2))
+
+    def few(count: int) -> bool:
+        told = replace(row, records=both[:count], paths=row.paths[:1] * count)
+        return any(acceptance._protocol([replace(part, cells=[told])]))
+
+    assert few(2)
+    part.manifest["protocol"]["warmup_batches"] = 99
+    assert few(1) and not few(2)
