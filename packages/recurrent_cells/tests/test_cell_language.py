@@ -88,6 +88,27 @@ def test_comparisons_choices_and_powers(told, wanted: list[float]) -> None:
     np.testing.assert_allclose(found, wanted)
 
 
+@cell(gates="n", states="h v")
+def spiking(n, h, v):
+    between = (v > 0.5) * (v < 0.8)
+    v = 0.9 * v + n
+    chosen = language.where(between, 2, -0.5) + language.where(n < 0.5, 0, 1)
+    return language.where(v > 1, 1, 0) + chosen, v
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_numbers_that_are_chosen_are_no_integers(framework: str) -> None:
+    """They would be: `torch.where(v > 1, 1, 0)` is not multiplied by a matrix."""
+    text = generate(spiking, framework, "-")
+    assert not re.search(r"where\([^,]*, -?[\d.]+, -?\d+\)", text)
+    sums, _, states, _ = drawn(spiking)
+    (h, v), _ = module(spiking).step(sums, (), states)
+    given = dict(zip(("n", "h", "v"), (*sums, *states), strict=True))
+    wanted = computed([spiking.outputs[name] for name in "hv"], given, reference.OPERATIONS)
+    np.testing.assert_allclose([h, v], wanted)
+    assert len(np.unique(h)) > 3
+
+
 def test_constants_have_defaults_and_may_be_others() -> None:
     one = load(EXAMPLES["janet"])
     assert one.constants == (("beta", 1.0),)

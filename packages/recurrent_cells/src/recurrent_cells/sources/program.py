@@ -100,7 +100,7 @@ class Program:
         for one in nodes:
             for place, argument in enumerate(one.arguments):
                 uses[argument] = uses.get(argument, 0) + 1
-                if one.operation == "where" and place == 0:
+                if one.operation == "where" and place == 0 and not _of_numbers(one):
                     conditions[argument] = conditions.get(argument, 0) + 1
         for root in self.roots:
             uses[root] = uses.get(root, 0) + 1
@@ -203,7 +203,11 @@ class Program:
         if one in self._masks:
             return self._condition(one), SUM
         if one.operation == "where":
-            return self._where(*one.arguments), ATOM
+            return (
+                self._numbers(*one.arguments)
+                if _of_numbers(one)
+                else (self._where(*one.arguments), ATOM)
+            )
         if one.operation == "at_least":
             a, b = one.arguments
             value = a if not is_constant(a) else b
@@ -228,6 +232,15 @@ class Program:
         else:
             asked = f"{self._in(condition, SUM)} > 0.5"
         return self.dialect.calls["where"].format(asked, self._text(a)[0], self._text(b)[0])
+
+    def _numbers(self, condition: Expression, a: Expression, b: Expression) -> tuple[str, int]:
+        """A choice between two numbers, as arithmetic: frameworks would make integers of them."""
+        if is_constant(a, 1.0) and is_constant(b, 0.0):
+            return self._text(condition)
+        step = a.value - b.value
+        text = self._in(condition, PRODUCT)
+        scaled = text if abs(step) == 1.0 else f"{text} * {_number(abs(step))}"
+        return f"{_number(b.value)} {'+' if step > 0 else '-'} {scaled}", SUM
 
     def _condition(self, one: Expression) -> str:
         """A comparison's text."""
@@ -273,6 +286,18 @@ class Program:
         if is_constant(a, -1.0):
             return b
         return a if is_constant(b, -1.0) else None
+
+
+def _of_numbers(one: Expression) -> bool:
+    """Whether a choice is between two numbers."""
+    condition, *chosen = one.arguments
+    return all(map(is_constant, chosen)) and _is_0_or_1(condition)
+
+
+def _is_0_or_1(one: Expression) -> bool:
+    if one.operation == "multiply":
+        return all(map(_is_0_or_1, one.arguments))
+    return _compared(one)
 
 
 def _compared(one: Expression) -> bool:
