@@ -179,10 +179,12 @@ clean:
 		|| { echo "A run is at work in this folder: wait for it, or end it, before make clean."; exit 1; }
 	rm -rf results .environments .snakemake .venv .docs site
 
+NO_PYTHON = { echo "There is no $(PYTHON). Choose a Python of version 3.11 or newer: make PYTHON=python3.12 report"; exit 1; }
 VERSION = -c 'import sys; print(*sys.version_info[:2])'
-ifeq ($(origin PYTHON),command line)
+ifneq ($(origin PYTHON),file)
 .PHONY: same-python
 same-python:
+	@command -v '$(PYTHON)' > /dev/null || $(NO_PYTHON)
 	@test ! -e .venv/ready || test "$$($(PYTHON) $(VERSION) 2> /dev/null)" = "$$(.venv/bin/python $(VERSION))" \
 		|| { echo "$(PYTHON) is not the Python of .venv, which exists already. Delete .venv to build it anew; results stay."; exit 1; }
 .venv/ready: | same-python
@@ -190,7 +192,7 @@ endif
 
 # Versions are pinned in envs/ only.
 .venv/ready: envs/workflow.yaml envs/report.yaml
-	@command -v '$(PYTHON)' > /dev/null || { echo "There is no $(PYTHON). Choose a Python of version 3.11 or newer: make PYTHON=python3.12 report"; exit 1; }
+	@command -v '$(PYTHON)' > /dev/null || $(NO_PYTHON)
 	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is older. Choose another: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(KEPT) $(PYTHON) -m venv --without-pip .venv

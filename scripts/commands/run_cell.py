@@ -11,7 +11,7 @@ all processes. The same command goes on where it was stopped.
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -72,8 +72,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
             file.unlink()
 
 
-def leaves_float32(benchmark: dict) -> str:
-    """Which value of a cell overflows float32 first, in words; "" where none does. Of the weights and inputs that are timed, on
+def untimeable(benchmark: dict, phases: Sequence[str]) -> str:
+    """Which value of a cell overflows float32 first, or that all its gradients are 0, in words; "" where neither is so. Of the weights and inputs that are timed, on
     a few rows of a batch, forward; and of the gradients."""
     workload = Workload(benchmark, None, SEED, batch=min(ROWS, benchmark["batch"]))
     weights, (inputs, targets) = workload.weights(), next(workload.batches())
@@ -98,6 +98,10 @@ def leaves_float32(benchmark: dict) -> str:
     for name, value in gradients.items():
         if not np.isfinite(np.asarray(value, np.float32)).all():
             return f"the gradient of {name} overflows float32 over {len(x)} steps"
+    layers = tuple(layer_prefixes(weights))
+    learns = any(np.any(value) for name, value in gradients.items() if name.startswith(layers))
+    if "training" in phases and not learns:
+        return "all its gradients are 0 (PHASES=forward times inference)"
     return ""
 
 
@@ -200,7 +204,7 @@ def main() -> None:
     benchmark = next(
         each for each in document["benchmarks"].values() if each.get("cell") == OWN + cell.name
     )
-    if wrong := leaves_float32(benchmark):
+    if wrong := untimeable(benchmark, document["phases"]):
         sys.exit(
             f"{path}: {wrong}, at this length, with weights uniform in ±0.1. Nothing was timed."
         )

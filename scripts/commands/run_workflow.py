@@ -33,7 +33,7 @@ from measurement import machine, processes
 from measurement.record import read_json, refused, write_sealed
 from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
-from plan.matrix import NOT_RUN
+from plan.matrix import NOT_RUN, UNUSED
 from plan.planner import Plan
 
 STOPPED = "Stopped. Finished results are kept; run the same command to continue."
@@ -134,11 +134,12 @@ def closing() -> str:
     """What a run leaves: how many rows have a number, and where the pages are."""
     with open("results/cells.csv", encoding="utf-8", newline="") as table:
         rows = [*csv.DictReader(table)]
-    here = {
-        row["device"] for row in rows if row["status"] == "ok"
-    }  # no row of a GPU that is not there
-    counts = Counter(row["status"] for row in rows if row["device"] in here or not here)
-    counts.pop(NOT_RUN, None)  # a choice of the configuration
+    # Neither what the configuration left out nor the rows of a device that is not there.
+    counts = Counter(
+        row["status"]
+        for row in rows
+        if row["status"] != NOT_RUN and row["reason"] != UNUSED.format(row["device"].upper())
+    )
     said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
     return (
         f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"

@@ -65,7 +65,14 @@ def take() -> Path:
     given = json.loads(os.environ.get(supervisor.RUN, "{}"))
     if not given or not Path(given["sources"], sources.SCRIPTS).exists():
         os.environ.pop(supervisor.RUN, None)
-        given = {"sources": str(made()), "repository": supervisor.repository()}
+        try:
+            folder = made()
+        except OSError:
+            results = FOLDER.parent
+            if os.access(results if results.exists() else ".", os.W_OK):
+                raise
+            folder = Path().absolute()  # read-only: one may plan a run there
+        given = {"sources": str(folder), "repository": supervisor.repository()}
         os.environ[supervisor.RUN] = json.dumps(given)
     sources.read_from(Path(given["sources"]))
     return Path(given["sources"], sources.SCRIPTS)

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -169,7 +170,8 @@ def _candidates():
         if found := shutil.which(f"python3.{minor}"):
             yield found
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    yield from sorted(map(str, root.glob("versions/*/bin/python")), reverse=True)
+    with suppress(OSError):  # it may be another user's, as after `su`
+        yield from sorted(map(str, root.glob("versions/*/bin/python")), reverse=True)
 
 
 @functools.cache

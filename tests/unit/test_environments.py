@@ -229,6 +229,14 @@ def test_inspect_what_answers_nothing() -> None:
         environments.inspect("/bin/true")
 
 
+def test_interpreters_that_are_another_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "glob", refused)
+    assert sys.executable in [*environments._candidates()]
+
+
 def test_find_interpreter(tmp_path: Path) -> None:
     found = environments.find_interpreter(specification(tmp_path, python=f"={HERE}").python)
     assert found is not None

@@ -49,6 +49,20 @@ def ask(scripts: Path, digest: str, names: str = "cells", more: str = "") -> str
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
 
+def test_a_read_only_folder_is_planned_as_it_is(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*arguments: object, **options: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "mkdir", refused)
+    with pytest.raises(PermissionError):  # of a folder that can be written
+        copies.take()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert copies.take() == project / "scripts"
+    assert not (project / "results").exists()
+
+
 def test_what_was_planned_counts_whoever_edits_meanwhile(project: Path) -> None:
     scripts, digest = plan()
     (project / ENTRY).write_text("raise SystemExit('edited')")

@@ -112,13 +112,23 @@ def benchmark(cell: str, **changes: int) -> dict:
 
 
 def test_a_cell_that_explodes_says_where(exploding: None) -> None:
-    said = run_cell.leaves_float32(benchmark("own.boom"))
+    said = run_cell.untimeable(benchmark("own.boom"), ["training"])
     assert said == "state c of layer 1 overflows float32 at step 13 of 40"
 
 
 def test_a_cell_that_does_not_says_nothing(exploding: None) -> None:
-    assert run_cell.leaves_float32(benchmark("gru")) == ""
-    assert run_cell.leaves_float32(benchmark("own.boom", length=12)) == ""
+    assert run_cell.untimeable(benchmark("gru"), ["training"]) == ""
+    assert run_cell.untimeable(benchmark("own.boom", length=12), ["training"]) == ""
+
+
+def test_a_cell_that_cannot_learn_says_so(exploding: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gradient(tape, *d_states):
+        return (0.0 * d_states[0],) * 4, (), tuple(0.0 * d for d in d_states)
+
+    monkeypatch.setattr(sys.modules["own.boom.reference"], "gradient", gradient)
+    asked = benchmark("own.boom", length=5)
+    assert run_cell.untimeable(asked, ["forward", "training"])
+    assert not run_cell.untimeable(asked, ["forward"])
 
 
 def test_a_gradient_that_explodes_says_so(exploding: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,5 +137,5 @@ def test_a_gradient_that_explodes_says_so(exploding: None, monkeypatch: pytest.M
 
     monkeypatch.setattr(sys.modules["own.boom.reference"], "gradient", gradient)
     with np.errstate(all="ignore"):
-        said = run_cell.leaves_float32(benchmark("own.boom", length=5))
+        said = run_cell.untimeable(benchmark("own.boom", length=5), ["training"])
     assert said.startswith("the gradient of lstm.") and "overflows float32 over 5 steps" in said

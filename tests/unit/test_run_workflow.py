@@ -1,6 +1,8 @@
 """`make report`: what it does before Snakemake starts, and what it says."""
 
+import csv
 import os
+import re
 import subprocess
 import sys
 import time
@@ -11,6 +13,7 @@ import pytest
 import bytecode
 from commands import run_workflow
 from measurement.record import write_sealed
+from plan.matrix import UNUSED
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
 from tests.unit import planned
@@ -95,6 +98,19 @@ def test_a_look_is_left_out_where_most_is_there(
         write_sealed(job.path, {"status": "ok"})
     assert not run_workflow.worth_a_look(config)
     assert run_workflow.worth_a_look(config | {"machine": "there"})
+
+
+def test_a_run_counts_what_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [("unsupported", "needs g++", "cpu"), ("unsupported", UNUSED.format("GPU"), "gpu")]
+    rows += [("not-run", "left out", "cpu")]
+    Path("results").mkdir()
+    with open("results/cells.csv", "w") as table:
+        csv.writer(table).writerows([("status", "reason", "device"), *rows])
+    first = run_workflow.closing().splitlines()[0]
+    assert re.findall(r"(\d+) (\S+)", first) == [("1", "unsupported")]
 
 
 def test_stages() -> None:
