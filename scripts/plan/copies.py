@@ -5,10 +5,12 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import bytecode
 from measurement import supervisor
+from measurement.record import refused
 from plan import own, sources
 from plan.jobs import RESULTS
 
@@ -66,13 +68,10 @@ def take() -> Path:
     if not given or not Path(given["sources"], sources.SCRIPTS).exists():
         os.environ.pop(supervisor.RUN, None)
         try:
-            folder = made()
-        except OSError:
-            results = FOLDER.parent
-            if os.access(results if results.exists() else ".", os.W_OK):
-                raise
-            folder = Path().absolute()  # read-only: one may plan a run there
-        given = {"sources": str(folder), "repository": supervisor.repository()}
+            copy = made()
+        except OSError as error:
+            sys.exit(refused(f"cannot write {FOLDER}: {error.strerror}"))
+        given = {"sources": str(copy), "repository": supervisor.repository()}
         os.environ[supervisor.RUN] = json.dumps(given)
     sources.read_from(Path(given["sources"]))
     return Path(given["sources"], sources.SCRIPTS)
