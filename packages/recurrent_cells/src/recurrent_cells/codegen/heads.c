@@ -15,7 +15,6 @@ static void end_square(const Call *c, const Layout *l, float *to, const float *f
   for (long i = 0; i < c->hidden; i++) memcpy(to + (row * c->hidden + i) * size, from + i * l->wide_square, sizeof(float) * size);
 }
 #endif
-static float *square(const Layout *l, float *squares, long place) { return squares + place * l->square; }
 /* What is kept of position `place` at step s, the steps of a row side by side. */
 #define KEPT_OF(l, c, place, s) ((l)->kept + ((place) * (c)->steps + (s)) * KEPT * (l)->width)
 static Heads heads_of(const Call *c, const Layout *l, int me) {
@@ -29,13 +28,12 @@ static void update_heads(const int keep, const Call *c, const Layout *l, long pa
   const long H = c->hidden, memory_state = c->batch * l->width, place = l->first[part] + j;
   Heads h = heads_of(c, l, me);
   float *memory = l->memory + place * l->width;
-  for (int q = 0; q < SQUARES; q++) h.from[q] = h.to[q] = square(l, l->squares, place * SQUARES + q);
+  for (int q = 0; q < SQUARES; q++) h.from[q] = h.to[q] = l->squares + (place * SQUARES + q) * l->square;
   float *kept = keep ? KEPT_OF(l, c, place, s) : 0;
   for (long u = 0; ALONE && u < l->units; u++) /* those of its next step */
     for (long k = 0; k < BLOCK; k += 16) __builtin_prefetch(sums + l->active[part * (c->steps + 1) + s] * BLOCK + u * block + k);
-  if (keep && s % l->every == 0)
-    for (int q = 0; q < SQUARES; q++)
-      memcpy(square(l, l->saved, (s / l->every * c->batch + place) * SQUARES + q), h.from[q], sizeof(float) * l->square);
+  if (SQUARES && keep && s % l->every == 0)
+    memcpy(l->saved + (s / l->every * c->batch + place) * SQUARES * l->square, h.from[0], sizeof(float) * SQUARES * l->square);
 #define FORWARD_VECTORS(COMPUTE) \
   for (long at = 0; at < H; at += LANES) { \
     vec in[INPUTS + MIXES], new[STATES + KEPT]; \
@@ -62,9 +60,10 @@ static void update_heads(const int keep, const Call *c, const Layout *l, long pa
 
 #if TRAINING
 /* Where backward finds the matrices before step s. Forward saves them every `every` steps, about the square root of how many there are;
-   those between are computed again from what is kept of vectors: as many are held as were saved. */
-static float *again_at(const Layout *l, long place, long s, int me) {
-  return square(l, l->again, ((ALONE ? me : place) * l->every + s % l->every) * SQUARES);
+   those between are computed again from what is kept of vectors, about as many as were saved. */
+static float *matrices_before(const Call *c, const Layout *l, long place, long s, int me) {
+  if (s % l->every == 0) return l->saved + (s / l->every * c->batch + place) * SQUARES * l->square;
+  return l->again + ((ALONE ? me : place) * l->every + s % l->every) * SQUARES * l->square;
 }
 #define BACKWARD_VECTORS(COMPUTE) \
   for (long at = 0; at < H; at += LANES) { \
@@ -79,12 +78,11 @@ static void compute_again(const Call *c, const Layout *l, long part, long s, lon
   const long H = c->hidden, place = l->first[part] + j, row = l->order[place];
   long t = s / l->every * l->every;
   Heads h = heads_of(c, l, me);
-  memcpy(again_at(l, place, t, me), square(l, l->saved, (t / l->every * c->batch + place) * SQUARES), sizeof(float) * SQUARES * l->square);
   for (; t < s; t++) {
     const float *kept = KEPT_OF(l, c, place, t);
     for (int q = 0; q < SQUARES; q++) {
-      h.from[q] = again_at(l, place, t, me) + q * l->square;
-      h.to[q] = again_at(l, place, t + 1, me) + q * l->square;
+      h.from[q] = matrices_before(c, l, place, t, me) + q * l->square;
+      h.to[q] = matrices_before(c, l, place, t + 1, me) + q * l->square;
       if (begins(c, row, t + 1)) begin_square(c, l, h.to[q], 0, 0, START[STATES + q]);
     }
     if (begins(c, row, t + 1)) continue;
@@ -106,8 +104,8 @@ static void gradients_of_heads(const Call *c, const Layout *l, long part, long s
   if (s + 1 == length_of(c, l->order[place]) || (s + 1) % l->every == 0) compute_again(c, l, part, s, j, me);
 #endif
   for (int q = 0; q < SQUARES; q++) {
-    h.from[q] = again_at(l, place, s, me) + q * l->square;
-    h.from[SQUARES + q] = h.to[q] = square(l, l->d_squares, place * SQUARES + q);
+    h.from[q] = matrices_before(c, l, place, s, me) + q * l->square;
+    h.from[SQUARES + q] = h.to[q] = l->d_squares + (place * SQUARES + q) * l->square;
   }
 #define GRADIENT_VECTORS(COMPUTE) \
   BACKWARD_VECTORS( \
