@@ -107,6 +107,12 @@ static void gradients_of_heads(const Call *c, const Layout *l, long part, long s
     h.from[q] = matrices_before(c, l, place, s, me) + q * l->square;
     h.from[SQUARES + q] = h.to[q] = l->d_squares + (place * SQUARES + q) * l->square;
   }
+  if (s > 0) { /* what step s - 1 reads and writes */
+    const long earlier = l->base[part * (c->steps + 1) + s - 1] + j;
+    for (long k = 0; k < KEPT * l->width; k += 16) __builtin_prefetch(kept - KEPT * l->width + k);
+    for (long u = 0; u < l->units; u++)
+      for (long k = 0; k < BLOCK; k += 16) __builtin_prefetch(l->d_sums + (u * l->total + earlier) * BLOCK + k, 1);
+  }
 #define GRADIENT_VECTORS(COMPUTE) \
   BACKWARD_VECTORS( \
     float *d_state[STATES]; \

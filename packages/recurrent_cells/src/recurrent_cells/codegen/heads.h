@@ -15,15 +15,16 @@ typedef struct {
 static inline __attribute__((unused)) void sum_heads(const Heads *h, int argument, int product, int mean) {
   const float *from = h->arguments + argument * h->width, scale = mean ? 1.0f / h->size : 1.0f;
   float *to = h->products + product * h->width;
-  for (long first = 0; first < HEADS; first += LANES) {
-    vec sums[LANES];
-    for (long n = 0; n < LANES; n++) {
+  enum { COUNT = HEADS < LANES ? HEADS : LANES };
+  for (long first = 0; first < HEADS; first += COUNT) {
+    vec sums[COUNT];
+    for (long n = 0; n < COUNT; n++) {
       sums[n] = (vec){0};
       for (long k = 0; first + n < HEADS && k < h->size; k += LANES)
         sums[n] += load_up_to(from + (first + n) * h->size + k, h->size - k);
     }
-    const vec found = totals(sums) * scale;
-    for (long n = 0; n < LANES && first + n < HEADS; n++)
+    const vec found = totals(sums, COUNT) * scale;
+    for (long n = 0; n < COUNT && first + n < HEADS; n++)
       for (long k = 0; k < h->size; k += LANES) store_up_to(to + (first + n) * h->size + k, all(found[n]), h->size - k);
   }
 }
@@ -50,7 +51,7 @@ static inline __attribute__((unused)) void sum_heads(const Heads *h, int argumen
       } \
       for (int k = 0; k < along_count; k++) { \
         for (long r = some; r < LANES; r++) found[k * LANES + r] = (vec){0}; \
-        store_up_to(h->products + along[k] * h->width + i, totals(found + k * LANES), some); \
+        store_up_to(h->products + along[k] * h->width + i, totals(found + k * LANES, LANES), some); \
       } \
     } \
     for (int k = 0; k < across_count; k++) \

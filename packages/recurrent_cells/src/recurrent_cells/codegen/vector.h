@@ -91,18 +91,20 @@ INLINE void turn(vec v[LANES]) {
 #endif
 }
 
-/* Of several vectors the total of each, as one vector. */
-INLINE vec totals(const vec v[LANES]) {
+/* The total of each of up to LANES vectors, as one vector; what follows them is any. */
+INLINE vec totals(const vec *v, const int count) {
   vec found[LANES];
 #ifdef __clang__
-  for (int i = 0; i < LANES; i++) found[0][i] = total_of(v[i]);
+  for (int i = 0; i < count; i++) found[0][i] = total_of(v[i]);
 #else
-  memcpy(found, v, sizeof found);
+  memcpy(found, v, sizeof(vec) * count);
   UNROLL for (int d = 1; d < LANES; d *= 2) {
     bits low, high;
     for (int j = 0; j < LANES; j++) low[j] = j & d ? LANES + j - d : j, high[j] = low[j] + d;
-    UNROLL for (int i = 0; i < LANES; i += 2 * d)
-      found[i] = __builtin_shuffle(found[i], found[i + d], low) + __builtin_shuffle(found[i], found[i + d], high);
+    UNROLL for (int i = 0; i < count; i += 2 * d) {
+      const vec other = found[i + d < count ? i + d : i];
+      found[i] = __builtin_shuffle(found[i], other, low) + __builtin_shuffle(found[i], other, high);
+    }
   }
 #endif
   return found[0];
