@@ -16,6 +16,9 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, stop)  # while modules are imported too
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])  # the Makefile's KEPT
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # whatever the locale; from Python 3.7
+            stream.reconfigure(encoding="utf-8")
     names = {}
     for folder in ("commands", "steps"):
         for file in os.listdir(os.path.join(SCRIPTS, folder)):

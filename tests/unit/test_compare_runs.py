@@ -2,7 +2,10 @@
 
 import functools
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from commands import compare_runs
 from measurement.record import write_sealed
 from plan.matrix import Measurement
 from steps import pack_results
+from tests.conftest import ROOT
 
 from . import hand_made
 
@@ -88,6 +92,17 @@ def slower(cell: Measurement, process: int, record: dict) -> None:
 def broken(cell: Measurement, process: int, record: dict) -> None:
     if cell == BROKEN:
         hand_made.bad("failed", "RuntimeError: no kernel | image")(record)
+
+
+def test_a_locale_that_is_not_utf8(before: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts", "compare_runs", str(before), str(before)],
+        env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stdout.decode().isascii()
 
 
 def test_planted_regression_is_named(results: Callable[..., Path], before: Path, run) -> None:
