@@ -97,7 +97,7 @@ def main() -> None:
         tree_of = trees(Path(temporary))
         for pack in parser.parse_args().packs:
             if not pack.is_file():
-                sys.exit(f"There is no archive {pack}.")
+                sys.exit(f"There is no archive {str(pack)!r}: make accept PACK=archive.")
             if wrong := refusals(pack, tree_of):
                 refused += [f"{pack} is refused: {line}" for line in wrong]
                 continue

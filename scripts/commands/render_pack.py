@@ -41,7 +41,9 @@ def documents(folder: Path) -> dict[str, Path]:
         if strange := sorted({cell["implementation"] for cell in manifest["cells"]} - rows):
             sys.exit(f"{folder} has rows of {strange[0]}, which this workflow does not know.")
     if not found:
-        sys.exit(f"{folder} has nothing but cells of its maker's own; `also_report` shows them.")
+        sys.exit(
+            f"{folder} has no document of this workflow; `also_report` shows cells of its maker's own."
+        )
     known = configuration.mapping("config/config.yaml")["documents"]
     if strange := sorted(found.keys() - set(matrix.documents())):
         sys.exit(
