@@ -6,9 +6,10 @@
 /* A row of given matrices, or without them a value, as kernels have them. */
 static void begin_square(const Call *c, const Layout *l, float *to, const float *given, long row, float value) {
   const long size = c->hidden / HEADS;
-  for (long i = 0; i < c->hidden; i++)
-    for (long j = 0; j < l->wide_square; j++)
-      to[i * l->wide_square + j] = j >= size ? 0.0f : given ? given[(row * c->hidden + i) * size + j] : value;
+  for (long i = 0; i < c->hidden; i++, to += l->wide_square) {
+    for (long j = 0; j < l->wide_square; j += LANES) store(to + j, first_of(all(value), size - j));
+    if (given) memcpy(to, given + (row * c->hidden + i) * size, sizeof(float) * size);
+  }
 }
 static void end_square(const Call *c, const Layout *l, float *to, const float *from, long row) {
   const long size = c->hidden / HEADS;
