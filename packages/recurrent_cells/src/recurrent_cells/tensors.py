@@ -16,6 +16,9 @@ from .memory import empty
 
 Tensors = Sequence[Tensor]
 
+NONE = torch.empty(0, device="cpu")
+"""What is not there; its address is 0."""
+
 
 @functools.cache
 def kernel_of(cell: str, kind: torch.dtype) -> Kernel:
@@ -57,6 +60,11 @@ def dense(one: Tensor) -> Tensor:
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
+def as_kind(one: Tensor, kind: torch.dtype) -> Tensor:
+    """The values one after another in a type: the tensor itself, if they are. Asking is quicker than having it done."""
+    return one if one.dtype == kind and one.is_contiguous() else one.to(kind).contiguous()
+
+
 def packed(kernel: Kernel, weights: Tensors) -> Tensor:
     """Weights of a direction, in the kernel's order once and for all."""
     hidden = weights[2].shape[0] // len(kernel.cell.sums)
@@ -77,7 +85,7 @@ def addressed(kernel: Kernel, weights: Tensors, size: int) -> tuple[Tensors, dic
         return weights[:1], {"packed": weights[0].data_ptr()}
     narrow = kernel.half and all(one.dtype == torch.bfloat16 for one in weights)
     kind = torch.bfloat16 if narrow else torch.float32
-    own = [one.to(kind).contiguous() for one in weights]
+    own = [as_kind(one, kind) for one in weights]
     where = {"weights": [one.data_ptr() for one in own], "narrow": narrow}
     own.append(empty(size))
     return own, {**where, "packed": own[-1].data_ptr()}
@@ -213,7 +221,7 @@ def _places(several: Sequence[Tensor | None]) -> list[int]:
 def _begun(kernel: Kernel, initial: Tensors) -> list[Tensor]:
     """Initial states of one direction in the kernel's types."""
     pairs = zip(initial, kinds(kernel), strict=True)
-    return [one.to(kind).contiguous() for one, kind in pairs]
+    return [as_kind(one, kind) for one, kind in pairs]
 
 
 def output(x: Tensor, values: int) -> Tensor:
@@ -232,15 +240,14 @@ def by_sequences(x: Tensor) -> bool:
 
 def masked(lengths: Tensor | None, resets: Tensor | None, shape: Shape) -> tuple[Tensor, Tensor]:
     """Both as a kernel reads them; an empty tensor, whose address is 0, for what is not there."""
-    none = torch.empty(0)
     if lengths is None:
-        lengths = none
+        lengths = NONE
     elif shape.batch:
         least, most = (int(one) for one in torch.aminmax(lengths))
         if least < 0 or most > shape.steps:
             told = f"lengths from {least} to {most}, but x has {shape.steps} steps"
             raise ValueError(f"Recurrent: {told}")
-    resets = none if resets is None else resets.contiguous()
+    resets = NONE if resets is None else resets.contiguous()
     return lengths.contiguous(), resets
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from collections.abc import Sequence
@@ -85,6 +86,8 @@ class Kernel:
 
     Attributes
     ----------
+    sizes : function of (shape, threads=1)
+        `Sizes`: floats of each array; `packed` and `packed_backward` depend on K, H and P alone.
     has_products : bool
         Whether this machine multiplies these numbers by instructions of their own. bfloat16 is widened where it does not.
     """
@@ -98,6 +101,7 @@ class Kernel:
         self._library = _loaded(source, cell.name)
         self.has_products = bool(self._library.has_products())
         self._call = self._call_type()
+        self.sizes = functools.lru_cache(maxsize=1024)(self._sizes)
         self._threads_found = False
 
     @classmethod
@@ -158,8 +162,7 @@ class Kernel:
                 self._library.use_openmp(*map(ctypes.c_void_p, found))
             self._threads_found = True
 
-    def sizes(self, shape: Shape, threads: int = 1) -> Sizes:
-        """Floats of each array. `packed` and `packed_backward` depend on K, H and P alone."""
+    def _sizes(self, shape: Shape, threads: int = 1) -> Sizes:
         found = (ctypes.c_int64 * len(Sizes._fields))()
         self._library.sizes(self._made(shape, threads), found)
         return Sizes(*found)
