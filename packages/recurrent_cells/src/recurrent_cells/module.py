@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -80,7 +79,7 @@ class Recurrent(nn.Module):
         self.input_size, self.hidden_size, self.proj_size = input_size, hidden_size, proj_size
         self.num_layers, self.bias, self.batch_first = num_layers, bool(bias), bool(batch_first)
         self.dropout, self.bidirectional = float(dropout), bool(bidirectional)
-        for name, shape in self._listed:
+        for name, shape in self._listed():
             self.register_parameter(name, nn.Parameter(torch.empty(shape, **place)))
         self.reset_parameters()
 
@@ -99,10 +98,6 @@ class Recurrent(nn.Module):
         last = ["weight_projection"] if self.cell.projected else []
         return ["weight_input", "weight_recurrent", *bias, *self.cell.vectors, *last]
 
-    @functools.cached_property
-    def _listed(self) -> list[tuple[str, tuple[int, ...]]]:
-        return list(self._shapes())
-
     def _shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Every parameter's name and shape, layer by layer."""
         cell, hidden, output = self.cell, self.hidden_size, self.output_size
@@ -118,9 +113,17 @@ class Recurrent(nn.Module):
             for name in self._names():
                 yield name + end, shapes.get(name, (hidden,))
 
+    def _listed(self) -> list[tuple[str, tuple[int, ...]]]:
+        """The same in a list, which is kept for the next call unless somebody sets another size."""
+        sizes = [getattr(self, name) for name in ("input_size", "hidden_size", *inputs.USUAL)]
+        known = self.__dict__.get("_known")
+        if known is None or known[0] != sizes:
+            known = self._known = sizes, list(self._shapes())
+        return known[1]
+
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
-        given = [(name, shape, getattr(self, name)) for name, shape in self._listed]
+        given = [(name, shape, getattr(self, name)) for name, shape in self._listed()]
         wide = self.cell.heads > 1 or self.cell.matrices or self.cell.of_heads
         kind = inputs.kind_of(given, bfloat16=not wide)
         values, count = [one for _, _, one in given], len(given) // len(self._ends())
@@ -264,7 +267,7 @@ class Int8(Recurrent):
             setattr(self, name, getattr(layer, name))
         tensors.kernel_of(self._text, torch.int8)
         self.dropout = 0.0
-        for name, (rows, *_) in layer._listed:
+        for name, (rows, *_) in layer._listed():
             if rows > MOST_ROWS and name.startswith("weight_"):
                 raise ValueError(f"int8: sums of {rows} products might overflow: up to {MOST_ROWS}")
             value = getattr(layer, name).detach().to(torch.float32, copy=True)
