@@ -10,6 +10,7 @@ from packaging.requirements import Requirement
 from measurement import instructions, machine_lock
 
 os.environ.setdefault(machine_lock.VARIABLE, "")  # clocks of tests do not wait for each other
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # and NumPy's threads, not loaded yet, would
 
 ROOT = Path(__file__).resolve().parent.parent
 

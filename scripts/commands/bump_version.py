@@ -181,7 +181,7 @@ def stop(said: object) -> NoReturn:
 def newest(pin: pins.Pin, config: dict, within: str | None) -> str:
     """The newest version there is for the first environment that pins a package."""
     name = pins.names_of(pins.files_with(pin.package, within))[0]
-    return pins.newest(pin.package, name, environments.here(name, config, conda=False))
+    return pins.available(pin.package, name, environments.here(name, config, conda=False))[0]
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
 """`make example-pages` ends with it: the README's numbers, from the published example's table.
 
-python scripts fill_readme [--check]: what stands between `<!--number: NAME-->` and `<!--/-->` becomes the number of that name.
+python scripts fill_readme: what stands between `<!--number: NAME-->` and `<!--/-->` becomes the number of that name.
 """
 
-import argparse
 import math
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,18 +108,8 @@ def filled(text: str, rows: Rows) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing, fail if a number differs"
-    )
-    arguments = parser.parse_args()
     before = README.read_text(encoding="utf-8")
-    after = filled(before, table())
-    if arguments.check and after != before:
-        sys.exit(
-            "README.md: a number differs from report/example/cells.csv; run: python scripts fill_readme"
-        )
-    if after != before:
+    if (after := filled(before, table())) != before:
         README.write_text(after)
 
 

@@ -10,7 +10,8 @@ from types import ModuleType
 
 import datasets
 from measurement.record import read_json, sha256
-from plan.jobs import RESULTS, aside, damage, digest_of, say, say_once
+from plan.files import aside, damage, say, say_once
+from plan.jobs import RESULTS, digest_of
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from pathlib import Path
 from measurement.record import damage as damage_of
 from measurement.record import read_json
 from plan import matrix
-from plan.jobs import MANIFEST_VERSION, RESULTS, Job, damage, digest_of, seal
+from plan.files import damage, seal
+from plan.jobs import MANIFEST_VERSION, RESULTS, Job, digest_of
 from plan.planner import Plan
 
 PLANNED = f"{RESULTS}/plan.json"  # {manifest: what may stand in it} of the last run

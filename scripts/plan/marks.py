@@ -4,7 +4,8 @@ one step, with a seal."""
 import base64
 from pathlib import Path
 
-from plan.jobs import RESULTS, damage
+from plan.files import damage
+from plan.jobs import RESULTS
 
 FOLDER = Path(".snakemake/incomplete")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from measurement import machine
 from measurement.record import read_json
 from plan.estimate import EXAMPLES
-from plan.jobs import RESULTS, MeasurementJob, damage
+from plan.files import damage
+from plan.jobs import RESULTS, MeasurementJob
 
 USUAL_MB = 1500  # of what was never seen: the middle of the example's rows, and half as much again
 SHARE = 0.6  # of a machine's memory; the rest is the system's, the run's own, and what a row takes more than before

@@ -107,11 +107,6 @@ def write(texts: Mapping[Path, str]) -> None:
     environments.forget()
 
 
-def newest(package: str, environment: str, has: dict) -> str:
-    """The newest of `available`."""
-    return available(package, environment, has)[0]
-
-
 def releases(versions: Iterable[str], since: str) -> list[str]:
     """Of some versions the last patch of every minor release, from `since` on, oldest first."""
     known = sorted(v for each in versions if not (v := Version(each)).is_prerelease)

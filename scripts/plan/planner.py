@@ -15,6 +15,7 @@ from measurement import machine
 from measurement.record import read_json
 from plan import environments, matrix, own, sources, text
 from plan.corpus import Corpus
+from plan.files import say_once
 from plan.jobs import (
     BuildJob,
     CheckingJob,
@@ -26,7 +27,6 @@ from plan.jobs import (
     TimeJob,
     TuneJob,
     digest_of,
-    say_once,
     wanted,
 )
 from plan.matrix import Measurement

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from measurement.record import write_json
 from plan import environments, listing
+from plan.files import damage, say_once
 from plan.jobs import (
     BuildJob,
     CheckingJob,
@@ -20,11 +21,9 @@ from plan.jobs import (
     Job,
     PastChecking,
     TimeJob,
-    damage,
     digest_of,
     failed_last,
     past_checkings,
-    say_once,
     with_needs,
 )
 from plan.memory import Peaks

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from measurement.record import damage, read_result, write_sealed
-from plan.jobs import RESULTS, aside, sha256
+from plan.files import aside, sha256
+from plan.jobs import RESULTS
 
 FOLDER = f"{RESULTS}/stamps"
 TIMESTAMP = ".snakemake_timestamp"  # Snakemake's own, in folders that it makes

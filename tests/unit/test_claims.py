@@ -397,30 +397,21 @@ def test_undecided_claims_and_their_open_cases() -> None:
     assert not [*claims.undecided([claim], measured(**failed, **near))]
 
 
-@pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 400), (8, 0.16, 100)])
+@pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 400), (8, 0.14, 50)])
 def test_claims_on_their_bound_are_rarely_decided(cases: int, alone: float, count: int) -> None:
     """Claims of which every case lies on the bound: 5 % are decided, whatever their number of cases, where each case's own
-    interval would decide 16 % of eight. The shares of so many claims scatter by one to two percent; `simulated` has many more."""
+    interval would decide 16 % of eight. The shares of so many claims scatter by one to five percent; `simulated` has many more."""
     assert simulated.each_case_alone(1, cases, count) == pytest.approx(alone, abs=0.04)
     assert simulated.decided(1, cases, count) <= 0.05 + 0.015
     assert simulated.decided(1, cases, count, looks=2) <= 0.05 + 0.015
     # As noisy as a machine whose neighbours share its cores, few more processes, and time for one case of several.
     assert simulated.decided(1, cases, count, looks=2, most=5, level=5, limit=4) <= 0.05 + 0.015
-    assert simulated.decided(1, cases, count, fastest_of=3) <= 0.05
-    assert simulated.decided(1, cases, count, odd=0.1) <= 0.05
 
 
-def test_the_fastest_of_several_equals_is_no_faster() -> None:
-    """Its own interval lies below the truth in twice as many cases as the 2.5 % that it should."""
-    random = np.random.default_rng(5)
-    naive = corrected = 0
-    for _ in range(1000):
-        one = [*np.exp(0.03 * random.standard_normal(3))]
-        others = [[*np.exp(0.03 * random.standard_normal(3))] for _ in range(6)]
-        fastest = min(others, key=np.median)
-        naive += estimates.ratio([fastest], [one]).high < 1
-        corrected += estimates.ratio_of_fastest([[each] for each in others], [[one]])[2] < 1
-    assert naive > 40 and corrected <= 25
+@pytest.mark.parametrize("how", [{"fastest_of": 3}, {"odd": 0.1}], ids=str)
+def test_nor_are_those_of_the_fastest_or_with_odd_processes(how: dict) -> None:
+    """The fastest of three came out so by luck too; of processes one in ten takes twice as long."""
+    assert simulated.decided(1, 1, 400, **how) <= 0.05
 
 
 @pytest.mark.parametrize("claim", [c for c in matrix.claims() if "linear" in c], ids=str)

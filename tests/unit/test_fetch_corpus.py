@@ -167,12 +167,6 @@ def test_leftover_of_a_killed_run(server: Server, tmp_path: Path, length: int) -
     assert server.requests[0] == ("a", "train", f"bytes={length}-")
 
 
-def test_leftover_of_another_file(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "ptb.train.part").write_bytes(b"something else")
-    fetch_corpus.fetch(corpus(server.mirror("a")), tmp_path)
-    assert_whole(tmp_path)
-
-
 @pytest.mark.parametrize(
     "answer", [missing, garbage, silent, truncated_chunk, other_text, redirecting, flooding]
 )
@@ -213,12 +207,6 @@ def test_a_mirror_that_drips_or_hangs_is_given_up_in_time(
         assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
         assert_whole(tmp_path)
     over.set()
-
-
-def test_unreachable_mirror_is_given_up_for_the_next(server: Server, tmp_path: Path) -> None:
-    good = server.mirror("good")
-    assert fetch_corpus.fetch(corpus(unreachable(), good), tmp_path) == good
-    assert_whole(tmp_path)
 
 
 def test_wrong_digest_says_what_came(server: Server, tmp_path: Path) -> None:

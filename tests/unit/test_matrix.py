@@ -136,11 +136,6 @@ def test_selection_may_name_benchmarks() -> None:
     assert {"tensorflow-2018", "pytorch"} < {cell.environment for cell in cells}
 
 
-def test_today() -> None:
-    assert matrix.today("keras-2018") == "keras"
-    assert matrix.today("pytorch") == "pytorch"
-
-
 def test_name_and_file_of_a_cell() -> None:
     assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
     assert Measurement.of(asdict(CELL) | {"process": 1}) == CELL

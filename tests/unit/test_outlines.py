@@ -62,8 +62,8 @@ def test_every_published_time_has_its_row(document: str) -> None:
 def test_the_page_has_the_headings_and_the_numbers(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand_made.project(tmp_path, processes=3, document=document)
-    hand_made.analyse(tmp_path, monkeypatch, processes=3, document=document)
+    hand_made.project(tmp_path, document=document)
+    hand_made.analyse(tmp_path, monkeypatch, document=document)
     hand_made.render_documents(tmp_path, monkeypatch)
     text = (tmp_path / "results/report" / f"{document}.md").read_text()
     headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)

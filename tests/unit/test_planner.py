@@ -324,13 +324,6 @@ class TestProcesses:
         first = [job.path for job in full.timings("stacked-lm") if job.process == 1]
         assert [job.path for job in plan.timings("stacked-lm")] == first
 
-    def test_further_ones_of_a_noisy_cell(self) -> None:
-        plan = Plan(planned.config(protocol={"processes": 3}))
-        noisy = plan.cells("stacked-lm")[0]
-        timings = plan.timings("stacked-lm", {noisy.name: 5})
-        counts = Counter(job.cell for job in timings)
-        assert counts.pop(noisy) == 5 and set(counts.values()) == {3}
-
     @pytest.mark.parametrize(
         ("protocol", "expected"),
         [

@@ -242,11 +242,6 @@ def test_every_page_lists_all_pages(folder: Path) -> None:
         assert re.findall(r'href="([^"]+)" aria-current="page"', nav) == [path.name]
 
 
-def test_figures_are_svg_only(folder: Path) -> None:
-    files = {path.suffix for path in (folder / "results/report/figures").rglob("*.*")}
-    assert files == {".svg"}
-
-
 def test_tables_in_files_are_one(folder: Path, table: pd.DataFrame) -> None:
     parquet = hand_made.table(folder)
     assert list(parquet.columns) == list(table.columns)

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,27 +265,6 @@ def test_files_mean_the_same_to_each_python(version: str) -> None:
         [python[0], "-c", program], input=json.dumps(texts), capture_output=True, text=True
     )
     assert json.loads(done.stdout) == [sources.meaning(text) for text in texts], done.stderr
-
-
-def test_formatted_strings_that_are_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As from 3.12 on, simulated: one in the other."""
-    start, middle, end = 1001, 1002, 1003
-    names = {start: "FSTRING_START", middle: "FSTRING_MIDDLE", end: "FSTRING_END"}
-    monkeypatch.setattr(tokenize, "tok_name", tokenize.tok_name | names)
-    text = """x = f"a{f'b'}\nc" + 1\n""".replace('"', '"""')
-    parts = [(tokenize.NAME, (1, 0), (1, 1)), (tokenize.OP, (1, 2), (1, 3))]
-    parts += [(start, (1, 4), (1, 8)), (middle, (1, 8), (1, 9)), (tokenize.OP, (1, 9), (1, 10))]
-    parts += [(start, (1, 10), (1, 12)), (middle, (1, 12), (1, 13)), (end, (1, 13), (1, 14))]
-    parts += [(tokenize.OP, (1, 14), (1, 15)), (middle, (1, 15), (2, 1)), (end, (2, 1), (2, 4))]
-    parts += [(tokenize.OP, (2, 5), (2, 6)), (tokenize.NUMBER, (2, 7), (2, 8))]
-    parts += [(tokenize.NEWLINE, (2, 8), (2, 9)), (tokenize.ENDMARKER, (3, 0), (3, 0))]
-    whole = sources.meaning(text)
-    assert whole == 'x = f"""a{f\'b\'}\nc""" + 1 NEWLINE'
-    tokens = [
-        tokenize.TokenInfo(kind, sources._between(text, *ends), *ends, "") for kind, *ends in parts
-    ]
-    monkeypatch.setattr(tokenize, "generate_tokens", lambda readline: iter(tokens))
-    assert sources.meaning(text) == whole
 
 
 def test_digest(scripts: Path) -> None:

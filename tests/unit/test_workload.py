@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement.workload import BLANK, FRESH, WEIGHT_RANGE, Workload, layer_weights, reversal
+from measurement.workload import BLANK, FRESH, WEIGHT_RANGE, Workload, layer_weights
 from tests import tiny
 
 
@@ -173,33 +173,9 @@ def test_batches_for_ctc() -> None:
     assert targets.min() > BLANK and targets.max() < 6
 
 
-def test_reversal_is_by_sequence() -> None:
-    order = reversal(4, 2, np.array([4, 3]))
-    assert order.T.tolist() == [[3, 2, 1, 0], [2, 1, 0, 3]]
-    assert reversal(4, 1).T.tolist() == [[3, 2, 1, 0]]
-
-
 def test_a_check_may_use_a_smaller_batch(corpus: Path) -> None:
     work = Workload(tiny.BENCHMARK, str(corpus), 0, batch=2)
     assert next(work.batches())[0].shape == (4, 2)
-
-
-def test_layer_weights_by_depth_and_direction() -> None:
-    parts = ("input", "recurrent", "bias")
-    named = {f"lstm.{way}.{part}": way + part for way in ("1", "0") for part in parts}
-    assert layer_weights(named | {"embedding": "e"}) == [
-        ("0input", "0recurrent", "0bias"),
-        ("1input", "1recurrent", "1bias"),
-    ]
-    named |= {
-        f"lstm.{way}.reverse.{part}": way + "r" + part for way in ("0", "1") for part in parts
-    }
-    assert [layer[0] for layer in layer_weights(named)] == [
-        "0input",
-        "0rinput",
-        "1input",
-        "1rinput",
-    ]
 
 
 @pytest.mark.parametrize("more", [{}, tiny.CARRIED])

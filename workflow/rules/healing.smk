@@ -7,7 +7,7 @@ from snakemake.exceptions import InputFunctionException
 
 from measurement.record import refused
 from plan import marks, stamps
-from plan.jobs import say_once
+from plan.files import say_once
 
 
 def stop(asked, error):
