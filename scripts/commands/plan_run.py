@@ -9,7 +9,7 @@ from rich.table import Table
 from commands.run_workflow import stages
 from measurement import machine
 from measurement.record import read_json
-from plan import configuration, stamps
+from plan import configuration, stamps, text
 from plan.estimate import A_RUN, PAGES, Estimate, speed_here, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
@@ -66,7 +66,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config = configuration.given(arguments.configfile, arguments.config)
     plan = Plan(config, cores=machine.usable_cores())
-    plan.require_text()
+    text.require_own_text(plan)
     speed = None if config["machine"] else speed_here()  # of another machine nothing is read here
     estimate, console = Estimate(speed=speed), Console(highlight=False)
     table = Table("document", *KINDS, "about", title="Jobs to do")

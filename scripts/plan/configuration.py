@@ -6,15 +6,10 @@ import fnmatch
 import functools
 import math
 import operator
-import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
-
-import jsonschema
-from jsonschema import ValidationError
 
 import datasets
 from measurement import devices
@@ -22,83 +17,17 @@ from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
 from plan.jobs import MANIFEST_VERSION
 from plan.reading import FileProblem, shown, strange
-
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMAS = ROOT / "workflow" / "schemas"
-
-
-@functools.cache
-def schema(name: str) -> dict:
-    """One file of workflow/schemas."""
-    return reading.parse_yaml((SCHEMAS / f"{name}.schema.yaml").read_text(encoding="utf-8"))
-
-
-def _whole_pattern(validator, pattern: str, instance, schema: dict) -> Iterator[ValidationError]:
-    """A pattern's `$` is the end, and not what comes before a last line break."""
-    if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")
-
-
-# 3.0 is no integer, as what is computed with it would be none.
-VALIDATOR = jsonschema.validators.extend(
-    jsonschema.Draft202012Validator,
-    {"pattern": _whole_pattern},
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine(
-        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
-    ),
+from plan.schemas import (
+    ROOT,
+    VALIDATOR,
+    mistakes,
+    problems,
+    read,
+    read_yaml,
+    refuse,
+    require_valid,
+    schema,
 )
-
-
-def problems(content, name: str) -> list[str]:
-    """What is wrong with `content`, a line each: where, what, and what the key is for."""
-    found = []
-    errors = VALIDATOR(schema(name)).iter_errors(content)
-    for error in sorted(errors, key=lambda e: list(map(str, e.path))):
-        where = ".".join(map(str, error.absolute_path)) or "top level"
-        about = error.schema.get("description") if isinstance(error.schema, dict) else None
-        found.append(f"{where}: {shown(error.message)}" + (f" ({about})" if about else ""))
-    return found
-
-
-def mistakes(content, name: str) -> list[str]:
-    """Likewise, of what somebody has written in YAML."""
-    found = [f"{where}: {what}" for where, what in strange(content)]
-    return found or problems(content, name)
-
-
-def read_yaml(path: str):
-    """What a YAML file holds; a stop with one line if it is none."""
-    try:
-        return reading.read_yaml(path)
-    except FileProblem as problem:
-        sys.exit(str(problem))
-
-
-def _read(path: str):
-    """What a YAML file holds, or a CSV file: {line: {column: text}}, without empty fields."""
-    if not path.endswith(".csv"):
-        return read_yaml(path)
-    try:
-        rows = reading.read_csv(path)
-    except FileProblem as problem:
-        sys.exit(str(problem))
-    filled = [{key: text for key, text in row.items() if text} for row in rows]
-    return {f"line {number}": row for number, row in enumerate(filled, start=2)}
-
-
-def _refuse(what: str, lines: Iterable[str]) -> NoReturn:
-    sys.exit(f"{what} is not valid:\n" + "".join(f"  {shown(line)}\n" for line in lines))
-
-
-def require_valid(path: str, name: str, more: Callable[[Any], list[str]] | None = None) -> None:
-    """Stop with one line a mistake unless a YAML or CSV file is what its schema says; `more` finds what a schema
-    cannot."""
-    content = _read(path)
-    found = mistakes(content, name)
-    if not found and more:
-        found = more(content)
-    if found:
-        _refuse(path, found)
 
 
 def _names() -> dict[str, set[str]]:
@@ -113,7 +42,7 @@ def _names() -> dict[str, set[str]]:
         "quantity": {name for name, about in columns.items() if "$ref" in about},
     }
     for path in matrix.published_files("*"):
-        for row in _read(path).values():
+        for row in read(path).values():
             for key in ("benchmark", "implementation"):
                 known[key].update([row[key]] if key in row else [])
     return known
@@ -440,18 +369,18 @@ def validated(
     if not found:
         found = [line for folder in config["also_report"] for line in unreadable(folder)]
     if found:
-        _refuse("The configuration", found)
+        refuse("The configuration", found)
     require_valid("config/implementations.yaml", "implementations", implementation_problems)
     for name in config["documents"]:
         path = matrix.document_file(name)
         if not path.exists():
             known = ", ".join(matrix.documents())
-            _refuse("The configuration", [f"documents: no {path}; there are: {known}"])
+            refuse("The configuration", [f"documents: no {path}; there are: {known}"])
         require_valid(str(path), "document", document_problems)
     if found := list(_in_two(config["documents"])):
-        _refuse("The configuration", found)
+        refuse("The configuration", found)
     if found := [*_unknown_names(config), *_too_few_rounds(config)]:
-        _refuse("The configuration", found)
+        refuse("The configuration", found)
     for path in matrix.published_files("*"):
         require_valid(path, "published")
     for name in matrix.documents():  # claims may be about any of them

@@ -2,18 +2,15 @@
 
 import math
 import shutil
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import cached_property, wraps
 
-from datasets import TextProblem
 from kernels.spec import FLOAT32, KernelSpec
 from kernels.workload import cell_name
 from measurement import machine
-from measurement.record import read_json
-from plan import environments, matrix, own, sources, text
+from plan import environments, matrix, own, sources
 from plan.corpus import Corpus
 from plan.files import say_once
 from plan.jobs import (
@@ -34,16 +31,8 @@ from plan.matrix import Measurement
 LINKERS = ("g++", "clang++")  # what TVM links kernels with
 MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
-TIMED = (
-    "warmup_batches",
-    "rounds",
-    "least_rounds",
-    "most_rounds",
-    "look_s",
-    "most_s",
-    "compile_once",
-    "nvtx",
-)
+TIMED = ("warmup_batches", "rounds", "least_rounds", "most_rounds", "look_s", "most_s")
+TIMED += ("compile_once", "nvtx")
 # A process makes that many checks at most: one that dies takes no more with it.
 CHECKS = 24
 
@@ -79,6 +68,7 @@ class Plan:
             cell: name for name in config["documents"] for cell in matrix.cells_of(name)
         }
         self.benchmarks = matrix.benchmarks(config["documents"])
+        self._places = {name: place for place, name in enumerate(self.benchmarks)}
 
     @cached_property
     def machine(self) -> str:
@@ -119,39 +109,6 @@ class Plan:
         parts = {"dataset": name, "text": digest_of(dict(text)), "stride": stride}
         return CorpusJob("corpus", parts, (self.environment("corpus"),))
 
-    def require_text(self) -> None:
-        """Stop with one line, before anything runs, if a folder's text is not the wanted one, cannot be read, or does not
-        fit the benchmarks that this run measures on it."""
-        contents = self.corpus.require_files()
-        read = {
-            cell.benchmark
-            for document in self.config["documents"]
-            for cell in self.cells(document)
-            if self.reads_text(cell.benchmark)
-        }
-        if not contents or not read:
-            return
-        trained = {
-            job.cell.benchmark
-            for name in self.config["documents"]
-            for job in self.convergences(name)
-        }
-        tokens, folder = self.corpus_job(), self.corpus.config["path"]
-        names = {split: f"{folder}/{self.corpus.file(split)}" for split in contents}
-        counted = read_json(tokens.path) if tokens.done() else {}
-        try:
-            text.require_fits(
-                counted
-                if "vocabulary" in counted
-                else text.counts(self.corpus.dataset, contents, names),
-                names,
-                {name: self.benchmarks[name] for name in sorted(read)},
-                trained,
-                self.config["corpus"]["stride"],
-            )
-        except TextProblem as problem:
-            sys.exit(f"corpus.path: {problem}")
-
     def reads_text(self, benchmark: str) -> bool:
         """Whether a benchmark is a language model, which reads the text's tokens."""
         return "vocabulary" in self.benchmarks[benchmark]
@@ -178,11 +135,7 @@ class Plan:
         trials = self.config["kernels"]["trials"][variant]
         parts = {
             "trials": str(trials),
-            "sources": sources.digest(
-                "scripts/steps/tune_kernel.py",
-                matrix.variant_file(variant),
-                *own.entries(shape.cell),
-            ),
+            "sources": self._kernel_sources("tune_kernel", variant, shape.cell),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
             **self._linker,
@@ -193,9 +146,13 @@ class Plan:
             name += f".{parts['sources']}"
         if isa:  # a search of its own
             name, parts = f"{name}.{isa}", parts | {"isa": isa}
-        needs = (self.environment(environment),)
-        gpus = self._asks_gpu(variant)
+        needs, gpus = (self.environment(environment),), self._asks_gpu(variant)
         return TuneJob(name, parts, needs, order, threads=self.cores, gpus=gpus)
+
+    @staticmethod
+    def _kernel_sources(step: str, variant: str, cell: str) -> str:
+        files = f"scripts/steps/{step}.py", matrix.variant_file(variant)
+        return sources.digest(*files, *own.entries(cell))
 
     @cached_property
     def _linker(self) -> dict[str, str]:
@@ -225,11 +182,7 @@ class Plan:
             "benchmark": digest_of(self.benchmarks[benchmark]),
             "threads": str(self.threads_on(benchmark)),
             "limit": str(limit),  # a build that took longer has none
-            "sources": sources.digest(
-                "scripts/steps/build_kernel.py",
-                matrix.variant_file(variant),
-                *own.entries(self.shape(benchmark).cell),
-            ),
+            "sources": self._kernel_sources("build_kernel", variant, self.shape(benchmark).cell),
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,
@@ -243,10 +196,6 @@ class Plan:
             threads=max(1, self.cores // 2),
             gpus=self._asks_gpu(variant),
         )
-
-    def _kernel_of(self, cell: Measurement) -> BuildJob | None:
-        variant = matrix.implementation(cell.implementation).get("kernel")
-        return self.kernel(variant, cell.environment, cell.benchmark) if variant else None
 
     def _common(
         self, cell: Measurement, kernel: BuildJob | None, corpus: CorpusJob | None
@@ -279,15 +228,14 @@ class Plan:
             **more,
         }
 
-    def _gpus(self, cell: Measurement) -> int:
-        return matrix.workers(cell.implementation) if cell.device == "gpu" else 0
-
     def check(self, cell: Measurement) -> CheckJob:
         return self._check(cell, self.corpus_job() if self.reads_text(cell.benchmark) else None)
 
     @kept
     def _check(self, cell: Measurement, corpus: CorpusJob | None) -> CheckJob:
-        document, kernel = self.documents[cell], self._kernel_of(cell)
+        document = self.documents[cell]
+        variant = matrix.implementation(cell.implementation).get("kernel")
+        kernel = self.kernel(variant, cell.environment, cell.benchmark) if variant else None
         check = matrix.check_of(self.config, document, cell)
         return CheckJob(
             cell.name,
@@ -297,7 +245,7 @@ class Plan:
             # Two checks at a time, as starting a framework keeps one core busy at most; of GPUs' rows, which compute
             # elsewhere, as many as there are cores.
             threads=1 if cell.device == "gpu" else max(1, self.threads // 2),
-            gpus=self._gpus(cell),
+            gpus=matrix.workers(cell.implementation) if cell.device == "gpu" else 0,
             cell=cell,
             document=document,
         )
@@ -394,11 +342,7 @@ class Plan:
 
     def turn(self, process: int, cell: Measurement) -> tuple:
         """What timings are sorted by."""
-        return self._benchmark_places[cell.benchmark], cell.device, cell.phase, process
-
-    @cached_property
-    def _benchmark_places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.benchmarks)}
+        return self._places[cell.benchmark], cell.device, cell.phase, process
 
     def convergences(self, document: str) -> list[ConvergenceJob]:
         return [

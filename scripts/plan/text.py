@@ -1,9 +1,15 @@
 """Whether a text can be measured on: its tokens, and the sizes of the benchmarks that read it."""
 
+import sys
 from collections.abc import Container, Iterable, Mapping
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from datasets import TextProblem
+from measurement.record import read_json
+
+if TYPE_CHECKING:
+    from plan.planner import Plan
 
 
 def require_known(found: Iterable[str], known: Container[str], name: str) -> None:
@@ -67,3 +73,24 @@ def require_fits(
                     f"{names[split]} has {counted['tokens'][split]:,} tokens, a batch of benchmark {name} takes {wanted:,}; "
                     "use a longer text"
                 )
+
+
+def require_own_text(plan: "Plan") -> None:
+    """Stop with one line, before anything runs, if a folder's text is not the wanted one, cannot be read, or does not
+    fit the benchmarks that a run measures on it."""
+    documents, contents = plan.config["documents"], plan.corpus.require_files()
+    cells = (cell for document in documents for cell in plan.cells(document))
+    read = {cell.benchmark for cell in cells if plan.reads_text(cell.benchmark)}
+    if not contents or not read:
+        return
+    trained = {job.cell.benchmark for name in documents for job in plan.convergences(name)}
+    tokens, folder = plan.corpus_job(), plan.corpus.config["path"]
+    names = {split: f"{folder}/{plan.corpus.file(split)}" for split in contents}
+    sizes = {name: plan.benchmarks[name] for name in sorted(read)}
+    counted = read_json(tokens.path) if tokens.done() else {}
+    try:
+        if "vocabulary" not in counted:
+            counted = counts(plan.corpus.dataset, contents, names)
+        require_fits(counted, names, sizes, trained, plan.config["corpus"]["stride"])
+    except TextProblem as problem:
+        sys.exit(f"corpus.path: {problem}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from plan import configuration
+from plan import configuration, schemas
 from tests.conftest import ROOT
 
 SPEC = importlib.util.spec_from_file_location("book", ROOT / "docs" / "book.py")
@@ -38,7 +38,7 @@ def properties(node: object) -> Iterator[tuple[str, Mapping]]:
 
 
 def test_every_schema_has_a_page() -> None:
-    names = {path.name.split(".")[0] for path in configuration.SCHEMAS.glob("*.yaml")}
+    names = {path.name.split(".")[0] for path in schemas.SCHEMAS.glob("*.yaml")}
     assert names == {name for of_page in PAGES.values() for name in of_page}
 
 

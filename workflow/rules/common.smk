@@ -16,6 +16,7 @@ from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
+from plan.text import require_own_text
 
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -30,7 +31,7 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
-PLAN.require_text()
+require_own_text(PLAN)
 BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
 JOBS = Register(
     PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
