@@ -17,21 +17,30 @@ unsupported, and that none timed, takes no time; one whose check failed takes th
 """
 
 import csv
-import functools
 import math
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 from datasets import ptb
-from measurement import machine, quiet, rounds, shapes, yardstick
+from measurement import machine, quiet, rounds, yardstick
 from measurement.devices import cpu
 from measurement.record import read_json
 from plan import matrix
+from plan.earlier import (
+    A_PROCESS,
+    CHECKS_GROW,
+    VERIFYING,
+    Builds,
+    Earlier,
+    Refused,
+    comparing,
+    name_of,
+    parameters,
+)
 from plan.jobs import (
     RESULTS,
     BuildJob,
@@ -52,18 +61,10 @@ PEAK = "tvm/fma-peak"
 USUAL = {"environment": 25.0, "kernel": 1.5, "corpus": 3.0, "check": 4.0, "time": 6.0}
 TUNING, A_TRIAL = 4.0, 0.7
 A_JOB = 0.1  # what lies idle until the next can begin
-A_PROCESS = 0.7  # of a process beside import, building and steps: its start, the yardstick, a look at the machine
-# As much more of a GPU's: what nvidia-smi is asked meanwhile, and a batch under the profiler (an H200, 42 processes: 2.9 s in all).
+# As much more than A_PROCESS of a GPU's: what nvidia-smi is asked meanwhile, and a batch under the profiler (an H200, 42 processes: 2.9 s in all).
 ON_A_GPU = 2.2
 A_CHECK = 0.5  # of the reference, beside what the implementation takes
-# And of a weight, in training: the reference's gradients and updates are compared, all of them and in float64. Of models with
-# 4.6 to 141 million weights checks took 0.5 to 0.8 microseconds a weight where one core takes 1.6 times as long.
-A_WEIGHT = 4e-7
-# What else a check takes grows with what shapes compute to this power: it has few sequences and steps, and starts a framework.
-# Of 85 pairs of a row's checks, 0.27 to 70 times the work, 0.51.
-CHECKS_GROW = 0.5
 A_TURN = 0.05  # of a turn beside its batches: what waits until threads sleep, and whose turn it is
-VERIFYING = 2.0  # batches that a timed process is verified on
 VALIDATING = 5.0  # at each point of a training run
 PAGES = 4.0  # of a document, each time they are made
 A_RUN = (
@@ -109,155 +110,10 @@ def batches_s(batch_s: float, protocol: dict) -> float:
     return warm + count * (look + max(cpu.WARM_S, batch_s) + A_TURN)
 
 
-@functools.cache
-def _parameters(benchmark: str) -> dict:
-    """Empty of a benchmark that no document has."""
-    return matrix.benchmarks(matrix.documents()).get(benchmark, {})
-
-
-def _comparing(name: str) -> float:
-    """Seconds that the weights of a cell's model take in its check, on the examples' machine."""
-    _, benchmark, *_, phase = name.split("/")
-    known = _parameters(benchmark)
-    return A_WEIGHT * shapes.Shapes(known).parameters() if known and "training" in phase else 0.0
-
-
-@functools.cache
-def _work(benchmark: str) -> float | None:
-    """Floating-point operations of a forward pass's products, where they are known."""
-    known = _parameters(benchmark)
-    return shapes.forward_flops(known) if known else None
-
-
-def _times_the_work(benchmark: str, other: str) -> float:
-    """How many times as much a benchmark computes as another; 1 where that is not known."""
-    own, others = _work(benchmark), _work(other)
-    return own / others if own and others else 1.0
-
-
-@dataclass
-class Earlier:
-    """What earlier jobs of a kind took, by the name of their cell: some numbers each, of which the one at `growing` grows
-    with what the benchmark computes, to a power, but for comparing weights, which takes `comparing` times as long as on the
-    examples' machine."""
-
-    growing: int = 0
-    power: float = 1.0
-    comparing: float = 0.0
-    took: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
-
-    def note(self, name: str, *seconds: float) -> None:
-        """Seconds beside batches, and of a batch; of a check those of its own, and of its process."""
-        self.took.setdefault(name, []).append(seconds)
-
-    def _grown(self, seconds: Sequence[float], more: float, known: str, name: str) -> list[float]:
-        """What was noted of one cell as another's, which computes so many times as much."""
-        grown = list(seconds)
-        before, after = (self.comparing * _comparing(each) for each in (known, name))
-        own = max(grown[self.growing] - before, 0.0)
-        grown[self.growing] = own * more**self.power + after
-        if self.growing == 1:  # a start has a first batch, and those to verify
-            longer = (1 + VERIFYING) * (grown[1] - seconds[1])
-            grown[0] = max(grown[0] + longer, min(grown[0], A_PROCESS))
-        return grown
-
-    def _nearest(self, name: str, but: int) -> list[float] | None:
-        """The medians of what was noted of cells whose names are the same from part `but` on, of those whose benchmark
-        computes most nearly as much, as if they computed what this one does; None where there are none."""
-        if "/" not in name:  # an environment's
-            return None
-        environment, benchmark, *_ = name.split("/")
-        own = name.split("/")[but:]
-        found = defaultdict(list)
-        for each, took in self.took.items():
-            parts = each.split("/")
-            if parts[but:] == own and (but > 2 or parts[0] == environment):
-                more = _times_the_work(benchmark, parts[1])
-                found[abs(math.log(more))] += [
-                    self._grown(seconds, more, each, name) for seconds in took
-                ]
-        return _medians(found[min(found)]) if found else None
-
-    def own(self, name: str) -> list[float] | None:
-        """The medians of what was noted of a cell."""
-        return _medians(self.took[name]) if name in self.took else None
-
-    def like(self, name: str) -> list[float] | None:
-        """Of the same implementation in the same environment and phase, elsewhere."""
-        return self._nearest(name, but=2)
-
-    def any(self, name: str) -> list[float] | None:
-        """Of all implementations, in the same phase on the same device."""
-        return self._nearest(name, but=4)
-
-
-def _medians(rows: Iterable[Sequence[float]]) -> list[float]:
-    return [statistics.median(each) for each in zip(*rows, strict=True)]
-
-
 def _nothing(slower: float) -> dict[str, Earlier]:
     """By kind of job; slower: how many times as long one core takes as the examples'."""
     found = {kind: Earlier(growing=kind in ("time", "train")) for kind in (*USUAL, "train")}
     return found | {"check": Earlier(power=CHECKS_GROW, comparing=slower)}
-
-
-class Builds:
-    """Seconds that kernels took to build, beside starting TVM: {(variant, benchmark): seconds}, here, and on other machines."""
-
-    def __init__(
-        self, here: dict[tuple[str, str], float], others: dict[tuple[str, str], list[float]]
-    ) -> None:
-        self._took = {key: statistics.median(each) for key, each in others.items()} | here
-
-    def seconds(self, variant: str, benchmark: str) -> float | None:
-        """Of a kernel; of one that was never built, on the line through the logarithms of others' seconds and steps."""
-        if own := self._took.get((variant, benchmark)):
-            return own
-        steps, took = [], []
-        for (each, shape), seconds in self._took.items():
-            if each == variant and (known := _steps(shape)):
-                steps.append(math.log(known))
-                took.append(math.log(seconds))
-        wanted = _steps(benchmark)
-        if not wanted or len({*steps}) < 2:
-            return math.exp(statistics.median(took)) if took else None
-        slope, there = statistics.linear_regression(steps, took)
-        return math.exp(there + slope * math.log(wanted))
-
-
-def _steps(benchmark: str) -> int:
-    """Of all layers; 0 of a benchmark that no document has."""
-    known = _parameters(benchmark)
-    return known["length"] * known["layers"] if known else 0
-
-
-def _name(identity: dict) -> str:
-    return "{environment}/{benchmark}/{implementation}/{phase}-{device}".format(**identity)
-
-
-def _of_any_shape(name: str) -> str:
-    environment, _, *row = name.split("/")
-    return "/".join((environment, *row))
-
-
-class Refused:
-    """Rows that were found to be of a status where others of their device were measured: on a shape, or on all that were tried."""
-
-    def __init__(self, rows: Iterable[dict[str, str]], statuses: Iterable[str]) -> None:
-        found = defaultdict(set)
-        for row in rows:
-            found[row["status"]].add((row.get("machine", ""), row["device"], _name(row)))
-        measured = {(machine, device) for machine, device, _ in found["ok"]}
-        refused = set().union(*(found[status] for status in statuses))
-        tried = {name for *place, name in refused if tuple(place) in measured}
-        timed = {name for *_, name in found["ok"]}
-        self._names = tried - timed
-        self._rows = {*map(_of_any_shape, tried)} - {*map(_of_any_shape, timed)}
-
-    def seconds(self, name: str) -> list[float] | None:
-        """Of such a row, as `Earlier` tells them: none at all."""
-        has = name in self._names or ("/" in name and _of_any_shape(name) in self._rows)
-        return [0.0, 0.0] if has else None
 
 
 def _rows(reports: Path) -> list[dict[str, str]]:
@@ -295,9 +151,9 @@ def _example(
         # The first step is one of the batches to warm up.
         own = A_PROCESS + ON_A_GPU * (row["device"] == "gpu")
         start = own + imported + built + max(first - wall, 0.0) + VERIFYING * wall
-        found["time"].note(_name(row), start, wall)
-        own = single * (A_CHECK + _comparing(_name(row)))
-        found["check"].note(_name(row), own + built + first, A_PROCESS + imported)
+        found["time"].note(name_of(row), start, wall)
+        own = single * (A_CHECK + comparing(name_of(row)))
+        found["check"].note(name_of(row), own + built + first, A_PROCESS + imported)
     return found
 
 
@@ -339,7 +195,7 @@ def _here(results: str, slower: float) -> dict[str, Earlier]:
                 batches = record["curve"][-1]["train_s"]
                 batch = batches / record["curve"][-1]["batch"]
             # The seconds of a process with several checks stand in the records of all, shared out.
-            found[kind.kind].note(_name(record["identity"]), max(seconds - batches, 0.0), batch)
+            found[kind.kind].note(name_of(record["identity"]), max(seconds - batches, 0.0), batch)
     for path in Path(results, EnvironmentJob.folder).glob("*.json"):
         record = read_json(str(path))
         # One that another checkout had built says what that took.
@@ -414,7 +270,7 @@ class Estimate:
             if not found:
                 return self.slower * USUAL["time"], False
             (start, batch), known = found
-            shape = _parameters(job.cell.benchmark)
+            shape = parameters(job.cell.benchmark)
             epoch = ptb.SIZES["train"][1] // (shape["batch"] * shape["length"]) if shape else 0
             return start + batch * (protocol["batches"] or epoch), known
         if isinstance(job, TuneJob):

@@ -83,9 +83,7 @@ class Plan:
     def threads_on(self, benchmark: str) -> int:
         """CPU threads of whatever runs on a benchmark, and what kernels are built for: its own, its document's, or the run's."""
         own = self.benchmarks[benchmark].get("threads")
-        document = next(
-            name for cell, name in self.documents.items() if cell.benchmark == benchmark
-        )
+        document = next(d for cell, d in self.documents.items() if cell.benchmark == benchmark)
         return own or self.settings(document)["protocol"]["threads"] or self.threads
 
     @kept

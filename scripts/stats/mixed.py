@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg, optimize
 
+from stats.block import HEAVY, Block, Spread
 from stats.spread import LEAST_VARIANCE, moderated
 
 LEAST_ROUNDS = 3  # fewer have no interval, as fewer processes have none
@@ -43,7 +44,6 @@ LEAST_COUNTED = 1e-4
 WIDER = 1.3
 QUIETER = 25  # times less of a variance
 LEAST_FREE = 0.1  # of what a look tells, what its row and round leave
-HEAVY = 3  # degrees of freedom of rounds, and of how much rows' processes differ
 MOST_STEPS, SEARCHES, CLOSE = 15, 3, 2e-2
 SWEEPS = 4
 SAME = 1e-9
@@ -82,109 +82,6 @@ def together(parts: Sequence[Estimate]) -> Estimate:
     variance = math.fsum(part.variance for part in parts)
     squares = sum(part.variance**2 / part.freedom for part in parts if part.variance)
     return Estimate(middle, variance, variance**2 / squares if squares else math.inf)
-
-
-class Block:
-    """The looks of one block, in the model's equations. What is random are its rounds and its processes."""
-
-    def __init__(
-        self,
-        at: np.ndarray,
-        rounds: np.ndarray,
-        rows: np.ndarray,
-        processes: np.ndarray,
-        known: np.ndarray,
-    ) -> None:
-        """at: the places of its looks among all; rounds, rows, processes (of a row): whose each is; known: (looks, columns) of the design, and
-        the looks' logarithms as the last column."""
-        self.at = at
-        numbers, of_round = np.unique(rounds, return_inverse=True)
-        own, of_process = np.unique(np.stack([rows, processes]), axis=1, return_inverse=True)
-        self.rows = own[0]  # of its processes
-        self.random = np.hstack(
-            [np.eye(len(numbers))[of_round], np.eye(len(self.rows))[of_process.ravel()]]
-        )
-        self.apart = np.abs(numbers[:, None] - numbers)
-        # By how much each round's deviation, and that of each process's row, is larger than others'.
-        self.far, self.uneven = np.ones(len(numbers)), np.ones(len(self.rows))
-        self.columns = np.flatnonzero(known.any(axis=0))
-        self.known = known[:, self.columns]
-
-    def weigh(self, weights: np.ndarray) -> None:
-        """Take `weights`, one over the variance of each look's noise."""
-        self.weights = weights
-        weighted = weights[:, None] * self.random
-        self.within = self.random.T @ weighted
-        self.shared = weighted.T @ self.known
-        self.squares = self.known.T @ (weights[:, None] * self.known)
-        self.determinant = -np.log(weights).sum()
-
-    def covariance(self, spread: "Spread") -> np.ndarray:
-        """Of what is random."""
-        rounds = spread.slow * spread.rho**self.apart + np.diag(spread.rounds * self.far**2)
-        return linalg.block_diag(rounds, np.diag(spread.processes * self.uneven**2))
-
-    def reduced(self, spread: "Spread") -> tuple[np.ndarray, float]:
-        """(known' V^-1 known, log |V|), V being the covariance of the looks: by the matrix inversion lemma."""
-        covariance = self.covariance(spread)
-        jitter = 1e-9 * np.diag(covariance).mean() + 1e-30
-        self.root = linalg.cholesky(covariance + jitter * np.eye(len(covariance)), lower=True)
-        inner = np.eye(len(self.root)) + self.root.T @ self.within @ self.root
-        self.inner = linalg.cholesky(inner, lower=True)
-        self.back = linalg.solve_triangular(self.inner, self.root.T @ self.shared, lower=True)
-        determinant = self.determinant + 2 * np.log(np.diag(self.inner)).sum()
-        return self.squares - self.back.T @ self.back, determinant
-
-    def slopes(
-        self, spread: "Spread", inverse: np.ndarray, effects: np.ndarray, scale: float
-    ) -> np.ndarray:
-        """By how much what `Mixed._search` minimises grows with rho and with the logarithms of the variances of rounds, of what
-        they share, and of processes. inverse, effects: of (X' V^-1 X), and what it makes of y, for this block's columns;
-        scale: squares left of y, over their degrees of freedom."""
-        across = linalg.solve_triangular(self.inner, self.root.T @ self.within, lower=True)
-        told = self.shared - across.T @ self.back  # Z' V^-1 [X y]
-        left = told[:, -1] - told[:, :-1] @ effects
-        slope = self.within - across.T @ across - told[:, :-1] @ inverse @ told[:, :-1].T
-        slope -= np.outer(left, left) / scale
-        count = len(self.apart)
-        rounds, own = slope[:count, :count], np.diag(slope)
-        alike = spread.slow * spread.rho**self.apart
-        found = [
-            (rounds * self.apart * alike).sum() / spread.rho,
-            spread.rounds * (self.far**2 @ own[:count]),
-            (rounds * alike).sum(),
-            spread.processes * (self.uneven**2 @ own[count:]),
-        ]
-        return np.array(found) / 2
-
-    def solve(self, right: np.ndarray) -> np.ndarray:
-        """V^-1 right, with the spread that `reduced` was last given; right: (looks, any)."""
-        weighted = self.weights[:, None] * right
-        inside = self.root.T @ (self.random.T @ weighted)
-        back = self.random @ (self.root @ linalg.cho_solve((self.inner, True), inside))
-        return weighted - self.weights[:, None] * back
-
-    def allow(self, spread: "Spread", left: np.ndarray) -> np.ndarray:
-        """Let rounds that lie far off be so, by what is `left` of all looks without rows and blocks: their effects are Student's, with
-        HEAVY degrees of freedom (Lange, Little and Taylor 1989, doi:10.1080/01621459.1989.10478852). Returns the expected squares of
-        processes' effects, over their variance."""
-        variances = np.repeat([spread.rounds, spread.processes], [len(self.far), len(self.uneven)])
-        far = np.concatenate([self.far, self.uneven]) ** 2
-        told = self.random.T @ self.solve(left[:, None])[:, 0]
-        known = np.einsum("ij,ij->j", self.random, self.solve(self.random))
-        squares = far + variances * far**2 * (told**2 - known)
-        rounds, processes = np.split(squares, [len(self.far)])
-        self.far = np.sqrt((HEAVY + rounds) / (HEAVY + 1))
-        return processes
-
-
-class Spread(NamedTuple):
-    """Variances: of rounds by themselves, of what changes slowly (with the correlation of successive rounds), and of processes."""
-
-    rounds: float
-    slow: float
-    rho: float
-    processes: float
 
 
 class Mixed:

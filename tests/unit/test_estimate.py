@@ -8,7 +8,7 @@ import pytest
 
 from datasets import ptb
 from measurement import shapes
-from plan import estimate, matrix
+from plan import earlier, estimate, matrix
 from plan.estimate import Estimate, Speed, batches_s, total
 from plan.jobs import (
     BuildJob,
@@ -55,7 +55,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def compared(benchmark: str) -> float:
     """What comparing a model's weights takes in its check."""
     sizes = shapes.Shapes(matrix.benchmarks(matrix.documents())[benchmark])
-    return estimate.A_WEIGHT * sizes.parameters()
+    return earlier.A_WEIGHT * sizes.parameters()
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
 
 def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = {"stacked-lm": 100.0, "ptb-small": 1.0, "ptb-medium": 5.0, "ptb-large": 50.0}
-    monkeypatch.setattr(estimate, "_work", work.get)
+    monkeypatch.setattr(earlier, "_work", work.get)
     small = results / "records" / f"{shaped('ptb-small').name}-1.0123456789ab.json"
     small.parent.mkdir(parents=True)
     identity = vars(shaped("ptb-small"))
@@ -317,7 +317,7 @@ def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate, "_work", {"stacked-lm": 4.0, "ptb-large": 64.0}.get)
+    monkeypatch.setattr(earlier, "_work", {"stacked-lm": 4.0, "ptb-large": 64.0}.get)
     check = CheckJob(shaped("ptb-large").name, {}, cell=shaped("ptb-large"))
     seconds, known = Estimate(str(results)).seconds(CheckingJob("checks", {}, checks=(check,)))
     small, large = compared("stacked-lm"), compared("ptb-large")
