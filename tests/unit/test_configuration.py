@@ -48,6 +48,7 @@ def test_strings_of_the_command_line() -> None:
     )
     assert found["devices"] == ["gpu"]
     assert (found["corpus"]["path"], found["corpus"]["stride"]) == ("/data", 5)
+    assert configuration.validated({"corpus": {"stride": "5"}})["corpus"]["stride"] == 5
     assert found["corpus"]["dataset"] == "ptb"  # what the command line does not name stays
     assert found["interpreters"] == {"pytorch": "/bin/py"}
 

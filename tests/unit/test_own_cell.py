@@ -192,6 +192,12 @@ def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:
     assert own_cell.first_look(config) == ["jax/*"]
 
 
+def test_where_things_lie(folder: Path) -> None:
+    assert own.document_of("my_cell") == "cell-my-cell"
+    assert own.folder_of("cell-my-cell") == folder / "my_cell"
+    assert own.entries("gru", "pytorch/fused") == [] == own.entries("lstm")
+
+
 def edited(folder: Path, name: str, implementation: str) -> tuple[str, str]:
     """The digests of an implementation's sources before and after an edit of a cell's file."""
     file = folder / "mine" / f"{name}.py"

@@ -29,6 +29,11 @@ def asked(**options: object) -> argparse.Namespace:
         ({"config": ["corpus"]}, "SET: `corpus` is not KEY=VALUE"),
         ({"file": ""}, "CELL: name the file of your cell"),
         ({"shape": "{units: 3}"}, "SHAPE: there is no size `units`"),
+        ({"phases": "backward"}, "PHASES: there is no phase `backward`"),
+        (
+            {"frameworks": "pytorch jaxx"},
+            "FRAMEWORKS: there is no framework `jaxx`; did you mean `jax`",
+        ),
     ],
 )
 def test_what_it_refuses(options: dict, said: str) -> None:

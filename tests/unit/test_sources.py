@@ -155,21 +155,14 @@ def test_an_implementation_knows_no_other() -> None:
     ("old", "new"),
     [
         ('"""About the module."""\n', ""),
-        ('"""About the module."""', "'''Other words about it.'''"),
         ('"""About the module."""\n', '"""About the module."""\n"""And more."""\n'),
-        ("About the class,\n\n    at length.\n", "About the class.\n"),
         ("  # why", ""),
         ("SIZE = 4\n", "SIZE = 4  # gates\n    # of them\n"),
         ("SIZE = 4\n", 'SIZE = 4\n    """Gates."""\n'),
         ('"""About the method."""\n', '"""Otherwise."""\n\n\n'),
-        ('        """About the method."""\n', ""),
-        ("A body of a docstring alone.", "Nothing."),
-        ("About a function in a function.", "Inside."),
         ("[self.SIZE, 2]", "[\n                self.SIZE, 2  # both\n            ]"),
-        ("[self.SIZE, 2]", "[self.SIZE,2]"),
         ("import math\n\n\n", "import math\n"),
         ("    return inner() + b\n", "    return inner() + b"),
-        ("    return inner() + b\n", "    return inner() + b\n\n# the end\n"),
         (
             "    def inner():\n        "
             + '"""About a function in a function."""\n        return a',
@@ -186,14 +179,10 @@ def test_what_changes_nothing(old: str, new: str) -> None:
     ("old", "new"),
     [
         ("SIZE = 4", "SIZE = 5"),
-        ("import math\n", "import math\nimport os\n"),
         ("@decorated", "@otherwise"),
-        ("@decorated  # why\n", ""),
-        ("    @property\n", ""),
         ("class Cell(Base)", "class Cell"),
         ('text = """no docstring"""', 'text = """another"""'),
         ('text = """no docstring"""', 'text = """no  docstring"""'),
-        ("def nothing", "async def nothing"),
         ("return a\n", "return b\n"),
         ("        return a\n\n    return", "        return a\n        return"),  # its own block now
         (
@@ -201,8 +190,6 @@ def test_what_changes_nothing(old: str, new: str) -> None:
             "",
         ),
         ('"""A body of a docstring alone."""', "pass"),
-        ('"""A body of a docstring alone."""', "return 1"),
-        ("[self.SIZE, 2]", "[self.SIZE, 2][0]"),
         ("[self.SIZE, 2]", "['self.SIZE', 2]"),
         ("            return math", "            math"),
     ],

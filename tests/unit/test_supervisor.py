@@ -509,6 +509,8 @@ def test_a_cell_of_the_gpu_has_one(folder: Path, monkeypatch: pytest.MonkeyPatch
     )
     run("elsewhere")
     order = job("elsewhere", kind="time", device="gpu")
+    carry_out(order, "without-ranges.json")
+    assert not noted.exists()
     order["protocol"]["nvtx"] = True
     record, _ = carry_out(order, "time-elsewhere.json")
     assert set(record["gpu"]) == {"before", "after", "batch"}

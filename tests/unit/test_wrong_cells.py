@@ -14,24 +14,12 @@ BODY = "    c = sigmoid(f) * c + sigmoid(i) * tanh(g)\n    return sigmoid(o) * t
 
 # what is wrong: (the file, the line that has to be named)
 WRONG = {
-    "empty": ("", 1),
-    "only a comment": ("# nothing\n", 1),
     "no text": (HEAD + LSTM + BODY + "\x00", 1),
-    "unknown gate": (HEAD + LSTM.replace("o, c):", "o, u, c):") + BODY, 4),
     "an import of the system": (HEAD + "import os\n\n" + LSTM + BODY, 4),
-    "a file is opened": (HEAD + 'open("/tmp/x", "w")\n' + LSTM + BODY, 4),
-    "a loop at the top": (HEAD + "for n in range(3):\n    pass\n" + LSTM + BODY, 4),
-    "a class": (HEAD + "class Mine:\n    pass\n\n\n" + LSTM + BODY, 4),
     "code that runs in the decorator": (
         HEAD + LSTM.replace('"h c"', '"h c" if print("x") is None else ""') + BODY,
         4,
     ),
-    "no gates": (HEAD + LSTM.replace('gates="i f g o", ', "") + BODY, 4),
-    "no states": (HEAD + LSTM.replace(', states="h c"', "") + BODY, 4),
-    "a gate called as a state": (HEAD + LSTM.replace("i f g o", "i f g o c") + BODY, 4),
-    "a name that is none": (HEAD + LSTM.replace("i f g o", "i f g 2o") + BODY, 4),
-    "a string as a value": (HEAD + LSTM + '    return o * "two", c\n', 6),
-    "an attribute": (HEAD + LSTM + "    return o.sum(), c\n", 6),
     "too few arguments": (HEAD + LSTM + "    return sigmoid(), c\n", 6),
     "an import of all": ("from recurrent_cells import *\n\n\n" + LSTM + BODY, 1),
     "an import under a name of its own": (
@@ -41,10 +29,7 @@ WRONG = {
     "names between commas": (HEAD + LSTM.replace("i f g o", "i,f,g,o") + BODY, 4),
     "numbers between commas": (HEAD + LSTM.replace('h c"', 'h c=0,m=1"') + BODY, 4),
     "names in a list": (HEAD + LSTM.replace('"i f g o"', '["i", "f", "g", "o"]') + BODY, 4),
-    "a decorator without brackets": (HEAD + "@cell\n" + LSTM.partition("\n")[2] + BODY, 4),
     "a gate is called": (HEAD + LSTM + "    return o(sigmoid(f) * c), c * i\n", 6),
-    "a second matrix": (HEAD + LSTM + "    return sigmoid(o + P * c), c\n", 6),
-    "x itself": (HEAD + LSTM.replace("o, c):", "o, c, x):") + BODY, 4),
     "& of comparisons": (HEAD + LSTM + "    return ((o > 0) & (c < 1)) * c, c\n", 6),
     "a comparison in two": (HEAD + LSTM + "    return (0 < o < 1) * c, c\n", 6),
     "an if in a line": (HEAD + LSTM + "    return (o if f > 0 else i), c\n", 6),
