@@ -74,26 +74,6 @@ def test_the_fastest_rate_is_the_largest() -> None:
     assert claims.decide(claim, rates)["cases"][0]["figures"] == "5 / 4 (x/c) = 1.25"
 
 
-@pytest.mark.parametrize(
-    ("times", "verdict"),
-    [
-        ({"a": 6.0, "b": 2.0, "a_gpu": 4.0, "b_gpu": 2.0}, HOLDS),  # 3 on the CPU, 2 on the GPU
-        ({"a": 6.0, "b": 2.0, "a_gpu": 8.0, "b_gpu": 2.0}, FAILS),
-        ({"a": 6.0, "b": 2.0, "a_gpu": (5.5, 5.0, 6.5), "b_gpu": 2.0}, OPEN),
-        ({"a": 6.0, "b": 2.0, "a_gpu": 4.0}, MISSING),
-    ],
-)
-def test_ratio_of_ratios(times: dict, verdict: str) -> None:
-    claim = HEAD | {
-        "for": {"benchmark": "b", "phase": "forward"},
-        "ratios": BELOW["ratios"],
-        "at": {"device": "cpu"},
-        "against": {"device": "gpu"},
-        "above": 1,
-    }
-    assert claims.decide(claim, numbers(**times))["verdict"] == verdict
-
-
 LINE_OF_ALL = "3 of 4 sizes, fitted: at 4 over that at 1"
 LINE = "3 of 4 sizes, fitted: per layer at 4 over that at 1"
 
@@ -209,16 +189,6 @@ def test_one_clean_case_that_fails_decides() -> None:
 
 def _noisy(name: str, *times: float) -> Numbers:
     return {("b", f"x/{name}", "forward", "cpu", "wall_s"): of_times(times, noisy=True)}
-
-
-def test_cells_know_whether_their_processes_were_clean() -> None:
-    row = {"benchmark": "b", "implementation": "x/a", "phase": "forward", "device": "cpu"}
-    row |= {"status": "ok", "wall_s": 1.0, "wall_median_s": 1.0, "words_per_s": np.nan}
-    row |= {"kernel_schedule_s": np.nan, "kernel_build_s": np.nan, "processes": 4}
-    row |= {"process_medians_s": [1.0] * 4}
-    for disturbed, noisy in ((1, False), (2, True)):
-        (found,) = of_cells(pd.DataFrame([row | {"disturbed_processes": disturbed}])).values()
-        assert found.noisy == noisy
 
 
 def test_of_several_benchmarks_those_with_numbers_decide() -> None:

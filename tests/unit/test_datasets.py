@@ -72,7 +72,8 @@ def test_a_text_by_characters(
     options = {"source": source, "stride": 3, "output": tmp_path / "corpus.json"}
     run(tokenize_corpus, options, monkeypatch)
     found = json.loads((tmp_path / "corpus.json").read_text())
-    assert (found["vocabulary"], found["tokens"]["train"]) == (len(ALPHABET), 2000)
+    assert (found["vocabulary"], found["stride"]) == (len(ALPHABET), 3)
+    assert found["tokens"] == {"train": 2000, "valid": 100, "test": 100} and found["stand_in"]
     text = datasets.load(letters).stand_in("train")
     tokens = np.load(tmp_path / "train.npy")
     assert "".join(sorted(ALPHABET)[token] for token in tokens) == text

@@ -1,7 +1,6 @@
 """The filter that makes tables, and the words rows and machines are called by."""
 
 import re
-from pathlib import Path
 
 from plan import matrix
 from reporting import page, words
@@ -50,36 +49,12 @@ def test_every_flexibility_has_one_word() -> None:
     assert used == set(words.LEVELS)
 
 
-def test_html_in_a_page_is_text() -> None:
-    text = page.to_html("# T\n\n<b>x</b> ![a](http://x/y.svg) ![b](../secret.svg)\n", page.REPORT)
-    body = text[text.index("<main") :]
-    assert "&lt;b&gt;x" in body and "<img" not in body and "http://x" not in body
-
-
 def test_links_lead_to_html_and_headings_have_anchors() -> None:
     found = page.to_html(
         "# T\n\n## A b\n\n[x](c.md#d) [y](machines/z/c.md)\n\n## A b\n", page.REPORT
     )
     assert 'href="c.html#d"' in found and 'href="machines/z/c.html"' in found
     assert re.findall(r'<h2 id="([^"]+)"', found) == ["a-b", "a-b-1"]
-
-
-SITE = [{"name": name, "label": f"{name} & co"} for name in ("index", "a", "machines")]
-
-
-def test_each_page_leads_to_all_and_says_where_one_is(tmp_path: Path) -> None:
-    page.write(tmp_path / "a.md", "# A\n\ntext\n\n## B\n\nmore\n", SITE)
-    lines = (tmp_path / "a.md").read_text().splitlines()
-    assert lines[2] == "[index & co](index.md)"
-    found = (tmp_path / "a.html").read_text()
-    links = re.findall(r'<a href="([^"]+)"( aria-current="page")?>', found)
-    assert links == [
-        ("index.html", ""),
-        ("a.html", ' aria-current="page"'),
-        ("#b", ""),
-        ("machines.html", ""),
-    ]
-    assert "·" not in found  # the list stands at the side
 
 
 def test_tables_of_sentences_are_read_line_by_line_on_a_narrow_screen() -> None:

@@ -125,17 +125,6 @@ def test_selection_may_name_phases_and_benchmarks() -> None:
     assert {"pytorch", "pytorch-2019"} == {cell.environment for cell in fused}
 
 
-def test_selection_may_name_benchmarks() -> None:
-    selected = ["* on ptb-small", "pytorch/* in pytorch on ptb-large"]
-    config = configuration(
-        documents=["cudnn-lstm-ptb"], overrides={"cudnn-lstm-ptb": {"implementations": selected}}
-    )
-    cells = matrix.cells(config)
-    assert {cell.benchmark for cell in cells} == {"ptb-small", "ptb-large"}
-    assert {cell.environment for cell in cells if cell.benchmark == "ptb-large"} == {"pytorch"}
-    assert {"tensorflow-2018", "pytorch"} < {cell.environment for cell in cells}
-
-
 def test_name_and_file_of_a_cell() -> None:
     assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
     assert Measurement.of(asdict(CELL) | {"process": 1}) == CELL

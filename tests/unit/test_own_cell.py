@@ -180,13 +180,6 @@ def test_rows_of_a_gpu(with_gpu: Plan) -> None:
     assert {"pytorch/cudnn", "pytorch/fused"} <= beside
 
 
-def test_without_a_gpu_its_rows_say_so(folder: Path) -> None:
-    cells = [cell for cell in matrix.cells_of("cell-mine") if cell.device == "gpu"]
-    config = own_cell.config("mine", configuration.mapping("config/config.yaml"), ["pytorch"])
-    why = {matrix.why_not(cell, "cell-mine", config | {"devices": ["cpu"]}) for cell in cells}
-    assert why == {("unsupported", "no GPU is used in this run")}
-
-
 def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:
     config = own_cell.config("mine", {}, ["jax"])
     assert own_cell.first_look(config) == ["jax/*"]

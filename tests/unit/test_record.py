@@ -142,16 +142,6 @@ def test_a_line_that_was_cut_short_was_a_failed_attempt(tmp_path: Path) -> None:
     assert record.read_lines(str(path)) == [record.CUT_SHORT]
 
 
-def test_lines_are_appended(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "failures.jsonl"
-    record.append_line(str(path), {"status": "failed"})
-    record.append_line(str(path), {"status": "timeout"})
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert lines == [{"status": "failed"}, {"status": "timeout"}]
-    assert record.read_lines(str(path)) == lines
-    assert record.read_lines(str(path.with_name("none.jsonl"))) == []
-
-
 def test_failed_attempts_are_kept_and_the_end_of_them(tmp_path: Path) -> None:
     """Of a job that never failed nothing is."""
     path = str(tmp_path / "failures" / "job.jsonl")

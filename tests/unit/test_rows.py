@@ -59,18 +59,6 @@ def test_interval_is_that_of_student() -> None:
     assert np.log([low, high]) == pytest.approx([-0.2484, 0.2484], abs=1e-4)
 
 
-@pytest.mark.parametrize("processes", [3, 5, 10])
-def test_interval_covers_what_it_says(processes: int) -> None:
-    random = np.random.default_rng(1)
-    found = [
-        rows.interval(
-            [{"samples": [time]} for time in np.exp(0.02 * random.standard_normal(processes))]
-        )
-        for _ in range(2000)
-    ]
-    assert np.mean([low <= 1 <= high for low, high, _ in found]) == pytest.approx(0.95, abs=0.015)
-
-
 def test_equal_processes_have_an_interval_of_no_width() -> None:
     assert rows.interval([{"samples": [2.0, 2.0]}] * 3) == pytest.approx((2.0, 2.0, "confidence"))
 

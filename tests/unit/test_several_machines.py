@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from measurement.record import read_json, write_sealed
 from plan import configuration
 from plan.matrix import Measurement
 from reporting import results
-from steps import pack_results
 
 from . import hand_made
 
@@ -152,24 +150,3 @@ def test_folders_that_are_refused_before_anything_runs(
         change()
         (line,) = configuration.unreadable(str(folder))
         assert message in line and str(folder) in line
-
-
-def test_a_pack_is_read_as_the_folder_it_was_made_of(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
-) -> None:
-    folder = shutil.copytree(folders["there"] / "results", tmp_path / "results")
-    monkeypatch.setattr("sys.argv", ["pack_results.py", str(folder)])
-    pack_results.main()
-    archive = folder / f"results-{THERE}.zip"
-    assert str(archive) in capsys.readouterr().out
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path)
-    (path,) = results.manifests_in(tmp_path / f"results-{THERE}")
-    (other,) = results.manifests_in(folder)
-    assert results.read(path).cells == results.read(other).cells
-
-
-def test_what_is_no_results_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["pack_results.py", str(tmp_path)])
-    with pytest.raises(SystemExit, match=r"is not a results folder: it has no manifests"):
-        pack_results.main()

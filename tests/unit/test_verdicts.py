@@ -47,31 +47,17 @@ def published() -> dict[str, dict]:
     [
         ("eager-operators-slower-on-gpu", "001", HOLDS, "5.6337 (line 110) / 5.2381 (line 95)"),
         ("eager-cell-slower-on-gpu", "001", FAILS, "1.1988 (line 147) / 1.2225 (line 134) = 0.981"),
-        ("eager-cell-slower-on-gpu", "000", HOLDS, "1.2839 (line 124) / 1.2076 (line 111) = 1.06"),
         ("graph-trains-fastest-on-cpu", "001", HOLDS, "1.9554 (pytorch/fine-grained, line 101)"),
-        ("graph-trains-fastest-on-gpu", "001", FAILS, "0.0236 (pytorch/cudnn, line 167) = 1.32"),
         ("lead-over-eager-larger-on-cpu", "001", FAILS, "jit, line 117)) = 0.129"),
-        ("pytorch-forward-faster-on-cpu", "001", FAILS, "0.2652 (tensorflow/graph-while, line 98)"),
         # To four decimals, PyTorch JIT and TF Graph take the same 0.0590 s: no difference.
         ("pytorch-forward-faster-on-gpu", "001", FAILS, "0.0590 (tensorflow/graph-unrolled"),
         ("pytorch-training-slower-on-cpu", "001", HOLDS, "= 2.48"),
-        ("pytorch-training-slower-on-gpu", "001", FAILS, "0.0236 (line 167) / 0.0311 (line 165)"),
         ("loop-costs-on-gpu", "000", HOLDS, "0.1133 (line 91) / 0.0616 (line 89) = 1.84"),
-        ("operators-cheap-on-cpu", "001", FAILS, "0.4806 (line 100) / 0.3645 (line 138) = 1.32"),
         ("jit-faster-on-gpu", "000", MISSING, "no number: stacked-lm pytorch/cell-jit"),
-        ("cudnn-cell-faster-than-tvm", "002", HOLDS, "0.0008607 (line 13) / 0.0002115 (line 13)"),
         ("time-linear-in-depth", "002", HOLDS, "11 of 11 sizes, fitted: per layer at 20 over"),
-        (
-            "time-linear-in-length",
-            "002",
-            HOLDS,
-            "8 of 9 sizes, fitted: per step at 256 over that at 8",
-        ),
-        ("tuning-pays", "002", HOLDS, "0.0014229 (line 34) / 0.000728 (line 34)"),
         ("building-grows-with-length", "002", HOLDS, "775.652 (line 40) / 20.583 (line 31) = 37.7"),
         ("cudnn-faster-than-loops", "003", MISSING, "no number"),  # charts without numbers
         ("cudnn-twice-as-fast-as-basic", "004", HOLDS, "32000 (line 42) / 15000 (line 40) = 2.13"),
-        ("pytorch-as-fast-as-tensorflow", "004", HOLDS, "0.1 (line 79) / 0.12 (line 81) = 0.833"),
     ],
 )
 def test_published_verdicts(published, name: str, document: str, verdict: str, figures) -> None:
