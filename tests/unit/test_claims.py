@@ -191,6 +191,16 @@ def _noisy(name: str, *times: float) -> Numbers:
     return {("b", f"x/{name}", "forward", "cpu", "wall_s"): of_times(times, noisy=True)}
 
 
+def test_cells_know_whether_their_processes_were_clean() -> None:
+    row = {"benchmark": "b", "implementation": "x/a", "phase": "forward", "device": "cpu"}
+    row |= {"status": "ok", "wall_s": 1.0, "wall_median_s": 1.0, "words_per_s": np.nan}
+    row |= {"kernel_schedule_s": np.nan, "kernel_build_s": np.nan, "processes": 4}
+    row |= {"process_medians_s": [1.0] * 4}
+    for disturbed, noisy in ((1, False), (2, True)):
+        (found,) = of_cells(pd.DataFrame([row | {"disturbed_processes": disturbed}])).values()
+        assert found.noisy == noisy
+
+
 def test_of_several_benchmarks_those_with_numbers_decide() -> None:
     claim = BELOW | {"for": BELOW["for"] | {"benchmark": ["b", "longer"]}}
     short = numbers(a=1.0, b=2.0)
