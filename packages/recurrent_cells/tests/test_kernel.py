@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import shlex
+import subprocess
+import zlib
 from pathlib import Path
 
 import kernel_cases
@@ -16,10 +19,11 @@ from kernel_cases import Case, computed, drawn, expected
 from recurrent_cells import CELLS, cell_file
 from recurrent_cells.cells.language import Cell, cell, norm
 from recurrent_cells.codegen import CompilerError, Kernel, Shape, c_source, kernel, prebuilt
-from recurrent_cells.codegen.library import cpu_flags, library
+from recurrent_cells.codegen.library import compiler, cpu_flags, library
 
 CELLS_OF_FILES = [cell_file.load(path) for path in [*EXAMPLES.values(), MANY, HEADS, MATRICES]]
 COMPILED = [*CELLS.values(), *CELLS_OF_FILES]
+IN_TILES = [one for one in COMPILED if not (one.heads > 1 or one.matrices or one.of_heads)]
 
 TIE = 127 * 2e-6
 """Steps of int8 that float32 may be off by: of a row's largest value, as a share of it."""
@@ -91,6 +95,47 @@ def test_every_cell(cell: Cell, kind: dict[str, bool]) -> None:
     check(Case(cell, shaped(cell, 7, 2, 5, 40), threads=2, **kind))
     if mixed:
         check(Case(cell, shaped(cell, 3, 7, 5, 192), threads=2, **kind))  # heads of whole vectors
+
+
+def in_software_tiles(monkeypatch: pytest.MonkeyPatch, more: str = "") -> None:
+    """From here on kernels in bfloat16 compute in tiles, which are functions in C."""
+    if "avx512f" not in cpu_flags():
+        pytest.skip("tiles are of 16 lanes, which this machine does not have")
+    header = Path(__file__).parent / "software_tiles.h"
+    made = zlib.crc32(header.read_bytes())
+    flags = f"-march=native -O0 -DMADE={made} {more} -include {shlex.quote(str(header))}"
+    monkeypatch.setenv("RECURRENT_CELLS_CFLAGS", flags)
+    monkeypatch.setattr(kernel, "_kernels", {})
+
+
+@pytest.mark.parametrize("cell", IN_TILES, ids=lambda cell: cell.name)
+def test_every_cell_in_tiles(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_software_tiles(monkeypatch)
+    check(Case(cell, shaped(cell, 3, 33, 9, 21), half=True))
+    lengths, resets = np.array([0, 6, 1, 3, 6, 2, 5, 4, 6, 6, 3, 2, 6]), np.zeros((6, 13))
+    resets[2, :5] = resets[0, 3] = resets[5, 8] = 1
+    shape = shaped(cell, 6, 13, 20, 33)
+    check(Case(cell, shape, lengths, resets, True, False, 2, batch_first=True, half=True))
+
+
+@pytest.mark.parametrize("refused", [0, 1])
+@pytest.mark.parametrize("name", ["lstm", "gru", "projected", "layer_norm"])
+def test_sizes_in_tiles(name: str, refused: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_software_tiles(monkeypatch, f"-DREFUSED={refused}")
+    cell = CELLS[name]
+    for threads, sizes in ((1, (3, 1, 5, 40)), (2, (7, 5, 64, 70)), (3, (4, 10, 37, 66)), (2, (2, 70, 32, 64))):  # fmt: skip
+        check(Case(cell, shaped(cell, *sizes), threads=threads, half=True))
+    check(Case(cell, shaped(cell, 160, 4, 40, 20), half=True))  # elements of two chunks
+
+
+def test_tiles_are_instructions(tmp_path: Path) -> None:
+    source, made = tmp_path / "cell.c", tmp_path / "cell.s"
+    source.write_text(c_source(CELLS["gru"], half=True))
+    command = [*compiler(), "-std=gnu11", "-march=sapphirerapids", "-Wall", "-Wextra", "-Werror"]
+    if subprocess.run([*command, "-E", "-xc", "/dev/null"], capture_output=True, check=False).returncode:  # fmt: skip
+        pytest.skip("the compiler does not know this CPU")
+    subprocess.run([*command, "-O0", "-S", str(source), "-o", str(made)], check=True)
+    assert "tdpbf16ps" in made.read_text()
 
 
 @st.composite

@@ -11,9 +11,9 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
     UNROLL for (int g = 0; g < GRADIENTS; g++) sums[g] = (vec){0};
     for (long j = 0; j < n; j++) {
       const float *kept = KEPT_AT(l, m, n, u, j);
-      number *to = l->d_sums + (u * l->total + m + j) * BLOCK + w * LANES;
+      number *to = l->d_sums + (u * l->total + m + j) * D_BLOCK + w * LANES;
       if (left <= 0) {
-        for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, (vec){0});
+        for (int g = 0; g < D_SUMS; g++) store_numbers(to + g * UNIT, (vec){0});
         continue;
       }
       vec in[KEPT + STATES + VECTORS], new[SUMS + STATES + VECTORS];
@@ -28,7 +28,7 @@ static void gradients_of_units(const Call *c, const Layout *l, long part, long s
       gradient(in, new);
       if (left < LANES)
         for (int g = 0; g < SUMS + STATES; g++) new[g] = first_of(new[g], left);
-      UNROLL for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, new[g]);
+      UNROLL for (int g = 0; g < D_SUMS; g++) store_numbers(to + g * UNIT, g < SUMS ? new[g] : (vec){0});
       UNROLL for (int q = PROJECTED; q < STATES; q++) store(d_state[q], new[SUMS + q]);
       UNROLL for (int g = 0; g < SUMS; g++) sums[g] += new[g];
       UNROLL for (int v = 0; v < VECTORS; v++) sums[SUMS + v] += new[SUMS + STATES + v];
@@ -102,13 +102,13 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
     if (l->by_units) wait_for_all(team);
     if (H_SUMS && (s || initial)) {
       for (long j = 0; j < n; j++) out[j] = l->d_states[0] + (first + j) * l->width_of[0];
-      const number *d = l->d_sums + m * BLOCK + FIRST_H * UNIT;
+      const number *d = l->d_sums + m * D_BLOCK + D_H * UNIT;
       if (HEADS == 1)
-        products(n, d, BLOCK, l->total * BLOCK, l->units, H_SUMS * UNIT, l->back_h, out, 1, P, l->narrow_y, panel,
+        products(n, d, D_BLOCK, l->total * D_BLOCK, l->units, (D_SUMS - D_H) * UNIT, l->back_h, out, 1, P, l->narrow_y, panel,
                  last_panel, !PROJECTED);
       else
         for (long p = panel; p < last_panel; p++)
-          products(n, d + first_unit(l, c, p) * l->total * BLOCK, BLOCK, l->total * BLOCK, l->units_read, H_SUMS * UNIT, l->back_h,
+          products(n, d + first_unit(l, c, p) * l->total * D_BLOCK, D_BLOCK, l->total * D_BLOCK, l->units_read, (D_SUMS - D_H) * UNIT, l->back_h,
                    out, 1, P, l->panels_y, p, p + 1, 1);
       if (l->by_units) wait_for_all(team);
     } else if (PROJECTED) {
@@ -120,7 +120,7 @@ static void backward_part(const Call *c, const Layout *l, long part, long begin,
         const long row = l->order[first + j];
         out[j] = c->d_x + time_of(c, row, s) * c->d_x_step + row * c->d_x_row;
       }
-      products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
+      products(n, l->d_sums + m * D_BLOCK, D_BLOCK, l->total * D_BLOCK, l->units, D_X * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
                0, l->panels_x, 0);
     }
 #if SQUARES
@@ -184,7 +184,7 @@ static long row_of(const Layout *l, const Cursor *at) { return l->order[l->first
 static void gradients_of_x(const Call *c, const Layout *l, long begin, long end) {
   if (begin >= end) return;
   enum { MOST = 192 };
-  const long fit = (SECOND_LEVEL / 4) / (long)(l->units * BLOCK * sizeof(number)), some = least(MOST, most(1, fit / ROWS) * ROWS);
+  const long fit = (SECOND_LEVEL / 4) / (long)(l->units * D_BLOCK * sizeof(number)), some = least(MOST, most(1, fit / ROWS) * ROWS);
   Cursor at = cursor(c, l, begin);
   void *out[MOST];
   for (long m = begin; m < end; m += some) {
@@ -193,11 +193,27 @@ static void gradients_of_x(const Call *c, const Layout *l, long begin, long end)
       const long row = row_of(l, &at);
       out[r] = c->d_x + time_of(c, row, at.step) * c->d_x_step + row * c->d_x_row;
     }
-    products(n, l->d_sums + m * BLOCK, BLOCK, l->total * BLOCK, l->units, X_SUMS * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
+    products(n, l->d_sums + m * D_BLOCK, D_BLOCK, l->total * D_BLOCK, l->units, D_X * UNIT, l->back_x, out, 0, c->inputs, l->narrow_x,
              0, l->panels_x, 0);
   }
 }
 
+#if TILES
+/* Columns `begin` to `end` of tiles of n columns of factors, [tile][TILE], each [CHUNK / 32][FACTORS][32]. */
+static NOINLINE void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
+  for (long m = 0; m < rows; m += 32, to += FACTORS * 32)
+    for (long t = begin; t < end; t++) {
+      words v[LANES];
+      for (int j = 0; j < LANES; j++) {
+        const long k = m + 2 * j, left = n - t * FACTORS;
+        v[j] = k < rows ? (words)load_numbers_up_to(from[k] + t * FACTORS, left) >> 16 : (words){0};
+        if (k + 1 < rows) v[j] |= (words)load_numbers_up_to(from[k + 1] + t * FACTORS, left);
+      }
+      turn((vec *)v);
+      memcpy(to + (t - begin) * TILE, v, sizeof v);
+    }
+}
+#else
 /* Columns `begin` to `end` of tiles of n rows of factors, [tile][TILE], each [CHUNK][ROWS], rows in pairs. */
 static void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
   for (long m = 0; m < rows; m += PAIR, to += ROWS * PAIR) {
@@ -217,9 +233,13 @@ static void pack_factors(number *to, const number *const *from, long rows, long 
     }
   }
 }
+#endif /* TILES */
 /* n rows of `columns` numbers, side by side in pairs; as they are, where numbers are floats. */
 static const number *joined(const number *d, long columns, long n, number *to) {
 #if HALF
+#if TILES
+  memset(to + n * columns, 0, sizeof(number) * (EVEN(n) - n) * columns);
+#endif /* TILES */
   for (long m = 0; m < n; m += PAIR)
     for (long j = 0; j < columns; j += LANES)
       join(to + m * columns + j * PAIR, d + m * columns + j, m + 1 < n ? d + (m + 1) * columns + j : 0);
@@ -242,29 +262,64 @@ INLINE void gradient_tile(const int R, const Call *c, const number *factors, con
                           const int *column, float *to, long columns, long u, int add) {
   vec s[ROWS][PASS];
   UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = 0; v < (end - from) * WIDE; v++) s[r][v] = (vec){0};
-  outer(R, 0, (end - from) * WIDE, s, factors, d + from * UNIT * PAIR, BLOCK, n);
+  outer(R, 0, (end - from) * WIDE, s, factors, d + from * UNIT * PAIR, D_BLOCK, n);
   UNROLL for (int v = 0; v < (end - from) * WIDE; v++) {
     const long at = u * UNIT + v % WIDE * LANES;
     add_tile(R, s, v, to + column[from + v / WIDE] * c->hidden + at, columns, c->hidden - at, add);
   }
 }
+#if TILES
+/* Of N vectors, for up to TALL factors. Vector v goes to columns from at[v] on, of which it has left[v]. */
+static NOINLINE void gradient_in_tiles(long rows, int N, const number *factors, const number *d, long row, long n, float *to, long columns,
+                                       const long *at, const long *left, int add) {
+  const int tall = rows > 16;
+  float s[TALL][PASS][LANES] __attribute__((aligned(64)));
+  for (int v = 0; v < N; v += 2) {
+    const int right = v + 1 < N;
+    begin_with_zeros();
+    add_products(tall, 1, right, factors, 32, FACTORS * 32, TILE, d + v * TILE_NUMBERS, row * PAIR, n);
+    store_sums(tall, right, s[0][v], PASS * LANES);
+  }
+  for (long r = 0; r < rows; r++)
+    for (int v = 0; v < N; v++) put(to + r * columns, load(s[r][v]), 1, at[v], left[v], add);
+}
+#endif /* TILES */
 /* All tiles of x's (or h's) factors for one block of units. */
 static NOINLINE void gradient_tiles(const Call *c, const number *factors, const number *d, long n, int of_h, float *to, long u, long begin,
                            long end, int add) {
   const long rows = of_h ? c->outputs : c->inputs, columns = (of_h ? HEADS > 1 ? H_SUMS : COLUMNS : X_SUMS) * c->hidden;
   if (HEADS > 1 && of_h) { /* the tiles of rows that these units read */
-    const long first = most(begin, first_read(c, u * UNIT) / ROWS);
+    const long first = most(begin, first_read(c, u * UNIT) / FACTORS);
     factors += (first - begin) * TILE;
     begin = first, end = least(end, tiles(end_read(c, (u + 1) * UNIT)));
   }
+#if TILES
+  if (tiled(TALL)) {
+    const int *column = of_h ? H_COLUMN : X_COLUMN, last = of_h ? SUMS : X_SUMS;
+    for (int s = of_h ? FIRST_H : 0; s < last; s += PASS / WIDE) {
+      const int N = LOW(PASS / WIDE, last - s) * WIDE;
+      long at[PASS], left[PASS];
+      for (int v = 0; v < N; v++) {
+        left[v] = c->hidden - u * UNIT - v % WIDE * LANES;
+        at[v] = (column[s + v / WIDE] + 1) * c->hidden - left[v];
+      }
+      for (long t = begin; t < end; t += 2)
+        gradient_in_tiles(least(least(2, end - t) * FACTORS, rows - t * FACTORS), N, factors + (t - begin) * TILE, d + s * UNIT * PAIR,
+                          D_BLOCK, n, to + t * FACTORS * columns, columns, at, left, add);
+    }
+    return;
+  }
+#endif /* TILES */
 #define GRADIENT_PASS(FROM, TO) { \
     enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
     for (long t = begin; t < end; t++) { \
       const number *own = factors + (t - begin) * TILE; \
-      float *at = to + t * ROWS * columns; \
-      const long left = least(ROWS, rows - t * ROWS); \
-      if (!of_h && FROM < X_TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
-      if (of_h && H_FROM < TO) BY_ROWS(left, gradient_tile(R, c, own, d, n, H_FROM, TO, H_COLUMN, at, columns, u, add)) \
+      float *at = to + t * FACTORS * columns; \
+      for (long left = least(FACTORS, rows - t * FACTORS), some; left > 0; own += some * 32, at += some * columns, left -= some) { \
+        some = TILES ? share(left) : left; \
+        if (!of_h && FROM < X_TO) BY_ROWS(some, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
+        if (of_h && H_FROM < TO) BY_ROWS(some, gradient_tile(R, c, own, d, n, H_FROM, TO, H_COLUMN, at, columns, u, add)) \
+      } \
     } \
   }
   EACH_PASS(GRADIENT_PASS)
@@ -284,7 +339,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
   const long p_begin = tiles(H) * me / threads, p_end = tiles(H) * (me + 1) / threads;
   number *of_x = l->factors + me * (tiles(K) + tiles(P) + PROJECTED * tiles(H)) * TILE;
   number *of_h = of_x + (x_end - x_begin) * TILE, *of_made = of_h + (h_end - h_begin) * TILE;
-  number *pairs = l->joined + HALF * me * CHUNK * most(BLOCK, PANEL);
+  number *pairs = l->joined + HALF * me * CHUNK * most(D_BLOCK, PANEL);
   Cursor at = cursor(c, l, 0);
   for (long m = 0; m < l->total; m += CHUNK) {
     const long n = least(CHUNK, l->total - m);
@@ -298,7 +353,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
     if (c->d_weights[0]) pack_factors(of_x, x, n, x_begin, x_end, K);
     if (c->d_weights[1]) pack_factors(of_h, h, n, h_begin, h_end, P);
     for (long u = 0; u < l->units; u++) {
-      const number *d = joined(l->d_sums + (u * l->total + m) * BLOCK, BLOCK, n, pairs);
+      const number *d = joined(l->d_sums + (u * l->total + m) * D_BLOCK, D_BLOCK, n, pairs);
       if (c->d_weights[0] && X_SUMS) gradient_tiles(c, of_x, d, n, 0, c->d_weights[0], u, x_begin, x_end, m > 0);
       if (c->d_weights[1] && H_SUMS)
         gradient_tiles(c, of_h, d, n, 1, HEADS > 1 ? l->dense : c->d_weights[1], u, h_begin, h_end, m > 0);
@@ -323,10 +378,24 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
       pack_factors(of_made, made, n, p_begin, p_end, H);
       for (long p = 0; p < l->panels_y; p++) {
         const number *d = joined(l->d_output + (p * l->total + m) * PANEL, PANEL, n, pairs);
+        float *to = c->d_weights[WEIGHTS - 1] + p * PANEL;
+#if TILES
+        if (tiled(TALL)) {
+          long at[PASS], left[PASS];
+          for (int v = 0; v < PASS; v++) at[v] = v * LANES, left[v] = P - p * PANEL - at[v];
+          for (long t = p_begin; t < p_end; t += 2)
+            gradient_in_tiles(least(least(2, p_end - t) * FACTORS, H - t * FACTORS), PASS, of_made + (t - p_begin) * TILE, d, PANEL, n,
+                              to + t * FACTORS * P, P, at, left, m > 0);
+          continue;
+        }
+#endif /* TILES */
         for (long t = p_begin; t < p_end; t++) {
           const number *own = of_made + (t - p_begin) * TILE;
-          float *to = c->d_weights[WEIGHTS - 1] + t * ROWS * P + p * PANEL;
-          BY_ROWS(least(ROWS, H - t * ROWS), projection_tile(R, own, d, n, to, P, P - p * PANEL, m > 0))
+          for (long r = t * FACTORS, some; r < least(H, (t + 1) * FACTORS); own += some * 32, r += some) {
+            some = least(H, (t + 1) * FACTORS) - r;
+            if (TILES) some = share(some);
+            BY_ROWS(some, projection_tile(R, own, d, n, to + r * P, P, P - p * PANEL, m > 0))
+          }
         }
       }
     }

@@ -98,10 +98,12 @@ def _source(layers: Layers) -> str:
         "/* Floats of each weight, of each layer and direction, in the order of weights.bin */",
         f"static const size_t SIZES[LAYERS * DIRECTIONS][WEIGHTS] = {{\n{sizes}\n}};",
     ]
-    shared = [_text(name) for name in SHARED if name != "backward.c"]
-    # What only the library has, which Python calls, and what computes gradients.
+    shared = [_text(name) for name in SHARED if name not in ("tiles.h", "backward.c")]
+    # What only the library has, which Python calls, what computes gradients, and tiles of bfloat16.
     shared = [
-        re.sub(r"^#if (LIBRARY|TRAINING)\n.*?^#endif /\* \1 \*/\n", "", one, flags=re.S | re.M)
+        re.sub(
+            r"^#if (LIBRARY|TRAINING|TILES)\n.*?^#endif /\* \1 \*/\n", "", one, flags=re.S | re.M
+        )
         for one in shared
     ]
     own = cell_source(layers.cell, training=False)

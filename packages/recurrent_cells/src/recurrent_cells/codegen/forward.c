@@ -22,8 +22,38 @@ INLINE void sums_of(const int R, const number *const *x, long K, const number *c
   }
   EACH_PASS(SUM_PASS)
 }
+#if TILES
+/* Of up to TALL rows, whose copies lie side by side. */
+static NOINLINE void sums_in_tiles(long rows, const number *x, long K, const number *h, long P, const number *w, const float *begin,
+                                   long begin_row, float *out, long out_row) {
+  const int tall = rows > 16, whole = rows % 16 == 0;
+  float own[TALL * BLOCK] __attribute__((aligned(64))), *to = whole ? out : own;
+  const long row = whole ? out_row : BLOCK;
+#define TILE_PASS(FROM, TO) { \
+    enum { N = (TO - FROM) * WIDE, OF_X = HIGH(LOW(TO, X_SUMS) - FROM, 0) * WIDE, FIRST = LOW(HIGH(FROM, FIRST_H) - FROM, TO - FROM) * WIDE }; \
+    const number *of_h = w + EVEN(K) * OF_X * LANES; \
+    UNROLL for (int v = 0; v < N; v += 2) { \
+      const int right = v + 1 < N; \
+      begin_sums(tall, right, begin + FROM * UNIT + v * LANES, begin_row); \
+      if (x && v < OF_X) add_rows(tall, 1, v + 1 < OF_X, x, COPY(K), w + v * TILE_NUMBERS, OF_X, K); \
+      if (h && v + right >= FIRST && FIRST < N) \
+        add_rows(tall, v >= FIRST, right, h, COPY(P), of_h + (v - FIRST) * TILE_NUMBERS, N - FIRST, P); \
+      store_sums(tall, right, to + FROM * UNIT + v * LANES, row); \
+    } \
+    w = of_h + EVEN(P) * (N - FIRST) * LANES; \
+  }
+  EACH_PASS(TILE_PASS)
+  for (long r = 0; !whole && r < rows; r++) memcpy(out + r * out_row, own + r * BLOCK, sizeof(float) * BLOCK);
+}
+#endif /* TILES */
 static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, const number *const *h, long P, const number *w,
                          const float *begin, long begin_row, float *out, long out_row) {
+#if TILES
+  if (tiled(rows)) {
+    sums_in_tiles(rows, x ? x[0] : 0, K, h ? h[0] : 0, P, w, begin, begin_row, out, out_row);
+    return;
+  }
+#endif /* TILES */
   BY_ROWS(rows, sums_of(R, x, K, h, P, w, begin, begin_row, out, out_row))
 }
 
@@ -32,12 +62,12 @@ static void sum_inputs(const Call *c, const Layout *l, long part, long begin, lo
   const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
   const number *x[AT_ONCE];
-  number *own = l->x_bytes + me * AT_ONCE * AS_BYTES(c->inputs);
+  number *own = l->x_copy + me * AT_ONCE * COPY(c->inputs);
   const long fit = SECOND_LEVEL / 4 / (long)(most(1, c->inputs) * sizeof(number)), limit = least(AT_ONCE, most(4 * ROWS, fit));
   for (long s = 0, j = 0, m = base[0]; s < c->steps && active[s];) {
     long count = 0;
     while (count < limit && s < c->steps && active[s]) {
-      x[count] = quantised(input_at(c, l->order[l->first[part] + j], s), c->inputs, own + count * AS_BYTES(c->inputs));
+      x[count] = copied(input_at(c, l->order[l->first[part] + j], s), c->inputs, own + count * COPY(c->inputs));
       count++;
       if (++j == active[s]) j = 0, s++;
     }
@@ -81,7 +111,7 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
   const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const long memory_state = c->batch * l->width;
   const number **h_read = l->read_at + (h - l->h_at);
-  float own[ROWS * BLOCK] __attribute__((aligned(64)));
+  float own[(TILES ? 32 : ROWS) * BLOCK] __attribute__((aligned(64)));
   for (long u = begin; u < end; u++)
     for (long j = 0; j < n;) {
       const long some = share(n - j);
@@ -164,9 +194,9 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
       const long row = l->order[first + j];
       x[j] = input_at(c, row, s);
       h[j] = output_before(c, l, row, s);
-#if INT8
-      if (X_SUMS && !l->ahead) x[j] = quantised(x[j], c->inputs, l->x_bytes + (table + j) * AS_BYTES(c->inputs));
-      if (H_SUMS) l->read_at[table + j] = quantised(h[j], P, l->h_bytes + (table + j) * AS_BYTES(P));
+#if INT8 || TILES
+      if (X_SUMS && !l->ahead) x[j] = copied(x[j], c->inputs, l->x_copy + (table + j) * COPY(c->inputs));
+      if (H_SUMS) l->read_at[table + j] = copied(h[j], P, l->h_copy + (table + j) * COPY(P));
 #endif
       out[j] = PROJECTED ? (c->tape ? l->made_kept + (m + j) * l->width : l->made + (first + j) * l->width)
                          : c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
@@ -186,13 +216,13 @@ static void forward_part(const Call *c, const Layout *l, long part, long begin, 
 #endif
     if (l->by_units) wait_for_all(team);
     if (PROJECTED) {
-      const number *made = out[0], *read = INT8 ? l->made_bytes + table * AS_BYTES(H) : made;
+      const number *made = out[0], *read = INT8 || TILES ? l->made_copy + table * COPY(H) : made;
       for (long j = 0; j < n; j++) {
         const long row = l->order[first + j];
         out[j] = c->y + time_of(c, row, s) * c->y_step + row * c->y_row;
-        (void)quantised(made + j * l->width, H, l->made_bytes + (table + j) * AS_BYTES(H));
+        (void)copied(made + j * l->width, H, l->made_copy + (table + j) * COPY(H));
       }
-      products(n, read, INT8 ? AS_BYTES(H) : l->width, 0, 1, H, l->projection, out, 0, P, l->panels_y, panel, last_panel, 0);
+      products(n, read, INT8 || TILES ? COPY(H) : l->width, 0, 1, H, l->projection, out, 0, P, l->panels_y, panel, last_panel, 0);
       if (l->by_units) wait_for_all(team);
     }
   }

@@ -19,8 +19,15 @@
 #define ALONE (OF_HEADS && !H_SUMS && !PROJECTED) /* a row reads nothing that others wait for: all its steps before the next row's */
 #define AT_ONCE 192                /* rows of x that are multiplied before the next block of units */
 #define CHUNK 512                  /* elements m of which gradients of weights are summed at a time */
-#define TILE (ROWS * CHUNK + LINE) /* numbers of ROWS factors of a chunk; the line more spreads tiles over all sets of a cache */
+#define TILE (FACTORS * CHUNK + LINE) /* numbers of FACTORS factors of a chunk; the line more spreads tiles over all sets of a cache */
 #define LINE (64 / (long)sizeof(number))
+#define BEHIND (TILES ? 15 : 0)    /* rows that tiles read behind the last one */
+/* Gradients of sums: for tiles, an even number of vectors, as are those for x and those for h. */
+#define IN_PAIRS(sums) (TILES && WIDE == 1 ? ((sums) + 1) / 2 * 2 : (sums))
+#define D_SUMS IN_PAIRS(SUMS)
+#define D_BLOCK (D_SUMS * UNIT)
+#define D_X IN_PAIRS(X_SUMS)                                  /* x's are the first ones */
+#define D_H (TILES && WIDE == 1 ? FIRST_H / 2 * 2 : FIRST_H) /* the first one of h's */
 #define OWN_OUTPUT (HALF && READS_OUTPUT) /* the output is also kept as floats, for the next update */
 
 typedef struct {
@@ -63,7 +70,7 @@ typedef struct {
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
   float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied, *squares;
-  number *begin, *made, *x_bytes, *h_bytes, *made_bytes;
+  number *begin, *made, *x_copy, *h_copy, *made_copy;
   const number **x_at, **h_at, **read_at; /* read: h as it is multiplied */
   void **y_at, **to;
   /* tape */
@@ -137,8 +144,8 @@ static void lay_out(Layout *l, const Call *c) {
 static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
   Arena a = {memory};
   if (backward) {
-    l->back_h = NUMBERS(l->panels_y * l->units_read * H_SUMS * UNIT * PANEL);
-    l->back_x = NUMBERS(l->panels_x * l->units * X_SUMS * UNIT * PANEL);
+    l->back_h = NUMBERS(l->panels_y * l->units_read * (D_SUMS - D_H) * UNIT * PANEL);
+    l->back_x = NUMBERS(l->panels_x * l->units * D_X * UNIT * PANEL);
   } else {
     l->weights = NUMBERS(l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT);
     l->bias = FLOATS(l->units * BLOCK);
@@ -166,7 +173,7 @@ static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
   const long tables = l->by_units ? c->threads : 1;
   l->x_at = take(a, tables * c->batch, 8);
   l->h_at = take(a, tables * c->batch, 8);
-  l->read_at = INT8 ? take(a, tables * c->batch, 8) : (void *)l->h_at;
+  l->read_at = INT8 || TILES ? take(a, tables * c->batch, 8) : (void *)l->h_at;
   l->y_at = take(a, tables * c->batch, 8);
   l->to = take(a, c->batch, 8);
   for (int q = 0; q < STATES; q++) l->start[q] = take(a, most(l->width, c->outputs), 4);
@@ -186,34 +193,34 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   const long bytes = l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT * (long)sizeof(number);
   const long few = bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
   l->ahead = ALONE || (X_SUMS && c->steps > 1 && c->batch <= few * l->parts);
-  l->x_sums = FLOATS(l->ahead * c->steps * c->batch * l->units * BLOCK);
+  l->x_sums = FLOATS(l->ahead * (c->steps * c->batch * l->units + BEHIND) * BLOCK);
   const long rows = (l->by_units ? c->threads : 1) * c->batch;
-  l->x_bytes = NUMBERS((l->ahead ? c->threads * AT_ONCE : rows) * AS_BYTES(c->inputs));
-  l->h_bytes = NUMBERS(rows * AS_BYTES(c->outputs));
-  l->made_bytes = NUMBERS((PROJECTED || PRODUCTS) * rows * AS_BYTES(c->hidden));
+  l->x_copy = NUMBERS(((l->ahead ? c->threads * AT_ONCE : rows) + BEHIND) * COPY(c->inputs));
+  l->h_copy = NUMBERS((rows + BEHIND) * COPY(c->outputs));
+  l->made_copy = NUMBERS((PROJECTED || PRODUCTS) * (rows + BEHIND) * COPY(c->hidden));
   return SIZE_OF(a);
 }
 #if TRAINING
-static long tiles(long n) { return up(n, ROWS); }
+static long tiles(long n) { return up(n, FACTORS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
   Arena a = {memory};
   const long most_total = c->steps * c->batch;
   l->x_by_steps = !l->by_units && !ALONE && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
   lay_out_plan(l, c, &a);
   for (int q = 0; q < STATES; q++) l->d_states[q] = FLOATS(c->batch * most(l->width, l->panels_y * PANEL));
-  l->d_sums = NUMBERS(most_total * l->units * BLOCK);
+  l->d_sums = NUMBERS((most_total * l->units + BEHIND) * D_BLOCK);
   l->d_made = FLOATS(PROJECTED * c->batch * l->width);
   l->multiplied = FLOATS(BACK_PRODUCTS * c->batch * l->width);
   l->d_factors = FLOATS(BACK_PRODUCTS * most_total * l->wide);
   l->dense = FLOATS((HEADS > 1) * c->hidden * H_SUMS * c->hidden);
   l->turned = FLOATS(TURNED * c->hidden * l->wide);
-  l->d_output = NUMBERS(PROJECTED * most_total * l->panels_y * PANEL);
+  l->d_output = NUMBERS(PROJECTED * (most_total * l->panels_y + BEHIND) * PANEL);
   l->d_total = FLOATS(c->threads * GRADIENTS * l->width);
   l->arguments = FLOATS(c->threads * (NORMS * l->width + l->per_heads));
   l->again = FLOATS(SQUARES * (ALONE ? c->threads : c->batch) * l->every * l->square);
   l->d_squares = FLOATS(SQUARES * c->batch * l->square);
   l->factors = NUMBERS(c->threads * (tiles(c->inputs) + tiles(c->outputs) + PROJECTED * tiles(c->hidden)) * TILE);
-  l->joined = NUMBERS(HALF * c->threads * CHUNK * most(BLOCK, PANEL));
+  l->joined = NUMBERS(HALF * c->threads * CHUNK * most(D_BLOCK, PANEL));
   return SIZE_OF(a);
 }
 #endif /* TRAINING */
@@ -325,7 +332,13 @@ typedef struct {
 static void *run_member(void *given) {
   Job *job = ((Member *)given)->job;
   while (!__atomic_load_n(&job->team.threads, __ATOMIC_ACQUIRE)) sched_yield();
+#if TILES
+  begin_tiles();
+#endif /* TILES */
   job->run(job->call, job->layout, ((Member *)given)->me, &job->team);
+#if TILES
+  end_tiles();
+#endif /* TILES */
   return 0;
 }
 #if LIBRARY
@@ -345,6 +358,9 @@ static void run_openmp(void *given) {
 #endif /* LIBRARY */
 /* On as many threads as there are, at most c->threads. */
 static void run_team(void (*run)(const Call *, Layout *, int, Team *), const Call *c, Layout *l) {
+#if TILES
+  ask_for_tiles();
+#endif /* TILES */
   Job job = {run, c, l, {0, 0, 0}};
 #if LIBRARY
   if (c->threads > 1 && openmp_parallel) {

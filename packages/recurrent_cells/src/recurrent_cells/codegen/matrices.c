@@ -5,9 +5,9 @@
 /* The number-th matrix of packed ones times n rows: block b of row r lies at in + r * row + b * block. */
 static void multiply_by(const Call *c, const Layout *l, int number, long n, const float *in, long row, long block, void *const *out) {
 #if INT8
-  const long H = c->hidden, wide = AS_BYTES(H);
-  float *bytes = l->made_bytes + (out - l->to) * wide;
-  for (long j = 0; j < n; j++) (void)quantised(in + j * row, H, bytes + j * wide);
+  const long H = c->hidden, wide = COPY(H);
+  float *bytes = l->made_copy + (out - l->to) * wide;
+  for (long j = 0; j < n; j++) (void)copied(in + j * row, H, bytes + j * wide);
   products(n, bytes, wide, 0, 1, H, l->matrices + number * l->panels_h * EVEN(H) * PANEL, out, 1, l->width, l->panels_h, 0, l->panels_h, 0);
   return;
 #endif
@@ -79,7 +79,7 @@ static void gradient_phase(int phase, const Call *c, const Layout *l, long part,
   const float *kept = KEPT_AT(l, m, n, 0, j);
   for (long at = 0; at < (last ? l->width : l->wide); at += LANES) {
     vec in[KEPT + STATES + VECTORS + BACK_PRODUCTS], new[SUMS + STATES + VECTORS];
-    float *d_state[STATES], *to = l->d_sums + (at / UNIT * l->total + m + j) * BLOCK + at % UNIT;
+    float *d_state[STATES], *to = l->d_sums + (at / UNIT * l->total + m + j) * D_BLOCK + at % UNIT;
     float *factor = l->d_factors + (at / PANEL * l->total + m + j) * PANEL + at % PANEL;
     if (at >= H) {
       for (int g = 0; last && g < SUMS; g++) store(to + g * UNIT, (vec){0});

@@ -71,9 +71,9 @@ static void gradients_of_row(const Call *c, const Layout *l, long part, long s, 
     for (long at = 0; at < width; at += LANES) {
       vec in[KEPT + STATES + VECTORS + 4 * NORMS], new[SUMS + STATES + VECTORS];
       float *d_state[STATES];
-      number *to = l->d_sums + (at / UNIT * l->total + m + j) * BLOCK + at % UNIT;
+      number *to = l->d_sums + (at / UNIT * l->total + m + j) * D_BLOCK + at % UNIT;
       if (at >= H) {
-        for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, (vec){0});
+        for (int g = 0; g < D_SUMS; g++) store_numbers(to + g * UNIT, (vec){0});
         continue;
       }
       for (int k = 0; k < KEPT; k++) in[k] = load(kept + at / UNIT * n * KEPT * UNIT + k * UNIT + at % UNIT);
@@ -92,7 +92,7 @@ static void gradients_of_row(const Call *c, const Layout *l, long part, long s, 
       }
       gradient(in, new);
       for (int g = 0; g < SUMS + STATES; g++) new[g] = first_of(new[g], H - at);
-      for (int g = 0; g < SUMS; g++) store_numbers(to + g * UNIT, new[g]);
+      for (int g = 0; g < D_SUMS; g++) store_numbers(to + g * UNIT, g < SUMS ? new[g] : (vec){0});
       for (int q = PROJECTED; q < STATES; q++) store(d_state[q], new[SUMS + q]);
       float *sums = total + at / UNIT * GRADIENTS * UNIT + at % UNIT;
       for (int g = 0; g < SUMS; g++) add_to(sums + g * UNIT, new[g]);

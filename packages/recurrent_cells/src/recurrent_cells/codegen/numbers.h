@@ -8,6 +8,13 @@
 #define INT8 0
 #endif
 
+/* Whether products are computed in tiles, where the system lets us. */
+#if HALF && LANES == 16 && defined(__AMX_BF16__) && defined(__linux__)
+#define TILES 1
+#else
+#define TILES 0
+#endif
+
 typedef uint32_t words __attribute__((vector_size(4 * LANES), may_alias));
 typedef uint32_t loose_words __attribute__((vector_size(4 * LANES), aligned(2), may_alias));
 
@@ -90,7 +97,7 @@ INLINE void store_pair(number *p, vec even, vec odd) {
 /* With INT8 a row is multiplied as bytes: one float, its scale, then round(value / scale) + 128. Of a matrix, four rows lie side by side,
    column by column, as signed bytes; before them, what each column's sum starts from, -128 times its total, and its scale. */
 #define EVEN(n) (2 + ((n) + 3) / 4)
-#define AS_BYTES(n) (1 + ((n) + LANES - 1) / LANES * LANES / 4)
+#define COPY(n) (1 + ((n) + LANES - 1) / LANES * LANES / 4)
 #define LEVELS 127.0f
 #define TINY 1e-30f /* what is smaller is taken as zero: its inverse might be infinite */
 /* Sums are `bits`, as in the compiler's own functions: with another type, GCC copies all of them at every step. */
@@ -123,7 +130,7 @@ INLINE bits dot(bits s, words a, words b) {
 #endif
 
 /* A row as bytes. What is not finite makes the scale, and so all sums, NaN. */
-static NOINLINE const float *quantised(const float *from, long n, float *to) {
+static NOINLINE const float *copied(const float *from, long n, float *to) {
   vec largest = {0}, wrong = {0};
   for (long k = 0; k < n; k += LANES) {
     const vec v = load_up_to(from + k, n - k);
@@ -140,10 +147,19 @@ static NOINLINE const float *quantised(const float *from, long n, float *to) {
   }
   return to;
 }
+#elif TILES
+/* Numbers of a row's copy; the line more spreads rows over all sets of a cache. */
+#define EVEN(n) (((n) + 31) / 32 * 32)
+#define COPY(n) (EVEN(n) + 32)
+static NOINLINE const number *copied(const number *from, long n, number *to) {
+  memcpy(to, from, sizeof(number) * n);
+  memset(to + n, 0, sizeof(number) * (EVEN(n) - n));
+  return to;
+}
 #else
 #define EVEN(n) (((n) + PAIR - 1) / PAIR * PAIR)
-#define AS_BYTES(n) 0
-#define quantised(from, n, to) ((void)(to), (from))
+#define COPY(n) 0
+#define copied(from, n, to) ((void)(to), (from))
 #if !HALF
 #define DOT 0
 #endif

@@ -9,13 +9,13 @@ INLINE vec weights_at(const Call *c, const void *from, long at, long n) {
   if (HALF && c->pack == 2) return load_numbers_up_to((const number *)from + at, n);
   return load_up_to((const float *)from + at, n);
 }
-/* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are. */
+/* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are; zeros for others. */
 INLINE void pack_columns(const Call *c, const void *from, long first, long row, long k, long rows, long at, long n, float scale,
                          number *to) {
   first += k * row + at;
   vec odd = {0};
   if (PAIR > 1 && k + 1 < rows) odd = weights_at(c, from, first + row, n - at) * scale;
-  store_pair(to, weights_at(c, from, first, n - at) * scale, odd);
+  store_pair(to, weights_at(c, from, first, !TILES || k < rows ? n - at : 0) * scale, odd);
 }
 #if INT8
 /* LANES columns from `at` on, of n that are `step` apart, of all rows, as bytes, among `wide` columns. */
@@ -87,7 +87,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
   enum { SOME = 4 };
   const long first = l->units * me / threads, last = l->units * (me + 1) / threads;
   const long H = c->hidden, block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
-  for (long tile = 0; tile < most(c->inputs, l->rows_read); tile += SOME)
+  for (long tile = 0; tile < most(EVEN(c->inputs), EVEN(l->rows_read)); tile += SOME)
     for (long u = first; u < last; u++) {
       number *part = l->weights + u * block;
 #define PACK_PASS(FROM, TO) \
@@ -99,7 +99,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
     for (int s = from; INT8 && tile == 0 && s < end; s++) \
       for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES) \
         pack_bytes(c->weights[h] + (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, 1, rows, at, H, SCALE[s], columns, to); \
-    for (long k = tile; !INT8 && k < least(rows, tile + SOME); k += PAIR) \
+    for (long k = tile; !INT8 && k < least(EVEN(rows), tile + SOME); k += PAIR) \
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
           if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
@@ -122,7 +122,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
     number *to = l->projection + p * EVEN(H) * PANEL;
     for (long at = p * PANEL; INT8 && at < (p + 1) * PANEL; at += LANES, to += LANES)
       pack_bytes(c->weights[WEIGHTS - 1], c->outputs, 1, H, at, c->outputs, 1.0f, PANEL, to);
-    for (long k = 0; !INT8 && k < H; k += PAIR)
+    for (long k = 0; !INT8 && k < EVEN(H); k += PAIR)
       for (long at = p * PANEL; at < (p + 1) * PANEL; at += LANES, to += LANES * PAIR)
         pack_columns(c, c->weights[WEIGHTS - 1], 0, c->outputs, k, H, at, c->outputs, 1.0f, to);
   }
@@ -137,19 +137,22 @@ static NOINLINE void pack_turned(const Call *c, const float *from, long at, long
     UNROLL for (int j = 0; j < LANES; j += PAIR) store_pair(to + j * wide + k * PAIR, v[j], v[j + PAIR - 1]);
   }
 }
-/* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][its rows]. */
+/* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][its rows]; sums from `first` to `end`,
+   those before `begin` and from `last` on as zeros. */
 static void pack_transposed(const Call *c, const Layout *l, const float *from, long p, long narrow, long rows, long gates, const int *column,
-                            int first, int end, number *to) {
+                            int first, int end, int begin, int last, number *to) {
   const long H = c->hidden, row = panel_column(p, narrow), wide = panel_column(p + 1, narrow) - row;
   to += row * l->units * (end - first) * UNIT;
   for (long u = 0; u < l->units; u++)
     for (int s = first; s < end; s++)
-      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * wide)
-        pack_turned(c, from, row * gates * H + column[s] * H + at, gates * H, rows - row, H - at, wide, to);
+      for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * wide) {
+        const int own = s >= begin && s < last;
+        pack_turned(c, from, row * gates * H + (own ? column[s] : 0) * H + at, gates * H, own ? rows - row : 0, H - at, wide, to);
+      }
 }
 static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
   for (long p = l->panels_x * me / threads; c->d_x && p < l->panels_x * (me + 1) / threads; p++)
-    pack_transposed(c, l, c->weights[0], p, l->narrow_x, c->inputs, X_SUMS, X_COLUMN, 0, X_SUMS, l->back_x);
+    pack_transposed(c, l, c->weights[0], p, l->narrow_x, c->inputs, X_SUMS, X_COLUMN, 0, D_X, 0, X_SUMS, l->back_x);
   for (long p = l->panels_y * me / threads; p < l->panels_y * (me + 1) / threads; p++) {
     if (HEADS > 1) {
       number *to = l->back_h + p * l->units_read * H_SUMS * UNIT * PANEL;
@@ -158,7 +161,7 @@ static void pack_backward(const Call *c, const Layout *l, int me, int threads) {
           for (long at = u * UNIT; at < (u + 1) * UNIT; at++, to += PANEL)
             recurrent_column(c, H_COLUMN[s], at, p * PANEL, PANEL, (float *)to);
     } else {
-      pack_transposed(c, l, c->weights[1], p, l->narrow_y, c->outputs, COLUMNS, H_COLUMN, FIRST_H, SUMS, l->back_h);
+      pack_transposed(c, l, c->weights[1], p, l->narrow_y, c->outputs, COLUMNS, H_COLUMN, D_H, D_SUMS, FIRST_H, SUMS, l->back_h);
     }
   }
 #if PRODUCTS

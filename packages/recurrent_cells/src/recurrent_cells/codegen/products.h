@@ -2,6 +2,7 @@
 
 #define PASS (REGISTERS == 32 ? 4 : 2)
 #define ROWS 6
+#define FACTORS (TILES ? 16 : ROWS) /* rows of a gradient of weights that are summed together */
 #define AHEAD 8 /* steps of the sum by which weights are prefetched */
 
 
@@ -18,6 +19,9 @@
 
 /* Rows of the next block, so that blocks differ by at most one row. */
 INLINE long share(long left) {
+#if TILES
+  if (tiled(left)) return left < TALL ? left : TALL;
+#endif /* TILES */
   const long blocks = (left + ROWS - 1) / ROWS;
   return (left + blocks - 1) / blocks;
 }
@@ -119,6 +123,32 @@ INLINE void product(const int R, const int N, const number *in, long row, long b
     store_up_to(to, s[r][v], left);
   }
 }
+#if TILES
+INLINE void put(void *out, vec s, int floats, long at, long left, int add) {
+  if (HALF && !floats) {
+    store_numbers_up_to((number *)out + at, s, left);
+    return;
+  }
+  float *to = (float *)out + at;
+  if (add) s += load_up_to(to, left);
+  store_up_to(to, s, left);
+}
+/* The same for up to TALL rows. */
+static NOINLINE void product_in_tiles(long rows, int N, const number *in, long row, long block, long blocks, long n, const number *w,
+                                      void *const *out, int floats, long offset, long columns, int add) {
+  const int tall = rows > 16;
+  float s[TALL][PASS][LANES] __attribute__((aligned(64)));
+  for (int v = 0; v < N; v += 2) {
+    const int right = v + 1 < N;
+    begin_with_zeros();
+    for (long b = 0; b < blocks; b++)
+      add_rows(tall, 1, right, in + b * block, row, w + b * EVEN(n) * N * LANES + v * TILE_NUMBERS, N, n);
+    store_sums(tall, right, s[0][v], PASS * LANES);
+  }
+  for (long r = 0; r < rows; r++)
+    for (int v = 0; v < N; v++) put(out[r], load(s[r][v]), floats, offset + v * LANES, columns - v * LANES, add);
+}
+#endif /* TILES */
 
 /* Panels of columns have PASS vectors or, from this one on, one less: so many that few are empty. */
 static long first_narrow(long columns) {
@@ -137,6 +167,13 @@ static NOINLINE void products(long rows, const number *in, long row, long block,
     for (long first = 0; first < rows;) {
       const long some = share(rows - first);
       const number *from = in + first * row;
+#if TILES
+      if (tiled(some)) {
+        product_in_tiles(some, p < narrow ? PASS : PASS - 1, from, row, block, blocks, n, own, out + first, floats, at, columns - at, add);
+        first += some;
+        continue;
+      }
+#endif /* TILES */
       if (p < narrow) BY_ROWS(some, product(R, PASS, from, row, block, blocks, n, own, out + first, floats, at, columns - at, add))
       else BY_ROWS(some, product(R, PASS - 1, from, row, block, blocks, n, own, out + first, floats, at, columns - at, add))
       first += some;
@@ -146,12 +183,13 @@ static NOINLINE void products(long rows, const number *in, long row, long block,
 
 #if TRAINING
 /* s[r][v] += over m of in[m][r] * d[m][v]: R columns of what was multiplied, by PASS vectors of gradients of sums; both in
-   pairs of m. */
+   pairs of m. For tiles, in[m / 32][r][m % 32]. */
 INLINE void outer(const int R, const int from, const int to, vec s[ROWS][PASS], const number *in, const number *d,
                   long row, long n) {
-  for (long m = 0; m < n; m += PAIR, in += ROWS * PAIR, d += row * PAIR) {
+  for (long m = 0; m < n; m += PAIR, in += TILES ? PAIR : ROWS * PAIR, d += row * PAIR) {
     const number *factor[ROWS];
-    UNROLL for (int r = 0; r < R; r++) factor[r] = in + r * PAIR;
+    if (TILES && m && m % 32 == 0) in += (FACTORS - 1) * 32;
+    UNROLL for (int r = 0; r < R; r++) factor[r] = in + r * (TILES ? 32 : PAIR);
     multiply_once(R, from, to, s, factor, 0, d, PAIR);
   }
 }

@@ -15,7 +15,7 @@ from . import heads
 from .library import CompilerError
 
 SHARED = (
-    *("vector.h", "numbers.h", "products.h", "layer.c", "packing.c"),
+    *("vector.h", "numbers.h", "tiles.h", "products.h", "layer.c", "packing.c"),
     *("norms.c", "matrices.c", "heads.c", "forward.c", "backward.c"),
 )
 """The files that all cells share, in order; a cell's own part follows the second one."""
@@ -52,7 +52,8 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     if int8 and (cell.heads > 1 or cell.of_heads):
         raise CompilerError(f"cell {cell.name}: int8 kernels have no heads")
     here = Path(__file__).parent
-    names = [name for name in SHARED if not (int8 and name == "backward.c")]
+    omitted = [*["backward.c"] * int8, *["tiles.h"] * (not half)]
+    names = [name for name in SHARED if name not in omitted]
     shared = [(here / name).read_text() for name in names]
     macros = {"HALF": half, "INT8": int8, "LIBRARY": True, "TRAINING": not int8}
     return "\n".join(
