@@ -123,7 +123,7 @@ def test_every_cell_in_tiles(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sizes_in_tiles(name: str, refused: int, monkeypatch: pytest.MonkeyPatch) -> None:
     in_software_tiles(monkeypatch, f"-DREFUSED={refused}")
     cell = CELLS[name]
-    for threads, sizes in ((1, (3, 1, 5, 40)), (2, (7, 5, 64, 70)), (3, (4, 10, 37, 66)), (2, (2, 70, 32, 64))):  # fmt: skip
+    for threads, sizes in ((1, (3, 1, 5, 40)), (1, (9, 1, 5, 40)), (2, (7, 5, 64, 70)), (3, (4, 10, 37, 66)), (2, (2, 70, 32, 64))):  # fmt: skip
         check(Case(cell, shaped(cell, *sizes), threads=threads, half=True))
     check(Case(cell, shaped(cell, 160, 4, 40, 20), half=True))  # elements of two chunks
 

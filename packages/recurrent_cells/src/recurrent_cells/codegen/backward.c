@@ -294,7 +294,7 @@ static NOINLINE void gradient_tiles(const Call *c, const number *factors, const 
     begin = first, end = least(end, tiles(end_read(c, (u + 1) * UNIT)));
   }
 #if TILES
-  if (tiled(TALL)) {
+  if (tiled(n)) {
     const int *column = of_h ? H_COLUMN : X_COLUMN, last = of_h ? SUMS : X_SUMS;
     for (int s = of_h ? FIRST_H : 0; s < last; s += PASS / WIDE) {
       const int N = LOW(PASS / WIDE, last - s) * WIDE;
@@ -316,7 +316,7 @@ static NOINLINE void gradient_tiles(const Call *c, const number *factors, const 
       const number *own = factors + (t - begin) * TILE; \
       float *at = to + t * FACTORS * columns; \
       for (long left = least(FACTORS, rows - t * FACTORS), some; left > 0; own += some * 32, at += some * columns, left -= some) { \
-        some = TILES ? share(left) : left; \
+        some = least(ROWS, left); \
         if (!of_h && FROM < X_TO) BY_ROWS(some, gradient_tile(R, c, own, d, n, FROM, X_TO, X_COLUMN, at, columns, u, add)) \
         if (of_h && H_FROM < TO) BY_ROWS(some, gradient_tile(R, c, own, d, n, H_FROM, TO, H_COLUMN, at, columns, u, add)) \
       } \
@@ -380,7 +380,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
         const number *d = joined(l->d_output + (p * l->total + m) * PANEL, PANEL, n, pairs);
         float *to = c->d_weights[WEIGHTS - 1] + p * PANEL;
 #if TILES
-        if (tiled(TALL)) {
+        if (tiled(n)) {
           long at[PASS], left[PASS];
           for (int v = 0; v < PASS; v++) at[v] = v * LANES, left[v] = P - p * PANEL - at[v];
           for (long t = p_begin; t < p_end; t += 2)
@@ -392,8 +392,7 @@ static void gradients_of_matrices(const Call *c, const Layout *l, int me, int th
         for (long t = p_begin; t < p_end; t++) {
           const number *own = of_made + (t - p_begin) * TILE;
           for (long r = t * FACTORS, some; r < least(H, (t + 1) * FACTORS); own += some * 32, r += some) {
-            some = least(H, (t + 1) * FACTORS) - r;
-            if (TILES) some = share(some);
+            some = least(ROWS, least(H, (t + 1) * FACTORS) - r);
             BY_ROWS(some, projection_tile(R, own, d, n, to + r * P, P, P - p * PANEL, m > 0))
           }
         }

@@ -333,11 +333,12 @@ static void *run_member(void *given) {
   Job *job = ((Member *)given)->job;
   while (!__atomic_load_n(&job->team.threads, __ATOMIC_ACQUIRE)) sched_yield();
 #if TILES
-  begin_tiles();
+  const long rows = job->call->steps * job->call->batch;
+  begin_tiles(rows);
 #endif /* TILES */
   job->run(job->call, job->layout, ((Member *)given)->me, &job->team);
 #if TILES
-  end_tiles();
+  end_tiles(rows);
 #endif /* TILES */
   return 0;
 }

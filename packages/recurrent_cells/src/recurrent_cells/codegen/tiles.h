@@ -17,17 +17,17 @@ static void ask_for_tiles(void) {
   if (__atomic_load_n(&tile_permission, __ATOMIC_RELAXED)) return;
   __atomic_store_n(&tile_permission, syscall(SYS_arch_prctl, REQUEST, TILE_DATA) ? -1 : 1, __ATOMIC_RELAXED);
 }
-/* Of a thread. */
-static void begin_tiles(void) {
+/* Of a thread. rows: as many as it may compute together. */
+static void begin_tiles(long rows) {
   static const struct {
     uint8_t palette, start, reserved[14];
     uint16_t bytes[16];
     uint8_t rows[16];
   } shapes = {1, 0, {0}, {[0 ... 7] = 64}, {[0 ... 7] = 16}};
-  if (tiled(TALL)) _tile_loadconfig(&shapes);
+  if (tiled(rows)) _tile_loadconfig(&shapes);
 }
-static void end_tiles(void) {
-  if (tiled(TALL)) _tile_release();
+static void end_tiles(long rows) {
+  if (tiled(rows)) _tile_release();
 }
 
 /* Sums in tiles 0 and 1, side by side, of tall ones below them 2 and 3; right: whether 1 and 3 are wanted. Compilers do not know that
