@@ -10,6 +10,7 @@
 
 #define __AMX_TILE__ 1
 #define __AMX_BF16__ 1
+#define __AMX_INT8__ 1
 
 #ifndef REFUSED
 #define REFUSED 0
@@ -73,12 +74,29 @@ static inline float software_number(const uint8_t *from) {
   memcpy(&x, &word, sizeof x);
   return software_flushed(x);
 }
-/* Even numbers of all pairs are summed, then odd ones, then both are added to what was there; every sum is rounded. */
-static inline void software_products(int to, int a, int b) {
+static inline void software_check_shapes(int to, int a, int b) {
   const software_shapes *own = &software_shape;
   software_check(own->palette && to != a && to != b && a != b);
   software_check(own->rows[to] == own->rows[a] && own->bytes[to] == own->bytes[b]);
   software_check(own->bytes[a] == 4 * own->rows[b] && own->bytes[to] % 4 == 0);
+}
+/* Bytes of a without a sign, those of b with one. */
+static inline void software_byte_products(int to, int a, int b) {
+  const software_shapes *own = &software_shape;
+  software_check_shapes(to, a, b);
+  for (int m = 0; m < own->rows[to]; m++)
+    for (int n = 0; n < own->bytes[to] / 4; n++) {
+      uint32_t sum; /* wraps around */
+      memcpy(&sum, software_tile[to][m] + 4 * n, sizeof sum);
+      for (int k = 0; k < own->rows[b]; k++)
+        for (int i = 0; i < 4; i++) sum += (uint32_t)(software_tile[a][m][4 * k + i] * (int8_t)software_tile[b][k][4 * n + i]);
+      memcpy(software_tile[to][m] + 4 * n, &sum, sizeof sum);
+    }
+}
+/* Even numbers of all pairs are summed, then odd ones, then both are added to what was there; every sum is rounded. */
+static inline void software_products(int to, int a, int b) {
+  const software_shapes *own = &software_shape;
+  software_check_shapes(to, a, b);
   for (int m = 0; m < own->rows[to]; m++)
     for (int n = 0; n < own->bytes[to] / 4; n++) {
       float sum[2] = {0, 0}, old;
@@ -97,9 +115,11 @@ static inline void software_products(int to, int a, int b) {
 #undef _tile_stored
 #undef _tile_zero
 #undef _tile_dpbf16ps
+#undef _tile_dpbusd
 #define _tile_loadconfig software_load_shapes
 #define _tile_release software_release
 #define _tile_loadd(t, from, stride) software_load(t, from, stride)
 #define _tile_stored(t, to, stride) software_store(t, to, stride)
 #define _tile_zero(t) software_zero(t)
 #define _tile_dpbf16ps(to, a, b) software_products(to, a, b)
+#define _tile_dpbusd(to, a, b) software_byte_products(to, a, b)

@@ -23,7 +23,11 @@ from recurrent_cells.codegen.library import compiler, cpu_flags, library
 
 CELLS_OF_FILES = [cell_file.load(path) for path in [*EXAMPLES.values(), MANY, HEADS, MATRICES]]
 COMPILED = [*CELLS.values(), *CELLS_OF_FILES]
-IN_TILES = [one for one in COMPILED if not (one.heads > 1 or one.matrices or one.of_heads)]
+WITHOUT_HEADS = [one for one in COMPILED if one.heads == 1 and not one.of_heads]
+IN_TILES = [
+    *((one, "half") for one in WITHOUT_HEADS if not one.matrices),
+    *((one, "int8") for one in WITHOUT_HEADS if one.matrices or one.name in CELLS),
+]
 
 TIE = 127 * 2e-6
 """Steps of int8 that float32 may be off by: of a row's largest value, as a share of it."""
@@ -98,7 +102,7 @@ def test_every_cell(cell: Cell, kind: dict[str, bool]) -> None:
 
 
 def in_software_tiles(monkeypatch: pytest.MonkeyPatch, more: str = "") -> None:
-    """From here on kernels in bfloat16 compute in tiles, which are functions in C."""
+    """From here on kernels in bfloat16 and int8 compute in tiles, which are functions in C."""
     if "avx512f" not in cpu_flags():
         pytest.skip("tiles are of 16 lanes, which this machine does not have")
     header = Path(__file__).parent / "software_tiles.h"
@@ -108,14 +112,15 @@ def in_software_tiles(monkeypatch: pytest.MonkeyPatch, more: str = "") -> None:
     monkeypatch.setattr(kernel, "_kernels", {})
 
 
-@pytest.mark.parametrize("cell", IN_TILES, ids=lambda cell: cell.name)
-def test_every_cell_in_tiles(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("cell", "kind"), IN_TILES, ids=lambda one: getattr(one, "name", one))
+def test_every_cell_in_tiles(cell: Cell, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     in_software_tiles(monkeypatch)
-    check(Case(cell, shaped(cell, 3, 33, 9, 21), half=True))
+    own = {kind: True}
+    check(Case(cell, shaped(cell, 3, 33, 9, 21), **own))
     lengths, resets = np.array([0, 6, 1, 3, 6, 2, 5, 4, 6, 6, 3, 2, 6]), np.zeros((6, 13))
     resets[2, :5] = resets[0, 3] = resets[5, 8] = 1
     shape = shaped(cell, 6, 13, 20, 33)
-    check(Case(cell, shape, lengths, resets, True, False, 2, batch_first=True, half=True))
+    check(Case(cell, shape, lengths, resets, True, False, 2, batch_first=True, **own))
 
 
 @pytest.mark.parametrize("refused", [0, 1])
@@ -123,19 +128,23 @@ def test_every_cell_in_tiles(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sizes_in_tiles(name: str, refused: int, monkeypatch: pytest.MonkeyPatch) -> None:
     in_software_tiles(monkeypatch, f"-DREFUSED={refused}")
     cell = CELLS[name]
-    for threads, sizes in ((1, (3, 1, 5, 40)), (1, (9, 1, 5, 40)), (2, (7, 5, 64, 70)), (3, (4, 10, 37, 66)), (2, (2, 70, 32, 64))):  # fmt: skip
-        check(Case(cell, shaped(cell, *sizes), threads=threads, half=True))
+    few, odd, rest, rows = (9, 1, 5, 40), (7, 5, 64, 70), (4, 10, 37, 66), (2, 70, 32, 64)
+    for threads, sizes in ((1, (3, 1, 5, 40)), (1, few), (2, odd), (3, rest), (2, rows)):
+        for kind in ({"half": True}, {"int8": True}):
+            check(Case(cell, shaped(cell, *sizes), threads=threads, **kind))
     check(Case(cell, shaped(cell, 160, 4, 40, 20), half=True))  # elements of two chunks
 
 
-def test_tiles_are_instructions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "instruction"), [("half", "tdpbf16ps"), ("int8", "tdpbusd")])
+def test_tiles_are_instructions(kind: str, instruction: str, tmp_path: Path) -> None:
     source, made = tmp_path / "cell.c", tmp_path / "cell.s"
-    source.write_text(c_source(CELLS["gru"], half=True))
+    source.write_text(c_source(CELLS["gru"], **{kind: True}))
     command = [*compiler(), "-std=gnu11", "-march=sapphirerapids", "-Wall", "-Wextra", "-Werror"]
-    if subprocess.run([*command, "-E", "-xc", "/dev/null"], capture_output=True, check=False).returncode:  # fmt: skip
+    known = subprocess.run([*command, "-E", "-xc", "/dev/null"], capture_output=True, check=False)
+    if known.returncode:
         pytest.skip("the compiler does not know this CPU")
     subprocess.run([*command, "-O0", "-S", str(source), "-o", str(made)], check=True)
-    assert "tdpbf16ps" in made.read_text()
+    assert instruction in made.read_text()
 
 
 @st.composite

@@ -26,6 +26,21 @@ INLINE void sums_of(const int R, const number *const *x, long K, const number *c
 /* Of up to TALL rows, whose copies lie side by side. */
 static NOINLINE void sums_in_tiles(long rows, const number *x, long K, const number *h, long P, const number *w, const float *begin,
                                    long begin_row, float *out, long out_row) {
+#if INT8
+  for (long r = 0; r < rows; r++) memcpy(out + r * out_row, begin + r * begin_row, sizeof(float) * BLOCK);
+#define TILE_PASS(FROM, TO) { \
+    enum { X_TO = LOW(TO, X_SUMS), H_FROM = HIGH(FROM, FIRST_H) }; \
+    if (FROM < X_TO) { \
+      if (x) multiply_in_tiles(rows, (X_TO - FROM) * WIDE, x, COPY(K), K, w, out + FROM * UNIT, out_row); \
+      w += EVEN(K) * (X_TO - FROM) * UNIT; \
+    } \
+    if (H_FROM < TO) { \
+      if (h) multiply_in_tiles(rows, (TO - H_FROM) * WIDE, h, COPY(P), P, w, out + H_FROM * UNIT, out_row); \
+      w += EVEN(P) * (TO - H_FROM) * UNIT; \
+    } \
+  }
+  EACH_PASS(TILE_PASS)
+#else
   const int tall = rows > 16, whole = rows % 16 == 0;
   float own[TALL * BLOCK] __attribute__((aligned(64))), *to = whole ? out : own;
   const long row = whole ? out_row : BLOCK;
@@ -44,6 +59,7 @@ static NOINLINE void sums_in_tiles(long rows, const number *x, long K, const num
   }
   EACH_PASS(TILE_PASS)
   for (long r = 0; !whole && r < rows; r++) memcpy(out + r * out_row, own + r * BLOCK, sizeof(float) * BLOCK);
+#endif
 }
 #endif /* TILES */
 static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, const number *const *h, long P, const number *w,

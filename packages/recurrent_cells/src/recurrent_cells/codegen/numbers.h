@@ -9,7 +9,7 @@
 #endif
 
 /* Whether products are computed in tiles, where the system lets us. */
-#if HALF && LANES == 16 && defined(__AMX_BF16__) && defined(__linux__)
+#if LANES == 16 && defined(__linux__) && ((HALF && defined(__AMX_BF16__)) || (INT8 && defined(__AMX_INT8__)))
 #define TILES 1
 #else
 #define TILES 0
@@ -96,8 +96,15 @@ INLINE void store_pair(number *p, vec even, vec odd) {
 #if INT8
 /* With INT8 a row is multiplied as bytes: one float, its scale, then round(value / scale) + 128. Of a matrix, four rows lie side by side,
    column by column, as signed bytes; before them, what each column's sum starts from, -128 times its total, and its scale. */
+#if TILES
+#define EVEN(n) (2 + ((n) + 63) / 64 * 16)
+#define BYTES_AT 16 /* of a row's copy, so that bytes begin at a line */
+#define COPY(n) (BYTES_AT + EVEN(n) - 2)
+#else
 #define EVEN(n) (2 + ((n) + 3) / 4)
+#define BYTES_AT 1
 #define COPY(n) (1 + ((n) + LANES - 1) / LANES * LANES / 4)
+#endif
 #define LEVELS 127.0f
 #define TINY 1e-30f /* what is smaller is taken as zero: its inverse might be infinite */
 /* Sums are `bits`, as in the compiler's own functions: with another type, GCC copies all of them at every step. */
@@ -143,7 +150,7 @@ static NOINLINE const float *copied(const float *from, long n, float *to) {
   *to = most / LEVELS + total_of(wrong);
   for (long k = 0; k < n; k += LANES) {
     const words w = (words)(load_up_to(from + k, n - k) * inverse + (WHOLE + 128.0f)); /* in the lowest bits */
-    *(bytes *)((char *)(to + 1) + k) = __builtin_convertvector(w, bytes);
+    *(bytes *)((char *)(to + BYTES_AT) + k) = __builtin_convertvector(w, bytes);
   }
   return to;
 }

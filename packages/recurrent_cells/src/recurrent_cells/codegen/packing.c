@@ -32,7 +32,7 @@ static NOINLINE void pack_bytes(const float *from, long row, long step, long row
   for (long k = 0; k < rows; k++) largest = maximum(largest, absolute(columns_at(from + k * row, step, n - at)));
   const vec inverse = choose(largest > TINY, LEVELS / largest, (vec){0});
   store(to + wide, largest / LEVELS * scale);
-  for (long k = 0; k < rows; k += 4) {
+  for (long k = 0; k < 4 * (EVEN(rows) - 2); k += 4) {
     words four = {0};
     for (long i = 0; i < 4 && k + i < rows; i++) {
       const words q = (words)(columns_at(from + (k + i) * row, step, n - at) * inverse + WHOLE) - (words)all(WHOLE);

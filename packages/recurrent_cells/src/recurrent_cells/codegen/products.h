@@ -33,7 +33,7 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
   const uint8_t *row[ROWS];
   bits sum[ROWS][PASS];
   const number *scales = w + (to - from) * LANES;
-  UNROLL for (int r = 0; r < R; r++) row[r] = (const uint8_t *)(in[r] + 1);
+  UNROLL for (int r = 0; r < R; r++) row[r] = (const uint8_t *)(in[r] + BYTES_AT);
   UNROLL for (int r = 0; r < R; r++)
     UNROLL for (int v = from; v < to; v++) sum[r][v] = (bits) * (const loose_words *)(w + (v - from) * LANES);
   w = scales + (to - from) * LANES;
@@ -101,6 +101,23 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
 }
 #endif
 
+#if INT8 && TILES
+/* to[r][N] += in[r] x w, of up to TALL rows. */
+static NOINLINE void multiply_in_tiles(long rows, int N, const number *in, long row, long n, const number *w, float *to, long to_row) {
+  const int tall = rows > 16;
+  const number *scales = w + N * LANES;
+  float s[TALL][PASS][LANES] __attribute__((aligned(64))); /* whole numbers */
+  for (int v = 0; v < N; v += 2) {
+    const int right = v + 1 < N;
+    begin_sums(tall, right, w + v * LANES, 0);
+    add_rows(tall, 1, right, in + BYTES_AT, row, scales + (N + v) * LANES, N, EVEN(n) - 2);
+    store_sums(tall, right, s[0][v], PASS * LANES);
+  }
+  for (long r = 0; r < rows; r++)
+    for (int v = 0; v < N; v++)
+      add_to(to + r * to_row + v * LANES, load(scales + v * LANES) * in[r * row] * __builtin_convertvector((bits)load(s[r][v]), vec));
+}
+#endif /* TILES */
 /* N vectors of sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
    numbers, takes `columns` values. */
 INLINE void product(const int R, const int N, const number *in, long row, long block, long blocks, long n, const number *w,
@@ -136,8 +153,13 @@ INLINE void put(void *out, vec s, int floats, long at, long left, int add) {
 /* The same for up to TALL rows. */
 static NOINLINE void product_in_tiles(long rows, int N, const number *in, long row, long block, long blocks, long n, const number *w,
                                       void *const *out, int floats, long offset, long columns, int add) {
-  const int tall = rows > 16;
   float s[TALL][PASS][LANES] __attribute__((aligned(64)));
+#if INT8
+  memset(s, 0, sizeof s);
+  for (long b = 0; b < blocks; b++)
+    multiply_in_tiles(rows, N, in + b * block, row, n, w + b * EVEN(n) * N * LANES, s[0][0], PASS * LANES);
+#else
+  const int tall = rows > 16;
   for (int v = 0; v < N; v += 2) {
     const int right = v + 1 < N;
     begin_with_zeros();
@@ -145,6 +167,7 @@ static NOINLINE void product_in_tiles(long rows, int N, const number *in, long r
       add_rows(tall, 1, right, in + b * block, row, w + b * EVEN(n) * N * LANES + v * TILE_NUMBERS, N, n);
     store_sums(tall, right, s[0][v], PASS * LANES);
   }
+#endif
   for (long r = 0; r < rows; r++)
     for (int v = 0; v < N; v++) put(out[r], load(s[r][v]), floats, offset + v * LANES, columns - v * LANES, add);
 }

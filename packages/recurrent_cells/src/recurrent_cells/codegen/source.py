@@ -52,7 +52,7 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     if int8 and (cell.heads > 1 or cell.of_heads):
         raise CompilerError(f"cell {cell.name}: int8 kernels have no heads")
     here = Path(__file__).parent
-    omitted = [*["backward.c"] * int8, *["tiles.h"] * (not half)]
+    omitted = [*["backward.c"] * int8, *["tiles.h"] * (not (half or int8))]
     names = [name for name in SHARED if name not in omitted]
     shared = [(here / name).read_text() for name in names]
     macros = {"HALF": half, "INT8": int8, "LIBRARY": True, "TRAINING": not int8}

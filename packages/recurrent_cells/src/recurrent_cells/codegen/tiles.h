@@ -8,7 +8,12 @@
 
 #define FEW 3   /* rows for which tiles are not worth it */
 #define TALL 32 /* rows of two tiles */
-#define TILE_NUMBERS 32
+#define TILE_NUMBERS (64 / (long)sizeof(number))
+#if INT8
+#define add_product _tile_dpbusd
+#else
+#define add_product _tile_dpbf16ps
+#endif
 
 static int tile_permission; /* of the system: 1 given, -1 refused */
 INLINE int tiled(long rows) { return rows > FEW && __atomic_load_n(&tile_permission, __ATOMIC_RELAXED) > 0; }
@@ -67,13 +72,13 @@ INLINE void add_products(int tall, int left, int right, const number *a, long a_
     if (tall) _tile_loadd(5, a + a_tile, a_bytes);
     if (left) {
       _tile_loadd(6, w, w_bytes);
-      _tile_dpbf16ps(0, 4, 6);
-      if (tall) _tile_dpbf16ps(2, 5, 6);
+      add_product(0, 4, 6);
+      if (tall) add_product(2, 5, 6);
     }
     if (right) {
       _tile_loadd(7, w + TILE_NUMBERS, w_bytes);
-      _tile_dpbf16ps(1, 4, 7);
-      if (tall) _tile_dpbf16ps(3, 5, 7);
+      add_product(1, 4, 7);
+      if (tall) add_product(3, 5, 7);
     }
   }
 }
