@@ -101,7 +101,8 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
 }
 #endif
 
-#if INT8 && TILES
+#if TILES
+#if INT8
 /* to[r][N] += in[r] x w, of up to TALL rows. */
 static NOINLINE void multiply_in_tiles(long rows, int N, const number *in, long row, long n, const number *w, float *to, long to_row) {
   const int tall = rows > 16;
@@ -117,6 +118,7 @@ static NOINLINE void multiply_in_tiles(long rows, int N, const number *in, long 
     for (int v = 0; v < N; v++)
       add_to(to + r * to_row + v * LANES, load(scales + v * LANES) * in[r * row] * __builtin_convertvector((bits)load(s[r][v]), vec));
 }
+#endif
 #endif /* TILES */
 /* N vectors of sums over `blocks` blocks of n columns, n even: block b of row r lies at in + r * row + b * block. out[r], of floats or of
    numbers, takes `columns` values. */
