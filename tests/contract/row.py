@@ -41,7 +41,8 @@ def main() -> None:
             if running.has_python(environment) and (asked := shapes(environment, name)):
                 for row, phases in running.run(environment, "run_contract.py", *asked).items():
                     for phase, found in phases.items():
-                        status, why = said(found)
+                        # Its own environment lacks no framework, as a GPU's interpreter may.
+                        status, why = found["status"], said(found)[1]
                         wrong |= status not in ("ok", "unsupported")
                         print(f"{row} {phase} in {environment}: {status}: {why}", flush=True)
     sys.exit(wrong)
