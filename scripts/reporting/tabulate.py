@@ -143,7 +143,10 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     """A row a cell and machine, with COLUMNS."""
     about = matrix.document(document)
     own = [name for name in COLUMNS if not name.startswith("published_")]
-    table = with_noise(pd.DataFrame(_rows(document, parts)).reindex(columns=own))
+    found = pd.DataFrame(_rows(document, parts))
+    if unknown := sorted({*found} - {*COLUMNS}):
+        raise ValueError(f"workflow/schemas/cells.schema.yaml lacks {', '.join(unknown)}")
+    table = with_noise(found.reindex(columns=own))
     baselines = {
         name: parameters["baseline"]
         for name, parameters in about["benchmarks"].items()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from reporting import tabulate
 from stats import clean, rows
 from tests.unit.hand_made import QUIET, process
 
@@ -190,3 +191,9 @@ def test_utilisation(device: str, gpu: dict | None, expected: float | None) -> N
         "threads": 4,
     } | ({"gpu": gpu} if gpu else {})
     assert rows.utilisation(record) == expected
+
+
+def test_a_number_without_a_column_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabulate, "_rows", lambda *_: iter([{"status": "ok", "wall_p90_s": 1.0}]))
+    with pytest.raises(ValueError, match=r"cells\.schema\.yaml.* wall_p90_s$"):
+        tabulate.cells("stacked-lm", [])
