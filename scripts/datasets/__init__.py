@@ -5,11 +5,12 @@ A module has
     TITLE                    its name in messages and on pages
     FILE                     the name of a split's file, with {split}
     MIRRORS                  addresses of these files, with {split}, tried in order
-    SHA256                   {split: digest of its file}
+    SHA256                   {split: digest of its file}, of train, valid and test
     MAX_BYTES                no file is larger
     tokens(content, name)    a file's bytes as a list of tokens; name: for messages; raises TextProblem
     vocabulary(train)        the tokens in the order of their numbers, of those of the training split
-    stand_in(split)          synthetic text of its size and statistics
+    stand_in(split)          synthetic text of its size and statistics; of a generated text, which has no MIRRORS, the text itself:
+                             corpus.stand_in allows it
 """
 
 import importlib

@@ -15,7 +15,7 @@ import datasets
 from measurement import devices
 from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
-from plan.jobs import MANIFEST_VERSION
+from plan.jobs import MANIFEST_VERSION, SPLITS
 from plan.reading import FileProblem, shown, strange
 from plan.schemas import (
     ROOT,
@@ -259,6 +259,8 @@ def _unknown_names(config: dict) -> Iterator[str]:
     dataset, there = config["corpus"]["dataset"], datasets.names()
     if dataset not in there:
         yield f"corpus.dataset: there is no scripts/datasets/{dataset}.py{near(dataset, there)}"
+    elif missing := sorted({*SPLITS} - {*datasets.load(dataset).SHA256}):
+        yield f"scripts/datasets/{dataset}.py: SHA256 lacks {', '.join(missing)}"
     for name in config["interpreters"]:
         if not fnmatch.filter(environments, name):
             yield f"interpreters: there is no envs/{name}.yaml{near(name, environments)}"
