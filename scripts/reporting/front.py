@@ -145,8 +145,9 @@ def line(measured: Measured) -> str:
     about = list(measured.about())
     facts = [(measured.machine, measured.facts)]
     name = words.machines(facts, in_full=True)[measured.machine]
-    corpora = [each["corpus"]["stand_in"] for each in about if each["corpus"]]
-    text = ["stand-in text" if any(corpora) else "Penn Treebank"] if corpora else []
+    corpora = [each["corpus"] for each in about if each["corpus"]]
+    stand_in = any(corpus["stand_in"] for corpus in corpora)
+    text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
     sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
     sure = "without intervals" if math.isnan(measured.within) else sure
     return " · ".join([name, *text, measured.days, f"{len(measured.ok):,} measurements, {sure}"])
@@ -363,10 +364,11 @@ def notes(measured: Measured) -> list[str]:
     found = []
     if any(each["preliminary"] for each in about):
         found.append("**Preliminary: one process of each measurement so far.** The run continues.")
-    if any(each["corpus"]["stand_in"] for each in about if each["corpus"]):
+    corpora = [each["corpus"] for each in about if each["corpus"]]
+    if missed := next((words.text(corpus) for corpus in corpora if corpus["stand_in"]), None):
         found.append(
-            "**Measured on a stand-in corpus, not on the Penn Treebank**: synthetic tokens of its size, vocabulary and word "
-            "frequencies. To measure on PTB: `--config corpus='{path: /folder/of/ptb.train.txt}'`."
+            f"**Measured on a stand-in corpus, not on the {missed}**: synthetic tokens of its size, vocabulary and word "
+            "frequencies. If you have its files: `--config corpus='{path: /their/folder}'`."
         )
     return found
 

@@ -19,6 +19,11 @@ LEVELS = {
 """What a user can change without writing a kernel, most first; config/implementations.yaml says which row is which."""
 
 
+def text(corpus: Mapping) -> str:
+    """The title of a record's text, without an article."""
+    return corpus.get("title", "Penn Treebank").removeprefix("the ")  # old records have no title
+
+
 def names(entries: Iterable[Mapping]) -> dict[str, str]:
     """{implementation: name} by which any two are told apart: its label, with its level where others share that."""
     entries = list(entries)

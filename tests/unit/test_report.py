@@ -250,9 +250,10 @@ def test_tables_in_files_are_one(folder: Path, table: pd.DataFrame) -> None:
 
 
 def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Real corpus, three processes; of the first row, the last process is lost."""
+    """Another text than PTB, three processes; of the first row, the last process is lost."""
 
     def lose_one(cell: Measurement, process: int, record: dict) -> None:
+        record["corpus"]["title"] = "the Book of Kells"
         if cell.implementation == "tensorflow/eager-fine-grained" and process == 3:
             hand_made.bad("failed", "the process was ended by signal SIGKILL")(record)
 
@@ -271,6 +272,9 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     hand_made.render(tmp_path, monkeypatch)
     for name in ("stacked-lm.md", "index.md"):
         assert "stand-in" not in text(tmp_path, name) and "Preliminary" not in text(tmp_path, name)
+    for name in ("stacked-lm.md", "index.md", "machine.md"):
+        assert "Book of Kells" in text(tmp_path, name)
+        assert "Penn Treebank" not in text(tmp_path, name)
     page = rows(text(tmp_path, "stacked-lm.md"))
     row = next(row for row in page if row[0] == "TF Graph (forward-only)")
     assert re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[5])

@@ -75,7 +75,9 @@ def _facts(facts: Mapping | None) -> list[str]:
 def _measured(machine: Mapping) -> str:
     corpus, days, commits = machine["corpus"], machine["days"], machine["commits"]
     source = corpus and (
-        "a **stand-in corpus**" if corpus["stand_in"] else f"Penn Treebank, from {corpus['source']}"
+        "a **stand-in corpus**"
+        if corpus["stand_in"]
+        else f"{words.text(corpus)}, from {corpus['source']}"
     )
     text = f"; text: {source}" if corpus else ""
     when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "nothing measured"
