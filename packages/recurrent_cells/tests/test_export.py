@@ -93,6 +93,24 @@ def test_no_threads_are_one(exported: Path) -> None:
     assert subprocess.run(["./threads"], cwd=folder).returncode == 0
 
 
+def test_two_layers_in_one_cpp_program(tmp_path: Path) -> None:
+    for prefix in ("encoder", "decoder"):
+        Recurrent("gru", 7, 9).export_c(tmp_path / prefix, prefix)
+    names = [f"{prefix}/{prefix}_cell" for prefix in ("encoder", "decoder")]
+    includes = "".join(f'#include "{name}.h"\n' for name in names)
+    loads = " || ".join(
+        f'!{name.split("/")[1]}_load("{name.split("/")[0]}/weights.bin")' for name in names
+    )
+    (tmp_path / "both.cc").write_text(f"{includes}int main() {{ return {loads}; }}\n")
+    for name in names:
+        subprocess.run(
+            ["gcc", "-O1", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=tmp_path, check=True
+        )
+    linked = ["g++", "both.cc", *(f"{name}.o" for name in names), "-o", "both", "-pthread", "-lm"]
+    subprocess.run(linked, cwd=tmp_path, check=True)
+    assert subprocess.run(["./both"], cwd=tmp_path).returncode == 0
+
+
 def test_bfloat16_is_not_exported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="bfloat16"):
         Recurrent("lstm", 3, 4, dtype=torch.bfloat16).export_c(tmp_path)

@@ -328,6 +328,16 @@ def test_int8_is_exact_where_rounding_changes_nothing(name: str) -> None:
         assert error(found, wanted) < 1e-5
 
 
+def test_int8_layers_keep_their_types() -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.randn(STEPS, BATCH, INPUTS)
+    own = layer.int8()
+    assert torch.equal(layer.int8().bfloat16()(x)[0], own(x)[0])
+    with pytest.raises(RuntimeError, match="int8 layer"):
+        layer.load_state_dict(own.state_dict(), strict=False)
+    with pytest.raises(RuntimeError, match="int8 layers"):
+        torch.export.export(own, (x,))
+
+
 def test_int8_does_what_float32_does() -> None:
     """Rows of any lengths are what each is alone; streams, copies, pickles and checkpoints compute the same."""
     layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True, bias=False).requires_grad_(
@@ -456,6 +466,14 @@ def test_a_stream_is_the_same_step_by_step() -> None:
     stream.step(x[0])
     stream.reset(torch.tensor([1]))
     assert error([stream.step(x[0])[1], stream.y[0]], [y[0, 1], layer(x[[0, 0]])[0][1, 0]]) < 1e-6
+    stream.reset()
+    for one in x[:3]:
+        stream.step(one)
+    other = layer.stream(BATCH)
+    other.states = stream.states
+    assert error([other.step(x[3])], [y[3]]) < 1e-6
+    with pytest.raises(TypeError):
+        other.states[0] = torch.zeros(2, BATCH, HIDDEN)
 
 
 # Weights that change
@@ -812,7 +830,10 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "on meta": (ValueError, lambda: layer_of(device="meta").stream()),
     "threads": (ValueError, lambda: layer_of().stream(threads=-5)),
     "at most": (ValueError, lambda: layer_of().stream(threads=10**6)),
+    "the state h has": (ValueError, lambda: setattr(layer_of().stream(), "states", (X, X))),
+    "prefix": (ValueError, lambda: layer_of().export_c(".", prefix="a-b")),
     "not finite": (ValueError, lambda: having(bias_l0=torch.full((16,), torch.nan)).int8()),
+    "int8 layer is on meta": (ValueError, lambda: layer_of().int8().to("meta")(X)),
     "int8: the parameters": (ValueError, lambda: layer_of(device="meta").int8()),
     "sums of": (ValueError, lambda: Recurrent("gru", 40000, 1).int8()),
     "int8 kernels": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import torch
 from .codegen import export as files
 
 
-def export(layer: Any, folder: str | os.PathLike[str]) -> None:
+def export(layer: Any, folder: str | os.PathLike[str], prefix: str) -> None:
     """Write the layers as C files."""
+    if not re.fullmatch("([a-z][a-z0-9_]*)?", prefix):
+        told = "lowercase letters, digits and _"
+        raise ValueError(f"export_c: prefix must be of {told}, not {prefix!r}")
     with torch.autocast("cpu", enabled=False):
         weights, (kind, meta) = layer._weights()
     if kind != torch.float32 or meta:
@@ -35,4 +39,4 @@ def export(layer: Any, folder: str | os.PathLike[str]) -> None:
         1 + layer.bidirectional,
         [[one.numpy() for one in own] for own in weights],
     )
-    files.write(Path(folder), layers, expected.numpy())
+    files.write(Path(folder), prefix, layers, expected.numpy())

@@ -207,12 +207,13 @@ class Recurrent(nn.Module):
                 x = functional.dropout(x, self.dropout, self.training)
         return x, [torch.stack(each) for each in zip(*finals, strict=True)]
 
-    def export_c(self, folder: str | os.PathLike[str]) -> None:
+    def export_c(self, folder: str | os.PathLike[str], prefix: str = "") -> None:
         """Write `cell.c`, `cell.h`, `weights.bin` and `test.c`: these layers for inference in C, without Python.
 
         They need a compiler with vector extensions (GCC, clang) and nothing else; `cell.h` says how they are compiled and called.
+        With a prefix, `encoder_cell.c` has `encoder_cell_forward`, so that several layers can be linked into one program.
         """
-        export(self, folder)
+        export(self, folder, prefix)
 
     def int8(self) -> Recurrent:
         """Make a copy for inference that multiplies int8, in a quarter of the memory.
@@ -229,6 +230,10 @@ class Recurrent(nn.Module):
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
         _, _, missing, _, wrong = rest
+        for name, _ in self._listed():
+            given = state_dict.get(prefix + name)
+            if isinstance(given, Tensor) and not given.is_floating_point():
+                wrong.append(f"{prefix}{name} is {given.dtype}: load it into an int8 layer")
         conversion.rename_checkpoint(self, state_dict, prefix, missing, wrong)
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
@@ -290,6 +295,9 @@ class Int8(Recurrent):
             found, kernel = [], tensors.kernel_of(self._text, torch.int8)
             for end in self._ends():
                 own = [self._wide(name + end) for name in self._names()]
+                if any(one.device.type != "cpu" for one in own):
+                    told = f"an int8 layer is on {own[0].device}, but kernels are for CPUs"
+                    raise ValueError(f"Recurrent: {told}")
                 if not self.bias:
                     own.insert(2, torch.zeros(len(self.cell.sums) * self.hidden_size))
                 # The kernel rounds again: to the same steps, but for a matrix that is used transposed.
@@ -300,7 +308,19 @@ class Int8(Recurrent):
     @torch.compiler.disable
     def forward(self, *given: Any, **options: Any) -> tuple[Any, Any]:
         """As `Recurrent`."""
+        if torch.compiler.is_compiling():  # torch.compile runs it outside of graphs
+            raise RuntimeError("Recurrent: torch.export does not take int8 layers")
         return super().forward(*given, **options)
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Change devices, not types: scales in bfloat16 would be rounded."""
+        self._packed = None
+
+        def moved(one: Tensor) -> Tensor:
+            found = fn(one)
+            return found if found.dtype == one.dtype else one.to(found.device)
+
+        return super()._apply(moved, recurse)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_packed": None}
@@ -315,7 +335,7 @@ class Int8(Recurrent):
 
     def _refused(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            "Recurrent: an int8 layer only computes: use the layer that it is a copy of"
+            "Recurrent: an int8 layer only computes outputs: use layers in float32 for this"
         )
 
     export_c = to_lstm = to_gru = from_lstm = from_gru = reset_parameters = int8 = _refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -46,10 +47,10 @@ class Stream:
         self._x = empty(1, batch, layer.input_size, dtype=kind)
         self._kernel = tensors.kernel_of(layer._text, tensors.kind_of(self._x, own[0]))
         self._calls = []
-        self.states = [
+        self._states = tuple(
             empty(layer.num_layers, batch, *size, dtype=own_kind)
             for size, own_kind in zip(shapes, tensors.kinds(self._kernel), strict=True)
-        ]
+        )
         self._held: list[Tensor] = []  # what the calls have addresses of
         x = self._x
         for number, weights in enumerate(own):
@@ -58,7 +59,7 @@ class Stream:
             packed = weights[0] if self._kernel.int8 else tensors.packed(self._kernel, weights)
             scratch = empty(sizes.scratch)
             y = empty(1, batch, layer.output_size, dtype=kind)
-            places = [one[number].data_ptr() for one in self.states]
+            places = [one[number].data_ptr() for one in self._states]
             how = {
                 **{"x": tensors.strided(x), "y": tensors.strided(y), "packed": packed.data_ptr()},
                 **{"scratch": scratch.data_ptr(), "initial": places, "final": places},
@@ -69,6 +70,19 @@ class Stream:
             x = y
         self.y = x[0]
         self.reset()
+
+    @property
+    def states(self) -> tuple[Tensor, ...]:
+        """The states [layers, B, ...] in the order of `Cell.states`, which steps read and write. Assigned ones are copied."""
+        return self._states
+
+    @states.setter
+    def states(self, given: Sequence[Tensor]) -> None:
+        for name, own, one in zip(self.cell.states, self._states, given, strict=True):
+            if one.shape != own.shape:
+                told = f"{tuple(one.shape)}, not {tuple(own.shape)}"
+                raise ValueError(f"stream: the state {name} has the shape {told}")
+            own.copy_(one.detach())
 
     def step(self, x: Tensor) -> Tensor:
         """Return the output [B, P] for the input x [B, K] of a step; the next step overwrites it."""

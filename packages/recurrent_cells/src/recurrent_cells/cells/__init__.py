@@ -61,7 +61,9 @@ def found_cell(cell: Any, user: str) -> Cell:
     if isinstance(cell, str):
         if cell in CELLS:
             return CELLS[cell]
-        raise ValueError(f"{user}: no cell {cell!r}; predefined are {', '.join(CELLS)}")
+        raise ValueError(
+            f"{user}: no cell {cell!r}; predefined are {', '.join(CELLS)}; a file's is cell_file.load(path)"
+        )
     told = "a function without @cell(...)" if callable(cell) else repr(cell)
     raise TypeError(f"{user}: cell is {told}, not one made by @cell(...) or a name")
 

@@ -7,6 +7,9 @@
 #ifndef CELL_H
 #define CELL_H
 #include <stddef.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
 
 enum {{ CELL_INPUTS = {inputs}, CELL_OUTPUTS = {outputs}, CELL_STATES = {states} }}; /* values of x and y for a row and step */
 
@@ -26,4 +29,7 @@ void cell_free(cell *);
    threads: how many at most, from 1 to 1024. Returns 0, or -1 where memory is short. */
 int cell_forward(const cell *, long steps, long batch, const float *x, float *y, float *const *states, int threads);
 {stream}
+#ifdef __cplusplus
+}}
+#endif
 #endif

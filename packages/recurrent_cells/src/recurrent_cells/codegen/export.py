@@ -38,26 +38,36 @@ def test_input(inputs: int) -> np.ndarray:
     return np.array(values, np.float32).reshape(STEPS, BATCH, inputs)
 
 
-def write(folder: Path, layers: Layers, expected: np.ndarray) -> None:
+def write(folder: Path, prefix: str, layers: Layers, expected: np.ndarray) -> None:
     """Write the files.
 
     Parameters
     ----------
+    prefix:
+        What files' and functions' names begin with, before `cell`.
     expected:
         y [STEPS, BATCH, outputs * directions] of `test_input`.
     """
     folder.mkdir(parents=True, exist_ok=True)
     words = _words(layers, expected)
     flat = [one.astype("<f4").ravel() for own in layers.weights for one in own]
+    texts = {"cell.c": _source(layers)}
+    texts |= {file: _text(file).format(**words) for file in ("cell.h", "test.c")}
     files = {
-        "cell.c": _source(layers).encode(),
-        **{name: _text(name).format(**words).encode() for name in ("cell.h", "test.c")},
-        "weights.bin": np.concatenate(flat).tobytes(),
+        _prefixed(file, prefix): _prefixed(text, prefix).encode() for file, text in texts.items()
     }
-    for name, content in files.items():
-        made = folder / f".{name}.{os.getpid()}"
+    files["weights.bin"] = np.concatenate(flat).tobytes()
+    for file, content in files.items():
+        made = folder / f".{file}.{os.getpid()}"
         made.write_bytes(content)
-        os.replace(made, folder / name)
+        os.replace(made, folder / file)
+
+
+def _prefixed(text: str, prefix: str) -> str:
+    if not prefix:
+        return text
+    text = re.sub(r"\bcell(?=_|\b)", f"{prefix}_cell", text)
+    return re.sub(r"\bCELL(?=_)", f"{prefix.upper()}_CELL", text)
 
 
 def _text(name: str) -> str:
