@@ -33,10 +33,8 @@ from reporting.results import CELL, Part
 
 SLACK_S = 0.02  # readings of two clocks
 TICKS_S = 0.1  # of CPU time, which the system counts in steps of 10 ms
-BETWEEN_S, LEAST_SHARE = (
-    0.01,
-    0.8,
-)  # longer batches on a CPU fill most of the time; ours, at least 0.85
+LONG_S = 0.01  # batches on a CPU that are longer...
+LEAST_SHARE = 0.8  # ...fill most of the time; in our packs at least 0.85
 OVER_PEAK = 1.05  # a reading of the peak takes 10 ms, and clocks vary
 MACHINE = re.compile(r"[\w.]+-\d+c-[0-9a-f]{6}")
 LOCK = re.compile(r"envs/locks/[\w.-]+/[\w.-]+\.txt")
@@ -279,7 +277,7 @@ def _times(records: Read) -> Found:
                 yield "its batches took longer than the time in which they ran", path
             if (
                 record["identity"]["device"] == "cpu"
-                and math.fsum(samples) > BETWEEN_S * len(samples)
+                and math.fsum(samples) > LONG_S * len(samples)
                 and math.fsum(samples) < LEAST_SHARE * meter["wall_s"]
             ):
                 yield "its batches are too few or too short for the time in which they ran", path
