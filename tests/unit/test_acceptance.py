@@ -25,7 +25,7 @@ def record(parts: list[results.Part]) -> dict:
     timed = acceptance._timed(acceptance._records(parts))
     return copy.deepcopy(
         max(
-            (each for _, each in timed if min(each["samples"]) > 2 * acceptance.BETWEEN_S),
+            (each for _, each in timed if min(each["samples"]) > 2 * acceptance.LONG_S),
             key=lambda each: len(each["samples"]),
         )
     )
