@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import PackedSequence
 from . import conversion, inputs, tensors
 from .cells import CELLS, Cell, found_cell
 from .cells.text import to_text
+from .codegen.source import has_bfloat16
 from .exporting import export
 from .operators import layer
 from .streaming import Stream
@@ -124,8 +125,7 @@ class Recurrent(nn.Module):
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
         """Weights of each layer and direction in the kernel's order, checked, and what they compute in."""
         given = [(name, shape, getattr(self, name)) for name, shape in self._listed()]
-        wide = self.cell.heads > 1 or self.cell.matrices or self.cell.of_heads
-        kind = inputs.kind_of(given, bfloat16=not wide)
+        kind = inputs.kind_of(given, bfloat16=has_bfloat16(self.cell))
         values, count = [one for _, _, one in given], len(given) // len(self._ends())
         found = [values[first : first + count] for first in range(0, len(values), count)]
         if not self.bias:

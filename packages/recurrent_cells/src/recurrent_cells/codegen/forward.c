@@ -106,10 +106,7 @@ INLINE void update_units(const int keep, long H, long u, const float *sums, cons
     const long at = u * UNIT + w * LANES, left = H - at;
     if (left <= 0) break;
     vec in[INPUTS], new[STATES + KEPT];
-    UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT + w * LANES);
-    in[SUMS] = !READS_OUTPUT ? (vec){0} : OWN_OUTPUT ? load(memory + at) : load_numbers_up_to(before + at, left);
-    UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - !OWN_OUTPUT) * memory_state + at);
-    UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);
+    load_inputs(in, sums + w * LANES, before, memory, memory_state, vectors, width, at, left);
     if (keep) update_and_keep(in, new);
     else update(in, new);
     if (PROJECTED) store_numbers(out + at, new[0]);

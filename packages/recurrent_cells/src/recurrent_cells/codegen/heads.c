@@ -38,10 +38,7 @@ static void update_heads(const int keep, const Call *c, const Layout *l, long pa
 #define FORWARD_VECTORS(COMPUTE) \
   for (long at = 0; at < H; at += LANES) { \
     vec in[INPUTS + MIXES], new[STATES + KEPT]; \
-    UNROLL for (int g = 0; g < SUMS; g++) in[g] = load(sums + at / UNIT * block + g * UNIT + at % UNIT); \
-    in[SUMS] = READS_OUTPUT ? load_up_to(before + at, H - at) : (vec){0}; \
-    UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - 1) * memory_state + at); \
-    UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(l->vectors + v * l->width + at); \
+    load_inputs(in, sums + at / UNIT * block + at % UNIT, before, memory, memory_state, l->vectors, l->width, at, H - at); \
     UNROLL for (int k = 0; k < MIXES; k++) in[INPUTS + k] = load(h.products + k * l->width + at); \
     COMPUTE \
   }

@@ -299,6 +299,15 @@ static const number *last_output(const Call *c, const Layout *l, long row) {
 }
 static const number *input_at(const Call *c, long row, long s) { return c->x + time_of(c, row, s) * c->x_step + row * c->x_row; }
 
+/* What a row's update reads of the units from `at` on, of which `left` are real; sums: those units' first one, others UNIT apart. */
+INLINE void load_inputs(vec *in, const float *sums, const number *before, const float *memory, long memory_state, const float *vectors,
+                        long width, long at, long left) {
+  UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT);
+  in[SUMS] = !READS_OUTPUT ? (vec){0} : OWN_OUTPUT ? load(memory + at) : load_numbers_up_to(before + at, left);
+  UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - !OWN_OUTPUT) * memory_state + at);
+  UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);
+}
+
 /* ---- threads ---- */
 
 typedef struct {

@@ -30,10 +30,7 @@ static void update_phase(const int keep, int phase, const Call *c, const Layout 
         if (FORWARD_PRODUCTS[k][0] == phase) store(factor + k * factor_product + at, (vec){0});
       continue;
     }
-    for (int s = 0; s < SUMS; s++) in[s] = load(sums + at / UNIT * BLOCK + s * UNIT + at % UNIT);
-    in[SUMS] = READS_OUTPUT ? load_up_to(before + at, H - at) : (vec){0};
-    for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - 1) * memory_state + at);
-    for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(l->vectors + v * l->width + at);
+    load_inputs(in, sums + at / UNIT * BLOCK + at % UNIT, before, memory, memory_state, l->vectors, l->width, at, H - at);
     for (int k = 0; k < PRODUCTS; k++) in[INPUTS + k] = load(product + k * c->batch * l->width + at);
     if (!last) {
       forward_phase(phase, in, factor + at, factor_product);

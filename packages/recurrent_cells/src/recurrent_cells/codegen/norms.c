@@ -30,10 +30,7 @@ static void update_row(const int keep, long H, long units, const float *sums, co
   for (int phase = 0; phase < FORWARD_PHASES; phase++) {
     for (long at = 0; at < H; at += LANES) {
       vec in[INPUTS + 3 * NORMS], new[STATES + KEPT];
-      for (int s = 0; s < SUMS; s++) in[s] = load(sums + at / UNIT * BLOCK + s * UNIT + at % UNIT);
-      in[SUMS] = !READS_OUTPUT ? (vec){0} : OWN_OUTPUT ? load(memory + at) : load_numbers_up_to(before + at, H - at);
-      for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - !OWN_OUTPUT) * memory_state + at);
-      for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);
+      load_inputs(in, sums + at / UNIT * BLOCK + at % UNIT, before, memory, memory_state, vectors, width, at, H - at);
       for (int k = 0; k < 2 * NORMS; k++) in[INPUTS + k] = all(moments[k]);
       for (int k = 0; k < NORMS; k++) in[INPUTS + 2 * NORMS + k] = load(arguments + k * width + at);
       if (phase + 1 < FORWARD_PHASES) {

@@ -47,7 +47,7 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
     half: x, y, the weights and what is multiplied by them are bfloat16; sums, states and updates stay float32.
     int8: products alone are of bytes, forward only.
     """
-    if half and (cell.heads > 1 or cell.matrices or cell.of_heads):
+    if half and not has_bfloat16(cell):
         raise CompilerError(f"cell {cell.name}: bfloat16 kernels have neither heads nor matrices")
     if int8 and (cell.heads > 1 or cell.of_heads):
         raise CompilerError(f"cell {cell.name}: int8 kernels have no heads")
@@ -64,6 +64,11 @@ def c_source(cell: Cell, half: bool = False, int8: bool = False) -> str:
             *shared[2:],
         ]
     )
+
+
+def has_bfloat16(cell: Cell) -> bool:
+    """Whether there are bfloat16 kernels of a cell."""
+    return not (cell.heads > 1 or cell.matrices or cell.of_heads)
 
 
 def unsupported(cell: Cell) -> str:
