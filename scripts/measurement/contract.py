@@ -10,7 +10,7 @@ An implementation is a module `implementations/<framework>/<style>.py` with one 
 - `phase`: "forward" (no loss, no gradient recording) or "training" (forward, loss, backward, update).
 
 A module that computes in other formats than float32 says so in `DATA_TYPES`, e.g. `("float32", "bfloat16")`
-(`workload.data_type`, measurement/precision.py): weights, gradients and updates stay float32. One that fixes something of
+(`workload.data_type`, measurement/precision.py): weights, gradients and updates stay float32; int8 is for inference. One that fixes something of
 a single process when it is imported says `FORKS = False`: timings are forked from a process that has imported it.
 
 `build` raises `Unsupported` with a reason a reader of the report understands, when this
@@ -103,8 +103,9 @@ class Runner(object):
         raise NotImplementedError
 
     def precision(self, inputs, targets):
-        """Of a step: which operators really ran in half precision, as the library itself tells: {"bfloat16": {operator:
-        how many}, "float32": {...}}. For the record of a check of a workload in half precision; None: it does not tell."""
+        """Of a step: which operators really ran in the workload's format, as the library itself tells: {"bfloat16":
+        {operator: how many}, "float32": {...}}. For the record of a check of a workload in another format than float32;
+        None: it does not tell."""
         return None
 
     def helpers(self):

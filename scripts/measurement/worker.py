@@ -77,7 +77,7 @@ def ran_as_asked(runner, workload):
     told, refused = {}, ""
     if workload.data_type != precision.FLOAT32:
         told["precision"] = runner.precision(*runner.laid_out(*next(workload.batches())))
-        refused = precision.refusal(told["precision"])
+        refused = precision.refusal(workload.data_type, told["precision"])
     if workload.isa and not refused:
         told["instructions"] = instructions.seen(lambda: timing.some(runner, workload))
         refused = instructions.refusal(workload.isa, told["instructions"])
@@ -113,8 +113,11 @@ class Prepared(object):
         )
         self.weights = self.workload.weights()
         self.setup = {"import_s": import_s}
-        if self.workload.data_type not in getattr(self.module, "DATA_TYPES", (precision.FLOAT32,)):
-            raise Unsupported("it computes in float32 only")
+        formats = getattr(self.module, "DATA_TYPES", (precision.FLOAT32,))
+        if self.workload.data_type not in formats:
+            raise Unsupported("it computes in %s only" % " and ".join(formats))
+        if self.workload.data_type == precision.INT8 and self.identity["phase"] == "training":
+            raise Unsupported("int8 is for inference only")
 
     def build(self, workload, weights=None):
         given = self.weights if weights is None else weights

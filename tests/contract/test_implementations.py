@@ -128,10 +128,23 @@ SILENT = [
     ("tensorflow", "tensorflow/graph-xla"),
     ("tensorflow", "tests.contract.planted_single"),
 ]
+# Inference in int8, on any CPU.
+INT8 = {"data_type": "int8", "hidden": 64, "embedding": 64}
+ROUNDED = [
+    (environment, name, json.dumps(INT8 | {"cell": cell}))
+    for environment, name, *cells in (
+        ("pytorch", "pytorch/fused", "lstm", "gru"),
+        ("pytorch", "recurrent_cells/module", "lstm", "gru", "layer-norm", "slstm"),
+        ("onnx", "onnxruntime/lstm", "lstm", "peephole"),
+    )
+    for cell in cells
+]
+UNROUNDED = ("onnx", f"onnxruntime/lstm {json.dumps(INT8 | {'cell': 'gru'})}")
 # On a CPU without, each framework decides whether it converts to float32, or has no such kernel and says so.
 HAS_HALF = "bf16" in machine.cpu_flags() and not instructions.held_to(os.environ)
 UNABLE = [("tensorflow", "tensorflow/graph-block", "BlockLSTM takes float32 and float16")]
 BEYOND = f"tests.contract.planted_half {HALF}"
+BEYOND_INT8 = f"tests.contract.planted_int8 {json.dumps(INT8)}"
 
 
 def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
@@ -157,7 +170,9 @@ def in_half_precision(environment: str) -> list[tuple[str, ...]]:
     """A process of its own, as a library that has no such kernel may end it; none in most environments."""
     asked = [*HALVED, *SILENT, *(unable[:2] for unable in UNABLE)]
     names = [f"{name} {HALF}" for where, name in asked if where == environment]
-    names += [BEYOND] if environment == "pytorch" else []
+    names += [f"{name} {change}" for where, name, change in ROUNDED if where == environment]
+    names += [BEYOND, BEYOND_INT8] if environment == "pytorch" else []
+    names += [row for where, row in [UNROUNDED] if where == environment]
     return [(environment, GATE, *names)] if names else []
 
 
@@ -277,6 +292,26 @@ def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32(
         assert found["precision"]["bfloat16"] and not found["precision"]["float32"], phase
         updates = [value for name, value in found["errors"].items() if name.startswith("update:")]
         assert all(error < 2e-5 for error in updates), phase  # weights and updates are float32
+
+
+@pytest.mark.parametrize(("environment", "implementation", "change"), ROUNDED)
+def test_int8_is_within_its_own_bound_and_beyond_that_of_float32(
+    environment: str, implementation: str, change: str
+) -> None:
+    found = halved(environment)[f"{implementation} {change}"]["forward"]
+    assert found["status"] == "ok", found["reason"]
+    assert 1e-4 < found["errors"]["output"] < precision.tolerance("int8", "forward", 2, 4)
+    assert found["precision"]["int8"] and not found["precision"]["float32"]
+
+
+def test_what_has_no_int8_is_refused() -> None:
+    environment, row = UNROUNDED
+    found = halved(environment)[row]["forward"]
+    assert found["status"] == "unsupported" and "GRU" in found["reason"]
+
+
+def test_an_error_beyond_int8_closes_the_gate() -> None:
+    assert halved("pytorch")[BEYOND_INT8]["forward"]["status"] == "incorrect"
 
 
 @pytest.mark.parametrize(("environment", "implementation"), SILENT)

@@ -16,6 +16,7 @@ def test_tolerance_of_bfloat16() -> None:
     longest = precision.tolerance("bfloat16", "forward", 2, 32)
     assert precision.tolerance("bfloat16", "forward", 2, 1024) == longest
     assert precision.tolerance("bfloat16", "training", 1, 12) == pytest.approx(3 / 256 * 5)
+    assert precision.tolerance("int8", "forward", 1, 3) == pytest.approx(3 / 128 * 2)
     assert precision.tolerance("float32", "training", 3, 50) == 0
 
 
@@ -29,19 +30,23 @@ def test_a_gate_that_remembers_is_told_from_one_that_forgets_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "reason"),
+    ("asked", "told", "refused"),
     [
-        ({"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, ""),
-        (
-            {"bfloat16": {}, "float32": {"dot": 5}},
-            "half precision was requested, but it runs in float32 (5 dot)",
-        ),
-        ({"bfloat16": {}, "float32": {}}, "cannot verify that its products ran in half precision"),
-        (None, "cannot verify that its products ran in half precision"),
+        ("bfloat16", {"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, False),
+        ("bfloat16", {"bfloat16": {}, "float32": {"dot": 5}}, True),
+        ("bfloat16", {"bfloat16": {}, "float32": {}}, True),
+        ("bfloat16", None, True),
+        ("int8", {"int8": {"LSTM": 1}, "float32": {}}, False),
+        ("int8", {"bfloat16": {"matmul": 3}, "float32": {}}, True),
     ],
 )
-def test_what_ran_in_float32_is_not_timed_as_half_precision(told: dict | None, reason: str) -> None:
-    assert precision.refusal(told) == reason
+def test_what_ran_in_another_format_is_not_timed_as_the_one_asked_for(
+    asked: str, told: dict | None, refused: bool
+) -> None:
+    reason = precision.refusal(asked, told)
+    assert bool(reason) is refused
+    if refused and told and told["float32"]:
+        assert "runs in float32 (5 dot)" in reason
 
 
 def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:

@@ -1,12 +1,18 @@
 """ONNX's operator of the cell, one a layer, in ONNX Runtime's CPU provider with all its optimisations: for inference."""
 
+import os
+import tempfile
+
 import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+from measurement import precision
 from measurement.contract import Runner, Unsupported, require_cell
 from measurement.workload import layer_weights
+
+DATA_TYPES = ("float32", "int8")  # by quantize_dynamic
 
 OPSET = 17
 # Of a cell: the operator, our gates in its order (i, o, f, g; z, r, n), its attributes.
@@ -69,6 +75,17 @@ def onnx_model(workload, weights):
     return helper.make_model(graph, opset_imports=opset, ir_version=9).SerializeToString()
 
 
+def rounded(model):
+    """An ONNX model, bytes, with weights in int8: the operators DynamicQuantizeLSTM and MatMulInteger."""
+    from onnxruntime.quantization import quantize_dynamic  # loads more than float32 should wait for
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "int8.onnx")
+        quantize_dynamic(onnx.load_from_string(model), path)
+        with open(path, "rb") as file:
+            return file.read()
+
+
 def refuse(workload, phase, cells=("lstm", "gru", "peephole")):
     """Raise Unsupported for what that model does not do; cells: those that a runtime has."""
     require_cell(workload, cells, "ONNX has operators of LSTM and GRU, no other cells")
@@ -96,6 +113,9 @@ class Session(Runner):
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
         model = onnx_model(workload, weights)
+        if workload.data_type == precision.INT8:
+            model = rounded(model)
+        self.operators = [node.op_type for node in onnx.load_from_string(model).graph.node]
         providers = ["CPUExecutionProvider"]
         self.session = onnxruntime.InferenceSession(model, options, providers=providers)
         self.output = self.session.get_outputs()[0].name
@@ -108,6 +128,17 @@ class Session(Runner):
         binding.bind_output(self.output)
         self.session.run_with_iobinding(binding)
         return binding
+
+    def precision(self, inputs, targets):
+        """Layers by their operators, which have one format each."""
+        formats = {"DynamicQuantizeLSTM": precision.INT8, "LSTM": precision.FLOAT32}
+        formats["GRU"] = precision.FLOAT32
+        found = {precision.INT8: {}, precision.FLOAT32: {}}
+        for kind in self.operators:
+            if kind in formats:
+                counts = found[formats[kind]]
+                counts[kind] = counts.get(kind, 0) + 1
+        return found
 
     def synchronise(self):
         """`run` returns when it has finished."""

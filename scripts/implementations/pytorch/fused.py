@@ -7,12 +7,13 @@ switched off, ATen's loop with one matrix product and one fused kernel a step.
 import torch
 from torch.nn.utils import rnn
 
+from measurement import precision
 from measurement.contract import Unsupported
 
 from .cell import gru_biases
-from .model import Model, both_ways
+from .model import Model, both_ways, rounded
 
-DATA_TYPES = ("float32", "bfloat16")  # by autocast
+DATA_TYPES = ("float32", "bfloat16", "int8")  # by autocast and quantize_dynamic
 
 
 def whole_sequence(workload, layers, training):
@@ -32,6 +33,8 @@ def whole_sequence(workload, layers, training):
         second.zero_()
     lstm.flatten_parameters()  # one chunk of memory, as cuDNN wants it; nothing otherwise
     lstm.train(training)
+    if workload.data_type == precision.INT8:
+        lstm = rounded(lstm)
     if workload.carried:
         return lambda x, layers, state: lstm(x, state)
     if workload.lengths is None:
@@ -49,6 +52,9 @@ def whole_sequence(workload, layers, training):
 def whole_gru(workload, layers, training):
     """nn.GRU's operator on the weights `layers` themselves, its biases made of the model's, as a stack of model.py."""
 
+    if workload.data_type == precision.INT8:
+        return rounded_gru(workload, layers)
+
     def stack(x, layers):
         zeros = x.new_zeros(len(layers), x.size(1), workload.hidden)
         weights = [each for *w, bias in layers for each in (*w, *gru_biases(bias))]
@@ -56,6 +62,20 @@ def whole_gru(workload, layers, training):
         return torch.gru(x, zeros, weights, True, len(layers), 0.0, training, False, False)[0]
 
     return stack if not workload.bidirectional else both_ways(stack, order=None)
+
+
+def rounded_gru(workload, layers):
+    """nn.GRU in int8 as a stack, weights copied."""
+    if workload.bidirectional:
+        raise Unsupported("this row runs nn.GRU in int8 one way")
+    gru = torch.nn.GRU(workload.features, workload.hidden, workload.layers)
+    names = ("weight_ih_l%d", "weight_hh_l%d", "bias_ih_l%d", "bias_hh_l%d")
+    with torch.no_grad():
+        for number, (*matrices, bias) in enumerate(layers):
+            for name, weight in zip(names, (*matrices, *gru_biases(bias))):
+                getattr(gru, name % number).copy_(weight)
+    gru = rounded(gru)
+    return lambda x, layers: gru(x)[0]
 
 
 KERNELS = {"lstm": whole_sequence, "gru": whole_gru}

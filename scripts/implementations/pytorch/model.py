@@ -61,6 +61,15 @@ class Model(Runner):
             self.optimizer, self.optimizer_form = optimizer(
                 self.weights.values(), workload.optimizer
             )
+        if workload.data_type == precision.INT8 and "projection.weight" in self.weights:
+            self.project = self.rounded_projection()
+
+    def rounded_projection(self):
+        """`project` in int8."""
+        linear = torch.nn.Linear(*self.weights["projection.weight"].shape[::-1])
+        linear.weight = self.weights["projection.weight"]
+        linear.bias = self.weights.get("projection.bias")
+        return rounded(linear)
 
     def reset(self, state=None):
         self.carried = state and tuple(torch.from_numpy(each).to(self.device) for each in state)
@@ -133,13 +142,18 @@ class Model(Runner):
         return self.updated(loss)
 
     def cast(self):
-        """Where operators compute in the workload's format: weights, gradients and updates are float32."""
-        if self.workload.data_type == precision.FLOAT32:
+        """Where operators compute in half precision: weights, gradients and updates are float32."""
+        if self.workload.data_type != precision.BFLOAT16:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, getattr(torch, self.workload.data_type))
 
     def precision(self, inputs, targets):
-        """oneDNN's primitives of a step by what they read, from its log, which goes to the standard output."""
+        """oneDNN's primitives of a step by what they read, from its log, which goes to the standard output; in int8, whose
+        kernels come from several libraries, the operators of a step by PyTorch's profiler."""
+        if self.workload.data_type == precision.INT8:
+            with torch.profiler.profile() as profile:
+                self.step(inputs, targets)
+            return operators({each.key: each.count for each in profile.key_averages()})
         verbose = torch.backends.mkldnn
         sys.stdout.flush()
         with tempfile.TemporaryFile() as log:
@@ -245,6 +259,23 @@ class Model(Runner):
         if self.device.type == "cuda":
             return torch.cuda.max_memory_allocated(self.device)
         return None
+
+
+def rounded(module):
+    """nn.LSTM, nn.GRU or nn.Linear with its weights in int8, which what comes in is rounded to at every call."""
+    kinds = {torch.nn.LSTM, torch.nn.GRU, torch.nn.Linear}
+    return torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(module), kinds)[0]
+
+
+def operators(counts):
+    """{"int8": {operator: count}, "float32": ...} of a profile's counts, products and recurrent layers only."""
+    found = {precision.INT8: {}, precision.FLOAT32: {}}
+    for name, count in counts.items():
+        if "quantized" in name:
+            found[precision.INT8][name] = count
+        elif name in ("aten::mm", "aten::addmm", "aten::bmm", "aten::mkldnn_rnn_layer"):
+            found[precision.FLOAT32][name] = count
+    return found
 
 
 def primitives(lines):

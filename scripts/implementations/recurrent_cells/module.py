@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from implementations.pytorch import model
+from measurement import precision
 from measurement.cells import CELLS
 from measurement.contract import Unsupported
 from measurement.workload import layer_prefixes
@@ -17,7 +18,7 @@ from recurrent_cells.codegen import CompilerError
 # Not from the package: which files that loads, a reader of the source could not tell.
 from recurrent_cells.module import Recurrent
 
-DATA_TYPES = ("float32", "bfloat16")  # by autocast
+DATA_TYPES = ("float32", "bfloat16", "int8")  # by autocast and Recurrent.int8
 
 NAMES = {"input": "weight_input", "recurrent": "weight_recurrent", "bias": "bias"}
 
@@ -48,6 +49,8 @@ class Layers(model.Model):
             constants = workload.optimizer
             self.optimizer, self.optimizer_form = model.optimizer(self.weights.values(), constants)
         self.layers = None  # they are in the module
+        if workload.data_type == precision.INT8:
+            self.recurrent = self.recurrent.int8()
 
     def take(self, weights):
         """Let the module have the weights, and `self.weights` its parameters, each vector of a cell apart."""
@@ -91,11 +94,13 @@ class Layers(model.Model):
         return found
 
     def precision(self, inputs, targets):
-        """Also the layers themselves, by the format of what they give."""
+        """Also the layers themselves, by the format of their weights in int8, else of what they give."""
         found = super(Layers, self).precision(inputs, targets)
         with torch.no_grad(), self.cast():
-            y = self.recurrent(torch.zeros(1, 1, self.recurrent.input_size))[0]
-        counts = found[str(y.dtype).replace("torch.", "")]
+            told = self.recurrent(torch.zeros(1, 1, self.recurrent.input_size))[0]
+        if self.workload.data_type == precision.INT8:
+            told = self.recurrent.weight_input_l0
+        counts = found[str(told.dtype).replace("torch.", "")]
         counts["layer (recurrent_cells)"] = self.recurrent.num_layers
         return found
 
