@@ -20,7 +20,14 @@ from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
 KERNELS = {"tuning", "kernel"}
-LANGUAGE_MODELS = ("stacked-lm", "bf16-stacked-lm", "avx2-stacked-lm", "ptb-", "weak-ptb-")
+LANGUAGE_MODELS = (
+    "stacked-lm",
+    "bf16-stacked-lm",
+    "int8-stacked-lm",
+    "avx2-stacked-lm",
+    "ptb-",
+    "weak-ptb-",
+)
 
 
 @pytest.fixture(autouse=True)
