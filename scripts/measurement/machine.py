@@ -130,9 +130,8 @@ def node():
 def facts():
     """Everything a reader needs to judge a number. `machine` is a short identity made of hardware
     facts, never of a host name."""
-    cpu = lscpu()
     found = {
-        "cpu": cpu,
+        "cpu": lscpu(),
         "cores": usable_cores(),
         "cpu_quota": quota(),
         "memory_bytes": memory_bytes(),
@@ -142,11 +141,16 @@ def facts():
         "governor": read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "transparent_huge_pages": chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
     }
+    found["machine"] = "%s-%dc-%s" % (platform.machine(), found["cores"], digest(found))
+    return found
+
+
+def digest(found):
+    """What ends a machine's name: of the hardware among its facts."""
+    cpu = found["cpu"]
     hardware = [cpu.get("Model name"), cpu.get("Flags"), found["cores"]]
     hardware += [found["memory_bytes"] >> 30] + [gpu["name"] for gpu in found["gpus"]]
-    digest = hashlib.sha256(json.dumps(hardware).encode()).hexdigest()
-    found["machine"] = "%s-%dc-%s" % (platform.machine(), found["cores"], digest[:6])
-    return found
+    return hashlib.sha256(json.dumps(hardware).encode()).hexdigest()[:6]
 
 
 def cpu_seconds():

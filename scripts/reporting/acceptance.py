@@ -8,7 +8,6 @@ Each check yields (what is wrong, which file); `refusals` makes a line of each k
 """
 
 import datetime
-import hashlib
 import json
 import math
 import re
@@ -24,7 +23,7 @@ from types import SimpleNamespace
 import numpy as np
 from packaging.version import InvalidVersion, Version
 
-from measurement import checking, quiet, shapes, verifying
+from measurement import checking, machine, quiet, shapes, verifying
 from measurement.precision import FLOAT32
 from plan import configuration, environments, locks, matrix
 from plan.jobs import digest_of
@@ -111,25 +110,12 @@ def _identities(parts: Iterable[Part]) -> Found:
                     yield "its name does not follow from what it says", path
                 if record["parts"].get("machine") != part.machine:
                     yield "it is of another machine than its manifest", path
-                if MACHINE.fullmatch(part.machine) and _hardware(record) != part.machine[-6:]:
+                own = machine.digest(record["machine"])
+                if MACHINE.fullmatch(part.machine) and own != part.machine[-6:]:
                     yield (
                         "its machine's name does not follow from what it says of the machine",
                         path,
                     )
-
-
-def _hardware(record: dict) -> str:
-    """What ends the name that a machine gives itself (machine.facts)."""
-    about = record["machine"]
-    cpu = about["cpu"]
-    hardware = [
-        cpu.get("Model name"),
-        cpu.get("Flags"),
-        about["cores"],
-        about["memory_bytes"] >> 30,
-    ]
-    hardware += [gpu["name"] for gpu in about["gpus"]]
-    return hashlib.sha256(json.dumps(hardware).encode()).hexdigest()[:6]
 
 
 def _is_named_after(path: str, record: dict, cell: Measurement) -> bool:
