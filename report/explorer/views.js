@@ -39,9 +39,10 @@ function headline() {
     ` the time of the fastest implementation (${best.name}, ${time(best.wall_median_s)} a batch).`,
   ];
   const own = [...new Set(operators.map(row => row.framework))].flatMap(name => {
-    const one = operators.find(row => row.framework === name),
+    const written = operators.filter(row => row.framework === name),
       other = versions.find(row => row.framework === name && row.level === FUSED && row.install);
-    return one && other ? [`${name} ${times(ratio(one, other).ratio)}${bracket(ratio(one, other))}`] : [];
+    const text = row => times(ratio(row, other).ratio) + bracket(ratio(row, other));
+    return other ? [`${name} ${[...new Set([written[0], written.at(-1)])].map(text).join(" to ")}`] : [];
   });
   return own.length ? [...said, ` Over their own framework's fused kernel: ${own.join(", ")}.`] : said;
 }
@@ -251,6 +252,7 @@ function detail(row) {
       "Samples",
       `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((1 + each / 1000) * row.wall_median_s)).join(", ")}`,
     ],
+    ["Raw samples", "the files named in the column records of cells.csv, in the results folder or its pack"],
     [
       "Start-up",
       `${time(row.start_s)} before the second batch (building, compiling, first batch), import ${time(row.import_s)}`,

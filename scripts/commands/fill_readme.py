@@ -3,6 +3,7 @@
 python scripts fill_readme: what stands between `<!--number: NAME-->` and `<!--/-->` becomes the number of that name.
 """
 
+import json
 import math
 import re
 from collections.abc import Callable
@@ -31,10 +32,8 @@ def table(path: Path = TABLE) -> Rows:
     levels = {each["implementation"]: each.get("flexibility") for each in matrix.implementations()}
     rows["level"] = rows["implementation"].map(levels)
     rows = rows[rows["status"] == "ok"].copy()
-    rows["process_medians_s"] = [
-        [*map(float, each)] for each in rows["process_medians_s"].str.findall(r"[\d.e+-]+")
-    ]
-    rows["looks"] = rows["looks"].astype(object).str.findall("'([^']+)'")
+    for name in ("process_medians_s", "looks"):
+        rows[name] = rows[name].astype(object).map(json.loads, na_action="ignore")
     rows = pd.concat(sections.with_noise(own) for _, own in rows.groupby("document", sort=False))
     now = rows["environment"].map(matrix.generation) == matrix.NOW
     return rows[now & rows["level"].notna()].rename(columns={"process_medians_s": "times"})
@@ -75,6 +74,13 @@ def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -
     return shown(ratio)
 
 
+def _over_fused(rows: Rows, machine: str, of: str, to: str) -> str:
+    """Operators over the fused kernel of their own framework, in training."""
+    own = rows[(rows["machine"] == machine) & (rows["phase"] == "training")]
+    own = own[own["benchmark"] == MODEL].set_index("implementation")["times"]
+    return shown(estimates.ratio([own[of]], [own[to]]))
+
+
 def _found(rows: Rows, name: str) -> estimates.Ratio:
     """A finding's ratio (config/claims.yaml) on Zen 5, as the page of findings has it."""
     (claim,) = (each for each in matrix.findings() if each["name"] == name)
@@ -90,7 +96,12 @@ def _found(rows: Rows, name: str) -> estimates.Ratio:
     return estimates.Ratio(*found, estimates.compared(*found[1:]))
 
 
+PYTORCH = ("pytorch/fine-grained", "pytorch/fused")
+
 NUMBERS: dict[str, Callable[[Rows], str]] = {
+    "over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, *PYTORCH),
+    "over-nn-lstm-zen-4": lambda rows: _over_fused(rows, ZEN_4, *PYTORCH),
+    "over-nn-lstm-intel": lambda rows: _over_fused(rows, INTEL, *PYTORCH),
     "operators-forward-least": lambda rows: _written(rows, "forward", 0),
     "operators-forward-most": lambda rows: _written(rows, "forward", -1),
     "operators-training-least": lambda rows: _written(rows, "training", 0),

@@ -40,12 +40,13 @@ class Over:
 @dataclass(frozen=True)
 class Cost:
     """Of one machine, benchmark, device and phase. `least` and `most`: the fastest and the slowest row of operators over the
-    fastest of all; `within`: by framework, its fastest row of operators over its fastest fused kernel."""
+    fastest of all; `within`: by framework, its fastest and its slowest
+    row of operators over its fastest fused kernel; one where they are the same row."""
 
     fastest: Mapping
     least: Over
     most: Over
-    within: dict[str, Over]
+    within: dict[str, list[Over]]
 
 
 def lstms(cells: pd.DataFrame, **equal: object) -> pd.DataFrame:
@@ -73,14 +74,16 @@ def first(rows: pd.DataFrame, levels: Iterable[str]) -> Mapping | None:
     return None if own.empty else own.iloc[0].to_dict()
 
 
-def within(rows: pd.DataFrame, levels: Iterable[str]) -> dict[str, Over]:
-    """{framework: its fastest row of some levels over its fastest fused kernel} of the frameworks that have both. A kernel
-    that is no part of the framework is not its own."""
+def within(rows: pd.DataFrame) -> dict[str, list[Over]]:
+    """{framework: its operators, the fastest and the slowest, over its fastest fused kernel} of the frameworks that have both. A
+    kernel that is no part of the framework is not its own."""
     found = {}
     for framework, own in rows.groupby("framework", sort=True):
-        one, other = first(own, levels), first(own[own["install"] != ""], [FUSED])
-        if one and other:
-            found[framework] = Over.of(one, other)
+        written = own[own["flexibility"].isin(OPERATORS)].to_dict("records")
+        other = first(own[own["install"] != ""], [FUSED])
+        if written and other:
+            ends = written[:1] if len(written) == 1 else [written[0], written[-1]]
+            found[framework] = [Over.of(one, other) for one in ends]
     return found
 
 
@@ -91,4 +94,4 @@ def cost(rows: pd.DataFrame) -> Cost | None:
         return None
     fastest = rows.iloc[0].to_dict()
     least, most = (Over.of(operators.iloc[place].to_dict(), fastest) for place in (0, -1))
-    return Cost(fastest, least, most, within(rows, OPERATORS))
+    return Cost(fastest, least, most, within(rows))

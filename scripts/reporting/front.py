@@ -158,6 +158,11 @@ def cost_words(cost: flexibility.Cost) -> str:
     return " to ".join(dict.fromkeys((two(cost.least.ratio), two(cost.most.ratio))))
 
 
+def over_words(over: Over) -> str:
+    """`1.32 [1.29, 1.34]`"""
+    return brief(over.ratio, over.low, over.high) + UNSURE[over.verdict]
+
+
 def sentence(measured: Measured) -> str:
     """What operators take over their own framework's fused kernel, then over the fastest of all, and of which workload."""
     costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
@@ -166,9 +171,8 @@ def sentence(measured: Measured) -> str:
         return "No LSTM written from basic operators has been measured yet."
     first, *other = said
     own = [
-        f"{brief(over.ratio, over.low, over.high)} times as long as {_way(over.to, framework)} in {framework}"
-        + UNSURE[over.verdict]
-        for framework, over in said[first].within.items()
+        f"{' to '.join(map(over_words, ends))} times as long as {_way(ends[0].to, framework)} in {framework}"
+        for framework, ends in said[first].within.items()
     ]
     where = f"in {PHASES[first]}"
     own = f"take, {where}, {words.listed(own)}. They take" if own else f"take, {where},"
@@ -353,9 +357,9 @@ def documents(summaries: Sequence[Mapping], machine: str) -> list[Document]:
 
 def cite(measured: Measured) -> str:
     commits = sorted({commit for each in measured.about() for commit in each["commits"]})
-    at = f", commit {commits[0]}" if len(commits) == 1 else ""
-    when = f", measured {measured.days}" if measured.days else ""
-    return f"*What does flexibility cost?*{at}{when} (`CITATION.cff`)."
+    at = f"commit {commits[0]}" if len(commits) == 1 else "[commits](machine.md)"
+    when = f", measured on {measured.name}, {measured.days}" if measured.days else ""
+    return f"*What does flexibility cost?*{when}, {at} (`CITATION.cff`)."
 
 
 def notes(measured: Measured) -> list[str]:

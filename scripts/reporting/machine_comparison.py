@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 
 from reporting import flexibility, page, pages, style
 from reporting.flexibility import Cost, Over
-from reporting.front import PHASES, UNSURE, Measured, two
-from reporting.layout import brief, time
+from reporting.front import PHASES, Measured, over_words, two
+from reporting.layout import time
 
 NAME, FOLDER = "machines", "figures/talks"
 
@@ -36,16 +36,12 @@ def machine(measured: Measured, name: str, link: str) -> Machine:
 def _within(found: Machine, phase: str) -> str:
     cost = found.costs[phase]
     said = cost.within.items() if cost else ()
-    return ", ".join(f"{name} {_over(over)}" for name, over in said) or "–"
-
-
-def _over(over: Over) -> str:
-    return brief(over.ratio, over.low, over.high) + UNSURE[over.verdict]
+    return ", ".join(f"{name} {' to '.join(map(over_words, ends))}" for name, ends in said) or "–"
 
 
 def _ends(cost: Cost) -> str:
     """The fastest and the slowest of operators over the fastest of all."""
-    return " to ".join(dict.fromkeys((_over(cost.least), _over(cost.most))))
+    return " to ".join(dict.fromkeys(map(over_words, (cost.least, cost.most))))
 
 
 def rows(machines: Sequence[Machine]) -> list[list[str]]:

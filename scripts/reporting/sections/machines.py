@@ -82,7 +82,8 @@ def _measured(machine: Mapping) -> str:
     text = f"; text: {source}" if corpus else ""
     when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "nothing measured"
     at = f"; commit{'s' * (len(commits) > 1)} {', '.join(commits)}" if commits else ""
-    return f"{machine['how']}{text}; {when}{at}"
+    changed = " (+: with uncommitted changes)" * any(each.endswith("+") for each in commits)
+    return f"{machine['how']}{text}; {when}{at}{changed}"
 
 
 def _origin(origin: Mapping | None) -> str:

@@ -101,8 +101,9 @@ def write(answer: Answer) -> Iterator[Block]:
         "cell: `make cell CELL=my_cell.py`."
     )
     yield Text(
-        f"The tables show times relative to the fastest {base}, for the {asked} with 95 % intervals. Empty: not measured, or the "
-        "library does not have that cell."
+        f"The tables show times relative to the fastest {base}, for the {asked} with 95 % intervals. Those of "
+        "[findings](findings.md) also allow for the choice of the fastest, and are wider. Empty: not measured, or the library does not "
+        "have that cell."
     )
     for place in answer.places:
         yield Heading(f"{PHASES[place.phase]}, {place.device.upper()}", 2)
