@@ -67,7 +67,7 @@ def taken(pack: Path, machines: Iterable[str]) -> list[str]:
     return [
         f"{other} has results of {name} already"
         for other in others
-        if other.name != pack.name
+        if other != ACCEPTED / pack.name  # which it replaces
         for name in sorted({*machines} & {*machines_of(other)})
     ]
 

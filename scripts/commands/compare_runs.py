@@ -251,7 +251,11 @@ def main() -> None:
     found = comparison(*runs, arguments.relevant / 100)
     text = page.environment(TEMPLATES).get_template("comparison.md.j2").render(found)
     if arguments.output:
-        arguments.output.write_text(text)
+        try:
+            arguments.output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
+            sys.exit(2)
     else:
         sys.stdout.write(text)
     if found["regressions"]:

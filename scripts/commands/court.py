@@ -20,7 +20,7 @@ from pathlib import Path
 
 from commands.run_workflow import begin, make
 from measurement.supervisor import worker_environment
-from plan import configuration, environments, matrix
+from plan import configuration, environments, matrix, pins
 from plan.jobs import RESULTS
 from plan.own_cell import CONFIG
 from plan.planner import Plan
@@ -164,13 +164,12 @@ def main() -> None:
     asked = parser.parse_args()
     begin(asked.parent)
     config = configuration.given(asked.configfile, asked.config)
-    names = [row for row in rows(asked.environment) if matrix.takes_part([asked.rows], row)]
+    known = rows(asked.environment)
+    names = [row for row in known if matrix.takes_part([asked.rows], row)]
     if not names:
-        known = ", ".join(rows(asked.environment)) or "none"
-        print(
-            f"ENVIRONMENT={asked.environment}: no implementation {asked.rows}; there are: {known}",
-            file=sys.stderr,
-        )
+        said = f"no implementation {asked.rows}" if known else "no environment to check"
+        there = ", ".join(known or filter(rows, pins.measured()))
+        print(f"ENVIRONMENT={asked.environment}: {said}; there are: {there}", file=sys.stderr)
         sys.exit(2)
     python, record = interpreter(asked.environment, config)
     drawn, found = list(cases(asked.seed, asked.random)), []

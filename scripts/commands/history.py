@@ -68,7 +68,8 @@ def main() -> None:
     asked = parser.parse_args()
     try:
         begin(asked.parent)
-        pins.Pin.read(f"{asked.package}=={asked.since}")
+        if not asked.package or not pins.Pin.read(f"{asked.package}=={asked.since}").version:
+            stop("Name a package and its oldest version: make history PACKAGE=torch SINCE=2.8")
         output = measured(asked, configured(asked))
     except (Impossible, Refused) as problem:
         stop(str(problem))

@@ -110,9 +110,8 @@ def _options(section: str) -> set[str] | None:
     return taken - {"answer", "tables", "about", "wide"}
 
 
-def _section_problems(document: dict) -> Iterator[str]:
-    lists = {"sections": document["sections"]}
-    lists |= {f"adds.{page}": entries for page, entries in document.get("adds", {}).items()}
+def _section_problems(lists: dict[str, list[dict]]) -> Iterator[str]:
+    """Sections and options that there are not, a line each; lists: {place in the file: sections}."""
     for place, entries in lists.items():
         for number, entry in enumerate(entries):
             options = _options(entry["section"])
@@ -127,7 +126,9 @@ def document_problems(document: dict) -> list[str]:
     """What is wrong with a document that its schema cannot tell, a line each."""
     names = {entry["implementation"] for entry in matrix.implementations()}
     families = {entry["family"] for entry in matrix.implementations()}
-    found = [*training_problems(document), *_section_problems(document)]
+    lists = {"sections": document["sections"]}
+    lists |= {f"adds.{page}": entries for page, entries in document.get("adds", {}).items()}
+    found = [*training_problems(document), *_section_problems(lists)]
     for number, row in enumerate(document["rows"]):
         for family in row["families"]:
             if family not in families:
@@ -174,6 +175,19 @@ def claim_problems(claims: list[dict]) -> list[str]:
             if len({frozenset(cell) for cell in cells}) > 1:
                 found.append(f"{claim['name']}: {name}: all sides must name the same keys")
     return [f"{name}: {line}" for line, name in unknown.items()] + found
+
+
+def page_problems(pages: dict) -> list[str]:
+    """What is wrong with config/pages.yaml that its schema cannot tell, a line each."""
+    found = list(_section_problems({f"each.{page}": has for page, has in pages["each"].items()}))
+    known, first = _names()["benchmark"], pages["first_page"]
+    named = [first["benchmark"], *first["new_cell"].values()]
+    for name in (*named, *(name for use in first["deploy"] for name in use["benchmarks"])):
+        if name not in known:
+            found.append(f"first_page: there is no benchmark `{name}`{near(name, known)}")
+    for name in {*pages["titles"]} ^ {*pages["labels"]}:
+        found.append(f"titles and labels: only one of them has `{name}`")
+    return found
 
 
 def training_problems(document: dict) -> list[str]:
@@ -389,6 +403,7 @@ def validated(
         if name not in config["documents"]:
             require_valid(str(matrix.document_file(name)), "document")
     require_valid("config/claims.yaml", "claims", claim_problems)
+    require_valid("config/pages.yaml", "pages", page_problems)
     if config["devices"] == "auto":
         config["devices"] = ["cpu", "gpu"] if devices.gpus() else ["cpu"]
     return config

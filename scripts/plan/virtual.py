@@ -12,6 +12,7 @@ from plan.locks import Lock
 
 # What pip says of a file that is locked.
 NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
+CONFLICT = re.compile(r"The conflict is caused by:\n((?: {4}\S.*\n)+)")
 ANOTHER_FILE = re.compile(r"DO NOT MATCH THE HASHES.*\n\s+(\S+)")
 
 LEAST_LEFT = 100e6  # bytes
@@ -22,7 +23,10 @@ class PipFailed(EnvironmentProblem):
 
     def __init__(self, output: str) -> None:
         errors = [line for line in output.splitlines() if line.startswith("ERROR")]
-        super().__init__("pip: " + (" ".join(errors[-2:]) or output.strip()[-300:]))
+        said = " ".join(errors[-2:]) or output.strip()[-300:]
+        if conflict := CONFLICT.search(output):
+            said = "; ".join(conflict[1].split("\n    ")).strip()[:600]
+        super().__init__(f"pip: {said}")
         self.output = output
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import accept_pack
 from reporting import acceptance, packs, results
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +77,16 @@ def test_a_renewed_row_has_another_protocol_than_its_manifest(parts: list[result
     assert few(2)
     part.manifest["protocol"]["warmup_batches"] = 99
     assert few(1) and not few(2)
+
+
+def test_a_machine_is_published_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, accepted = tmp_path / "ours/records.zip", tmp_path / "accepted"
+    monkeypatch.setattr(accept_pack, "OURS", ours)
+    monkeypatch.setattr(accept_pack, "ACCEPTED", accepted)
+    monkeypatch.setattr(accept_pack, "machines_of", lambda pack: ["a"])
+    for pack in (ours, accepted / "b.zip"):
+        pack.parent.mkdir()
+        pack.touch()
+    assert len(accept_pack.taken(ours, ["a"])) == 2  # whatever its name
+    assert len(accept_pack.taken(accepted / "b.zip", ["a"])) == 1  # itself is replaced
+    assert not accept_pack.taken(ours, ["c"])

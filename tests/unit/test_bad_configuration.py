@@ -24,6 +24,7 @@ MORE = {
     "document": configuration.document_problems,
     "claims": configuration.claim_problems,
     "implementations": configuration.implementation_problems,
+    "pages": configuration.page_problems,
     "published": None,
 }
 SEEDS = st.integers(0, 2**32)
@@ -62,6 +63,7 @@ def _files() -> Iterator[File]:
     for kind, pattern in (
         ("document", "config/documents/*.yaml"),
         ("claims", "config/claims.yaml"),
+        ("pages", "config/pages.yaml"),
         ("implementations", "config/implementations.yaml"),
         ("published", "config/published/*.csv"),
         ("environment", "envs/*.yaml"),
@@ -118,7 +120,7 @@ def refusal(folder: Path, file: File, content: object) -> list[str]:
 def required(file: File) -> list[tuple]:
     """The places of keys that a file cannot do without."""
     schema = configuration.schema(file.kind) if file.kind not in ("config", "environment") else {}
-    if file.kind == "document":
+    if file.kind in ("document", "pages"):
         return [(key,) for key in schema["required"]]
     if file.kind in ("claims", "implementations"):
         return [(n, key) for n in range(len(file.content)) for key in schema["items"]["required"]]
@@ -138,6 +140,11 @@ NAMES = {
     "config": [("documents",), ("overrides",), ("interpreters",), ("machine",)],
     "document": [("benchmarks",), ("phases",), ("rows", 0, "families"), ("sections", 0, "section")],
     "claims": [(0, "document"), (0, "name"), (1, "for", "benchmark")],
+    "pages": [
+        ("first_page", "benchmark"),
+        ("first_page", "then"),
+        ("each", "claims", 0, "section"),
+    ],
     "implementations": [(0, "implementation"), (0, "environments"), (3, "environments")],
     "published": [(0, "document"), (0, "line")],
     "environment": [("dependencies",)],

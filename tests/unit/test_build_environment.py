@@ -16,7 +16,7 @@ import pytest
 from plan import environments, locks
 from plan.environments import EnvironmentProblem
 from plan.jobs import EnvironmentJob, failed_last
-from plan.virtual import explained, install
+from plan.virtual import PipFailed, explained, install
 from tests.conftest import ROOT
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -95,6 +95,11 @@ def test_virtual_environment(tmp_path: Path) -> None:
     again, _ = build(tmp_path, "venv", sys.executable, pins=("abacus==1.5",))
     assert marked.exists() and again["packages"]["abacus"] == "1.5"
     assert again["build_s"] == found["build_s"] > 0
+
+
+def test_what_pip_finds_in_conflict_is_named() -> None:
+    said = "ERROR: Cannot install a==9.\n\nThe conflict is caused by:\n    a==9 was requested\n    a<=8 is allowed\n\nTo fix\nERROR: No\n"
+    assert str(PipFailed(said)) == "pip: a==9 was requested; a<=8 is allowed"
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

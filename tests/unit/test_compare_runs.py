@@ -287,6 +287,8 @@ def test_page_goes_to_a_file(before: Path, tmp_path: Path, run) -> None:
     output = tmp_path / "comparison.md"
     assert run("--output", output, before, before) == (0, "", "")
     assert output.read_text() == run(before, before)[1]
+    status, _, said = run("--output", tmp_path, before, before)
+    assert status == 2 and str(tmp_path) in said
 
 
 RECORD = hand_made.place(SLOWER, 2)

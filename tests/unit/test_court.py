@@ -107,3 +107,14 @@ def test_a_program_is_run_elsewhere_by_a_relative_python(
     one = {"row": "a/row", "benchmark": court.USUAL, "status": "incorrect"}
     found = court.reproduced("./python", one)
     assert found["shows"] and found["printed"] == "0.5"
+
+
+def test_an_environment_that_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    monkeypatch.setattr(court, "begin", lambda parent: None)
+    monkeypatch.setattr("sys.argv", ["court", "pytroch", "--configfile", "config/quick.yaml"])
+    with pytest.raises(SystemExit) as stopped:
+        court.main()
+    said = capsys.readouterr().err
+    assert stopped.value.code == 2 and "pytorch" in said and "-cuda" not in said

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from commands import history
 from reporting import histories
 
 
@@ -31,3 +32,14 @@ def test_a_change_is_named_with_its_release_and_ratios_multiply() -> None:
     assert found["ratio"] == pytest.approx(1.2)
     assert math.log(found["high"] / 1.2) == pytest.approx(math.sqrt(2) * math.log(1.03))
     assert histories.product([None, steps[0]["cells"][0]]) is None
+
+
+@pytest.mark.parametrize(("package", "since"), [("", ""), ("numpy", ""), ("", "1"), ("numpy", "x")])
+def test_a_package_and_a_version_are_needed(
+    package: str, since: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "begin", lambda parent: None)
+    monkeypatch.setattr("sys.argv", ["history", package, "--since", since, "--configfile", "x"])
+    with pytest.raises(SystemExit) as stopped:
+        history.main()
+    assert stopped.value.code == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Project
+from .conftest import SNAKEMAKE, Project
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,10 @@ def test_environments_are_built_apart(project: Project) -> None:
     built = {file.name.partition("-")[0] for file in project.path("results/environments").iterdir()}
     assert built == {"plain", "second", "corpus", "report"}
     project.snakemake("--", "build_environments")
+
+
+def test_a_home_that_cannot_be_written(project: Project) -> None:
+    project.path("results/cells.csv").unlink()
+    command = [SNAKEMAKE, "--cores", "2", "--configfile", "tiny.yaml"]
+    project.run(["env", "-u", "XDG_CACHE_HOME", "HOME=/proc/none", *command])
+    assert project.path("results/cells.csv").exists()
