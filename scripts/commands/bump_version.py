@@ -146,6 +146,8 @@ def main() -> None:
         begin(asked.parent)
         config = configured(asked)
         pin = pins.Pin.read(asked.pin)
+        if asked.since:
+            asked.since = pins.Pin.read(f"{pin.package}=={asked.since}").version
         version = pin.version or newest(pin, config, asked.within)
         found = compare(pin, version, config, asked)
     except Impossible as problem:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from commands import bump_version
 from plan.matrix import Measurement
 from reporting import bumps
 from reporting.bumps import Version
@@ -61,6 +62,16 @@ def less_exact(factor: float) -> Change:
 def lost(cell: Measurement, process: int, record: dict) -> None:
     if cell == LOST and process == 3:
         hand_made.bad("failed", "RuntimeError: no | kernel")(record)
+
+
+def test_a_version_to_compare_with_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["bump", "numpy==9", "--from", "x", "--configfile", "x"]
+    monkeypatch.setattr("sys.argv", arguments)
+    for name, done in {"begin": None, "configured": {}, "compare": {}}.items():
+        monkeypatch.setattr(bump_version, name, lambda *_, done=done: done)
+    with pytest.raises(SystemExit) as stopped:
+        bump_version.main()
+    assert stopped.value.code == 2
 
 
 def test_equal_versions() -> None:
