@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +67,38 @@ def drawn(case: Case, seed: int = 0) -> Arrays:
     }
 
 
-def disturbed(given: Arrays, by: float) -> Arrays:
-    """The same with weights that are off by up to a share of each value."""
-    random = np.random.default_rng(0)
-    weights = [one * (1 + by * random.uniform(-1, 1, one.shape)) for one in given["weights"]]
-    return {**given, "weights": weights}
+class Narrow(np.ndarray):
+    """An array whose products are of bfloat16, as is all that is computed from it. `nudge`: the share of a value that is added
+    before rounding."""
+
+    nudge = 0.0
+
+    def __matmul__(self, other: np.ndarray) -> np.ndarray:
+        return (in_narrow(self) @ in_narrow(other)).view(Narrow)
+
+    def __rmatmul__(self, other: np.ndarray) -> np.ndarray:
+        return (in_narrow(other) @ in_narrow(self)).view(Narrow)
+
+    def __array_function__(self, *called: Any) -> Any:
+        found = super().__array_function__(*called)
+        return found.view(Narrow) if isinstance(found, np.ndarray) else found
+
+
+def in_narrow(values: np.ndarray) -> np.ndarray:
+    """Rounded to bfloat16."""
+    values = np.asarray(values)
+    return widened(narrowed(values * (1 + Narrow.nudge))).astype(values.dtype)
+
+
+def expected_in_half(
+    case: Case, given: Arrays, nudge: float = 0.0, kind: type[np.floating[Any]] = np.float64
+) -> Arrays:
+    """`expected`, rounded wherever half kernels round."""
+    Narrow.nudge = nudge
+    weights = [one.view(Narrow) if one.ndim == 2 else one for one in given["weights"]]
+    found = expected(case, {**given, "weights": weights, "x": given["x"].view(Narrow)}, kind)
+    found["final"][0] = in_narrow(found["final"][0])
+    return found | {name: in_narrow(found[name]) for name in ("y", "d_x")}
 
 
 class Quantised(np.ndarray):
@@ -301,13 +328,37 @@ def _of_rows(
 
 def errors(found: Arrays, right: Arrays) -> dict[str, float]:
     """Largest difference of each array over the largest value of what is right, at least 1e-3."""
+
+    def error(difference: np.ndarray, truth: np.ndarray) -> float:
+        return float(difference.max() / max(np.abs(truth).max(), 1e-3))
+
+    return _compared(found, right, error)
+
+
+def mean_errors(found: Arrays, right: Arrays) -> dict[str, float]:
+    """Root mean square of differences over that of what is right, at least 3e-5."""
+
+    def error(difference: np.ndarray, truth: np.ndarray) -> float:
+        scale = max(float(np.square(truth).mean()), 1e-9)
+        return float(np.sqrt(np.square(difference).mean() / scale))
+
+    return _compared(found, right, error)
+
+
+def one_wrong(right: Arrays) -> dict[str, float]:
+    """What `mean_errors` are where one value of each array is off by the root mean square of all."""
+    return _compared(right, right, lambda _, truth: float(truth.size**-0.5))
+
+
+def _compared(
+    found: Arrays, right: Arrays, error: Callable[[np.ndarray, np.ndarray], float]
+) -> dict[str, float]:
     told = {}
     for name, one in found.items():
         several = one if isinstance(one, list) else [one]
         exact = right[name] if isinstance(one, list) else [right[name]]
         for place, (values, truth) in enumerate(zip(several, exact, strict=True)):
             if truth.size:
-                largest = max(float(np.abs(truth).max()), 1e-3)
-                worst = float(np.abs(values - truth).max()) / largest
+                worst = error(np.abs(np.asarray(values) - np.asarray(truth)), np.asarray(truth))
                 told[f"{name}_{place}"] = np.inf if np.isnan(worst) else worst
     return told

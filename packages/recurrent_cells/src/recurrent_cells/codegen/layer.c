@@ -28,6 +28,9 @@
 #define D_BLOCK (D_SUMS * UNIT)
 #define D_X IN_PAIRS(X_SUMS)                                  /* x's are the first ones */
 #define D_H (TILES && WIDE == 1 ? FIRST_H / 2 * 2 : FIRST_H) /* the first one of h's */
+/* Weights are scaled when they are packed, so that sums are; bfloat16 would round them once more, and has its sums scaled instead. */
+#define WEIGHT_SCALE(s) (HALF ? 1.0f : SCALE[s])
+#define SUM_SCALE(s) (HALF ? SCALE[s] : 1.0f)
 #define OWN_OUTPUT (HALF && READS_OUTPUT) /* the output is also kept as floats, for the next update */
 
 typedef struct {
@@ -302,7 +305,7 @@ static const number *input_at(const Call *c, long row, long s) { return c->x + t
 /* What a row's update reads of the units from `at` on, of which `left` are real; sums: those units' first one, others UNIT apart. */
 INLINE void load_inputs(vec *in, const float *sums, const number *before, const float *memory, long memory_state, const float *vectors,
                         long width, long at, long left) {
-  UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT);
+  UNROLL for (int s = 0; s < SUMS; s++) in[s] = load(sums + s * UNIT) * SUM_SCALE(s);
   in[SUMS] = !READS_OUTPUT ? (vec){0} : OWN_OUTPUT ? load(memory + at) : load_numbers_up_to(before + at, left);
   UNROLL for (int q = 1; q < STATES; q++) in[SUMS + q] = load(memory + (q - !OWN_OUTPUT) * memory_state + at);
   UNROLL for (int v = 0; v < VECTORS; v++) in[SUMS + STATES + v] = load(vectors + v * width + at);

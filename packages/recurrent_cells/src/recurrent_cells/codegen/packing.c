@@ -103,7 +103,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
       for (int s = from; s < end; s++) \
         for (long at = u * UNIT; at < (u + 1) * UNIT; at += LANES, to += LANES * PAIR) { \
           if (HEADS > 1 && h) recurrent_row(c, H_COLUMN[s], first_row(l, c, u) + k, at, LANES, SCALE[s], (float *)to); \
-          else pack_columns(c, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, SCALE[s], to); \
+          else pack_columns(c, c->weights[h], (h ? H_COLUMN : X_COLUMN)[s] * H, gates * H, k, rows, at, H, WEIGHT_SCALE(s), to); \
         } \
     part += EVEN(rows) * columns; \
   }
@@ -113,7 +113,7 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
     for (int s = 0; s < SUMS; s++)
       for (long at = 0; at < UNIT; at += LANES)
         store(l->bias + u * BLOCK + s * UNIT + at,
-              weights_at(c, c->weights[2], BIAS_PLACE[s] * H + u * UNIT + at, H - u * UNIT - at) * SCALE[s]);
+              weights_at(c, c->weights[2], BIAS_PLACE[s] * H + u * UNIT + at, H - u * UNIT - at) * WEIGHT_SCALE(s));
 #if PRODUCTS
   pack_matrices(c, l, FORWARD_PRODUCTS, PRODUCTS, me, threads);
 #endif
