@@ -220,7 +220,13 @@ static void pack_factors(number *to, const number *const *from, long rows, long 
     number *tile = to;
     for (long t = begin; t < end; t++, tile += TILE) {
       const long some = least(ROWS, n - t * ROWS);
-      const number *even = from[m] + t * ROWS;
+      const number *even = from[m] + t * ROWS, *odd = PAIR > 1 && m + 1 < rows ? from[m + 1] + t * ROWS : 0;
+#if HALF
+      if (odd && n - t * ROWS >= 8) {
+        join_six(tile, even, odd);
+        continue;
+      }
+#endif
       if (PAIR == 1 && some == ROWS) {
         memcpy(tile, even, sizeof(number) * ROWS);
         continue;
@@ -228,7 +234,7 @@ static void pack_factors(number *to, const number *const *from, long rows, long 
       memset(tile, 0, sizeof(number) * ROWS * PAIR);
       for (long r = 0; r < some; r++) {
         tile[r * PAIR] = even[r];
-        if (PAIR > 1 && m + 1 < rows) tile[r * PAIR + 1] = from[m + 1][t * ROWS + r];
+        if (odd) tile[r * PAIR + 1] = odd[r];
       }
     }
   }

@@ -72,12 +72,28 @@ INLINE void store_numbers_up_to(number *p, vec v, long n) {
   else if (n > 0) store_first_numbers(p, v, n);
 }
 /* LANES columns of two rows of a matrix, side by side. */
-INLINE void store_pair(number *p, vec even, vec odd) { *(loose_words *)p = rounded(even) >> 16 | (rounded(odd) & 0xffff0000); }
+INLINE void store_pair(number *p, vec even, vec odd) {
+#if defined(__AVX512BF16__)
+  *(loose_words *)p = __builtin_convertvector(narrowed(even), words) | __builtin_convertvector(narrowed(odd), words) << 16;
+#else
+  *(loose_words *)p = rounded(even) >> 16 | (rounded(odd) & 0xffff0000);
+#endif
+}
 /* The same of rows of numbers; odd: 0 where there is none. */
 INLINE void join(number *p, const number *even, const number *odd) {
   words w = __builtin_convertvector((narrow) * (const loose_narrow *)even, words);
   if (odd) w |= __builtin_convertvector((narrow) * (const loose_narrow *)odd, words) << 16;
   *(loose_words *)p = w;
+}
+/* Six numbers of each, side by side; two more are read. */
+INLINE void join_six(number *p, const number *even, const number *odd) {
+  typedef uint16_t eight __attribute__((vector_size(16)));
+  typedef uint32_t pairs __attribute__((vector_size(32)));
+  eight a, b;
+  memcpy(&a, even, sizeof a);
+  memcpy(&b, odd, sizeof b);
+  const pairs both = __builtin_convertvector(a, pairs) | __builtin_convertvector(b, pairs) << 16;
+  memcpy(p, &both, 6 * sizeof both[0]);
 }
 #else
 #define PAIR 1
@@ -110,10 +126,10 @@ INLINE void store_pair(number *p, vec even, vec odd) {
 /* Sums are `bits`, as in the compiler's own functions: with another type, GCC copies all of them at every step. */
 typedef uint8_t bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-#if LANES == 16 && defined(__AVX512VNNI__)
+#if defined(__AVX512VNNI__)
 #define DOT 1
 INLINE bits dot(bits s, words a, words b) { return (bits)_mm512_dpbusd_epi32((__m512i)s, (__m512i)a, (__m512i)b); }
-#elif LANES == 8 && defined(__AVXVNNI__)
+#elif AVX == 2 && defined(__AVXVNNI__)
 #define DOT 1
 INLINE bits dot(bits s, words a, words b) { return (bits)_mm256_dpbusd_avx_epi32((__m256i)s, (__m256i)a, (__m256i)b); }
 #else
@@ -121,9 +137,9 @@ INLINE bits dot(bits s, words a, words b) { return (bits)_mm256_dpbusd_avx_epi32
 typedef int16_t halves __attribute__((vector_size(4 * LANES), may_alias));
 /* s + the sum of both products in each word */
 INLINE bits dot_halves(bits s, halves a, halves b) {
-#if LANES == 16 && defined(__AVX512BW__)
+#if defined(__AVX512BW__)
   return s + (bits)_mm512_madd_epi16((__m512i)a, (__m512i)b);
-#elif LANES == 8
+#elif AVX == 2
   return s + (bits)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #else
   const bits low_a = (bits)a << 16 >> 16, low_b = (bits)b << 16 >> 16;

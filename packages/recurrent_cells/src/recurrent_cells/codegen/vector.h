@@ -6,10 +6,12 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
+#define AVX 512
 #define LANES 16
 #define REGISTERS 32
 #elif defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
+#define AVX 2
 #define LANES 8
 #define REGISTERS 16
 #elif defined(__ARM_NEON)
@@ -112,11 +114,11 @@ INLINE vec totals(const vec *v, const int count) {
 
 INLINE vec choose(bits where, vec a, vec b) { return (vec)((where & (bits)a) | (~where & (bits)b)); }
 
-#if LANES == 16
+#if AVX == 512
 #define minimum(a, b) ((vec)_mm512_min_ps((__m512)(b), (__m512)(a)))
 #define maximum(a, b) ((vec)_mm512_max_ps((__m512)(b), (__m512)(a)))
 #define sqrt_of(a) ((vec)_mm512_sqrt_ps((__m512)(a)))
-#elif LANES == 8
+#elif AVX == 2
 #define minimum(a, b) ((vec)_mm256_min_ps((__m256)(b), (__m256)(a)))
 #define maximum(a, b) ((vec)_mm256_max_ps((__m256)(b), (__m256)(a)))
 #define sqrt_of(a) ((vec)_mm256_sqrt_ps((__m256)(a)))
@@ -144,7 +146,7 @@ INLINE vec floor_of(vec x) {
 /* The rest of x, at most `limit`, beside its nearest whole number, which goes to `n` as times_power takes it. */
 INLINE vec rest_of(vec x, float limit, vec *n) {
   x = minimum(x, all(limit));
-#if LANES == 16
+#if AVX == 512
   *n = (vec)_mm512_roundscale_ps((__m512)x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   return x - *n;
 #else
@@ -155,7 +157,7 @@ INLINE vec rest_of(vec x, float limit, vec *n) {
 }
 /* p * 2^n */
 INLINE vec times_power(vec p, vec n) {
-#if LANES == 16
+#if AVX == 512
   return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
 #else
   return (vec)((bits)p + ((bits)n << 23)); /* added to the exponent */
