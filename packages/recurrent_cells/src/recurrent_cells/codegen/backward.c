@@ -215,30 +215,43 @@ static NOINLINE void pack_factors(number *to, const number *const *from, long ro
 }
 #else
 /* Columns `begin` to `end` of tiles of n rows of factors, [tile][TILE], each [CHUNK][ROWS], rows in pairs. */
+#if HALF
+static NOINLINE void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
+  enum { SOME = 16 }; /* tiles, and pairs of rows, that are joined at a time */
+  uint32_t both[SOME][SOME * ROWS + LANES];
+  for (long m = 0; m < rows; m += 2 * SOME, to += 2 * SOME * ROWS)
+    for (long t = begin; t < end; t += SOME) {
+      const long count = least(SOME, end - t), pairs = least(SOME, up(rows - m, 2));
+      for (long i = 0; i < pairs; i++) {
+        const number *even = from[m + 2 * i], *odd = m + 2 * i + 1 < rows ? from[m + 2 * i + 1] : 0;
+        for (long k = 0; k < count * ROWS; k += LANES) {
+          const long at = t * ROWS + k;
+          words w = (words)load_numbers_up_to(even + at, n - at) >> 16;
+          if (odd) w |= (words)load_numbers_up_to(odd + at, n - at);
+          *(loose_words *)(both[i] + k) = w;
+        }
+      }
+      for (long k = 0; k < count; k++)
+        for (long i = 0; i < pairs; i++)
+          memcpy(to + (t - begin + k) * TILE + i * 2 * ROWS, both[i] + k * ROWS, ROWS * sizeof(uint32_t));
+    }
+}
+#else
 static void pack_factors(number *to, const number *const *from, long rows, long begin, long end, long n) {
-  for (long m = 0; m < rows; m += PAIR, to += ROWS * PAIR) {
+  for (long m = 0; m < rows; m++, to += ROWS) {
     number *tile = to;
     for (long t = begin; t < end; t++, tile += TILE) {
       const long some = least(ROWS, n - t * ROWS);
-      const number *even = from[m] + t * ROWS, *odd = PAIR > 1 && m + 1 < rows ? from[m + 1] + t * ROWS : 0;
-#if HALF
-      if (odd && n - t * ROWS >= 8) {
-        join_six(tile, even, odd);
+      if (some == ROWS) {
+        memcpy(tile, from[m] + t * ROWS, sizeof(number) * ROWS);
         continue;
       }
-#endif
-      if (PAIR == 1 && some == ROWS) {
-        memcpy(tile, even, sizeof(number) * ROWS);
-        continue;
-      }
-      memset(tile, 0, sizeof(number) * ROWS * PAIR);
-      for (long r = 0; r < some; r++) {
-        tile[r * PAIR] = even[r];
-        if (odd) tile[r * PAIR + 1] = odd[r];
-      }
+      memset(tile, 0, sizeof(number) * ROWS);
+      memcpy(tile, from[m] + t * ROWS, sizeof(number) * some);
     }
   }
 }
+#endif
 #endif /* TILES */
 /* n rows of `columns` numbers, side by side in pairs; as they are, where numbers are floats. */
 static const number *joined(const number *d, long columns, long n, number *to) {

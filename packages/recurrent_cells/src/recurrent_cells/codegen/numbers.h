@@ -85,16 +85,6 @@ INLINE void join(number *p, const number *even, const number *odd) {
   if (odd) w |= __builtin_convertvector((narrow) * (const loose_narrow *)odd, words) << 16;
   *(loose_words *)p = w;
 }
-/* Six numbers of each, side by side; two more are read. */
-INLINE void join_six(number *p, const number *even, const number *odd) {
-  typedef uint16_t eight __attribute__((vector_size(16)));
-  typedef uint32_t pairs __attribute__((vector_size(32)));
-  eight a, b;
-  memcpy(&a, even, sizeof a);
-  memcpy(&b, odd, sizeof b);
-  const pairs both = __builtin_convertvector(a, pairs) | __builtin_convertvector(b, pairs) << 16;
-  memcpy(p, &both, 6 * sizeof both[0]);
-}
 #else
 #define PAIR 1
 typedef float number;
