@@ -209,7 +209,7 @@ static NOINLINE void pack_factors(number *to, const number *const *from, long ro
         v[j] = k < rows ? (words)load_numbers_up_to(from[k] + t * FACTORS, left) >> 16 : (words){0};
         if (k + 1 < rows) v[j] |= (words)load_numbers_up_to(from[k + 1] + t * FACTORS, left);
       }
-      turn((vec *)v);
+      turn((vec *)v, LANES);
       memcpy(to + (t - begin) * TILE, v, sizeof v);
     }
 }

@@ -9,6 +9,12 @@ INLINE vec weights_at(const Call *c, const void *from, long at, long n) {
   if (HALF && c->pack == 2) return load_numbers_up_to((const number *)from + at, n);
   return load_up_to((const float *)from + at, n);
 }
+#if HALF
+INLINE narrow narrow_weights_at(const Call *c, const void *from, long at, long n) {
+  if (c->pack == 2 && n >= LANES) return *(const loose_narrow *)((const number *)from + at);
+  return narrowed(weights_at(c, from, at, n));
+}
+#endif
 /* LANES columns from `at` on, of n, of the rows k to k + PAIR of a matrix, of those that there are; zeros for others. */
 INLINE void pack_columns(const Call *c, const void *from, long first, long row, long k, long rows, long at, long n, float scale,
                          number *to) {
@@ -132,9 +138,19 @@ static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
 static NOINLINE void pack_turned(const Call *c, const float *from, long at, long row, long rows, long n, long wide, number *to) {
   for (long k = 0; k < wide; k += LANES) {
     vec v[LANES];
+#if HALF /* pairs lie side by side: a word each */
+    narrow both[2];
+    UNROLL for (int j = 0; j < LANES / 2; j++) {
+      UNROLL for (int h = 0, i = j; h < 2; h++, i += LANES / 2)
+        both[h] = narrow_weights_at(c, from, at + (k + i) * row, k + i < rows ? n : 0);
+      memcpy(&v[j], both, sizeof both);
+    }
+    turn(v, LANES / 2);
+#else
     UNROLL for (int j = 0; j < LANES; j++) v[j] = weights_at(c, from, at + (k + j) * row, k + j < rows ? n : 0);
-    turn(v);
-    UNROLL for (int j = 0; j < LANES; j += PAIR) store_pair(to + j * wide + k * PAIR, v[j], v[j + PAIR - 1]);
+    turn(v, LANES);
+#endif
+    UNROLL for (int j = 0; j < LANES / PAIR; j++) memcpy(to + (j * wide + k) * PAIR, &v[j], sizeof v[j]);
   }
 }
 /* A panel of the transposed matrix of gates [rows, gates * H]: [block of units][sums][UNIT][its rows]; sums from `first` to `end`,

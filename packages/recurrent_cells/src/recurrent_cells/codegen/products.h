@@ -91,8 +91,21 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
   const number *row[ROWS];
   const long whole = n / PAIR * PAIR;
   UNROLL for (int r = 0; r < R; r++) row[r] = in[r];
+  long k = 0;
+#if DOT /* a sum waits for the one before: of few, two sets */
+  if (R * (to - from) < ROWS * PASS / 2) {
+    vec other[ROWS][PASS];
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = from; v < to; v++) other[r][v] = (vec){0};
+    for (; k + 2 * PAIR <= whole; k += 2 * PAIR, w += 2 * (to - from) * LANES * PAIR) {
+      UNROLL for (int v = 0; v < 2 * (to - from); v++) __builtin_prefetch(w + (AHEAD * (to - from) + v) * LANES * PAIR);
+      multiply_once(R, from, to, s, row, k, w, PAIR);
+      multiply_once(R, from, to, other, row, k + PAIR, w + (to - from) * LANES * PAIR, PAIR);
+    }
+    UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = from; v < to; v++) s[r][v] += other[r][v];
+  }
+#endif
   UNROLL_TWICE
-  for (long k = 0; k < whole; k += PAIR, w += (to - from) * LANES * PAIR) {
+  for (; k < whole; k += PAIR, w += (to - from) * LANES * PAIR) {
     UNROLL for (int v = from; v < to; v++)
       if (v % (16 / LANES) == 0) __builtin_prefetch(w + (AHEAD * (to - from) + v - from) * LANES * PAIR);
     multiply_once(R, from, to, s, row, k, w, PAIR);

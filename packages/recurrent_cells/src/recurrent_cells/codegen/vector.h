@@ -72,18 +72,18 @@ INLINE float total_of(vec v) {
 }
 INLINE void add_to(float *p, vec v) { store(p, load(p) + v); }
 
-/* v[i][j] and v[j][i] exchanged: squares of d by d, above and below the diagonal, for each d. */
-INLINE void turn(vec v[LANES]) {
+/* v[i][j] and v[j][i] exchanged, of each square of `count` by `count`: squares of d by d, above and below the diagonal, for each d. */
+INLINE void turn(vec *v, const int count) {
 #ifdef __clang__ /* has no shuffle by a vector */
   float to[LANES][LANES];
-  for (int i = 0; i < LANES; i++)
-    for (int j = 0; j < LANES; j++) to[j][i] = v[i][j];
-  memcpy(v, to, sizeof to);
+  for (int i = 0; i < count; i++)
+    for (int j = 0; j < LANES; j++) to[i][j] = v[j % count][j / count * count + i];
+  memcpy(v, to, sizeof(vec) * count);
 #else
-  UNROLL for (int d = 1; d < LANES; d *= 2) {
+  UNROLL for (int d = 1; d < count; d *= 2) {
     bits low, high;
     for (int j = 0; j < LANES; j++) low[j] = j & d ? LANES + j - d : j, high[j] = low[j] + d;
-    UNROLL for (int i = 0; i < LANES; i++) {
+    UNROLL for (int i = 0; i < count; i++) {
       if (i & d) continue;
       const vec a = v[i], b = v[i + d];
       v[i] = __builtin_shuffle(a, b, low);
