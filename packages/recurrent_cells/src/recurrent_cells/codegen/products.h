@@ -97,7 +97,8 @@ INLINE void multiply(const int R, const int from, const int to, vec s[ROWS][PASS
     vec other[ROWS][PASS];
     UNROLL for (int r = 0; r < R; r++) UNROLL for (int v = from; v < to; v++) other[r][v] = (vec){0};
     for (; k + 2 * PAIR <= whole; k += 2 * PAIR, w += 2 * (to - from) * LANES * PAIR) {
-      UNROLL for (int v = 0; v < 2 * (to - from); v++) __builtin_prefetch(w + (AHEAD * (to - from) + v) * LANES * PAIR);
+      UNROLL for (int v = 0; v < 2 * (to - from); v++)
+        if (v % (16 / LANES) == 0) __builtin_prefetch(w + (AHEAD * (to - from) + v) * LANES * PAIR);
       multiply_once(R, from, to, s, row, k, w, PAIR);
       multiply_once(R, from, to, other, row, k + PAIR, w + (to - from) * LANES * PAIR, PAIR);
     }
