@@ -51,7 +51,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
 def write(answer: Answer) -> Iterator[Block]:
     yield Text(
         "Time of a batch, with half of its 95 % interval, and the largest error of the output relative to its largest value. "
-        "Numbers in brackets: why there is no time."
+        "Numbers in brackets: why there is no time. Empty: not measured."
     )
     for cell, styles in answer.cells.items():
         yield Heading(words.cell(cell), 2)
