@@ -200,7 +200,8 @@ ifneq ($(wildcard wheels),)
 else
 	$(KEPT) $(PYTHON) -m venv .venv
 	grep -hoE '[A-Za-z0-9._-]+==[^ ]+' envs/workflow.yaml envs/report.yaml > .venv/requirements.txt
-	.venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .venv/requirements.txt
+	@.venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check -r .venv/requirements.txt \
+		|| { echo "pip could not install what envs/workflow.yaml pins. Without a network: docs/how-to/without-network.md"; exit 1; }
 endif
 	touch $@
 

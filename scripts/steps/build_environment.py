@@ -1,7 +1,7 @@
 """Build one environment (or look at the one conda or the user provides) and record what is in it.
 
 The record's status is `ok`, `unsupported` (no such interpreter here, or a named one without the framework) or `failed`
-(with the reason); the environment's cells take it over, so that one broken environment costs its own rows and no others.
+(with the reason); the environment's cells take it over, so that one broken environment costs its own rows and no others. One that has no cells must be there.
 """
 
 import argparse
@@ -16,6 +16,8 @@ from measurement.record import note_attempt, write_sealed
 from plan import environments, locks, matrix, virtual
 from plan.environments import EnvironmentProblem, Specification
 from plan.locks import Lock
+
+TOOLS = ("corpus", "report")  # without which there are no pages: a run ends where one is not there
 
 
 class Unavailable(EnvironmentProblem):
@@ -114,6 +116,8 @@ def main() -> None:
         )
     record["seconds"] = time.time() - start
     note_attempt(job["failures"], record)
+    if record["status"] != "ok" and specification.name in TOOLS:
+        sys.exit(1)
     write_sealed(arguments.output, record)
 
 

@@ -44,6 +44,7 @@ def build(
     name: str = "lab",
     packages: dict | None = None,
     planned: str = "",
+    code: int = 0,
 ) -> tuple[dict, str]:
     """(record, what was printed); building must end well itself, whatever the environment. `packages`:
     {name: (version, digests)} that are locked; `planned`: the fingerprint of what it was planned with, if of another."""
@@ -71,8 +72,8 @@ def build(
     arguments = ["--job", json.dumps(told), "--log", folder / "log", "--output", folder / "out"]
     command = [sys.executable, ROOT / "scripts", "build_environment", *arguments]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads((folder / "out").read_text()), done.stderr
+    assert done.returncode == code, done.stderr
+    return {} if code else json.loads((folder / "out").read_text()), done.stderr
 
 
 def test_virtual_environment(tmp_path: Path) -> None:
@@ -190,6 +191,13 @@ def test_pin_that_nobody_has(tmp_path: Path) -> None:
     assert "abacus==9.9" in found["reason"]
     assert "environment lab: failed: pip: ERROR: " in printed
     assert failed_last(str(tmp_path / "failures"))
+
+
+@pytest.mark.parametrize("name", ["corpus", "report"])
+def test_what_every_run_needs_ends_it(tmp_path: Path, name: str) -> None:
+    _, printed = build(tmp_path, "interpreter", "/no/python", pins=(), name=name, code=1)
+    assert "/no/python" in printed and "Traceback" not in printed
+    assert not (tmp_path / "out").exists()
 
 
 def test_missing_interpreter(tmp_path: Path) -> None:
