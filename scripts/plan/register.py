@@ -140,9 +140,7 @@ class Register:
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
             Path(job.failures).touch()
             found.append(job.failures)
-            self._anew(
-                job.path
-            )  # where it remembers the file's digest, which the attempt has changed
+            self._anew(job.path)  # as it may remember the digest of the attempts
         check = job.needed(CheckJob)
         # What makes a check waits for all that it reads itself, and each input of thousands of jobs takes its time.
         needs = [check] if check and not self._is_done(check) else job.needs

@@ -133,12 +133,14 @@ def test_what_failed_is_made_again() -> None:
     leave(failed, "failed")
     assert to_make(register(plan()).asked(LM)) == [failed.path]
     leave(failed.needed(CheckJob), "incorrect")
-    here = register(plan())
+    anew: list[str] = []
+    here = register(plan(), anew=anew.append)
     assert to_make(here.asked(LM)) == [failed.path]
     os.utime(failed.failures, (0, 0))
     attempts, checked = here.inputs(failed)
     assert Path(attempts).stat().st_mtime > Path(failed.path).stat().st_mtime
     assert attempts == failed.failures and checked.startswith("results/checked/")
+    assert failed.path in anew
 
 
 def test_a_kernel_is_two_files() -> None:
