@@ -120,7 +120,7 @@ example-pages: build/pages/example/index.html
 	find report/example -type f ! -name 'records*' -delete
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
 	sed -i -E 's/\(index\.html[^)]*\)/(index.md)/g; s/\[([^]]*)\]\(machines\/[^)]*\)/\1/' report/example/*.md
-	sed -i -E 's#`(pip install ./)?packages/recurrent_cells`#[&](../../packages/recurrent_cells/README.md)#' report/example/index.md
+	sed -i -E 's#`(pip install ./)?packages/recurrent_cells(\[torch\])?`#[&](../../packages/recurrent_cells/README.md)#' report/example/index.md
 	$(RUN) fill_readme
 
 RENDER = $(wildcard scripts/*/*.py scripts/reporting/*/*.* config/*.yaml config/*/* report/*.j2 report/*/*.* workflow/schemas/*)

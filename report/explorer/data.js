@@ -79,7 +79,8 @@ function unpack(group) {
     return {
       ...row,
       ...implementation,
-      version: DATA.versions[row.version],
+      name: implementation.by_cell?.[DATA.benchmarks[group.benchmark].cell] ?? implementation.name,
+      version: [implementation.inside, DATA.versions[row.version]].filter(Boolean).join(" "),
       environment: environment.name,
       year: environment.year,
       current: environment.current,

@@ -16,7 +16,7 @@ function compared(place, best, base, operators) {
   const text = row => [bold(times(ratio(row, base).ratio)), bracket(ratio(row, base))];
   const first = best === base ? " is the fastest implementation" : [` takes ${time(base.wall_median_s)} a batch; the fastest, ${best.name}, `, ...text(best), " of that"];
   const ends = [...new Set([operators[0], operators.at(-1)])].filter(row => row && row !== base);
-  const others = ends.flatMap((row, at) => [at ? " to " : "; LSTMs written from basic operators take ", ...text(row)]);
+  const others = ends.flatMap((row, at) => [at ? " to " : "; layers written from basic operators take ", ...text(row)]);
   return [place, bold(base.name), ...first, ...others, "."];
 }
 function headline() {
@@ -33,7 +33,7 @@ function headline() {
     text = found => [bold(times(found.ratio)), bracket(found)];
   const said = [
     place,
-    "LSTMs written from basic operators take ",
+    "layers written from basic operators take ",
     ...text(ends[0]),
     ...(operators.length > 1 ? [" to ", ...text(ends[1])] : []),
     ` the time of the fastest implementation (${best.name}, ${time(best.wall_median_s)} a batch).`,

@@ -42,10 +42,12 @@ class Code:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns of numbers are aligned to the right; those without an entry in any row are left out, but for the first."""
+    """Columns of numbers, or with `numbers` all but the first, are aligned to the right; those without an entry in any row are left
+    out, but for the first."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
+    numbers: bool = False
     kind: str = "table"
 
     @classmethod
@@ -69,7 +71,8 @@ class Table:
     def align(self, at: int) -> str:
         told = [row[at] for row in self.rows if row[at] not in ("", DASH)]
         numbers = [text for text in told if NUMBER.match(text.strip("*"))]
-        return "--:" if told and 2 * len(numbers) >= len(told) else ":--"
+        most = told and 2 * len(numbers) >= len(told)
+        return "--:" if most or (self.numbers and at) else ":--"
 
 
 @dataclass(frozen=True)

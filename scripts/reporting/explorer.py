@@ -172,7 +172,7 @@ def _implementation(entry: Mapping) -> dict:
         "source": matrix.implementation_file(name),
         "install": get.get("install", ""),
         "use": get.get("use", ""),
-    }
+    } | {key: entry[key] for key in ("by_cell", "inside") if key in entry}
 
 
 def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
@@ -190,7 +190,11 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
         shown = {group["benchmark"] for group in own}
         shapes = {k: v for k, v in about["document"]["benchmarks"].items() if k in shown}
         for name, shape in shapes.items():
-            found["benchmarks"][name] = {"document": about["name"], "shape": words.shape(shape)}
+            found["benchmarks"][name] = {
+                "document": about["name"],
+                "shape": words.shape(shape),
+                "cell": shape.get("cell", "lstm"),
+            }
         found["series"] += series(shapes)
         if own:
             found["documents"].append({"name": about["name"], "title": about["document"]["title"]})

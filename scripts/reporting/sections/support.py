@@ -59,7 +59,7 @@ def write(answer: Answer) -> Iterator[Block]:
             [label, *(_shown(own.get(kind)) for kind in answer.formats)]
             for label, own in styles.items()
         ]
-        yield Table(["Implementation", *answer.formats], rows)
+        yield Table(["Implementation", *answer.formats], rows, numbers=True)
     if answer.reasons:
         yield Heading("Why not", 2)
         yield Points([f"[{n}] {reason.rstrip('.')}." for n, reason in enumerate(answer.reasons, 1)])
