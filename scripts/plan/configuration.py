@@ -185,10 +185,6 @@ def page_problems(pages: dict) -> list[str]:
     for name in (*named, *(name for use in first["deploy"] for name in use["benchmarks"])):
         if name not in known:
             found.append(f"first_page: there is no benchmark `{name}`{near(name, known)}")
-    known = _names()["implementation"]
-    for name in (first["fused"], *first["then"]):
-        if name not in known:
-            found.append(f"first_page: there is no implementation `{name}`{near(name, known)}")
     for name in {*pages["titles"]} ^ {*pages["labels"]}:
         found.append(f"titles and labels: only one of them has `{name}`")
     return found
