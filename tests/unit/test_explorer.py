@@ -31,6 +31,7 @@ DOCUMENTS = {
         "stack-64x100x64-d?",
         "request-*",
     ],
+    "number-formats": ["formats-gru"],
 }
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
 
@@ -162,7 +163,7 @@ def test_ratios_are_those_of_the_pages(
 
 
 def test_every_selector_changes_what_is_shown(page: Page, folder: Path) -> None:
-    view(page, folder)
+    view(page, folder, benchmark="stacked-lm")
     bars = page.locator(".bars tbody tr:not(.level)")
     count = bars.count()
     page.locator("#document").select_option("tvm-lstm")
@@ -207,6 +208,14 @@ def test_an_address_restores_its_view(page: Page, folder: Path) -> None:
     expect(page.locator("#missing")).to_contain_text("an <b>error</b>")
 
 
+def test_a_row_is_called_after_its_cell_and_has_the_version_of_what_it_runs_in(
+    page: Page, folder: Path
+) -> None:
+    view(page, folder, benchmark="formats-gru", phase="forward")
+    rows = {row["name"]: row["version"] for row in shown(page)}
+    assert "PyTorch nn.GRU" in rows and rows["recurrent_cells"].startswith("PyTorch ")
+
+
 def test_an_address_that_is_not_known_is_said_and_replaced(page: Page, folder: Path) -> None:
     view(page, folder, benchmark="nothing-like-it", phase="forward")
     expect(page.locator("#headline")).to_contain_text("nothing-like-it")
@@ -214,7 +223,7 @@ def test_an_address_that_is_not_known_is_said_and_replaced(page: Page, folder: P
 
 
 def test_the_keyboard_is_enough(page: Page, folder: Path) -> None:
-    view(page, folder)
+    view(page, folder, benchmark="stacked-lm")
     button = page.locator(".bars button").nth(3)
     button.focus()
     page.keyboard.press("Enter")
