@@ -115,7 +115,7 @@ class Session(Runner):
         model = onnx_model(workload, weights)
         if workload.data_type == precision.INT8:
             model = rounded(model)
-        self.operators = [node.op_type for node in onnx.load_from_string(model).graph.node]
+            self.operators = [node.op_type for node in onnx.load_from_string(model).graph.node]
         providers = ["CPUExecutionProvider"]
         self.session = onnxruntime.InferenceSession(model, options, providers=providers)
         self.output = self.session.get_outputs()[0].name
