@@ -220,6 +220,19 @@ def test_tiles_are_instructions(kind: str, instruction: str, tmp_path: Path) -> 
     assert instruction in made.read_text()
 
 
+@pytest.mark.parametrize("kind", [{}, {"half": True}, {"int8": True}], ids=str)
+@pytest.mark.parametrize("name", ["lstm", "gru", "projected", "layer_norm"])
+def test_weights_that_no_cache_holds(
+    name: str, kind: dict[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recurrent_cells.codegen.library.second_level", lambda: 64)
+    monkeypatch.setattr(kernel, "_kernels", {})
+    lengths = np.array([5, 1, 0, 4, 2] * 9)
+    for threads, batch in ((1, 33), (2, 33), (3, 45)):
+        shape = shaped(CELLS[name], 5, batch, 30, 260)
+        check(Case(CELLS[name], shape, lengths if batch == 45 else None, threads=threads, **kind))
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     """Small cases of any kind."""

@@ -1,7 +1,8 @@
 /* A recurrent layer, one direction: forward, backward, gradients of weights. Every size is an argument.
 
    Rows are divided into parts. A thread runs all steps of its part, without waiting for another one; where there are few rows,
-   threads share the rows of one part, each has hidden units of its own, and they wait for each other at every step.
+   or weights that no cache near a core holds, threads share the rows of one part, each has hidden units of its own, and they
+   wait for each other at every step.
    Positions are rows in the order of parts, within a part the longest sequences first, so that a step's rows are the
    first ones. Element m of what is kept for backward is one row at one step. */
 
@@ -69,7 +70,7 @@ typedef struct {
   number *weights, *projection, *back_x, *back_h;
   float *matrices, *bias, *vectors;
   /* the plan */
-  long parts, by_units, total, ahead, x_by_steps;
+  long bytes, parts, by_units, total, ahead, x_by_steps; /* bytes: of the weights */
   int64_t *order, *first, *active, *base; /* [B], [parts + 1], [parts][T + 1] both */
   /* forward */
   float *start[STATES], *memory, *waiting, *arguments, *x_sums, *factors_made, *multiplied, *squares;
@@ -84,6 +85,8 @@ typedef struct {
   float *d_states[STATES], *d_made, *d_total, *d_factors, *dense, *turned, *again, *d_squares;
   number *d_sums, *d_output, *factors, *joined;
 } Layout;
+
+#define FAR(l) ((l)->bytes > 16 * SECOND_LEVEL)
 
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 typedef struct {
@@ -141,7 +144,11 @@ static void lay_out(Layout *l, const Call *c) {
   l->per_heads = (ARGUMENTS + MIXES) * l->width + (ARGUMENTS + MIXES) * l->wide_square;
   for (l->every = 1; l->every * l->every < c->steps;) l->every++;
 #endif
-  l->by_units = !MIXED && c->threads > 1 && c->batch < ROWS * c->threads && l->units > 1;
+  const long columns = X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read);
+  l->bytes = l->units * columns * UNIT * (long)sizeof(number);
+  /* Weights that are fetched from far at every step: each thread fetches those of its own units only. */
+  const int shared = FAR(l) && l->units >= 4 * c->threads;
+  l->by_units = !MIXED && c->threads > 1 && l->units > 1 && (shared || c->batch < ROWS * c->threads);
   l->parts = l->by_units ? 1 : most(1, least(c->threads, c->batch));
 }
 static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
@@ -193,8 +200,7 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
   l->arguments = FLOATS(c->threads * (NORMS * l->width + l->per_heads));
   l->squares = FLOATS(SQUARES * c->batch * l->square);
   /* x's sums of all steps first: for few rows, and for some more where fetching weights takes longer than their products. */
-  const long bytes = l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT * (long)sizeof(number);
-  const long few = bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
+  const long few = FAR(l) && l->parts == 1 ? 6 * ROWS : l->bytes > 4 * SECOND_LEVEL ? 2 * ROWS : ROWS - 1;
   l->ahead = ALONE || (X_SUMS && c->steps > 1 && c->batch <= few * l->parts);
   l->x_sums = FLOATS(l->ahead * (c->steps * c->batch * l->units + BEHIND) * BLOCK);
   const long rows = (l->by_units ? c->threads : 1) * c->batch;
