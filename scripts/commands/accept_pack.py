@@ -65,7 +65,7 @@ def taken(pack: Path, machines: Iterable[str]) -> list[str]:
     """Which published pack has one of these machines already, a line each."""
     others = [each for each in (OURS, *sorted(ACCEPTED.glob("*"))) if each.exists()]
     return [
-        f"{other} has results of {name} already"
+        f"{other} has results of {name} already; delete it to replace them"
         for other in others
         if other != ACCEPTED / pack.name  # which it replaces
         for name in sorted({*machines} & {*machines_of(other)})

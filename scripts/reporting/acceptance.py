@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -236,6 +236,11 @@ def _errors(records: Read) -> Found:
             yield "it is said to be right though a check of it failed", path
 
 
+def _taken(meter: Mapping) -> float:
+    """CPU time that others may have taken between batches (s)."""
+    return (meter["steal_s"] or 0) + (meter["other_cpu_s"] or 0)
+
+
 def _times(records: Read) -> Found:
     """Sums of times fit into those that they are part of, and CPU time into what the cores have."""
     for path, record in _timed(records):
@@ -264,7 +269,7 @@ def _times(records: Read) -> Found:
             if (
                 record["identity"]["device"] == "cpu"
                 and math.fsum(samples) > LONG_S * len(samples)
-                and math.fsum(samples) < LEAST_SHARE * meter["wall_s"]
+                and math.fsum(samples) < LEAST_SHARE * (meter["wall_s"] - _taken(meter))
             ):
                 yield "its batches are too few or too short for the time in which they ran", path
             if meter["own_cpu_s"] > cpus * meter["wall_s"] + TICKS_S:
