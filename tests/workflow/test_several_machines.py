@@ -1,6 +1,7 @@
 """Results that are packed, sent and reported elsewhere. The second machine is this one under another name."""
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -68,6 +69,20 @@ def test_two_machines_in_one_report(with_folder: Project) -> None:
     assert project.stale_cells(*ALSO) == set()
     project.snakemake(*ALSO)
     assert "333." in project.path("results/cells.csv").read_text()  # the mean of three batches
+
+
+def test_a_pack_continues_a_run(with_folder: Project) -> None:
+    """Its records, in an empty results folder, are measurements like this folder's own."""
+    packed, results = with_folder.path("elsewhere/records"), with_folder.path("results")
+    (missing,) = packed.glob("plain/tiny-lm/plain/loop/forward-cpu-1.*.json")
+    missing.unlink()
+    shutil.rmtree(results)
+    shutil.copytree(packed, results / "records")
+    before = with_folder.measured()
+    with_folder.snakemake()
+    after = {name: found for name, found in with_folder.measured().items() if "records/" in name}
+    assert before.items() <= after.items()
+    assert [Path(name).name[:14] for name in after.keys() - before.keys()] == ["forward-cpu-1."]
 
 
 def test_a_folder_that_cannot_be_read_stops_the_run_at_once(with_folder: Project) -> None:
