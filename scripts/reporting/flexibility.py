@@ -49,11 +49,11 @@ class Cost:
     within: dict[str, list[Over]]
 
 
-def lstms(cells: pd.DataFrame, **equal: object) -> pd.DataFrame:
-    """The measured rows of today's versions that are an LSTM, or another cell, of those whose columns are equal to these; the
-    fastest first, with `framework` and `install`, the command that installs it (empty: there is no package)."""
+def lstms(cells: pd.DataFrame, status: str = OK, **equal: object) -> pd.DataFrame:
+    """The measured rows (or those of another status) of today's versions that are an LSTM, or another cell, of those whose
+    columns are equal to these; the fastest first, with `framework` and `install`, the command that installs it (empty: there is no package)."""
     found = cells[
-        (cells["status"] == OK) & (cells["generation"] == NOW) & cells["flexibility"].notna()
+        (cells["status"] == status) & (cells["generation"] == NOW) & cells["flexibility"].notna()
     ]
     for column, value in equal.items():
         found = found[found[column] == value]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from plan import matrix
-from reporting import flexibility, tradeoff, words
+from reporting import flexibility, style, tradeoff, words
 from reporting.flexibility import Over
 from reporting.layout import brief, none, seconds, time_within
 from reporting.sections import OK, Tables
@@ -101,6 +101,13 @@ class Measured:
         ratio = brief(over.ratio, over.low, over.high)
         return f'[{two(over.ratio)}](#{address} "{over.name} over {over.to}: {ratio}"){UNSURE[over.verdict]}'
 
+    def left_out(self, measured: pd.DataFrame) -> list[str]:
+        """Frameworks that can be installed and were not run where these rows were measured."""
+        same = {key: measured.iloc[0][key] for key in ("benchmark", "phase", "device")}
+        left = flexibility.lstms(self.cells, "not-run", **same)
+        named = {*left[left["install"] != ""]["framework"]} - {*measured["framework"]}
+        return sorted(named - {style.OTHER.name})
+
     def shape(self, benchmark: str) -> str:
         """A benchmark in words."""
         shapes = (about["document"]["benchmarks"] for _, about in self.parts)
@@ -130,6 +137,12 @@ class Measured:
         return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
 
     @property
+    def current(self) -> str:
+        """How many measurements were made by today's protocol, if not all."""
+        now = self.ok["looks"].notna().sum()
+        return f" ({now or 'none'} by the current protocol)" * bool(now < len(self.ok))
+
+    @property
     def within(self) -> float:
         """How far nine of ten intervals of ratios to the fastest implementation reach, relative (NaN: there are none)."""
         found = []
@@ -150,7 +163,9 @@ def line(measured: Measured) -> str:
     text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
     sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
     sure = "without intervals" if math.isnan(measured.within) else sure
-    return " · ".join([name, *text, measured.days, f"{len(measured.ok):,} measurements, {sure}"])
+    return " · ".join(
+        [name, *text, measured.days, f"{len(measured.ok):,} measurements{measured.current}, {sure}"]
+    )
 
 
 def cost_words(cost: flexibility.Cost) -> str:
@@ -208,7 +223,7 @@ def custom(measured: Measured) -> Card:
     """Custom cells: per framework, what is written over its own fused kernel, or else over the fastest of all; then what is
     generated."""
     own: dict[tuple[str, str], list[str]] = {}
-    others: dict[str, str] = {}
+    others: dict[str, str] = {}  # by phase
     made: dict[str, list[str]] = {}
     for phase, where in PHASES.items():
         rows = measured.rows(measured.main, phase)
@@ -217,10 +232,10 @@ def custom(measured: Measured) -> Card:
             for to, said in ways:
                 own.setdefault((name, _way(to, name)), []).append(said)
             one = flexibility.first(of_one, flexibility.WRITTEN)
-            if one and not ways and name not in others:
+            if one and not ways and not any(f"{name} " in said for said in others.values()):
                 over = Over.of(one, rows.iloc[0].to_dict())
-                inference = " (inference)" * (phase == "forward")
-                others[name] = f"{name} {measured.linked(over, phase)}{inference}"
+                said = f"{name} {measured.linked(over, phase)}"
+                others[phase] = ", ".join(filter(None, [others.get(phase), said]))
         fused = flexibility.first(rows, [flexibility.FUSED])
         generated = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
         for row in generated if fused else ():
@@ -234,7 +249,8 @@ def custom(measured: Measured) -> Card:
         package *= not any(name.startswith("recurrent_cells") for name in made)
         points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
     if others:
-        points.append(f"Training over the fastest of all: {', '.join(others.values())}.")
+        said = "; ".join(f"{found} in {PHASES[phase]}" for phase, found in others.items())
+        points.append(f"Over the fastest of all: {said}.")
     if points and measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     return Card("I write my own cell", points)
@@ -266,7 +282,8 @@ def deploy(measured: Measured) -> Card:
     points = []
     for use in measured.settings["deploy"]:
         there = [name for name in use["benchmarks"] if len(measured.rows(name, "forward"))]
-        rows = measured.rows(there[0], "forward").to_dict("records") if there else []
+        found = measured.rows(there[0], "forward") if there else measured.ok[:0]
+        rows = found.to_dict("records")
         packaged = [row for row in rows if row["install"]]
         if not packaged:
             continue
@@ -283,7 +300,10 @@ def deploy(measured: Measured) -> Card:
         if fastest.verdict == "faster" or math.isnan(fastest.low):
             share = measured.linked(fastest, "forward", there[0])
             name = f"{rows[0]['name']} ({_aside(rows[0])})"
-            said += f". Faster, but not packaged: {name}, {share} of that time"
+            perhaps = "Perhaps faster" if math.isnan(fastest.low) else "Faster"
+            said += f". {perhaps}, but not packaged: {name}, {share} of that time"
+        if left := measured.left_out(found):
+            said += f". Not measured here: {words.listed(left)}"
         points.append(said + ".")
     return Card("I deploy", points)
 

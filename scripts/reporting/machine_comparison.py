@@ -21,7 +21,7 @@ class Machine:
 
     name: str
     link: str
-    measured: int
+    measured: str
     within: float
     costs: Mapping[str, Cost | None]  # by phase
     workload: str = ""
@@ -30,7 +30,9 @@ class Machine:
 def machine(measured: Measured, name: str, link: str) -> Machine:
     costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
     workload = measured.shape(measured.main)
-    return Machine(name, link, len(measured.ok), measured.within, costs, workload)
+    return Machine(
+        name, link, f"{len(measured.ok):,}{measured.current}", measured.within, costs, workload
+    )
 
 
 def _within(found: Machine, phase: str) -> str:
@@ -52,7 +54,7 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
         first = each.costs["training"] or each.costs["forward"]
         best = f"{first.fastest['name']}, {time(first.fastest['wall_median_s'])}" if first else "–"
         within = "–" if math.isnan(each.within) else f"±{two(100 * each.within)} %"
-        row = [f"[{each.name}]({each.link})", f"{each.measured:,}", within]
+        row = [f"[{each.name}]({each.link})", each.measured, within]
         found.append([*row, *costs, best, _within(each, "training")])
     return found
 

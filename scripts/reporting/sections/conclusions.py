@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reporting import consistency
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH
-from reporting.sections import Tables
+from reporting.sections import OK, Tables
 from stats import verdicts
 from stats.claims import MISSING
 
@@ -30,7 +30,7 @@ class Claim:
     published: Verdict
     then: Verdict
     now: Verdict
-    gpu: bool  # about rows that only a GPU has
+    gpu: bool  # about rows that only a GPU has, and there is none
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         (source for source in group["sources"] if ", " in source and source not in today),
         key=lambda source: -sum(_decided(each, source) for each in group["claims"]),
     )
+    on_gpu = (tables.cells["device"].eq("gpu") & tables.cells["status"].eq(OK)).any()
     claims = [
         Claim(
             each["name"],
@@ -59,7 +60,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             verdict_of(each["verdicts"].get(group["number"])),
             verdict_of(each["verdicts"].get(old[0]) if old else None),
             verdict_of(each["verdicts"][today[0]]),
-            needs_gpu(each),
+            needs_gpu(each) and not on_gpu,
         )
         for each in group["claims"]
     ]
