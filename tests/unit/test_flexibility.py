@@ -28,6 +28,7 @@ def compared() -> machine_comparison.Machine:
         | {"implementation": name, "name": name, "flexibility": LEVELS[name], "status": "ok"}
         | {"generation": "now", "records": f"{name} {phase}", "wall_median_s": seconds}
         | {"process_medians_s": [0.99 * seconds, seconds, seconds / 0.99]}
+        | {"looks": ["block 1 1"] if name == "tensorflow/graph-while" else None}
         for phase, own in SECONDS.items()
         for name, seconds in own.items()
     ]
@@ -57,3 +58,8 @@ def test_each_phase_has_its_column(compared: machine_comparison.Machine) -> None
     found = [[float(each) for each in re.findall(r"(?:^|to )([\d.]+)", cell)] for cell in row]
     assert found[3:5] == [[*EXPECTED["training"][:2]], [*EXPECTED["forward"][:2]]]
     assert "pytorch/fused" in row[5] and "2.00 s" in row[5]
+
+
+def test_results_by_the_current_protocol(compared: machine_comparison.Machine) -> None:
+    ((_, measured, *_),) = machine_comparison.rows([compared])
+    assert re.findall(r"\d+", measured) == ["8", "2"]
