@@ -63,3 +63,15 @@ def test_each_phase_has_its_column(compared: machine_comparison.Machine) -> None
 def test_results_by_the_current_protocol(compared: machine_comparison.Machine) -> None:
     ((_, measured, *_),) = machine_comparison.rows([compared])
     assert re.findall(r"\d+", measured) == ["8", "2"]
+
+
+def test_frameworks_that_a_run_left_out() -> None:
+    """Of what can be installed; one that was measured in another implementation is not left out."""
+    common = {"benchmark": "b", "phase": "forward", "device": "cpu", "machine": "m"}
+    common |= {"generation": "now", "flexibility": "fused kernel", "wall_median_s": 1.0}
+    names = ["pytorch/fused", "pytorch/cell", "onnxruntime/lstm", "tvm/template-tuned"]
+    rows = [common | {"implementation": name, "status": "not-run"} for name in names]
+    rows[0]["status"] = "ok"
+    nothing = pd.DataFrame()
+    measured = front.Measured([(Tables(pd.DataFrame(rows), nothing, nothing), {})], "m", {})
+    assert measured.left_out(measured.rows("b", "forward")) == ["ONNX Runtime"]
