@@ -16,6 +16,7 @@ from reporting.sections import Tables
 from stats.estimates import Ratio
 
 FACTORS = ("batch", "hidden", "length")
+CURVE = 3  # values from which on the explorer draws one
 
 
 def lines(about: Mapping, centre: str) -> dict[str, dict[str, int]]:
@@ -106,9 +107,11 @@ def write(answer: Answer) -> Iterator[Block]:
     columns |= {"Operators' ratio": lambda each: times(each.operators)}
     yield Table.of(answer.shapes, columns)
     views = {"batch": "batch size", "length": "steps", "hidden": "units"}
-    first = {each.factor: each for each in answer.shapes}
+    values = Counter(each.factor for each in answer.shapes)
+    first = {each.factor: each for each in answer.shapes if values[each.factor] >= CURVE}
     links = [
         f"[{views[factor]}](index.html#{urlencode({'benchmark': each.benchmark, 'view': factor})})"
         for factor, each in first.items()
     ]
-    yield Text(f"Curves of all implementations over {', '.join(links)}.")
+    if links:
+        yield Text(f"Curves of all implementations over {', '.join(links)}.")
