@@ -221,14 +221,12 @@ class TestTurns:
         records = [json.loads((folder / f"turns-{place}.json").read_text()) for place in range(3)]
         looks = [look | {"row": row} for row, each in enumerate(records) for look in each["looks"]]
         spans = sorted((look["start"], sum(look["batches"]), look["row"]) for look in looks)
-        assert len(spans) == 15 and all(
-            one[0] < other[0] for one, other in itertools.pairwise(spans)
-        )
+        assert all(one[0] < other[0] for one, other in itertools.pairwise(spans))
         for record in records:
             assert record["status"] == "ok" and record["lives"] == 1
             keys = [(look["block"], look["round"]) for look in record["looks"]]
-            assert len(set(keys)) == 5
-        assert len({(look["block"], look["round"], look["row"]) for look in looks}) == 15
+            # Five, and one more for each that other programs disturbed.
+            assert 5 <= len(set(keys)) == len(keys) <= 10
 
     def test_what_was_killed_goes_on_and_measures_nothing_twice(self, folder: Path) -> None:
         told = job("dying", kind="time")
