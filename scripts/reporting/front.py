@@ -140,7 +140,8 @@ class Measured:
     def current(self) -> str:
         """How many measurements were made by today's protocol, if not all."""
         now = self.ok["looks"].notna().sum()
-        return f" ({now or 'none'} by the current protocol)" * bool(now < len(self.ok))
+        count = f"{now:,}" if now else "none"
+        return f" ({count} by the current protocol)" * bool(now < len(self.ok))
 
     @property
     def within(self) -> float:
@@ -223,7 +224,7 @@ def custom(measured: Measured) -> Card:
     """Custom cells: per framework, what is written over its own fused kernel, or else over the fastest of all; then what is
     generated."""
     own: dict[tuple[str, str], list[str]] = {}
-    others: dict[str, str] = {}  # by phase
+    others: dict[str, dict[str, str]] = {phase: {} for phase in PHASES}
     made: dict[str, list[str]] = {}
     for phase, where in PHASES.items():
         rows = measured.rows(measured.main, phase)
@@ -232,10 +233,9 @@ def custom(measured: Measured) -> Card:
             for to, said in ways:
                 own.setdefault((name, _way(to, name)), []).append(said)
             one = flexibility.first(of_one, flexibility.WRITTEN)
-            if one and not ways and not any(f"{name} " in said for said in others.values()):
+            if one and not ways and not any(name in found for found in others.values()):
                 over = Over.of(one, rows.iloc[0].to_dict())
-                said = f"{name} {measured.linked(over, phase)}"
-                others[phase] = ", ".join(filter(None, [others.get(phase), said]))
+                others[phase][name] = f"{name} {measured.linked(over, phase)}"
         fused = flexibility.first(rows, [flexibility.FUSED])
         generated = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
         for row in generated if fused else ():
@@ -248,9 +248,13 @@ def custom(measured: Measured) -> Card:
         package = "; in your own program: `packages/recurrent_cells`"
         package *= not any(name.startswith("recurrent_cells") for name in made)
         points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
-    if others:
-        said = "; ".join(f"{found} in {PHASES[phase]}" for phase, found in others.items())
-        points.append(f"Over the fastest of all: {said}.")
+    said = [
+        f"{', '.join(found.values())} in {PHASES[phase]}"
+        for phase, found in others.items()
+        if found
+    ]
+    if said:
+        points.append(f"Over the fastest of all: {'; '.join(said)}.")
     if points and measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     return Card("I write my own cell", points)
