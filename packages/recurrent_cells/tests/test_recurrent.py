@@ -28,7 +28,16 @@ from torch.autograd import forward_ad  # noqa: E402
 from torch.nn import functional  # noqa: E402
 from torch.nn.utils import parametrize, rnn  # noqa: E402
 
-from recurrent_cells import CELLS, Recurrent, cell, cell_file, memory, steps, tanh  # noqa: E402
+from recurrent_cells import (  # noqa: E402
+    CELLS,
+    Recurrent,
+    cell,
+    cell_file,
+    memory,
+    steps,
+    tanh,
+    tensors,
+)
 
 INPUTS, HIDDEN = 5, 19  # hidden units: no multiple of a vector
 STEPS, BATCH = 6, 4
@@ -500,18 +509,69 @@ def written_flat(layer: Recurrent) -> None:
     whole.mul_(0.5)
 
 
-@pytest.mark.parametrize("write", [written_data, written_numpy, written_flat])
+def written_signs(layer: Recurrent) -> None:
+    for one in layer.parameters():
+        one.data.neg_()
+
+
+def written_order(layer: Recurrent) -> None:
+    for one in layer.parameters():
+        one.data.copy_(one.flip(0))
+
+
+WRITTEN = [written_data, written_numpy, written_flat, written_signs, written_order]
+
+
+@pytest.fixture
+def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed weights are kept between calls, however few."""
+    monkeypatch.setattr(tensors, "LEAST", 0)
+
+
+@pytest.mark.usefixtures("_kept")
+@pytest.mark.parametrize("write", WRITTEN)
 @pytest.mark.parametrize("training", [False, True])
 def test_weights_are_never_stale(write: Callable[[Recurrent], None], training: bool) -> None:
     layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
     with torch.set_grad_enabled(training):
-        layer(x)
-        other = copy.deepcopy(layer)
-        with torch.no_grad():
-            for one in other.parameters():
-                one.mul_(0.5)
+        before = layer(x)[0]
         write(layer)
-        assert error([layer(x)[0]], [other(x)[0]]) < 1e-7
+        after = layer(x)[0]
+        assert error([after], [copy.deepcopy(layer)(x)[0]]) < 1e-7
+        assert error([after], [before]) > 1e-4
+
+
+@pytest.mark.usefixtures("_kept")
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_each_weight_that_changes_is_noticed(name: str, kind: torch.dtype) -> None:
+    size = 7 if name == "projected" else 0
+    layer = Recurrent(name, INPUTS, HIDDEN, proj_size=size, dtype=kind)
+    x = torch.rand(STEPS, BATCH, INPUTS, dtype=kind)
+    with torch.no_grad():
+        for one in layer.parameters():
+            values = one.view(-1)
+            for place in (0, len(values) // 2, len(values) - 1):
+                layer(x)
+                values.data[place] += 1
+                assert torch.equal(layer(x)[0], copy.deepcopy(layer)(x)[0])
+
+
+@pytest.mark.usefixtures("_kept")
+def test_weights_are_packed_once_while_nothing_is_trained() -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    known = len(tensors._known)
+    with torch.no_grad():
+        layer(x)
+        assert len(tensors._known) == known + 1
+        tensors._known[layer.weight_input_l0].packed.fill_(torch.nan)
+        assert layer(x)[0].isnan().all()
+    layer(x)
+    assert len(tensors._known) == known
+    with torch.no_grad():
+        assert layer(x)[0].isfinite().all()
+    del layer
+    assert len(tensors._known) == known
 
 
 class Half(nn.Module):

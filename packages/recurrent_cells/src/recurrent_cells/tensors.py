@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from .cells.text import from_text
-from .codegen import Kernel, Shape, Strided
+from .codegen import DIGEST, Kernel, Shape, Strided
 from .memory import empty
 
 Tensors = Sequence[Tensor]
@@ -78,8 +81,7 @@ def addressed(kernel: Kernel, weights: Tensors, size: int) -> tuple[Tensors, dic
     """Weights as a kernel takes them and last what they are packed in, of a size, which the caller holds while it does, and the
     arguments that say where they are.
 
-    They are packed at every call: nothing tells that somebody wrote into them by NumPy, `.data` or another tensor's memory.
-    Only those of int8 are packed before, all in the first one.
+    size: 0 if they need not be packed. Those of int8 are packed before, all in the first one.
     """
     if weights[0].dtype == torch.int8:
         return weights[:1], {"packed": weights[0].data_ptr()}
@@ -87,8 +89,56 @@ def addressed(kernel: Kernel, weights: Tensors, size: int) -> tuple[Tensors, dic
     kind = torch.bfloat16 if narrow else torch.float32
     own = [as_kind(one, kind) for one in weights]
     where = {"weights": [one.data_ptr() for one in own], "narrow": narrow}
-    own.append(empty(size))
+    own.append(empty(size) if size else NONE)
     return own, {**where, "packed": own[-1].data_ptr()}
+
+
+class _Known(NamedTuple):
+    """Weights as a call has packed them."""
+
+    kernel: Kernel
+    sizes: tuple[int, ...]
+    digest: bytes
+    packed: Tensor
+
+
+_known: Any = WeakTensorKeyDictionary()
+"""By the first weights of a direction, while nothing trains them."""
+
+LEAST = 1 << 16
+"""Packed floats from which they are kept: fewer are packed as quickly as they are compared."""
+
+
+def _with_weights(
+    call: Callable[..., bool],
+    kernel: Kernel,
+    sizes: tuple[int, ...],
+    weights: Tensors,
+    size: int,
+    keep: bool,
+) -> None:
+    """Call it with the weights of a direction, packed by a call before if their digest is still the same.
+
+    Nothing else tells that somebody wrote into them by NumPy, `.data` or another tensor's memory.
+    """
+    first = weights[0]
+    if keep:
+        _known.pop(first, None)
+    if keep or size < LEAST or type(first) is not Parameter:
+        _held, where = addressed(kernel, weights, size)
+        call(**where)
+        return
+    known = _known.get(first)
+    if known is not None and known[:2] == (kernel, sizes):
+        digest = ctypes.create_string_buffer(known.digest, DIGEST)
+        _held, where = addressed(kernel, weights, 0)
+        of_before = {"known": known.packed.data_ptr(), "digest": ctypes.addressof(digest)}
+        if call(**where, **of_before):
+            return
+    digest = ctypes.create_string_buffer(DIGEST)
+    held, where = addressed(kernel, weights, size)
+    call(**where, digest=ctypes.addressof(digest))
+    _known[first] = _Known(kernel, sizes, digest.raw, held[-1])
 
 
 def parts(values: Tensors, count: int) -> list[Tensors]:
@@ -130,13 +180,12 @@ def forward(
         strict=True,
     )
     for number, (begin, end, own) in enumerate(given):
-        _held, where = addressed(kernel, own, sizes.packed)
         begin = _begun(kernel, begin)
-        kernel.forward(
+        call = functools.partial(
+            kernel.forward,
             shape,
             x=strided(x),
             y=strided(y, number * shape.outputs),
-            **where,
             scratch=scratch.data_ptr(),
             initial=[one.data_ptr() for one in begin],
             final=[one.data_ptr() for one in end],
@@ -146,6 +195,7 @@ def forward(
             tape=tape[number].data_ptr() if keep else 0,
             threads=threads,
         )
+        _with_weights(call, kernel, shape[2:], own, sizes.packed, keep)
     return [y, *(one.to(given.dtype) for one, given in zip(final, initial, strict=True)), tape]
 
 

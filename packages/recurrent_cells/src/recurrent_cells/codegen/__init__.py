@@ -5,8 +5,8 @@
 `packing.c` (weights), `norms.c`, `matrices.c` (updates in phases), `forward.c`, `backward.c`.
 """
 
-from .kernel import Kernel, Shape, Sizes, Strided
+from .kernel import DIGEST, Kernel, Shape, Sizes, Strided
 from .library import CompilerError
 from .source import c_source
 
-__all__ = ["CompilerError", "Kernel", "Shape", "Sizes", "Strided", "c_source"]
+__all__ = ["DIGEST", "CompilerError", "Kernel", "Shape", "Sizes", "Strided", "c_source"]

@@ -75,7 +75,6 @@ static NOINLINE void sums_of_rows(long rows, const number *const *x, long K, con
 
 /* The parts of x of all steps, for few rows: steps are rows like others. */
 static void sum_inputs(const Call *c, const Layout *l, long part, long begin, long end, int me) {
-  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const int64_t *active = l->active + part * (c->steps + 1), *base = l->base + part * (c->steps + 1);
   const number *x[AT_ONCE];
   number *own = l->x_copy + me * AT_ONCE * COPY(c->inputs);
@@ -90,7 +89,7 @@ static void sum_inputs(const Call *c, const Layout *l, long part, long begin, lo
     for (long u = begin; u < end; u++)
       for (long r = 0; r < count;) {
         const long some = share(count - r);
-        sums_of_rows(some, x + r, c->inputs, 0, l->rows_read, l->weights + u * block, l->bias + u * BLOCK, 0,
+        sums_of_rows(some, x + r, c->inputs, 0, l->rows_read, l->weights + u * l->block, l->bias + u * BLOCK, 0,
                      l->x_sums + (u * l->total + m + r) * BLOCK, BLOCK);
         r += some;
       }
@@ -121,7 +120,6 @@ INLINE void update_units(const int keep, long H, long u, const float *sums, cons
 static void step_of_rows(const int keep, const Call *c, const Layout *l, long part, long s, long begin, long end,
                          const number **x, const number **h, void **out, int me) {
   const long n = l->active[part * (c->steps + 1) + s], m = l->base[part * (c->steps + 1) + s], first = l->first[part];
-  const long block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
   const long memory_state = c->batch * l->width;
   const number **h_read = l->read_at + (h - l->h_at);
   float own[(TILES ? 32 : ROWS) * BLOCK] __attribute__((aligned(64)));
@@ -133,7 +131,7 @@ static void step_of_rows(const int keep, const Call *c, const Layout *l, long pa
       const number *read[ROWS];
       for (long r = 0; HEADS > 1 && r < some; r++) read[r] = h[j + r] + first_row(l, c, u);
       sums_of_rows(some, l->ahead ? 0 : x + j, c->inputs, HEADS > 1 ? read : H_SUMS ? h_read + j : 0, l->rows_read,
-                   l->weights + u * block, start, l->ahead ? BLOCK : 0, to, MIXED ? l->units * BLOCK : BLOCK);
+                   l->weights + u * l->block, start, l->ahead ? BLOCK : 0, to, MIXED ? l->units * BLOCK : BLOCK);
 #if !MIXED
       for (long r = 0; r < some; r++)
         update_units(keep, c->hidden, u, own + r * BLOCK, l->vectors, l->width, h[j + r],
@@ -262,9 +260,13 @@ static void forward_team(const Call *c, Layout *l, int me, Team *team) {
   }
   for (long part = me; part < l->parts; part += team->threads) forward_part(c, l, part, 0, l->units, me, team);
 }
-void forward(const Call *c) {
+void forward(Call *c) {
   Layout l = {0};
   lay_out(&l, c);
+#if LIBRARY
+  if (c->digest && are_known(c, &l)) c->pack = 0, c->packed = c->known;
+  if (!c->packed) return;
+#endif /* LIBRARY */
   lay_out_packed(&l, c, 0, aligned(c->packed));
   lay_out_forward(&l, c, aligned(c->scratch));
   make_plan(&l, c);

@@ -45,9 +45,12 @@ class Sizes(NamedTuple):
 
 NOWHERE = Strided(0, 0, 0)
 
+DIGEST = 64
+"""Bytes of a digest of weights, at most."""
+
 _INTEGERS = ("steps", "batch", "inputs", "hidden", "outputs", "threads", "reverse", "pack")
 _STRIDED = ("x", "y", "d_y", "d_x")
-_ADDRESSES = ("packed", "tape", "scratch", "lengths", "resets")
+_ADDRESSES = ("packed", "tape", "scratch", "lengths", "resets", "known", "digest")
 
 _kernels: dict[str, Kernel] = {}
 _lock = threading.Lock()
@@ -153,7 +156,7 @@ class Kernel:
         places = [addresses.get(name, 0) for name in _ADDRESSES]
         given = [tuple(one) if one else () for one in lists[:2]]
         given += [tuple(one[n] for n in self._places) if one else () for one in lists[2:]]
-        return ctypes.byref(self._call(*shape, threads, reverse, pack, *strided, *places, *given))
+        return self._call(*shape, threads, reverse, pack, *strided, *places, *given)
 
     def _find_threads(self, threads: int) -> None:
         if threads > 1 and not self._threads_found and not _forked:
@@ -164,7 +167,7 @@ class Kernel:
 
     def _sizes(self, shape: Shape, threads: int = 1) -> Sizes:
         found = (ctypes.c_int64 * len(Sizes._fields))()
-        self._library.sizes(self._made(shape, threads), found)
+        self._library.sizes(ctypes.byref(self._made(shape, threads)), found)
         return Sizes(*found)
 
     def pack(self, shape: Shape, weights: Sequence[int], packed: int, narrow: bool = False) -> None:
@@ -172,7 +175,8 @@ class Kernel:
 
         weights, narrow: as of `forward`.
         """
-        self._library.pack(self._made(shape, lists=[weights], packed=packed, pack=1 + narrow))
+        call = self._made(shape, lists=[weights], packed=packed, pack=1 + narrow)
+        self._library.pack(ctypes.byref(call))
 
     def forward(
         self,
@@ -191,7 +195,9 @@ class Kernel:
         reverse: bool = False,
         tape: int = 0,
         threads: int = 1,
-    ) -> None:
+        known: int = 0,
+        digest: int = 0,
+    ) -> bool:
         """Compute y [T, B, P] and the final states of x [T, B, K].
 
         Parameters
@@ -212,6 +218,14 @@ class Kernel:
             Where what `backward` reads is kept.
         threads : int
             How many at most. More than one run on the OpenMP library that the process has loaded, else as threads of their own.
+        known, digest : addresses
+            Weights that a call has packed, or 0, and the `DIGEST` bytes that it has put at `digest`. This call puts its own there.
+            Where `packed` is 0 and the weights are not those in `known`, nothing is computed.
+
+        Returns
+        -------
+        bool
+            Whether the weights are those in `known`; nothing was packed then.
         """
         self._find_threads(threads)
         call = self._made(
@@ -226,8 +240,11 @@ class Kernel:
             lengths=lengths,
             resets=resets,
             tape=tape,
+            known=known,
+            digest=digest,
         )
-        self._library.forward(call)
+        self._library.forward(ctypes.byref(call))
+        return known != 0 and not call.pack
 
     def backward(
         self,
@@ -270,4 +287,4 @@ class Kernel:
             resets=resets,
             tape=tape,
         )
-        self._library.backward(call)
+        self._library.backward(ctypes.byref(call))

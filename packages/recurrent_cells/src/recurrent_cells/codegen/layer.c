@@ -36,7 +36,7 @@
 
 typedef struct {
   int64_t steps, batch, inputs, hidden, outputs, threads, reverse;
-  int64_t pack; /* the weights into `packed` first: 1 floats, 2 numbers; 0: they are packed */
+  int64_t pack; /* the weights into `packed` first: 1 floats, 2 numbers; 0: they are packed, or were found to be `known` */
   const number *x;
   int64_t x_step, x_row;
   number *y;
@@ -48,6 +48,10 @@ typedef struct {
   void *packed, *tape, *scratch;
   const int64_t *lengths;
   const uint8_t *resets;
+#if LIBRARY
+  void *known;      /* weights that a call before has packed, or 0 */
+  uint32_t *digest; /* theirs, and then that of this call's; 0: not wanted */
+#endif /* LIBRARY */
   const float *weights[WEIGHTS];
   float *d_weights[WEIGHTS];
   const void *initial[STATES + SQUARES]; /* the output's in numbers, others in floats; matrices last */
@@ -63,6 +67,7 @@ static long most(long a, long b) { return a > b ? a : b; }
 /* Where everything lies. Laid out from address 0 for its size. */
 typedef struct {
   long units, width, panels_x, panels_y, panels_h; /* blocks of units, their columns; panels of K, P and H columns */
+  long block;              /* numbers of the weights of a block of units */
   long narrow_x, narrow_y; /* the first panel of K and of P columns with one vector less */
   long wide, rows_read, units_read, blocks_read; /* panels' columns; of heads, see `lay_out` */
   long wide_square, square, per_heads, every; /* columns of a matrix state, its floats; see heads.c */
@@ -84,6 +89,7 @@ typedef struct {
   long width_of[STATES]; /* of d_states */
   float *d_states[STATES], *d_made, *d_total, *d_factors, *dense, *turned, *again, *d_squares;
   number *d_sums, *d_output, *factors, *joined;
+  void *digests; /* of pieces of weights */
 } Layout;
 
 #define FAR(l) ((l)->bytes > 16 * SECOND_LEVEL)
@@ -144,8 +150,8 @@ static void lay_out(Layout *l, const Call *c) {
   l->per_heads = (ARGUMENTS + MIXES) * l->width + (ARGUMENTS + MIXES) * l->wide_square;
   for (l->every = 1; l->every * l->every < c->steps;) l->every++;
 #endif
-  const long columns = X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read);
-  l->bytes = l->units * columns * UNIT * (long)sizeof(number);
+  l->block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
+  l->bytes = l->units * l->block * (long)sizeof(number);
   /* Weights that are fetched from far at every step: each thread fetches those of its own units only. */
   const int shared = FAR(l) && l->units >= 4 * c->threads;
   l->by_units = !MIXED && c->threads > 1 && l->units > 1 && (shared || c->batch < ROWS * c->threads);
@@ -157,7 +163,7 @@ static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memo
     l->back_h = NUMBERS(l->panels_y * l->units_read * (D_SUMS - D_H) * UNIT * PANEL);
     l->back_x = NUMBERS(l->panels_x * l->units * D_X * UNIT * PANEL);
   } else {
-    l->weights = NUMBERS(l->units * (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT);
+    l->weights = NUMBERS(l->units * l->block);
     l->bias = FLOATS(l->units * BLOCK);
   }
   l->vectors = FLOATS(VECTORS * l->width);

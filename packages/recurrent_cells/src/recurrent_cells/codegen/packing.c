@@ -92,10 +92,10 @@ static void pack_matrices(const Call *c, const Layout *l, const int (*products)[
 static void pack_forward(const Call *c, const Layout *l, int me, int threads) {
   enum { SOME = 4 };
   const long first = l->units * me / threads, last = l->units * (me + 1) / threads;
-  const long H = c->hidden, block = (X_SUMS * EVEN(c->inputs) + H_SUMS * EVEN(l->rows_read)) * UNIT;
+  const long H = c->hidden;
   for (long tile = 0; tile < most(EVEN(c->inputs), EVEN(l->rows_read)); tile += SOME)
     for (long u = first; u < last; u++) {
-      number *part = l->weights + u * block;
+      number *part = l->weights + u * l->block;
 #define PACK_PASS(FROM, TO) \
   for (int h = 0; h < 2; h++) { \
     const int from = h ? HIGH(FROM, FIRST_H) : FROM, end = h ? TO : LOW(TO, X_SUMS); \
@@ -212,3 +212,55 @@ void pack(const Call *c) {
   lay_out_packed(&l, c, 0, aligned(c->packed));
   pack_share(c, &l, 0, 0, 1);
 }
+#if LIBRARY
+
+/* ---- whether weights are those of a call before ---- */
+
+enum { PIECES = 16, STREAMS = 8 }; /* of each array, for threads to share; of each piece, so that multiplications overlap */
+typedef uint32_t digits __attribute__((vector_size(4 * LANES), may_alias));
+/* Reversible in either argument: two arrays that differ in one word never have the same digest. Others have with probability 2^-32
+   or, where more than one lane differs, its powers. */
+INLINE digits mixed(digits a, digits b) {
+  a = (a ^ b) * 0x9e3779b1u;
+  return a ^ a >> 15;
+}
+static digits digest_of(const char *from, long bytes) {
+  digits own[STREAMS] = {{0}}, v;
+  long at = 0;
+  for (; at + (long)sizeof own <= bytes; at += sizeof own)
+    UNROLL for (int i = 0; i < STREAMS; i++) {
+      memcpy(&v, from + at + i * sizeof v, sizeof v);
+      own[i] = mixed(own[i], v);
+    }
+  for (int i = 0; at < bytes; i++, at += sizeof v) {
+    v = (digits){0};
+    memcpy(&v, from + at, least(sizeof v, bytes - at));
+    own[i] = mixed(own[i], v);
+  }
+  for (int i = 1; i < STREAMS; i++) own[0] = mixed(own[0], own[i]);
+  return own[0];
+}
+static void digest_team(const Call *c, Layout *l, int me, Team *team) {
+  const long H = c->hidden, size = c->pack == 2 ? sizeof(number) : sizeof(float);
+  for (int w = 0; w < WEIGHTS; w++) {
+    const long first[] = {c->inputs * X_SUMS * H, c->outputs * COLUMNS * (H / HEADS), SUMS * H};
+    const long values = w < 3 ? first[w] : w < 3 + VECTORS ? H : H * c->outputs;
+    for (long p = me; p < PIECES; p += team->threads) {
+      const long begin = values * p / PIECES, end = values * (p + 1) / PIECES;
+      ((digits *)l->digests)[w * PIECES + p] = digest_of((const char *)c->weights[w] + begin * size, (end - begin) * size);
+    }
+  }
+}
+/* Whether they are those in `known`; puts their digest in the place of the other one. */
+static int are_known(const Call *c, Layout *l) {
+  digits found[WEIGHTS * PIECES];
+  Call own = *c;
+  if (l->bytes < SECOND_LEVEL) own.threads = 1; /* waking others takes longer */
+  l->digests = found;
+  run_team(digest_team, &own, l);
+  for (int i = 1; i < WEIGHTS * PIECES; i++) found[0] = mixed(found[0], found[i]);
+  const int same = c->known && memcmp(c->digest, found, sizeof(digits)) == 0;
+  memcpy(c->digest, found, sizeof(digits));
+  return same;
+}
+#endif /* LIBRARY */
