@@ -24,10 +24,13 @@ MOST_OF = 0.9  # of the measurements, how far their intervals reach
 
 @dataclass(frozen=True)
 class Card:
-    """A question of a kind of reader, and its answers in Markdown."""
+    """A question of a kind of reader, and a table that answers it, in Markdown. `groups`: rows below a title of their own, or ""."""
 
     title: str
-    points: Sequence[str]
+    about: str
+    head: Sequence[str]
+    groups: Mapping[str, Sequence[Sequence[str]]]
+    points: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -95,11 +98,13 @@ class Measured:
         return self.ok[(self.ok["benchmark"] == self.main) & (self.ok["generation"] == matrix.NOW)]
 
     def linked(self, over: Over, phase: str, benchmark: str = "", **more: str) -> str:
-        """A ratio in two digits, and what it leaves open: a link to the explorer, whose hint has the interval."""
+        """A ratio with its interval: a link to the explorer, whose hint says of what."""
         view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
         address = urlencode(view | {"baseline": over.baseline} | more)
-        ratio = brief(over.ratio, over.low, over.high)
-        return f'[{two(over.ratio)}](#{address} "{over.name} over {over.to}: {ratio}"){UNSURE[over.verdict]}'
+        unsure = UNSURE[over.verdict] * math.isnan(over.low)
+        ratio, _, interval = brief(over.ratio, over.low, over.high).partition(" ")
+        found = f'[{ratio}](#{address} "{over.name} over {over.to}") {interval}{unsure}'
+        return found.strip()
 
     def left_out(self, measured: pd.DataFrame) -> list[str]:
         """Frameworks that can be installed and were not run where these rows were measured."""
@@ -206,58 +211,41 @@ def _way(name: str, framework: str) -> str:
     return name.removeprefix(f"{framework} ").removeprefix(f"{framework}, ")
 
 
-def _ways(measured: Measured, rows: pd.DataFrame, phase: str) -> Iterator[tuple[str, str]]:
-    """What one framework's operators take, and what its compiler makes of them, over its fused kernel: that kernel's name, and
-    the ratios in words."""
-    fused = flexibility.first(rows[rows["install"] != ""], [flexibility.FUSED])
-    found = (flexibility.first(rows, levels) for levels in (flexibility.OPERATORS, ["compiled"]))
-    said = [
-        f"{_way(row['name'], row['framework'])} {measured.linked(Over.of(row, fused), phase)}"
-        for row in found
-        if row and fused
-    ]
-    if said:
-        yield fused["name"], f"{', '.join(said)} in {PHASES[phase]}"
+def by_phase(found: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Rows of {name: {phase: what is said}}."""
+    return [[name, *(said.get(phase, "–") for phase in PHASES)] for name, said in found.items()]
 
 
 def custom(measured: Measured) -> Card:
-    """Custom cells: per framework, what is written over its own fused kernel, or else over the fastest of all; then what is
-    generated."""
-    own: dict[tuple[str, str], list[str]] = {}
-    others: dict[str, dict[str, str]] = {phase: {} for phase in PHASES}
-    made: dict[str, list[str]] = {}
-    for phase, where in PHASES.items():
+    """Custom cells: per framework, what is written and compiled over its own fused kernel, or else over the fastest of all; then
+    what is generated, over the fastest fused kernel."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    fastest, generated = "Over the fastest of all", "Generated, over the fastest fused kernel"
+    last: dict[str, dict[str, dict[str, str]]] = {generated: {}, fastest: {}}
+
+    for phase in PHASES:
         rows = measured.rows(measured.main, phase)
-        for name, of_one in rows.groupby("framework", sort=True):
-            ways = [*_ways(measured, of_one, phase)]
-            for to, said in ways:
-                own.setdefault((name, _way(to, name)), []).append(said)
-            one = flexibility.first(of_one, flexibility.WRITTEN)
-            if one and not ways and not any(name in found for found in others.values()):
-                over = Over.of(one, rows.iloc[0].to_dict())
-                others[phase][name] = f"{name} {measured.linked(over, phase)}"
+        for framework, of_one in rows.groupby("framework", sort=True):
+            fused = flexibility.first(of_one[of_one["install"] != ""], [flexibility.FUSED])
+            title = f"{framework}, over {_way(fused['name'], framework)}" if fused else fastest
+            to = fused or rows.iloc[0].to_dict()
+            written = [flexibility.OPERATORS, ["compiled"]] if fused else [flexibility.WRITTEN]
+            for row in filter(None, (flexibility.first(of_one, levels) for levels in written)):
+                name = _way(row["name"], framework) if fused else framework
+                group = (found if fused else last).setdefault(title, {})
+                group.setdefault(name, {})[phase] = measured.linked(Over.of(row, to), phase)
         fused = flexibility.first(rows, [flexibility.FUSED])
-        generated = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
-        for row in generated if fused else ():
-            said = f"{measured.linked(Over.of(row, fused), phase)} in {where}"
-            made.setdefault(f"{row['name']} ({_get(row)})", []).append(said)
-    points = ["Times relative to a fused kernel; below 1 is faster."] if own or made else []
-    points += [f"{name} over its {to}: {'; '.join(said)}." for (name, to), said in own.items()]
-    if made:
-        ways = "; ".join(f"{name} {', '.join(said)}" for name, said in made.items())
-        package = "; in your own program: `packages/recurrent_cells`"
-        package *= not any(name.startswith("recurrent_cells") for name in made)
-        points.append(f"Generated kernels over the fastest fused kernel: {ways}{package}.")
-    said = [
-        f"{', '.join(found.values())} in {PHASES[phase]}"
-        for phase, found in others.items()
-        if found
-    ]
-    if said:
-        points.append(f"Over the fastest of all: {'; '.join(said)}.")
-    if points and measured.has("flexible-yet-fast"):
+        own = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
+        for row in own if fused else ():
+            said = last[generated].setdefault(f"{row['name']} ({_get(row)})", {})
+            said[phase] = measured.linked(Over.of(row, fused), phase)
+    package = "In your own program: `packages/recurrent_cells`."
+    points = [package] * (not any("recurrent_cells" in name for name in last[generated]))
+    if measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
-    return Card("I write my own cell", points)
+    groups = {title: by_phase(own) for title, own in (found | last).items() if own}
+    about = "Times relative to a fused kernel; below 1 is faster."
+    return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
 
 def _get(row: Mapping) -> str:
@@ -283,7 +271,7 @@ def _aside(row: Mapping) -> str:
 
 def deploy(measured: Measured) -> Card:
     """What to install: the fastest of what has a package, whatever ties with it, then the fastest of all."""
-    points = []
+    groups = {}
     for use in measured.settings["deploy"]:
         there = [name for name in use["benchmarks"] if len(measured.rows(name, "forward"))]
         found = measured.rows(there[0], "forward") if there else measured.ok[:0]
@@ -291,44 +279,44 @@ def deploy(measured: Measured) -> Card:
         packaged = [row for row in rows if row["install"]]
         if not packaged:
             continue
-        best = packaged[0]
-        over = ((row, Over.of(row, best)) for row in packaged[1:])
-        ties = [f"{each.name} ({_get(row)})" for row, each in over if each.verdict != "slower"]
-        sure = best["interval"] == "confidence"
+        sure = [row for row in packaged if row["interval"] == "confidence"]
+        best = (sure or packaged)[0]
         ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
         took = time_within(best["wall_median_s"], *ends)
-        shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
-        said = f"{use['to']}{shape}: {best['name']}, {took} ({_aside(best)})"
-        said += f"; equal or undecided: {'; '.join(ties[: MOST_NAMED - 1])}" if ties else ""
+        said = [[f"{best['name']} ({_aside(best)})", took]]
+        over = ((row, Over.of(row, best)) for row in packaged if row is not best)
+        ties = [(row, each) for row, each in over if each.verdict != "slower"]
+        for row, each in ties[: MOST_NAMED - 1]:
+            said.append(
+                [f"{row['name']} ({_get(row)})", measured.linked(each, "forward", there[0])]
+            )
         fastest = Over.of(rows[0], best)
         if fastest.verdict == "faster" or math.isnan(fastest.low):
-            share = measured.linked(fastest, "forward", there[0])
-            name = f"{rows[0]['name']} ({_aside(rows[0])})"
-            perhaps = "Perhaps faster" if math.isnan(fastest.low) else "Faster"
-            said += f". {perhaps}, but not packaged: {name}, {share} of that time"
+            name = f"{rows[0]['name']} (no package; {_aside(rows[0])})"
+            said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
-            said += f". Not measured here: {words.listed(left)}"
-        points.append(said + ".")
-    return Card("I deploy", points)
+            said.append([f"Not measured here: {words.listed(left)}", ""])
+        shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
+        groups[f"{use['to']}{shape}"] = said
+    about = "The fastest with a package, what may be as fast, and what is faster without one: times relative to the first."
+    return Card("I deploy", about, ["", "Inference"], groups)
 
 
 def compiling(measured: Measured) -> Card:
     """By what is compiled: what each compiler makes of it, and after how many batches that pays."""
-    said: dict[str, list[tuple[float, str]]] = {}
+    said: dict[str, list[tuple[float, list[str]]]] = {}
     for gain in tradeoff.gains(measured.today):
         if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
             continue
-        after = f"start-up {seconds(tradeoff.start(gain.row))} s"
+        after = f"– (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
-            after = f"pays after {gain.batches:,} batch{'es' * (gain.batches > 1)}"
+            after = f"{gain.batches:,} batch{'es' * (gain.batches > 1)}"
         over = Over.of(gain.row, gain.other)
-        found = f"{over.name} {measured.linked(over, 'training')}, {after}"
-        said.setdefault(over.to, []).append((over.ratio, found))
-    points = ["Training times relative to the same code uncompiled."]
-    points = points if said else []
-    for other, found in said.items():
-        points.append(f"Over {other}: {'; '.join(one for _, one in sorted(found))}.")
-    return Card("Does compiling pay off?", points)
+        row = [over.name, measured.linked(over, "training"), after]
+        said.setdefault(f"Over {over.to}", []).append((over.ratio, row))
+    groups = {title: [row for _, row in sorted(found)] for title, found in said.items()}
+    about = "Times relative to the same code uncompiled."
+    return Card("Does compiling pay off?", about, ["", "Training", "Pays after"], groups)
 
 
 def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
@@ -342,8 +330,8 @@ def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
 
 def then(measured: Measured) -> Card:
     """What today's versions take over the oldest, by implementation, on the benchmark of the headline."""
-    found: dict[str, list[str]] = {}
-    for phase, where in PHASES.items():
+    found: dict[str, dict[str, str]] = {}
+    for phase in PHASES:
         for new, old in generations(measured, phase):
             if new["implementation"] not in measured.settings["then"]:
                 continue
@@ -352,14 +340,13 @@ def then(measured: Measured) -> Card:
             )
             name = f"{new['name']} {versions} ({matrix.generation(old['environment'])})"
             over = Over.of(new, old)
-            slower = " (slower than before)" * (over.verdict == "slower")
-            said = f"{measured.linked(over, phase, versions='all')} in {where}{slower}"
-            found.setdefault(name, []).append(said)
-    points = [f"{name}: {', '.join(said)}." for name, said in found.items()]
-    points = ["Times relative to old versions, same workload.", *points] if points else []
-    if points and measured.has("timeline"):
-        points.append("All releases: [timeline](timeline.md).")
-    return Card("Then and now", points)
+            slower = " (slower)" * (over.verdict == "slower")
+            said = f"{measured.linked(over, phase, versions='all')}{slower}"
+            found.setdefault(name, {})[phase] = said
+    groups = {"": by_phase(found)} if found else {}
+    points = ["All releases: [timeline](timeline.md)."] * measured.has("timeline")
+    about = "Times relative to old versions, same workload."
+    return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 
 
 def documents(summaries: Sequence[Mapping], machine: str) -> list[Document]:
@@ -407,7 +394,7 @@ def front(measured: Measured, summaries: Sequence[Mapping]) -> Front:
     return Front(
         line(measured),
         sentence(measured),
-        [card for card in cards if card.points],
+        [card for card in cards if card.groups],
         documents(summaries, measured.machine),
         cite(measured),
         notes(measured),

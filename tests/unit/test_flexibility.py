@@ -22,7 +22,7 @@ EXPECTED = {"training": (4.0, 5.0, [4.5, 5.0]), "forward": (3.0, 6.0, [3.0, 4.0]
 
 
 @pytest.fixture
-def compared() -> machine_comparison.Machine:
+def measured() -> front.Measured:
     rows = [
         {"machine": "m", "benchmark": "b", "phase": phase, "device": "cpu", "environment": "e"}
         | {"implementation": name, "name": name, "flexibility": LEVELS[name], "status": "ok"}
@@ -33,11 +33,15 @@ def compared() -> machine_comparison.Machine:
         for name, seconds in own.items()
     ]
     nothing = pd.DataFrame()
-    about = {"machines": [{"machine": "m", "days": ["2026-01-01"], "facts": None}]}
+    about = {"name": "d", "machines": [{"machine": "m", "days": ["2026-01-01"], "facts": None}]}
     parts = [
         (Tables(pd.DataFrame(rows), nothing, nothing), about | {"document": {"benchmarks": {}}})
     ]
-    measured = front.Measured(parts, "m", {"benchmark": "b"})
+    return front.Measured(parts, "m", {"benchmark": "b"})
+
+
+@pytest.fixture
+def compared(measured: front.Measured) -> machine_comparison.Machine:
     return machine_comparison.machine(measured, "M", "m.html")
 
 
@@ -63,6 +67,22 @@ def test_each_phase_has_its_column(compared: machine_comparison.Machine) -> None
 def test_results_by_the_current_protocol(compared: machine_comparison.Machine) -> None:
     ((_, measured, *_),) = machine_comparison.rows([compared])
     assert re.findall(r"\d+", measured) == ["8", "2"]
+
+
+def test_custom_cells_over_their_frameworks_kernel_or_the_fastest_of_all(
+    measured: front.Measured,
+) -> None:
+    groups = front.custom(measured).groups.values()
+    found = [
+        [name, *(re.findall(r"\[([\d.]+)\]", cell) for cell in cells)]
+        for rows in groups
+        for name, *cells in rows
+    ]
+    assert found == [
+        ["pytorch/by-hand", ["4.50"], []],
+        ["pytorch/fine-grained", [], ["3.00"]],
+        ["TensorFlow", ["4.00"], ["6.00"]],
+    ]
 
 
 def test_frameworks_that_a_run_left_out() -> None:
