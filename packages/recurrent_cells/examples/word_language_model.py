@@ -48,7 +48,7 @@ def in_columns(tokens, batch):
 
 
 def windows(columns, length):
-    """Whole windows only, so that one kernel serves all."""
+    """Whole windows only."""
     for start in range(0, len(columns) - length, length):
         yield columns[start : start + length], columns[start + 1 : start + length + 1]
 

@@ -11,7 +11,7 @@ from given_cells import EXAMPLES, HEADS, MANY
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, CellError, cell, language, reference
-from recurrent_cells.cells.language import Expression, computed, constant, named
+from recurrent_cells.cells.language import Expression, computed, constant, named, outer
 from recurrent_cells.sources import FRAMEWORKS, generate
 from recurrent_cells.sources.numpy_source import gradients
 
@@ -255,7 +255,7 @@ WRONG_FILES = {
     "no gate": (
         DECLARED + "def mine(f, g, k):\n    return f + g, k\n",
         4,
-        "k is no gate, state or vector",
+        "k is not declared",
     ),
     "an unused gate": (DECLARED + "def mine(f, c):\n    return f, c\n", 6, "depends on g"),
     "not a matrix": (DECLARED + "def mine(f, g, h):\n    return f @ h, g\n", 6, "matrices=..."),
@@ -342,7 +342,23 @@ WRONG_FILES = {
     "==": (
         DECLARED + "def mine(f, g, h):\n    return where(f == 0, f, g), h\n",
         6,
-        "== compares nothing",
+        "== and != compare nothing",
+    ),
+    "if ==": (
+        DECLARED + "def mine(f, g, h):\n    if f != 0:\n        f = g\n    return f + g, h\n",
+        6,
+        "== and != compare nothing",
+    ),
+    "== of a matrix state": (
+        SQUARE + "def mine(f, g, c):\n    if c == 0:\n        f = g\n    return c @ f, c\n",
+        6,
+        "a matrix state",
+    ),
+    "a vector called as a weight": (
+        HEAD
+        + '@cell(gates="f", states="h", vectors="bias")\ndef mine(f, bias):\n    return f + bias\n',
+        4,
+        "cannot be called bias",
     ),
     "a power": (
         DECLARED + "def mine(f, g, h):\n    return f ** 0.3, g + h\n",
@@ -417,7 +433,7 @@ WRONG_FILES = {
     "no number": (
         HEAD + '@cell(gates="f", states="h=x")\ndef mine(f):\n    return f\n',
         4,
-        "no number",
+        "is not a number",
     ),
     "a default": (
         HEAD + '@cell(gates="f", states="h")\ndef mine(f, a="b"):\n    return f\n',
@@ -471,6 +487,12 @@ def test_examples_are_of_at_most_fifteen_lines_and_cited() -> None:
     for path in EXAMPLES.values():
         text = path.read_text()
         assert len(text.splitlines()) <= 15 and re.search(r"arXiv:\d{4}\.\d{4,5}", text), path
+
+
+def test_a_matrix_state_may_be_divided() -> None:
+    made = cell("f g", "h c", squares="c", heads=2)
+    halves = made(lambda f, g, c: (c @ f, c / 2 + outer(f, g) / g))
+    assert halves == made(lambda f, g, c: (c @ f, c * 0.5 + outer(f, g) * (1 / g)))
 
 
 def test_a_function_of_ones_own_may_be_called(many: Cell) -> None:

@@ -130,14 +130,17 @@ def test_backward_has_no_exponentials_and_no_divisions() -> None:
 
 
 def test_wrong_cells_are_told() -> None:
-    with pytest.raises(ValueError, match="cell unknown: k is no gate, state or vector"):
+    with pytest.raises(ValueError, match=r"\.py:\d+: cell unknown: k is not declared"):
         _ = cell(gates="f", states="h")(_named("unknown", lambda f, k: f)).outputs
     with pytest.raises(ValueError, match="cell short: it returns 1 value for 2 states"):
         _ = cell(gates="f", states="h c")(_named("short", lambda f: f)).outputs
     with pytest.raises(ValueError, match="cell own: its output is projected"):
         _ = cell(gates="f", states="h", projected=True)(_named("own", lambda f, h: f * h)).outputs
-    with pytest.raises(ValueError, match="'n' apart, but the gates are 'f'"):
+    with pytest.raises(ValueError, match=r"\.py:\d+: cell apart: apart='n', but the gates are 'f'"):
         cell(gates="f", states="h", apart="n")(_named("apart", lambda f: f))
+    for argument in ("gates", "states", "vectors", "matrices", "squares", "apart", "x_only"):
+        with pytest.raises(ValueError, match=f"cell listed: {argument} must be a string"):
+            cell(**{"gates": "f", "states": "h", argument: ["f"]})(_named("listed", lambda f: f))
     with pytest.raises(ValueError, match="TypeError"):
         cell(gates="f", states="h")(_named("foreign", lambda f: np.tanh(f)))
     with pytest.raises(ValueError, match="unknown name gelu"):

@@ -95,12 +95,10 @@ def test_no_threads_are_one(exported: Path) -> None:
 
 def test_two_layers_in_one_cpp_program(tmp_path: Path) -> None:
     for prefix in ("encoder", "decoder"):
-        Recurrent("gru", 7, 9).export_c(tmp_path / prefix, prefix)
-    names = [f"{prefix}/{prefix}_cell" for prefix in ("encoder", "decoder")]
+        Recurrent("gru", 7, 9 if prefix == "encoder" else 5).export_c(tmp_path, prefix)
+    names = ["encoder_cell", "decoder_cell"]
     includes = "".join(f'#include "{name}.h"\n' for name in names)
-    loads = " || ".join(
-        f'!{name.split("/")[1]}_load("{name.split("/")[0]}/weights.bin")' for name in names
-    )
+    loads = " || ".join(f'!{name}_load("{name.replace("cell", "weights")}.bin")' for name in names)
     (tmp_path / "both.cc").write_text(f"{includes}int main() {{ return {loads}; }}\n")
     for name in names:
         subprocess.run(

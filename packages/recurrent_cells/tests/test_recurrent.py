@@ -483,6 +483,11 @@ def test_a_stream_is_the_same_step_by_step() -> None:
     assert error([other.step(x[3])], [y[3]]) < 1e-6
     with pytest.raises(TypeError):
         other.states[0] = torch.zeros(2, BATCH, HIDDEN)
+    single = Recurrent("gru", INPUTS, HIDDEN)
+    final = single(x[:3])[1]
+    stream = single.stream(BATCH)
+    stream.states = final
+    assert error([stream.step(x[3])], [single(x[3:4], final)[0][0]]) < 1e-6
 
 
 # Weights that change
@@ -891,6 +896,7 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "threads": (ValueError, lambda: layer_of().stream(threads=-5)),
     "at most": (ValueError, lambda: layer_of().stream(threads=10**6)),
     "the state h has": (ValueError, lambda: setattr(layer_of().stream(), "states", (X, X))),
+    "1 states, not 2": (ValueError, lambda: setattr(layer_of().stream(), "states", X)),
     "prefix": (ValueError, lambda: layer_of().export_c(".", prefix="a-b")),
     "not finite": (ValueError, lambda: having(bias_l0=torch.full((16,), torch.nan)).int8()),
     "int8 layer is on meta": (ValueError, lambda: layer_of().int8().to("meta")(X)),

@@ -185,8 +185,7 @@ class _Reader:
             else:
                 raise _Told(
                     statement,
-                    f"{module or one.name} cannot be used in a cell, only the language (from recurrent_cells import ...) "
-                    "and math's numbers",
+                    f"{module or one.name} cannot be used in a cell's file, only `from recurrent_cells import ...` and math's numbers",
                 )
 
     def _number(self, statement: ast.Assign | ast.AnnAssign) -> None:
@@ -282,15 +281,11 @@ class _Reader:
                 raise _Told(default, "a parameter's default is a constant of the cell: a number")
         for node in ast.walk(ast.Module(function.body, [])):
             if isinstance(node, ast.stmt) and not isinstance(node, _STATEMENTS):
-                raise _Told(
-                    node, f"a step computes and returns: no {type(node).__name__.lower()} in it"
-                )
+                raise _Told(node, f"a step computes and returns: no {_called(node)} in it")
             if isinstance(node, ast.Expr) and not _text(node):
                 raise _Told(node, "what is computed here is not used")
             if isinstance(node, _NOT_IN_A_STEP):
-                raise _Told(
-                    node, f"a step computes and returns: no {type(node).__name__.lower()} in it"
-                )
+                raise _Told(node, f"a step computes and returns: no {_called(node)} in it")
             if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
                 _as_floats(node)
             if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
@@ -349,6 +344,12 @@ class _Reader:
         made = space[update.name]
         _ = made.outputs  # raises
         return made
+
+
+def _called(node: ast.AST) -> str:
+    name = type(node).__name__.lower()
+    words = {"joinedstr": "f-string", "namedexpr": ":=", "starred": "*", "classdef": "class"}
+    return words.get(name, name)
 
 
 def _as_floats(power: ast.BinOp) -> None:

@@ -15,8 +15,8 @@ from .codegen import export as files
 def export(layer: Any, folder: str | os.PathLike[str], prefix: str) -> None:
     """Write the layers as C files."""
     if not re.fullmatch("([a-z][a-z0-9_]*)?", prefix):
-        told = "lowercase letters, digits and _"
-        raise ValueError(f"export_c: prefix must be of {told}, not {prefix!r}")
+        told = "a lowercase letter and then lowercase letters, digits and _"
+        raise ValueError(f"export_c: prefix must be {told}, not {prefix!r}")
     with torch.autocast("cpu", enabled=False):
         weights, (kind, meta) = layer._weights()
     if kind != torch.float32 or meta:

@@ -123,8 +123,13 @@ def kind_of(weights: Sequence[tuple[str, tuple[int, ...], Any]], bfloat16: bool)
 
 def _check_place(what: str, one: Tensor, meta: bool) -> None:
     if one.device.type not in ("cpu", "meta") or one.layout != torch.strided:
-        told = one.device if one.layout == torch.strided else one.layout
-        raise TypeError(f"Recurrent: {what} is on {told}, not a dense tensor on a CPU")
+        dense = one.layout == torch.strided
+        told = (
+            f"on {one.device}, but kernels are for CPUs: .cpu()"
+            if dense
+            else f"{one.layout}: .to_dense()"
+        )
+        raise TypeError(f"Recurrent: {what} is {told}")
     if one.is_meta != meta:
         own = "meta" if meta else "a CPU"
         raise TypeError(f"Recurrent: {what} is on {one.device}, the parameters are on {own}")
@@ -175,7 +180,7 @@ class Batch:
             x = x.unsqueeze(1)
         elif turned and x.dim() == 3:
             x = x.transpose(0, 1)
-        _check_shape(layer, x, turned)
+        _check_shape(layer, x, turned, single)
         if lengths is not None:
             if single:
                 raise ValueError("Recurrent: one sequence takes no lengths: use x[:length]")
@@ -246,7 +251,8 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
         one = _checked(f"initial {name}", one, kind)
         wanted = (places, *size) if batch.single else (places, rows, *size)
         if one.shape != wanted:
-            axes = "layers, values" if batch.single else "layers, batch, values"
+            axes = "layers * directions" if layer.bidirectional else "layers"
+            axes += ", values" if batch.single else ", batch, values"
             told = f"{tuple(one.shape)}, not {wanted}: {axes}"
             raise ValueError(f"Recurrent: initial {name} has the shape {told}")
         if batch.single:
@@ -257,12 +263,14 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
     return [list(each) for each in zip(*found, strict=True)]
 
 
-def _check_shape(layer: Any, x: Tensor, turned: bool) -> None:
+def _check_shape(layer: Any, x: Tensor, turned: bool, single: bool = False) -> None:
     shape = x.shape
     if len(shape) == 3 and shape[2] == layer.input_size and shape[0] > 0:
         return
-    axes = "batch, length" if turned else "length, batch"
-    given = (shape[1], shape[0], *shape[2:]) if turned and len(shape) == 3 else tuple(shape)
+    axes = "length" if single else "batch, length" if turned else "length, batch"
+    given = (shape[0], *shape[2:]) if single else tuple(shape)
+    if turned and len(shape) == 3:
+        given = (shape[1], shape[0], *shape[2:])
     raise ValueError(
         f"Recurrent: x has the shape {tuple(given)}, not ({axes}, {layer.input_size}) with at least one step"
     )

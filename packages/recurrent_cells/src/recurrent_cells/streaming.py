@@ -77,11 +77,16 @@ class Stream:
         return self._states
 
     @states.setter
-    def states(self, given: Sequence[Tensor]) -> None:
+    def states(self, given: Tensor | Sequence[Tensor]) -> None:
+        given = [given] if isinstance(given, Tensor) else list(given)
+        if len(given) != len(self._states):
+            names = ", ".join(self.cell.states)
+            raise ValueError(f"stream: {len(given)} states, not {len(self._states)} ({names})")
         for name, own, one in zip(self.cell.states, self._states, given, strict=True):
             if one.shape != own.shape:
                 told = f"{tuple(one.shape)}, not {tuple(own.shape)}"
                 raise ValueError(f"stream: the state {name} has the shape {told}")
+        for own, one in zip(self._states, given, strict=True):
             own.copy_(one.detach())
 
     def step(self, x: Tensor) -> Tensor:

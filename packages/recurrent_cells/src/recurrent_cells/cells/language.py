@@ -93,9 +93,10 @@ class Expression:
         return absolute(self)
 
     def __pow__(self, power: Any) -> Expression:
-        if power == 0.5:
+        number = isinstance(power, Real) and not isinstance(power, bool)
+        if number and power == 0.5:
             return sqrt(self)
-        if isinstance(power, bool) or not isinstance(power, Real) or power != int(power):
+        if not number or power != int(power):
             raise CellError(f"a power must be a whole number or 0.5, not {power!r}; exp and log")
         if abs(power) > MOST_POWER:
             raise CellError(f"a power of {power}, and {MOST_POWER} is the most: exp(x * log(...))")
@@ -106,6 +107,14 @@ class Expression:
 
     def __rpow__(self, base: Any) -> Expression:
         raise CellError(f"{base!r} to a power that is computed: exp(x * log(...))")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same one; in a cell's function it would look like a comparison of values."""
+        if _IN_A_CELL.get():
+            raise CellError("== and != compare nothing in a cell: >=, <=, > and < do")
+        return self is other
+
+    __hash__ = object.__hash__
 
     def __ge__(self, other: Operand) -> Expression:
         return at_least(self, constant(other))
@@ -178,7 +187,8 @@ class Expression:
         if name.startswith("_"):
             raise AttributeError(name)
         kept = " is not kept apart (apart=...)" if name in ("x", "h") else ""
-        raise CellError(f"{self!r}{kept}: it has no .{name}")
+        own = self.value if self.operation == "input" else "what is computed here"
+        raise CellError(f"{own}{kept}: it has no .{name}")
 
     def __radd__(self, other: Operand) -> Expression:
         return constant(other) + self
@@ -377,6 +387,7 @@ class Apart:
 
     __add__ = __sub__ = __mul__ = __truediv__ = __radd__ = __rsub__ = __rmul__ = _whole
     __rtruediv__ = __neg__ = __pow__ = __ge__ = __le__ = __gt__ = __lt__ = __abs__ = _whole
+    __eq__ = _whole
 
 
 @dataclass(frozen=True)
@@ -396,10 +407,11 @@ class Matrix:
 
     __add__ = __sub__ = __mul__ = __truediv__ = __radd__ = __rsub__ = __rmul__ = _alone
     __rtruediv__ = __neg__ = __pow__ = __ge__ = __le__ = __gt__ = __lt__ = __abs__ = _alone
-    __matmul__ = __call__ = __getitem__ = __bool__ = _alone
+    __matmul__ = __call__ = __getitem__ = __bool__ = __eq__ = _alone
 
 
 _HEADS: ContextVar[int] = ContextVar("heads", default=1)
+_IN_A_CELL: ContextVar[bool] = ContextVar("in a cell", default=False)
 
 
 def _heads() -> Expression:
@@ -445,14 +457,17 @@ class MatrixState:
     def __neg__(self) -> MatrixState:
         return self * -1.0
 
+    def __truediv__(self, other: Operand) -> MatrixState:
+        return self * (1.0 / constant(other))
+
     def __matmul__(self, other: Operand) -> Expression:
         return Expression.of("read", self.value, _differing(other), _heads())
 
     def _no_value(self, *_: Any) -> Any:
         return constant(self)  # raises
 
-    __radd__ = __rsub__ = __truediv__ = __rtruediv__ = __pow__ = __abs__ = _no_value
-    __ge__ = __le__ = __gt__ = __lt__ = __bool__ = __call__ = __getitem__ = _no_value
+    __radd__ = __rsub__ = __rtruediv__ = __pow__ = __abs__ = _no_value
+    __ge__ = __le__ = __gt__ = __lt__ = __bool__ = __call__ = __getitem__ = __eq__ = _no_value
 
 
 def _matrix(other: Any) -> Expression:
@@ -642,17 +657,23 @@ class Cell:
         wanted = inspect.signature(self.update).parameters
         unknown = [name for name in wanted if name not in given]
         if unknown:
-            raise self._error(f"{unknown[0]} is no gate, state or vector of it", first=True)
+            told = f"a constant has a default, {unknown[0]}=0.1"
+            told = f"{unknown[0]} is not declared as a gate, state, vector or matrix; {told}"
+            raise self._error(told, first=True)
+        token = _IN_A_CELL.set(True)
         try:
             with heads_of(self):
                 found = self.update(**{name: given[name] for name in wanted})
             found = found if isinstance(found, tuple | list) else (found,)
-            missing = len(found) != len(self.states) or found == (None,)
+            nothing = [one is None for one in found] == [True]
+            missing = len(found) != len(self.states) or nothing
             new = [] if missing else list(map(self._new, self.states, found))
         except Exception as error:
             raise self._located(error) from None
+        finally:
+            _IN_A_CELL.reset(token)
         if missing:
-            told = "nothing" if found == (None,) else f"{len(found)} value{'s' * (len(found) != 1)}"
+            told = "nothing" if nothing else f"{len(found)} value{'s' * (len(found) != 1)}"
             wanted = f"{len(self.states)} states: {', '.join(self.states)}"
             raise self._error(f"it returns {told} for {wanted}")
         outputs = dict(zip(self.states, new, strict=True))
@@ -800,18 +821,18 @@ def cell(
     """
 
     if callable(gates):
-        raise CellError(f"cell {_named(gates)}: {_DECLARATION}")
+        raise CellError(f"{_where(gates)}: {_DECLARATION}")
     if unknown:
         given = ", ".join(inspect.signature(cell).parameters)
         told = given.removesuffix(", unknown")
         raise CellError(f"@cell(...) has no argument {next(iter(unknown))}; it has {told}")
 
     def decorated(update: Callable[..., Any]) -> Cell:
-        where = f"cell {update.__name__}"
-        own_gates = tuple(name for name, _ in _parsed(where, "gate", gates, False))
-        own_states = _parsed(where, "state", states, True)
-        own_vectors = _parsed(where, "vector", vectors, True)
-        own_matrices = tuple(name for name, _ in _parsed(where, "matrix", matrices, False))
+        where = _where(update)
+        own_gates = _names(where, "gates", gates)
+        own_states = _parsed(where, "states", states)
+        own_vectors = _parsed(where, "vectors", vectors)
+        own_matrices = _names(where, "matrices", matrices)
         if isinstance(heads, bool) or not isinstance(heads, int) or not 1 <= heads <= MOST_HEADS:
             raise CellError(
                 f"{where}: heads must be a number from 1 to {MOST_HEADS}, not {heads!r}"
@@ -822,9 +843,9 @@ def cell(
             raise CellError(f"{where}: it has no {'state' if own_gates else 'gate'}")
         kinds = {}
         for kind, text in (("apart", apart), ("x_only", x_only), ("h_only", h_only)):
-            kinds[kind] = frozenset(text.split())
+            kinds[kind] = frozenset(_names(where, kind, text))
             if not kinds[kind] <= set(own_gates):
-                raise CellError(f"{where}: {text!r} {kind}, but the gates are {gates!r}")
+                raise CellError(f"{where}: {kind}={text!r}, but the gates are {gates!r}")
         several = Counter(name for names in kinds.values() for name in names)
         for name, count in several.items():
             if count > 1:
@@ -836,7 +857,7 @@ def cell(
             for name, one in inspect.signature(update).parameters.items()
             if one.default is not one.empty
         }
-        own_squares = tuple(squares.split())
+        own_squares = _names(where, "squares", squares)
         outside = set(own_squares) - {name for name, _ in own_states[1:]}
         if outside:
             told = (
@@ -845,7 +866,7 @@ def cell(
             raise CellError(f"{where}: squares={squares!r}: {told}")
         state_names, vector_names = ([name for name, _ in own] for own in (own_states, own_vectors))
         names = [*own_gates, *state_names, *vector_names, *own_matrices, *constants]
-        _distinct(where, names, state_names)
+        _distinct(where, names, state_names, vector_names)
         for name, value in constants.items():
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 raise CellError(f"{where}: the constant {name} is {value!r}, no number")
@@ -870,23 +891,35 @@ def cell(
     return decorated
 
 
-def _parsed(where: str, kind: str, text: Any, numbered: bool) -> list[tuple[str, float]]:
+def _where(function: Any) -> str:
+    """`file:line: cell name` of a cell's function."""
+    code = getattr(function, "__code__", None)
+    place = f"{code.co_filename}:{code.co_firstlineno}: " if code else ""
+    return f"{place}cell {_named(function)}"
+
+
+def _names(where: str, argument: str, text: Any) -> tuple[str, ...]:
+    return tuple(name for name, _ in _parsed(where, argument, text, numbered=False))
+
+
+def _parsed(where: str, argument: str, text: Any, numbered: bool = True) -> list[tuple[str, float]]:
     """[(name, number)] of `a b=1 c`."""
     if not isinstance(text, str):
-        raise CellError(f"{where}: {kind}s are names in a string, not {text!r}")
+        told = "must be a string of names, separated by spaces"
+        raise CellError(f"{where}: {argument} {told}, not {text!r}")
     found = []
     for one in text.split():
         name, equals, number = one.partition("=")
         if not name.isidentifier() or keyword.iskeyword(name) or (equals and not numbered):
-            told = ": spaces stand between names" if "," in one else ""
-            raise CellError(f"{where}: {one!r} is no name of a {kind}{told}")
+            told = ": separate names with spaces" if "," in one else ""
+            raise CellError(f"{where}: {argument}: {one!r} is not a name{told}")
         try:
             value = float(number) if equals else 0.0
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            told = ": spaces stand between names" if "," in number else ""
-            raise CellError(f"{where}: {kind} {name} = {number!r}, no number{told}")
+            told = ": separate names with spaces" if "," in number else ""
+            raise CellError(f"{where}: {argument}: {name} = {number!r} is not a number{told}")
         found.append((name, value))
     return found
 
@@ -898,7 +931,15 @@ TAKEN = {
 """What the kernels call their own arrays."""
 
 
-def _distinct(where: str, names: list[str], states: list[str]) -> None:
+WEIGHTS = {"weight_input", "weight_recurrent", "weight_projection", "bias"}
+"""What layers call the weights that every cell has."""
+
+
+def _distinct(where: str, names: list[str], states: list[str], vectors: list[str]) -> None:
+    for name in vectors:
+        if name in WEIGHTS:
+            told = f"a vector cannot be called {name}, as weights of every layer are"
+            raise CellError(f"{where}: {told}")
     for name in names:
         if names.count(name) > 1:
             raise CellError(f"{where}: {name} is declared twice")

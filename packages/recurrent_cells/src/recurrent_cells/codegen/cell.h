@@ -15,7 +15,7 @@ enum {{ CELL_INPUTS = {inputs}, CELL_OUTPUTS = {outputs}, CELL_STATES = {states}
 
 typedef struct cell cell;
 
-/* Read the weights; 0 if the file cannot be read or was exported from another layer, or if memory is short. */
+/* Read the weights; 0 if the file cannot be read or does not have as many as these layers, or if memory is short. */
 cell *cell_load(const char *path);
 /* The same from memory, which may be freed then. count: of floats. */
 cell *cell_make(const float *weights, size_t count);

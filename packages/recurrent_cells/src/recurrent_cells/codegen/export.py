@@ -56,7 +56,7 @@ def write(folder: Path, prefix: str, layers: Layers, expected: np.ndarray) -> No
     files = {
         _prefixed(file, prefix): _prefixed(text, prefix).encode() for file, text in texts.items()
     }
-    files["weights.bin"] = np.concatenate(flat).tobytes()
+    files[_prefixed("weights.bin", prefix)] = np.concatenate(flat).tobytes()
     for file, content in files.items():
         made = folder / f".{file}.{os.getpid()}"
         made.write_bytes(content)
@@ -66,7 +66,7 @@ def write(folder: Path, prefix: str, layers: Layers, expected: np.ndarray) -> No
 def _prefixed(text: str, prefix: str) -> str:
     if not prefix:
         return text
-    text = re.sub(r"\bcell(?=_|\b)", f"{prefix}_cell", text)
+    text = re.sub(r"\b(cell(?=_|\b)|weights\.bin|test\.c\b)", rf"{prefix}_\1", text)
     return re.sub(r"\bCELL(?=_)", f"{prefix.upper()}_CELL", text)
 
 
@@ -87,7 +87,7 @@ def _words(layers: Layers, expected: np.ndarray) -> Mapping[str, object]:
     start = ", ".join(f"{cell.start(name):g}" for name in names)
     both = ", two directions" if ways == 2 else ""
     return {
-        "title": f"{count} layers of {cell.name}, {layers.inputs} inputs, {layers.hidden} units{both}.",
+        "title": f"{count} layer{'s' * (count > 1)} of {cell.name}, {layers.inputs} inputs, {layers.hidden} units{both}.",
         **{"inputs": layers.inputs, "outputs": layers.outputs * ways, "states": len(cell.states)},
         **{"steps": STEPS, "batch": BATCH, "shown": shown.shape[1]},
         "shapes": ", ".join(shapes) + (": layers by directions" if ways == 2 else ""),
