@@ -78,9 +78,9 @@ court: .venv/ready
 	$(RUN) court '$(ENVIRONMENT)' --parent $$PPID $(if $(ROWS),--rows '$(ROWS)') $(if $(RANDOM),--random $(RANDOM)) \
 		$(if $(SEED),--seed $(SEED)) $(OPTIONS)
 
-## Compare two runs: make compare A=folder B=folder [FAIL=1] [OUTPUT=comparison.md]
+## Compare two runs: make compare A=folder B=folder [RELEVANT=5 percent] [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
-	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(OUTPUT),--output '$(OUTPUT)') '$(A)' '$(B)'
+	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(OUTPUT),--output '$(OUTPUT)') '$(A)' '$(B)'
 
 ## Show with perf where the time goes: make profile ROWS='pytorch/fused for training on stacked-lm'
 profile: .venv/ready

@@ -65,7 +65,7 @@ CONTENTS = {
     "Notebook": ["notebook/index", "notebook/*"],
     "Report": [REPORT],
 }
-TITLES = {REPORT: "Seven documents, four machines"}  # of pages that have one title
+TITLES = {REPORT: "Published report"}  # of pages that have one title
 LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
 FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
 # A block of commands, and in a comment before it why no test runs it.
