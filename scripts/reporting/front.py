@@ -150,13 +150,19 @@ class Measured:
 
     @property
     def within(self) -> float:
-        """How far nine of ten intervals of ratios to the fastest implementation reach, relative (NaN: there are none)."""
+        """How far nine of ten intervals of ratios to the fastest implementation reach, relative (NaN: more than one of ten
+        ratios has none)."""
         found = []
         for _, own in self.ok.groupby(["benchmark", "phase", "device"]):
             times = own.sort_values("wall_median_s")["process_medians_s"]
             ratios = (estimates.ratio([each], [times.iloc[0]]) for each in times.iloc[1:])
-            found += [math.sqrt(each.high / each.low) - 1 for each in ratios if each.low > 0]
-        return float(np.quantile(found, MOST_OF)) if found else math.nan
+            found += [math.sqrt(each.high / each.low) - 1 for each in ratios]
+        widest = (
+            np.quantile(np.nan_to_num(found, nan=math.inf), MOST_OF, method="higher")
+            if found
+            else math.nan
+        )
+        return float(widest) if math.isfinite(widest) else math.nan
 
 
 def line(measured: Measured) -> str:
@@ -168,7 +174,7 @@ def line(measured: Measured) -> str:
     stand_in = any(corpus["stand_in"] for corpus in corpora)
     text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
     sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
-    sure = "without intervals" if math.isnan(measured.within) else sure
+    sure = "many without intervals" if math.isnan(measured.within) else sure
     return " · ".join(
         [name, *text, measured.days, f"{len(measured.ok):,} measurements{measured.current}, {sure}"]
     )
@@ -241,9 +247,9 @@ def custom(measured: Measured) -> Card:
             said[phase] = measured.linked(Over.of(row, fused), phase)
     package = "In your own program: `packages/recurrent_cells`."
     points = [package] * (not any("recurrent_cells" in name for name in last[generated]))
-    if measured.has("flexible-yet-fast"):
-        points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     groups = {title: by_phase(own) for title, own in (found | last).items() if own}
+    if groups and measured.has("flexible-yet-fast"):
+        points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     about = "Times relative to a fused kernel; below 1 is faster."
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
@@ -291,7 +297,8 @@ def deploy(measured: Measured) -> Card:
                 [f"{row['name']} ({_get(row)})", measured.linked(each, "forward", there[0])]
             )
         fastest = Over.of(rows[0], best)
-        if fastest.verdict == "faster" or math.isnan(fastest.low):
+        unsure = math.isnan(fastest.low)
+        if not rows[0]["install"] and (fastest.verdict == "faster" or unsure):
             name = f"{rows[0]['name']} (no package; {_aside(rows[0])})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
@@ -310,7 +317,8 @@ def compiling(measured: Measured) -> Card:
             continue
         after = f"– (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
-            after = f"{gain.batches:,} batch{'es' * (gain.batches > 1)}"
+            ends = " to ".join(dict.fromkeys(f"{each:,}" for each in gain.batches))
+            after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
         over = Over.of(gain.row, gain.other)
         row = [over.name, measured.linked(over, "training"), after]
         said.setdefault(f"Over {over.to}", []).append((over.ratio, row))
@@ -344,7 +352,9 @@ def then(measured: Measured) -> Card:
             said = f"{measured.linked(over, phase, versions='all')}{slower}"
             found.setdefault(name, {})[phase] = said
     groups = {"": by_phase(found)} if found else {}
-    points = ["All releases: [timeline](timeline.md)."] * measured.has("timeline")
+    points = (
+        ["All releases: [timeline](timeline.md)."] if found and measured.has("timeline") else []
+    )
     about = "Times relative to old versions, same workload."
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 

@@ -23,12 +23,12 @@ ONCE = (
 
 class Gain(NamedTuple):
     """A row that compiles or tunes, the row that it replaces, the other's time over its own, and after how many batches it has
-    overtaken the other (None: it is not known to be faster)."""
+    overtaken the other, by both ends of that ratio's interval (None: it is not known to be faster)."""
 
     row: Mapping
     other: Mapping
     ratio: Ratio
-    batches: int | None
+    batches: tuple[int, int] | None
 
 
 def gains(table: pd.DataFrame) -> Iterator[Gain]:
@@ -66,5 +66,7 @@ def _gain(row: Mapping, other: Mapping) -> Gain:
     ratio = over(other, row)
     if ratio.verdict != "slower":  # the other
         return Gain(row, other, ratio, None)
-    gained = other["wall_median_s"] - row["wall_median_s"]
-    return Gain(row, other, ratio, max(1, math.ceil(1 + (start(row) - start(other)) / gained)))
+    later = start(row) - start(other)
+    gained = (other["wall_median_s"] * (1 - 1 / end) for end in (ratio.high, ratio.low))
+    fewest, most = (max(1, math.ceil(1 + later / each)) for each in gained)
+    return Gain(row, other, ratio, (fewest, most))

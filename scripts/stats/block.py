@@ -40,7 +40,8 @@ class Block:
         self.apart = np.abs(numbers[:, None] - numbers)
         # By how much each round's deviation, and that of each process's row, is larger than others'.
         self.far, self.uneven = np.ones(len(numbers)), np.ones(len(self.rows))
-        self.columns = np.flatnonzero(known.any(axis=0))
+        # The looks themselves are the last column, also where all are what their rows take.
+        self.columns = np.append(np.flatnonzero(known[:, :-1].any(axis=0)), known.shape[1] - 1)
         self.known = known[:, self.columns]
 
     def weigh(self, weights: np.ndarray) -> None:

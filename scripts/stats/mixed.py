@@ -10,7 +10,7 @@ slow for some seconds is slow for all rows of a round) and one that changes slow
 a machine whose rounds differ much, rows are so compared within rounds; on one where they hardly do, each by its own looks, whichever
 rounds they were in (the recovery of inter-block information, Yates 1940, doi:10.1111/j.1469-1809.1940.tb02247.x). How much rounds and
 processes vary is estimated by restricted maximum likelihood (Patterson and Thompson 1971, doi:10.1093/biomet/58.3.545); how much
-processes do, where rows have several.
+processes do, where rows have several; where none has, OF_PROCESSES is taken for it, with few degrees of freedom.
 
 Single looks are hit by bursts, and single rounds are slow by a multiple. Looks that lie far from what their row, round and process say count
 less, or not at all (Tukey's biweight; Huber 1981, Robust Statistics, chapter 7). A round's own part is Student's, with few degrees of
@@ -43,6 +43,8 @@ LEAST_COUNTED = 1e-4
 # Of a variance: that spreads and weights are estimated, too. Without it 89 to 98 % of intervals of recorded looks hold the truth, with it 93 to 99 %.
 WIDER = 1.3
 QUIETER = 25  # times less of a variance
+# Of logarithms, between processes of one row, where no row has two: what they differed by in recorded runs on quiet machines (docs/notebook/noise.md).
+OF_PROCESSES = 0.015
 LEAST_FREE = 0.1  # of what a look tells, what its row and round leave
 MOST_STEPS, SEARCHES, CLOSE = 15, 3, 2e-2
 SWEEPS = 4
@@ -118,6 +120,9 @@ class Mixed:
             for number in range(len(names))
         ]
         self._rounds = int(rounds.sum())
+        # In how many rounds each row was.
+        own = {(row, look.block, look.round) for row, look, _ in looks}
+        self._turns = np.bincount([self.place[row] for row, *_ in own])
         # How many processes each row has, of all blocks.
         self._counts = np.bincount(np.concatenate([block.rows for block in self._blocks]))
         # Further ones than one a row: what tells how processes differ.
@@ -202,7 +207,7 @@ class Mixed:
     def _search(self) -> None:
         """The likeliest spread of rounds and processes, beside any noise, by restricted maximum likelihood."""
         noise = float(np.median(self.variances))
-        free = len(self._row) - len(self.place) - self._basis.shape[1]
+        free = max(len(self._row) - len(self.place) - self._basis.shape[1], 1)
 
         def spread(parameters: np.ndarray) -> Spread:
             rho, *variances = parameters
@@ -213,6 +218,7 @@ class Mixed:
             tried = spread(parameters)
             total, determinant = self._reduced(tried)
             # The last entry of the root of [X y]' V^-1 [X y] is what is left of y, those before it are of X.
+            total[-1, -1] += SAME  # of looks that do not differ nothing is left
             root = linalg.cholesky(total, lower=True)
             *rows, left = np.diag(root)
             inverse = linalg.cho_solve((root[:-1, :-1], True), np.eye(len(rows)))
@@ -277,8 +283,7 @@ class Mixed:
         middle = float(contrast @ self.rows + powers @ self._middles)
         if not powers.any():  # a row over itself
             return Estimate(middle, 0.0, math.inf)
-        counts = np.bincount(self._row)
-        if counts[powers != 0].min() < LEAST_ROUNDS:
+        if self._turns[powers != 0].min() < LEAST_ROUNDS:
             return Estimate(middle, math.nan, math.nan)
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
@@ -304,6 +309,8 @@ class Mixed:
             of_blocks = powers.sum() ** 2 * float(self._share @ effects**2) / further
         # How processes differ is known by all rows that have several, and how one row's do by its own.
         freedom = np.minimum(HEAVY + self._counts - 1, self.processes)
+        if not self.processes:
+            of_processes, freedom = (OF_PROCESSES * powers) ** 2, np.full(len(powers), HEAVY)
         parts = [
             *(Estimate(0.0, *each) for each in zip(of_rows, self.freedom, strict=True)),
             Estimate(0.0, of_rounds, effective),

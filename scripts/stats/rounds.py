@@ -22,11 +22,16 @@ class Rounds:
     """The looks of all rows of one machine and device: {row: [(look, s)]}."""
 
     def __init__(self, rows: Mapping[Hashable, Sequence[tuple[Look, float]]]) -> None:
+        # A look alone in its block tells nothing, and as nothing is left of it, would make its row seem less noisy.
+        looks = Counter(look.block for own in rows.values() for look, _ in own)
         self._looks = {
-            row: [(look, math.log(time)) for look, time in own] for row, own in rows.items()
+            row: [(k, math.log(time)) for k, time in own if looks[k.block] > 1]
+            or [(k, math.log(time)) for k, time in own]
+            for row, own in rows.items()
         }
         taken: dict[Hashable, dict[str, int]] = {
-            row: Counter(look.block for look, _ in own) for row, own in rows.items()
+            row: Counter(block for block, _ in {(look.block, look.round) for look, _ in own})
+            for row, own in rows.items()
         }
         group = {row: row for row in rows}
 
@@ -74,15 +79,13 @@ class Rounds:
         return found
 
     def beside(self, row: Hashable) -> Estimate:
-        """Of a row, but without what the machine did to all of its rounds: the variance is that over all rows beside it."""
-        members = self._members[self._group[row]]
-        powers = {each: (each == row) - 1 / len(members) for each in members}
+        """Of a row, but without what the machine did to all of its rounds: the variance is that over the mean of all others."""
+        others = [each for each in self._members[self._group[row]] if each != row]
         absolute = self.estimate({row: 1.0})
-        return (
-            absolute
-            if len(members) == 1
-            else self.estimate(powers)._replace(middle=absolute.middle)
-        )
+        if not others:
+            return absolute
+        powers = {row: 1.0} | {each: -1 / len(others) for each in others}
+        return self.estimate(powers)._replace(middle=absolute.middle)
 
     def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
         """The logarithm of a product of powers of what rows take."""

@@ -3,7 +3,7 @@ tests.unit.simulated_looks` prints the table; test_looks.py holds a part of it.
 
 Recorded looks (looks.csv) lose what their rows take, so that all that is left is noise as the machine had it, and get planted
 ratios. Of Emerald Rapids they are thirty rounds of ten processes that took turns; of Zen 5, successive batches of one process, dealt to
-three rows in a round. A run is made of blocks of successive rounds, drawn anew, so that what they have in common stays.
+three rows in a round. A run is made of blocks of successive rounds, drawn anew, so that what they have in common stays. Every row has two processes, which are alike, as what they differ by was taken away.
 """
 
 import csv
@@ -53,7 +53,7 @@ def recorded() -> dict[str, Noise]:
     for name, processes in _read().items():
         table = np.log([[*own.values()] for own in processes.values()]).T
         dealt = len({row for row, _ in processes}) == 1
-        looks = [Look("b", k, 1) for k in range(len(table))]
+        looks = [Look("b", k, k % 2) for k in range(len(table))]
         cells = with_prior(
             {key: Times(own.values(), looks=looks) for key, own in processes.items()}
         )
@@ -67,7 +67,7 @@ def twins() -> Iterator[tuple[float, float]]:
     for processes in _read().values():
         cells = with_prior(
             {
-                key: Times(own.values(), looks=[Look("b", k, 1) for k in own])
+                key: Times(own.values(), looks=[Look("b", k, k % 2) for k in own])
                 for key, own in processes.items()
             }
         )
@@ -94,7 +94,7 @@ def run(random: np.random.Generator, noise: Noise, rounds: int, planted: float) 
         {
             name: Times(
                 (planted if name == "a" else 1.0) * np.exp(drawn[:, at]),
-                looks=[Look("one", k, 1) for k in range(rounds)],
+                looks=[Look("one", k, k % 2) for k in range(rounds)],
             )
             for at, name in enumerate(names)
         }
@@ -111,7 +111,7 @@ def joined(
         for at, name in enumerate([own, *"cd"[:SHARED]]):
             factor = planted if name == "a" else 1.0
             looks[name] += [
-                (Look(block, k, 1), factor * math.exp(drawn[k, at])) for k in range(rounds)
+                (Look(block, k, k % 2), factor * math.exp(drawn[k, at])) for k in range(rounds)
             ]
     return with_prior(
         {
@@ -139,7 +139,7 @@ def chained(
         for name in living:
             value = drawn[turn, column[name]]
             factor = planted if name == "a" else 1.0
-            looks[name].append((Look("one", turn, 1), factor * math.exp(value)))
+            looks[name].append((Look("one", turn, turn % 2), factor * math.exp(value)))
         turn += 1
         # Some need more rounds than others.
         living = [n for n in living if len(looks[n]) < rounds + names.index(n) % 4]

@@ -49,7 +49,8 @@ def test_break_even(own: dict, other: dict, batches: int | None) -> None:
     (found,) = tradeoff.gains(pd.DataFrame([other, own]))
     assert (found.row["implementation"], found.other["implementation"]) == (COMPILED, EAGER)
     assert found.ratio.ratio == pytest.approx(other["wall_median_s"] / own["wall_median_s"])
-    assert found.batches == batches
+    # 2.0 [1.96, 2.05] times as fast: by the lower end it is one batch more.
+    assert found.batches == (batches and (batches, batches + (batches > 1)))
     if batches and batches > 1:
 
         def total(row: dict, n: int) -> float:
