@@ -16,13 +16,14 @@ from stats import marks
         (5, 3, True),
         (3, None, False),
         (3, float("nan"), False),
-        (2, 2, False),
+        (2, 0, False),
+        (2, 2, True),
     ],
 )
 def test_a_number_is_noisy_whose_clean_processes_are_too_few(
     processes: int, disturbed: float | None, noisy: bool
 ) -> None:
-    """Of fewer than three processes there is no interval anyway."""
+    """Two that took turns may have looks enough for an interval."""
     assert marks.noisy({"processes": processes, "disturbed_processes": disturbed}) == noisy
 
 

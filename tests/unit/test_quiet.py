@@ -158,5 +158,10 @@ def test_disturbed_looks_do_not_count_where_others_are_enough(
     pairs: list[tuple[float, float]], taken: float, left: list[float]
 ) -> None:
     record = looked(pairs, taken)
-    (counted,) = clean.usable_records([record], quiet.of_run([record]))
+    best = quiet.of_run([record])
+    (counted,) = clean.usable_records([record], best)
     assert [look["batches"][0] for look in counted["looks"]] == left
+    quiet_looks = [near == (NEAR, NEAR) for near in pairs]
+    if taken:
+        quiet_looks[0] = False
+    assert clean.disturbed([record], best) == [sum(quiet_looks) < 3]
