@@ -157,6 +157,9 @@ def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
     ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
     assert times["a"] / times["b"] == pytest.approx(ratio)
     assert times["c"] == pytest.approx(stats.gmean([*rows["c"].values()]), rel=0.05)
+    elsewhere = taken(noisy("ab", 8, 0.1))["b"]  # as of another device
+    ratio = estimates.product([cells["a"], elsewhere], [1, -1])[0]
+    assert times["a"] / estimates.product([elsewhere], [1])[0] == pytest.approx(ratio)
 
 
 def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:
