@@ -1,11 +1,12 @@
 """Two results folders side by side, or archives of `make pack`, a cell against itself: what became slower, faster, or stopped
 working.
 
-Exit status: 0; with --fail, 1 if a cell became slower or lost its number, if all became much slower, or if no cell is in
-both runs; 2 if a folder cannot be compared.
+Exit status: 0; with --fail, 1 if a cell became slower or lost its number, if all became much slower, or if no cell can be
+judged; 2 if a folder cannot be compared.
 """
 
 import argparse
+import itertools
 import sys
 from collections.abc import Container, Iterator
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from measurement import quiet
+from plan.listing import NOT_YET
 from plan.matrix import NOT_RUN
 from reporting import packs, page, results
 from stats import changes, clean, samples
@@ -43,6 +45,18 @@ class Run:
     @property
     def documents(self) -> list[str]:
         return [part.manifest["document"] for part in self.parts]
+
+    @property
+    def asked(self) -> set[str]:
+        """Its documents, and those that its configuration asks for, which an interrupted run may not have reached."""
+        configured = (part.manifest["config"].get("documents", []) for part in self.parts)
+        return {*self.documents, *itertools.chain(*configured)}
+
+    @property
+    def left_out(self) -> pd.Index:
+        """The cells that its configuration leaves out; not those that it did not measure yet."""
+        not_yet = self.cells["reason"].str.startswith(NOT_YET, na=False)
+        return self.cells.index[(self.cells["status"] == NOT_RUN) & ~not_yet]
 
     @property
     def environments(self) -> list[str]:
@@ -90,7 +104,7 @@ def statuses(a: Run, b: Run) -> pd.DataFrame:
     """Cells of both tables whose status differs: `status_a`, `status_b`, `reason` of the one that is not ok, and
     whether it is a `regression`, a number that is lost. Rows that a run left out by choice are none."""
     both = a.cells.join(b.cells[["status", "reason"]].add_suffix("_b"), how="inner")
-    wanted = (both[["status", "status_b"]] != NOT_RUN).all(axis=1)
+    wanted = ~both.index.isin(a.left_out.union(b.left_out))
     changed = both[(both["status"] != both["status_b"]) & wanted].copy()
     changed["regression"] = changed["status"] == "ok"
     changed["reason"] = changed["reason_b"].where(changed["status_b"] != "ok", changed["reason"])
@@ -98,12 +112,13 @@ def statuses(a: Run, b: Run) -> pd.DataFrame:
 
 
 def on_one_side(a: Run, b: Run) -> Iterator[dict]:
-    """Cells with a number in one run that the other has no row of, though it has their document."""
+    """Cells with a number in one run that the other has no row of, though it has their document or was to measure it: lost
+    numbers, where that is B."""
     for side, run, other in (("A", a, b), ("B", b, a)):
         shared = {
             row.cell.name
             for part in run.parts
-            if part.manifest["document"] in other.documents
+            if part.manifest["document"] in other.asked
             for row in part.cells
         }
         for name in sorted((run.records.keys() & shared) - set(other.cells.index)):
@@ -120,8 +135,7 @@ def of_one_side(a: Run, b: Run) -> Iterator[str]:
         for kind, found in kinds.items():
             if found:
                 yield f"{kind} in {side} only: {', '.join(found)}"
-        left = other.cells.index[other.cells["status"] == NOT_RUN]
-        if count := sum(name in run.records for name in left):
+        if count := sum(name in run.records for name in other.left_out):
             yield f"rows with a number in {side} only, as the other run left them out: {count}"
 
 
@@ -163,8 +177,13 @@ def differing(a: dict, b: dict) -> list[tuple]:
 
 def _verdict(found: pd.DataFrame, regressions: list[str], shifted: float | None) -> str:
     """What became of the second run, in a few words."""
-    if found.empty and not regressions:
-        return "nothing to compare"
+    if not regressions and found["adjusted"].isna().all():
+        if found.empty:
+            return "nothing to compare"
+        return (
+            "nothing can be decided, as no measurement has an interval in both runs; "
+            "measure with more processes (`protocol.processes`)"
+        )
     said = [f"all rows take {shifted:.2f} times as long in B"] if shifted else []
     if regressions:
         said.append(f"B is worse in {len(regressions)} cell{'s' if len(regressions) > 1 else ''}")
@@ -191,18 +210,20 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         name for name in both if a.records[name][0]["benchmark"] == b.records[name][0]["benchmark"]
     ]
     times = [{name: run.times[name] for name in alike} for run in (a, b)]
-    level = changes.level(*times, [name for name in alike if unchanged(a, b, name)])
+    same_machine = a.machines == b.machines
+    most = changes.SCATTER_OF_DAYS if same_machine else changes.SCATTER_OF_MACHINES
+    level = changes.level(*times, [name for name in alike if unchanged(a, b, name)], most)
     found = changes.changes(*times, relevant, level)
     within = changes.overlapping(*times)
     order = ["regression", "improvement", "undecided", "same"]
     found["rank"] = found["verdict"].map(order.index)
     found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
-    changed = statuses(a, b)
-    regressions = [
-        *found.loc[found["verdict"] == "regression", "cell"],
+    changed, one_side = statuses(a, b), list(on_one_side(a, b))
+    lost = [
         *changed.index[changed["regression"]],
+        *(row["name"] for row in one_side if row["side"] == "A"),
     ]
-    same_machine = a.machines == b.machines
+    regressions = [*found.loc[found["verdict"] == "regression", "cell"], *lost]
     shifted = level.ratio if level and same_machine and level.ratio > SHIFTED else None
     return {
         "verdict": _verdict(found, regressions, shifted),
@@ -212,12 +233,15 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "relevant": relevant,
         "cells": found.to_dict("records"),
         "counts": {verdict: int((found["verdict"] == verdict).sum()) for verdict in order},
+        "decidable": bool(found["adjusted"].notna().any()),
         "level": level,
+        "most_scatter": most,
         "overlapping": sum(within.values()),
         "with_intervals": len(within),
         "mean_ratio": float(np.exp(np.log(found["ratio"]).mean())) if alike else None,
         "statuses": changed.reset_index(names="name").to_dict("records"),
-        "one_side": list(on_one_side(a, b)),
+        "lost": len(lost),
+        "one_side": one_side,
         "only": list(of_one_side(a, b)),
         "redefined": [name for name in both if name not in alike],
         "conditions": differing(conditions(a, b.documents), conditions(b, a.documents)),
@@ -260,7 +284,7 @@ def main() -> None:
         sys.stdout.write(text)
     if found["regressions"]:
         print("Regressions:", *found["regressions"], sep="\n  ", file=sys.stderr)
-    elif found["shifted"] or not found["cells"]:
+    elif found["shifted"] or not found["decidable"]:
         print(found["verdict"], file=sys.stderr)
     else:
         return

@@ -16,7 +16,8 @@ from plan.jobs import MANIFEST_VERSION, RESULTS, Job, digest_of
 from plan.planner import Plan
 
 PLANNED = f"{RESULTS}/plan.json"  # {manifest: what may stand in it} of the last run
-LATER = "not measured yet when the records were listed; run the same command to continue"
+NOT_YET = "not measured yet when the records were listed"
+LATER = f"{NOT_YET}; run the same command to continue"  # earlier versions end differently
 
 
 def there(record: str) -> bool:

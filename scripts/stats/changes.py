@@ -14,6 +14,9 @@ from stats.spread import LEAST_VARIANCE, NOISE_CELLS, drawn
 # How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
 # with few degrees of freedom for each cell, tried until as few equal ones were named as `changes` says.
 MOST_CELLS, A_CELLS_FREEDOM = 0.8, 0.2
+# The most that is put down to another day of one machine, or to another machine: twice the largest scatter recorded, 5 and 29 %
+# (docs/notebook/comparing-runs.md). Without it, whatever happens to more than a fifth of the cells would count as scatter.
+SCATTER_OF_DAYS, SCATTER_OF_MACHINES = 0.1, 0.6
 
 
 def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -36,7 +39,7 @@ def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.n
 
 class Level(NamedTuple):
     """How many times as long everything takes in another run, and how cells scatter around that (the standard deviation of
-    logarithms) beyond what their processes tell: what another day does. By how many cells."""
+    logarithms) beyond what their processes tell, as far as another day does that. By how many cells."""
 
     ratio: float
     spread: float
@@ -67,9 +70,11 @@ def level(
     before: Mapping[str, Sequence[float]],
     after: Mapping[str, Sequence[float]],
     controls: Sequence[str],
+    most_scatter: float = SCATTER_OF_DAYS,
 ) -> Level | None:
     """The level of a run over another one's, by cells of both in which nothing was changed; None where those are too few to
-    tell. By quantiles, as some of them may differ after all: a kernel that was searched again is another kernel."""
+    tell. By quantiles, as some of them may differ after all: a kernel that was searched again is another kernel. Its spread is
+    `most_scatter` at most."""
     _, change, error, degrees = _compared(before, after, beside=True)
     known = np.isin(list(before), list(controls)) & ~np.isnan(error)
     if known.sum() < NOISE_CELLS:
@@ -88,9 +93,13 @@ def level(
         off = np.abs(change - middle(spread)) / np.sqrt(error**2 + spread)
         return float(np.quantile(off / most_of, MOST_CELLS) - 1.0)
 
-    most = 10 * np.ptp(change) ** 2
-    # It falls with the spread, but for the steps of a quantile.
-    spread = optimize.brentq(scatter, 0.0, most) if scatter(0.0) > 0 > scatter(most) else 0.0
+    most = most_scatter**2
+    if scatter(0.0) <= 0:
+        spread = 0.0
+    elif scatter(most) >= 0:
+        spread = most
+    else:  # it falls with the spread, but for the steps of a quantile
+        spread = optimize.brentq(scatter, 0.0, most)
     return Level(float(np.exp(middle(spread))), float(np.sqrt(spread)), int(known.sum()))
 
 
@@ -133,7 +142,7 @@ def changes(
     100 cells, none of which differs: 0 to 5 % of comparisons name a regression, with 2, 3, 5, 10 and 3 against 10 processes
     and with as many as `processes_needed` says, in runs of equal noise and with one twice as noisy. With a level, where
     cells scatter by 2, 5 or 10 % from day to day (20 and 77 cells, three processes, also four times as noisy): 1 to 17 % of
-    comparisons name one, of cells 0.1 to 0.4 %.
+    comparisons name one, of cells up to 0.5 %.
     """
     counts, change, error, degrees = _compared(before, after, beside=level is not None)
     if level:

@@ -93,6 +93,22 @@ def test_what_was_changed_is_named_on_another_day() -> None:
     assert found > 200 and wrong <= 0.05 * found
 
 
+@pytest.mark.parametrize("slower", [10, 16])
+@pytest.mark.parametrize("by", [1.5, 3, 1000])
+def test_what_many_cells_have_in_common_is_no_scatter_of_days(slower: int, by: float) -> None:
+    """Of 40 with the same packages: an edit to a framework's implementations."""
+    random, found, wrong = np.random.default_rng(10), 0, 0
+    changed = [str(number) for number in range(slower)]
+    for _ in range(10):
+        before, after = (dict(list(run.items())[:40]) for run in another_day(random, 0.02))
+        after |= {cell: [by * seconds for seconds in after[cell]] for cell in changed}
+        level = changes.level(before, after, list(before))
+        table = changes.changes(before, after, 0.05, level).set_index("cell")["verdict"]
+        found += (table[changed] == "regression").sum()
+        wrong += (table.drop(changed) == "regression").sum()
+    assert found >= 9 * slower and wrong <= 0.05 * found
+
+
 def test_few_cells_tell_no_level() -> None:
     before, after = another_day(np.random.default_rng(9), 0.0)
     assert changes.level(before, after, list(before)[:9]) is None

@@ -14,6 +14,7 @@ import pytest
 
 from commands import compare_runs
 from measurement.record import write_sealed
+from plan import listing
 from plan.matrix import Measurement
 from steps import pack_results
 from tests.conftest import ROOT
@@ -186,6 +187,43 @@ def test_what_became_worse_as_a_whole_fails(
     assert run("--fail", none, before)[0] == 1, "nothing can be compared"
 
 
+def test_many_slower_rows_are_no_scatter(results: Callable[..., Path], before: Path, run) -> None:
+    """Three in ten. Other machines differ more than days of one do, but not by a thousand times."""
+    names = [cell.name for cell in hand_made.cells("stacked-lm")]
+    chosen = {*names[: round(0.3 * len(names))]}
+
+    def slow(by: float) -> hand_made.Change:
+        def change(cell: Measurement, process: int, record: dict) -> None:
+            if cell.name in chosen:
+                record["samples"] = [by * seconds for seconds in record["samples"]]
+
+        return change
+
+    for by, machine, named in [
+        (3, hand_made.MACHINE["machine"], chosen),
+        (1000, hand_made.MACHINE["machine"], chosen),
+        (1.5, "other-8c-def456", set()),
+        (1000, "other-8c-def456", chosen),
+    ]:
+        status, _, errors = run("--fail", before, results(noisy(8, slow(by)), machine))
+        assert (status, {*errors.split()[1:]}) == (bool(named), named)
+
+
+def test_nothing_that_can_be_decided_fails(tmp_path: Path, before: Path, run) -> None:
+    """One process a row, and no rounds."""
+
+    def first_only(found: dict) -> None:
+        for row in found["cells"]:
+            row["records"] = row["records"][:1]
+
+    once = shutil.copytree(before, tmp_path / "results")
+    change_manifest(once, first_only)
+    assert run(once, before)[0] == 0
+    for a, b in ((once, before), (before, once), (once, once)):
+        status, _, errors = run("--fail", a, b)
+        assert status == 1 and "nothing can be decided" in errors and errors.count("\n") == 1
+
+
 def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
     def elsewhere(cell: Measurement, process: int, record: dict) -> None:
         packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
@@ -217,10 +255,13 @@ def test_cell_of_one_side(before: Path, tmp_path: Path, run) -> None:
             cells=[row for row in found["cells"] if Measurement.of(row) != SLOWER]
         ),
     )
-    status, page, _ = run("--fail", before, other)
-    assert status == 0
-    assert f"- `{SLOWER.name}` is in A only: the other has no such row." in page
-    assert f"- `{SLOWER.name}` is in B only: the other has no such row." in run(other, before)[1]
+    status, page, errors = run("--fail", before, other)
+    assert (status, errors) == (1, f"Regressions:\n  {SLOWER.name}\n")
+    assert f"- `{SLOWER.name}` is in A only: the other has no such row. **regression**" in page
+    assert "numbers lost, regressions too: 1." in page
+    status, page, errors = run("--fail", other, before)
+    assert (status, errors) == (0, "")
+    assert f"- `{SLOWER.name}` is in B only: the other has no such row.\n" in page
 
 
 def test_what_one_run_left_out_is_counted(before: Path, tmp_path: Path, run) -> None:
@@ -240,6 +281,40 @@ def test_what_one_run_left_out_is_counted(before: Path, tmp_path: Path, run) -> 
     assert f"- environments in A only: {SLOWER.environment}\n" in page
     assert f"- rows with a number in A only, as the other run left them out: {count}\n" in page
     assert "Statuses that changed: 0;" in page and f"`{SLOWER.environment}`: " not in page
+
+
+def test_what_was_not_measured_yet_is_lost(before: Path, tmp_path: Path, run) -> None:
+    """A run that was interrupted."""
+
+    def interrupt(found: dict) -> None:
+        for row in found["cells"]:
+            if row["records"] and Measurement.of(row) != SLOWER:
+                row |= {"status": "not-run", "reason": listing.LATER, "records": []}
+
+    other = shutil.copytree(before, tmp_path / "results")
+    change_manifest(other, interrupt)
+    status, page, errors = run("--fail", before, other)
+    lost = {cell.name for cell in hand_made.cells("stacked-lm")} - {SLOWER.name}
+    assert (status, {*errors.split()[1:]}) == (1, lost)
+    assert f"numbers lost, regressions too: {len(lost)}." in page and "left them out" not in page
+    assert run("--fail", other, before)[0] == 0
+
+
+def test_a_document_that_was_asked_for_is_lost(before: Path, tmp_path: Path, run) -> None:
+    """An interrupted run did not reach it; a configuration that does not ask for it leaves it out."""
+    for asked, lost in (["tvm-lstm", "stacked-lm"], True), (["tvm-lstm"], False):
+        other = shutil.copytree(before, tmp_path / str(lost))
+
+        def reach_another(found: dict, asked: list[str] = asked) -> None:
+            row = found["cells"][0] | {"status": "unsupported", "records": []}
+            row["implementation"] = "tvm/other"
+            found |= {"document": "tvm-lstm", "cells": [row], "training": []}
+            found["config"]["documents"] = asked
+
+        change_manifest(other, reach_another)
+        _, page, errors = run(before, other)
+        assert "documents in A only: stacked-lm" in page
+        assert (f"  {SLOWER.name}\n" in errors) == lost
 
 
 def test_a_document_of_one_run_is_named_once(before: Path, tmp_path: Path, run) -> None:
