@@ -199,6 +199,9 @@ def test_temporary_files_go_where_a_program_runs(
     monkeypatch.setattr(os, "chmod", noexec)
     assert Path(lease.temporary()).parent == results
     assert [each.name for each in usual.iterdir()] == ["run-" + "0" * 16]
+    monkeypatch.setenv(lease.VARIABLE, "2" * 16)
+    monkeypatch.setattr(lease.tempfile, "gettempdir", lambda: os.devnull)  # nor what takes no file
+    assert Path(lease.temporary()).parent == results
 
 
 def test_temporary_files_go_where_there_is_room(tmp_path: Path) -> None:
