@@ -104,7 +104,7 @@ accept: .venv/ready
 
 ## Write an environment's lock: make lock ENVIRONMENT=pytorch [FROM=folder it was built in] [RESOLVE=1 installs nothing]
 lock: .venv/ready
-	$(RUN) lock_environment $(if $(FROM),--from $(FROM)) $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
+	$(RUN) lock_environment $(if $(FROM),--from '$(FROM)') $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 ## Render the pages of a pack without measuring: make pages PACK=archive [OUTPUT=folder]
 pages: .venv/ready
@@ -175,17 +175,19 @@ format: .venv/ready
 
 ## Delete results, environments and the book
 clean:
-	@test ! -e results/run.lock || $(PYTHON) -c 'import fcntl; fcntl.flock(open("results/run.lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2> /dev/null \
-		|| { echo "A run is at work in this folder: wait for it, or end it, before make clean."; exit 1; }
+	@test ! -e results/run.lock || said=$$($(PYTHON) -c 'import fcntl; fcntl.flock(open("results/run.lock"), fcntl.LOCK_EX | fcntl.LOCK_NB)' 2>&1) \
+		|| { case "$$said" in *BlockingIOError*) echo "A run is at work in this folder: wait for it, or end it, before make clean.";; \
+			*) echo "$(PYTHON) cannot tell whether a run is at work here ($$(echo "$$said" | tail -n 1)). Choose another: make PYTHON=python3.12 clean; or delete results/run.lock if none is.";; esac; exit 1; }
 	rm -rf results .environments .snakemake .venv .docs site
 
 NO_PYTHON = { echo "There is no $(PYTHON). Choose a Python of version 3.11 or newer: make PYTHON=python3.12 report"; exit 1; }
-VERSION = -c 'import sys; print(*sys.version_info[:2])'
+# What an environment was made with, of which it has a link.
+BASE = -c 'import os, sys; print(os.path.realpath(sys.executable))'
 ifneq ($(origin PYTHON),file)
 .PHONY: same-python
 same-python:
 	@command -v '$(PYTHON)' > /dev/null || $(NO_PYTHON)
-	@test ! -e .venv/ready || test "$$($(PYTHON) $(VERSION) 2> /dev/null)" = "$$(.venv/bin/python $(VERSION))" \
+	@test ! -e .venv/ready || test "$$($(PYTHON) $(BASE) 2> /dev/null)" = "$$(.venv/bin/python $(BASE))" \
 		|| { echo "$(PYTHON) is not the Python of .venv, which exists already. Delete .venv to build it anew; results stay."; exit 1; }
 .venv/ready: | same-python
 endif

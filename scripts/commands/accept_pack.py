@@ -22,6 +22,7 @@ from reporting import acceptance, packs, results
 ACCEPTED = Path("report/machines")
 CODE = ("scripts", "envs", "packages")  # of a commit, where it has them
 OURS = Path("report/example/records.tar.xz")
+NAME = re.compile(r"\w[\w.+-]*")  # the Makefile hands it to a shell, in a list
 
 
 def git(*arguments: str) -> subprocess.CompletedProcess:
@@ -62,14 +63,18 @@ def machines_of(pack: Path) -> list[str]:
 
 
 def taken(pack: Path, machines: Iterable[str]) -> list[str]:
-    """Which published pack has one of these machines already, a line each."""
-    others = [each for each in (OURS, *sorted(ACCEPTED.glob("*"))) if each.exists()]
-    return [
-        f"{other} has results of {name} already; delete it to replace them"
-        for other in others
-        if other != ACCEPTED / pack.name  # which it replaces
-        for name in sorted({*machines} & {*machines_of(other)})
-    ]
+    """Which published pack has one of these machines already, or would be lost with another one's results, a line each."""
+    if not NAME.fullmatch(pack.name):
+        return ["its file name has blanks or other special characters; rename it"]
+    found = []
+    for other in filter(Path.exists, (OURS, *sorted(ACCEPTED.glob("*")))):
+        theirs = {*machines_of(other)}
+        if other == ACCEPTED / pack.name:  # which it replaces
+            wrong, names = "which it would replace; rename it", theirs - {*machines}
+        else:
+            wrong, names = "already; delete it to replace them", theirs & {*machines}
+        found += [f"{other} has results of {name} {wrong}" for name in sorted(names)]
+    return found
 
 
 def refusals(pack: Path, tree_of: Callable[[str | None], Path | None]) -> list[str]:

@@ -65,8 +65,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         file = folder / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
-            with whole(str(file)) as stream:
-                stream.write(text)
+            with whole(str(file), "wb") as stream:
+                stream.write(text.encode())  # whatever the locale
     for file in folder.glob("*.py"):
         if file.name not in files:
             file.unlink()

@@ -92,9 +92,12 @@ def test_a_machine_is_published_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(accept_pack, "OURS", ours)
     monkeypatch.setattr(accept_pack, "ACCEPTED", accepted)
     monkeypatch.setattr(accept_pack, "machines_of", lambda pack: ["a"])
+    assert accept_pack.taken(tmp_path / "my b.zip", ["c"])  # lists of the Makefile have blanks
     for pack in (ours, accepted / "b.zip"):
         pack.parent.mkdir()
         pack.touch()
     assert len(accept_pack.taken(ours, ["a"])) == 2  # whatever its name
     assert len(accept_pack.taken(accepted / "b.zip", ["a"])) == 1  # itself is replaced
     assert not accept_pack.taken(ours, ["c"])
+    assert accept_pack.taken(tmp_path / "b.zip", ["c"])  # else a's results would be lost
+    assert len(accept_pack.taken(tmp_path / "b.zip", ["a", "c"])) == 1  # ours has a

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -182,8 +183,8 @@ def test_a_lease_from_elsewhere_deletes_nothing(tmp_path: Path) -> None:
 def test_temporary_files_go_where_a_program_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A TMPDIR that lets nothing run (`noexec`), or is full, is no place for what compilers write."""
-    usual, results = tmp_path / "usual", tmp_path / "results"
+    """A TMPDIR that lets nothing run is no place for what compilers write."""
+    usual, results, chmod = tmp_path / "usual", tmp_path / "results", os.chmod
     usual.mkdir()
     results.mkdir()
     monkeypatch.chdir(tmp_path)
@@ -191,6 +192,23 @@ def test_temporary_files_go_where_a_program_runs(
     monkeypatch.setenv(lease.VARIABLE, "0" * 16)
     assert Path(lease.temporary()).parent == usual
     monkeypatch.setenv(lease.VARIABLE, "1" * 16)
-    monkeypatch.setattr(lease, "_serves", lambda folder: Path(folder).parent == results)
+
+    def noexec(path: str, mode: int) -> None:
+        chmod(path, mode & 0o666 if usual in Path(path).parents else mode)
+
+    monkeypatch.setattr(os, "chmod", noexec)
     assert Path(lease.temporary()).parent == results
     assert [each.name for each in usual.iterdir()] == ["run-" + "0" * 16]
+    monkeypatch.setenv(lease.VARIABLE, "2" * 16)
+    monkeypatch.setattr(lease.tempfile, "gettempdir", lambda: os.devnull)  # nor what takes no file
+    assert Path(lease.temporary()).parent == results
+
+
+def test_temporary_files_go_where_there_is_room(tmp_path: Path) -> None:
+    assert lease._serves(str(tmp_path)) and not any(tmp_path.iterdir())
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (lease.ROOM_BYTES // 2, limits[1]))
+    try:
+        assert not lease._serves(str(tmp_path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)

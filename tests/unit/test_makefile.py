@@ -1,6 +1,8 @@
 """What `make` does before there is anything of ours to run."""
 
+import fcntl
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,18 +26,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess:
+def make(
+    folder: Path, *arguments: str, target: str = ".venv/ready", **variables: str
+) -> subprocess.CompletedProcess:
     environment = {name: os.environ[name] for name in os.environ if name != "PYTHON"}
-    command = ["make", "--no-print-directory", *arguments, ".venv/ready"]
+    command = ["make", "--no-print-directory", *arguments, target]
     return subprocess.run(
         command, cwd=folder, env=environment | variables, capture_output=True, text=True
     )
 
 
 def other(folder: Path) -> str:
-    """What says that it is a later Python."""
+    """Another Python of the same version."""
     python = folder / "other"
-    python.write_text("#!/bin/sh\necho 3 99\n")
+    code = f"import sys; sys.executable = '{python}'; $2"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}"\n')
     python.chmod(0o700)
     return str(python)
 
@@ -58,3 +63,49 @@ def test_a_python_that_is_none(folder: Path) -> None:
     shutil.rmtree(folder / ".venv")
     done = make(folder, "PYTHON=/nonexistent")
     assert done.returncode and "/nonexistent" in done.stdout and said == done.stdout
+
+
+def test_a_folder_at_work_is_not_cleaned(folder: Path) -> None:
+    (folder / "results").mkdir()
+    with open(folder / "results/run.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = make(folder, target="clean")
+        assert done.returncode and "run is at work" in done.stdout
+        done = make(folder, "PYTHON=/nonexistent", target="clean")
+        assert done.returncode and "/nonexistent" in done.stdout
+        assert "A run is at work" not in done.stdout
+    assert (folder / "results/run.lock").exists() and (folder / ".venv/ready").exists()
+    assert make(folder, target="clean").returncode == 0
+    assert not (folder / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "settings"),
+    [
+        ("compare", ["A=a b", "B=c d", "OUTPUT=e f"]),
+        ("export", ["FORMAT=pyperf", "A=a b", "OUTPUT=e f"]),
+        ("lock", ["ENVIRONMENT=pytorch", "FROM=a b"]),
+        ("pages", ["PACK=a b", "OUTPUT=e f"]),
+    ],
+)
+def test_names_of_folders_have_blanks(folder: Path, target: str, settings: list[str]) -> None:
+    words = shlex.split(make(folder, "--dry-run", *settings, target=target).stdout)
+    assert {each.partition("=")[2] for each in settings} <= set(words)
+
+
+@pytest.mark.parametrize("name", ["results", "results-before"])
+def test_results_are_neither_linted_nor_changes(folder: Path, name: str) -> None:
+    """Copies of the scripts lie there, of runs (`docs/how-to/compare-runs.md` has a second folder)."""
+    for file in ("pyproject.toml", ".gitignore"):
+        shutil.copy(ROOT / file, folder)
+    kept, ours = f"{name}/sources/0/scripts/a.py", "scripts/reporting/results.py"
+    for file in (kept, ours):
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).touch()
+    ruff = [Path(sys.executable).with_name("ruff"), "check", "--show-files"]
+    linted = subprocess.check_output(ruff, cwd=folder, text=True)
+    assert ours in linted and kept not in linted
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+    status = ["git", "status", "--porcelain", "--untracked-files=all"]
+    untracked = subprocess.check_output(status, cwd=folder, text=True)
+    assert ours in untracked and kept not in untracked

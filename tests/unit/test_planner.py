@@ -1,5 +1,6 @@
 """The plan: which jobs there are, and what makes a job another one."""
 
+import argparse
 import json
 import os
 import re
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from measurement import supervisor
 from measurement.record import write_sealed
-from plan import environments, matrix, planner, sources
-from plan.jobs import CheckJob, Job, TimeJob
+from plan import environments, files, matrix, planner, sources
+from plan.jobs import BuildJob, CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
+from steps import build_kernel
 from tests.conftest import ROOT
 from tests.unit import planned
 
@@ -147,6 +150,23 @@ def test_without_a_compiler_kernels_are_others(
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     found = changed(before, Plan(planned.config()))
     assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
+
+
+def test_without_a_compiler_rows_are_unsupported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
+    monkeypatch.setattr(os, "environ", {**os.environ})  # the step changes it
+    files.say_once.cache_clear()
+    plan = Plan(planned.config())
+    cell = next(cell for cell in plan.cells("tvm-lstm") if plan.check(cell).needed(BuildJob))
+    assert "no-such-compiler" in capsys.readouterr().err
+    told, kernel = plan.check(cell).told(), plan.check(cell).needed(BuildJob)
+    write_sealed(told["reads"]["environment"], {"status": "ok", "fingerprint": "1"})
+    Path(kernel.path).parent.mkdir(parents=True)
+    build_kernel.carry_out(argparse.Namespace(kernel=kernel.told(), output=kernel.path, log=""))
+    why = supervisor.prepared(told)[2]
+    assert why["status"] == "unsupported" and "C++ compiler" in why["reason"]
 
 
 def test_build_limit_changes_kernels_and_their_cells(before: dict) -> None:

@@ -20,6 +20,25 @@ LOADS = "import sys; sys.path.insert(0, {scripts!r}); from measurement import {n
 ASKS = "provenance.require_planned({digest!r})"
 
 
+def test_the_commit_of_a_repository_around_a_download_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(supervisor.RUN, raising=False)
+
+    def found(folder: Path) -> dict | None:
+        file = folder / "scripts/measurement/supervisor.py"
+        file.parent.mkdir(parents=True)
+        file.touch()
+        for command in (["init", "--quiet"], ["add", "."], ["commit", "-qm", "theirs"]):
+            person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+            subprocess.run(["git", *person, *command], cwd=tmp_path, check=True)
+        monkeypatch.setattr(supervisor, "SCRIPTS", str(folder / "scripts"))
+        return supervisor.repository()
+
+    assert found(tmp_path / "download") is None
+    assert found(tmp_path) is not None
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project of a few scripts, none of it a git checkout."""

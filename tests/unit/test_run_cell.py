@@ -1,6 +1,8 @@
 """`make cell`: what it refuses, what it writes, which stages it has, and when values leave float32."""
 
 import argparse
+import os
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -14,6 +16,7 @@ from measurement import steps
 from measurement.cells import BUILT_IN
 from plan import own_cell
 from plan.own_cell import Refused
+from tests.conftest import ROOT
 
 SHAPE = {"batch": 2, "length": 40, "features": 3, "hidden": 4, "layers": 2}
 
@@ -70,6 +73,17 @@ def test_it_writes_what_has_changed_and_nothing_else(tmp_path: Path) -> None:
     assert after.keys() == files.keys()
     assert [name for name in files if after[name] != times[name]] == ["cell.py"]
     assert (tmp_path / "cell.py").read_text() == "3\n"
+
+
+def test_it_writes_any_letter_whatever_the_locale(tmp_path: Path) -> None:
+    code = "import sys; from commands import run_cell; from pathlib import Path; "
+    code += "run_cell.write(Path(sys.argv[1]), {'cell.py': '# \\u03c3\\n'})"
+    variables = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    variables["PYTHONPATH"] = str(ROOT / "scripts")
+    for _ in range(2):  # it reads what is there, too
+        command = [sys.executable, "-c", code, str(tmp_path)]
+        subprocess.run(command, env=os.environ | variables, check=True)
+    assert (tmp_path / "cell.py").read_text(encoding="utf-8") == "# \u03c3\n"
 
 
 def test_stages() -> None:

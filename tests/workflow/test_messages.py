@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import SNAKEMAKE, Project
+from .conftest import ROOT, SNAKEMAKE, Project
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,11 @@ def test_no_corpus_and_no_stand_in(project: Project) -> None:
     assert "Connection refused" in printed
     assert "Three ways out:" in printed
     assert "Traceback" not in printed
+
+
+def test_another_working_folder_is_refused(tmp_path: Path) -> None:
+    printed = Project(ROOT).run([SNAKEMAKE, "-n", "--directory", tmp_path], ok=False)
+    assert "without --directory" in printed and "Traceback" not in printed
 
 
 def test_planning_needs_nothing_but_snakemake(project: Project, snakemake_alone: Path) -> None:
