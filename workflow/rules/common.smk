@@ -16,7 +16,7 @@ from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
-from plan.text import require_own_text
+from plan.text import require_usable
 
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -31,7 +31,15 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 SCRIPTS = copies.take()
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
-require_own_text(PLAN)
+
+
+@cache
+def check_text(known):
+    """Once as planning begins, and once more when the text is known."""
+    require_usable(PLAN)
+
+
+check_text(PLAN.corpus.known)
 BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
 JOBS = Register(
     PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
@@ -92,6 +100,7 @@ def require_text(document):
     if not PLAN.corpus.known and not workflow.dryrun:
         anew(*(listed.format(document=document) for listed in (FIRST, MANIFEST)))
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
+    check_text(PLAN.corpus.known)
 
 
 def first_records(wildcards):
