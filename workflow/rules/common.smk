@@ -11,7 +11,7 @@ from snakemake.settings.types import DeploymentMethod
 # Not workflow.basedir: as a module it is where the other Snakefile lies.
 sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
-from measurement.record import read_json
+from measurement.record import read_json, refused
 from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
@@ -27,8 +27,13 @@ os.environ.update(PYTHONUTF8="1")
 MEASURES_HERE = workflow.resource_settings.nodes is None
 config = configuration.validated(config, measures_here=MEASURES_HERE)
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+# Snakemake makes this folder next, also to plan only.
+try:
+    os.makedirs(".snakemake", exist_ok=True)
+except OSError as error:
+    sys.exit(refused(f"cannot write .snakemake: {error.strerror}"))
 # Before anything is planned: what measures runs from this run's copy of the scripts.
-SCRIPTS = copies.take()
+SCRIPTS = copies.take(workflow.output_settings.dryrun)
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
 
