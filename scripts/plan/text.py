@@ -76,7 +76,7 @@ def require_fits(
                 )
 
 
-def require_usable(plan: "Plan") -> None:
+def require_fitting(plan: "Plan") -> None:
     """Stop with one line if a folder's text is not the wanted one, or if the text, where it is known yet, cannot be read
     or does not fit the benchmarks that a run measures on it."""
     documents, corpus = plan.config["documents"], plan.corpus

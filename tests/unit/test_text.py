@@ -122,7 +122,7 @@ def test_a_text_that_does_not_fit_stops_a_run(
     planned.empty_project(tmp_path, monkeypatch)
     plan = planned_on(content, whence)
     with pytest.raises(SystemExit) as stop:
-        text.require_usable(plan)
+        text.require_fitting(plan)
     said = str(stop.value)
     assert ("folder/ptb.train.txt" if whence == "folder" else "dataset ptb") in said
     assert remedy in said and "\n" not in said
@@ -135,4 +135,4 @@ def test_a_text_that_fits_or_is_not_known_stops_no_run(
     content: bytes, whence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     planned.empty_project(tmp_path, monkeypatch)
-    text.require_usable(planned_on(content, whence))
+    text.require_fitting(planned_on(content, whence))

@@ -16,7 +16,7 @@ from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
-from plan.text import require_usable
+from plan.text import require_fitting
 
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -41,7 +41,7 @@ PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
 @cache
 def check_text(known):
     """Once as planning begins, and once more when the text is known."""
-    require_usable(PLAN)
+    require_fitting(PLAN)
 
 
 check_text(PLAN.corpus.known)
