@@ -66,7 +66,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config = configuration.given(arguments.configfile, arguments.config)
     plan = Plan(config, cores=machine.usable_cores())
-    text.require_own_text(plan)
+    text.require_fitting(plan)
     speed = None if config["machine"] else speed_here()  # of another machine nothing is read here
     estimate, console = Estimate(speed=speed), Console(highlight=False)
     table = Table("document", *KINDS, "about", title="Jobs to do")

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from measurement import machine, processes
 from measurement.record import read_json, refused, write_sealed
 from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
-from plan.matrix import NOT_RUN, UNUSED
+from plan.matrix import DEVICES, NOT_RUN, UNUSED
 from plan.planner import Plan
 
 STOPPED = "Stopped. Finished results are kept; run the same command to continue."
@@ -130,20 +130,24 @@ def follow(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def counted(rows: Iterable[tuple[str, str]]) -> str:
+    """How many cells have which status, in words, by the status and reason of each: neither those that the configuration
+    left out nor those of a device that is not there."""
+    unused = [UNUSED.format(device.upper()) for device in DEVICES]
+    counts = Counter(
+        status
+        for status, reason in rows
+        if reason not in unused and (status != NOT_RUN or reason == listing.LATER)
+    )
+    said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+    return f"Cells: {said}\n"
+
+
 def closing() -> str:
     """What a run leaves: how many rows have a number, and where the pages are."""
     with open("results/cells.csv", encoding="utf-8", newline="") as table:
-        rows = [*csv.DictReader(table)]
-    # Neither what the configuration left out nor the rows of a device that is not there.
-    counts = Counter(
-        row["status"]
-        for row in rows
-        if row["status"] != NOT_RUN and row["reason"] != UNUSED.format(row["device"].upper())
-    )
-    said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-    return (
-        f"Cells: {said}\nPages: results/report/index.html (and .md), all numbers: results/cells.csv"
-    )
+        said = counted((row["status"], row["reason"]) for row in csv.DictReader(table))
+    return f"{said}Pages: results/report/index.html (and .md), all numbers: results/cells.csv"
 
 
 def end_all() -> None:
@@ -202,17 +206,16 @@ def make(config: dict, targets: Sequence[str]) -> None:
 
 def pack(config: dict) -> str:
     """List and pack what was measured, all of it or not; -> what there is to say."""
-    plan, statuses = Plan(config, cores=machine.usable_cores()), Counter()
+    plan, rows = Plan(config, cores=machine.usable_cores()), []
     for document in config["documents"]:
         # Also further processes, of a run that made pages or asked for more.
         listed = listing.manifest(plan, document, plan.most(document))
         write_sealed(listing.path_of(plan, document), listed)
         for cell in listed["cells"]:
             records = [read_json(f"{RESULTS}/{name}") for name in cell["records"]]
-            statuses.update([cell["status"] or records[0]["status"]])
-    counted = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
+            rows.append((cell["status"] or records[0]["status"], cell["reason"]))
     packed = subprocess.check_output([sys.executable, SCRIPTS, "pack_results"], text=True)
-    return f"Cells: {counted}\n{packed}"
+    return counted(rows) + packed
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from types import ModuleType
 
 
 class TextProblem(Exception):
-    """A text is unusable; the message names the split or the benchmark and the remedy."""
+    """A text is unusable; the message names the file or the benchmark and the remedy."""
 
 
 def names() -> list[str]:
@@ -48,13 +48,22 @@ def decoded(content: bytes, name: str) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        marks = (b"\xff\xfe", b"\xfe\xff")
-        coding = "utf-16" if content.startswith(marks) else "latin1"
         raise TextProblem(
-            f"{name}, line {line}: not UTF-8; convert it: iconv -f {coding} -t utf-8"
+            f"{name}, line {line}: not UTF-8; convert it: iconv -f {_coding(content)} -t utf-8"
         ) from None
     for character, what in (("\ufeff", "a byte order mark"), ("\0", "a NUL character")):
         if character in text:
             line = text.count("\n", 0, text.index(character)) + 1
             raise TextProblem(f"{name}, line {line}: {what}; save it as plain UTF-8 without one")
     return text
+
+
+def _coding(content: bytes) -> str:
+    """What a file that is not UTF-8 is likely to be, as iconv names it."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    try:
+        content.decode("cp1252")  # latin1, but for bytes from 0x80 to 0x9f: curly quotes, dashes
+    except UnicodeDecodeError:
+        return "latin1"
+    return "cp1252"

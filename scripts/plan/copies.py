@@ -47,26 +47,32 @@ def made() -> Path:
     if not copy.exists():
         temporary = copy.with_name(f"{copy.name}.{os.getpid()}.tmp")
         shutil.rmtree(temporary, ignore_errors=True)
-        for name, content in files.items():
-            file = temporary / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
-            file.chmod(0o444)  # who means to edit it means another one
-        (temporary / "planned").mkdir()
         try:
+            for name, content in files.items():
+                file = temporary / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+                file.chmod(0o444)  # who means to edit it means another one
+            (temporary / "planned").mkdir()
             temporary.rename(copy)
-        except OSError:  # another process was faster
-            shutil.rmtree(temporary)
+        except OSError:
+            if not copy.exists():  # no other process was faster
+                raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
     bytecode.sweep(copy)
     return copy
 
 
-def take() -> Path:
+def take(dry: bool = False) -> Path:
     """The folder that this run's measuring processes run from: what has begun it has made the copy, or this process does.
-    From now on it plans by that copy, and so does all that it starts."""
+    From now on it plans by that copy, and so does all that it starts. A `dry` run makes none: it plans by the scripts
+    themselves."""
     given = json.loads(os.environ.get(supervisor.RUN, "{}"))
     if not given or not Path(given["sources"], sources.SCRIPTS).exists():
         os.environ.pop(supervisor.RUN, None)
+        if dry:
+            return sources.SCRIPTS
         try:
             copy = made()
         except OSError as error:

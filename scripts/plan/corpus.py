@@ -1,6 +1,5 @@
 """Which text a run measures on, as far as that is known before anything is fetched."""
 
-import hashlib
 import os
 import sys
 from dataclasses import dataclass
@@ -70,6 +69,12 @@ class Corpus:
                 return f"{file.name} next to it was modified"
         return ""
 
+    @property
+    def files(self) -> dict[str, Path]:
+        """{split: its file}: of the folder that is named, else where it is fetched to."""
+        folder = Path(self.config["path"] or os.path.dirname(self.source))
+        return {split: folder / self.file(split) for split in self.sha256}
+
     def _text(self, split: str) -> Path:
         return Path(self.source).with_name(self.file(split))
 
@@ -99,24 +104,20 @@ class Corpus:
             return self._fetched
         return self.sha256
 
-    def require_files(self) -> dict[str, bytes]:
-        """The files of the folder that is named, {split: content}; {} where none is. Stop with one line, before anything runs,
-        if it does not hold the wanted text."""
-        contents = {}
+    def require_files(self) -> None:
+        """Stop with one line, before anything runs, if a folder is named that does not hold the wanted text."""
         if not self.config["path"]:
-            return contents
-        for split, wanted in self.sha256.items():
-            file = Path(self.config["path"]) / self.file(split)
+            return
+        for split, file in self.files.items():
+            wanted = self.sha256[split]
             if not file.is_file():
                 sys.exit(
                     f"corpus.path: {file} does not exist; name a folder with "
                     f"{', '.join(map(self.file, self.sha256))}."
                 )
-            contents[split] = file.read_bytes()
-            found = hashlib.sha256(contents[split]).hexdigest()
+            found = sha256(str(file))
             if found != wanted:
                 sys.exit(
                     f"corpus.path: {file} is not the expected text: SHA-256 {found[:12]}..., "
                     f"corpus.sha256.{split} is {wanted[:12]}... (truncated, or another edition)."
                 )
-        return contents

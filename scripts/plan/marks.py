@@ -2,6 +2,7 @@
 one step, with a seal."""
 
 import base64
+from contextlib import suppress
 from pathlib import Path
 
 from plan.files import damage
@@ -11,12 +12,14 @@ FOLDER = Path(".snakemake/incomplete")
 
 
 def take_off_whole() -> None:
-    """Take the marks off results that are as they were written."""
+    """Take the marks off results that are as they were written: also in a dry run, which Snakemake refuses with them, where
+    the folder can be written."""
     for mark in filter(Path.is_file, FOLDER.rglob("*")):
         # A long name is cut into folders, which begin with @.
         coded = str(mark.relative_to(FOLDER)).replace("/@", "").removeprefix("@")
         if _is_whole(base64.urlsafe_b64decode(coded.replace("/", "")).decode()):
-            mark.unlink()
+            with suppress(OSError):
+                mark.unlink()
 
 
 def _is_whole(path: str) -> bool:

@@ -138,7 +138,8 @@ class Register:
         found = []
         if failed_last(job.failures):
             # Newer than what the attempt left: Snakemake makes that again, even where it has no memory of the attempt.
-            Path(job.failures).touch()
+            if not self._is_dry():
+                Path(job.failures).touch()
             found.append(job.failures)
             self._anew(job.path)  # as it may remember the digest of the attempts
         check = job.needed(CheckJob)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Container, Iterable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -75,22 +76,31 @@ def require_fits(
                 )
 
 
-def require_own_text(plan: "Plan") -> None:
-    """Stop with one line, before anything runs, if a folder's text is not the wanted one, cannot be read, or does not
-    fit the benchmarks that a run measures on it."""
-    documents, contents = plan.config["documents"], plan.corpus.require_files()
+def require_fitting(plan: "Plan") -> None:
+    """Stop with one line if a folder's text is not the wanted one, or if the text, where it is known yet, cannot be read
+    or does not fit the benchmarks that a run measures on it."""
+    documents, corpus = plan.config["documents"], plan.corpus
+    corpus.require_files()
     cells = (cell for document in documents for cell in plan.cells(document))
     read = {cell.benchmark for cell in cells if plan.reads_text(cell.benchmark)}
-    if not contents or not read:
-        return
-    trained = {job.cell.benchmark for name in documents for job in plan.convergences(name)}
-    tokens, folder = plan.corpus_job(), plan.corpus.config["path"]
-    names = {split: f"{folder}/{plan.corpus.file(split)}" for split in contents}
+    names = {split: str(file) for split, file in corpus.files.items()}
     sizes = {name: plan.benchmarks[name] for name in sorted(read)}
-    counted = read_json(tokens.path) if tokens.done() else {}
     try:
-        if "vocabulary" not in counted:
-            counted = counts(plan.corpus.dataset, contents, names)
-        require_fits(counted, names, sizes, trained, plan.config["corpus"]["stride"])
+        if read and (counted := _counted(plan, names)):
+            trained = {job.cell.benchmark for name in documents for job in plan.convergences(name)}
+            require_fits(counted, names, sizes, trained, corpus.config["stride"])
     except TextProblem as problem:
-        sys.exit(f"corpus.path: {problem}")
+        whose = "path" if corpus.config["path"] else f"dataset {corpus.config['dataset']}"
+        sys.exit(f"corpus.{whose}: {problem}")
+
+
+def _counted(plan: "Plan", names: Mapping[str, str]) -> dict:
+    """What `counts` returns of a run's text; {} where neither its tokens nor its files are there yet."""
+    tokens, files = plan.corpus_job(), plan.corpus.files
+    found = read_json(tokens.path) if tokens.done() else {}
+    if "vocabulary" in found:
+        return found
+    if not plan.corpus.known or not all(map(Path.is_file, files.values())):
+        return {}
+    contents = {split: file.read_bytes() for split, file in files.items()}
+    return counts(plan.corpus.dataset, contents, names)

@@ -16,15 +16,13 @@ def tokenize(
     dataset: ModuleType, folder: Path, splits: list[str]
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """{split: int32 tokens}, and the vocabulary, whose positions the tokens are."""
-    texts = {}
-    for split in splits:
-        file = folder / dataset.FILE.format(split=split)
-        texts[split] = dataset.tokens(file.read_bytes(), str(file))
+    files = {split: folder / dataset.FILE.format(split=split) for split in splits}
+    texts = {split: dataset.tokens(file.read_bytes(), str(file)) for split, file in files.items()}
     vocabulary = dataset.vocabulary(texts["train"])
     index = {word: position for position, word in enumerate(vocabulary)}
     tokens = {}
     for split, words in texts.items():
-        text.require_known(words, index, split)
+        text.require_known(words, index, str(files[split]))
         tokens[split] = np.array([index[word] for word in words], np.int32)
     return tokens, vocabulary
 

@@ -156,7 +156,8 @@ def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
     times = {name: estimates.product([each], [1])[0] for name, each in cells.items()}
     ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
     assert times["a"] / times["b"] == pytest.approx(ratio)
-    looks = [*rows["c"].values()]  # of rounds that differ by half, and resemble the next ones by chance
+    # Of rounds that differ by half, and resemble the next ones by chance.
+    looks = [*rows["c"].values()]
     assert stats.gmean(looks) / 1.2 < times["c"] < stats.gmean(looks) * 1.2
     elsewhere = taken(noisy("ab", 8, 0.1))["b"]  # as of another device
     ratio = estimates.product([cells["a"], elsewhere], [1, -1])[0]

@@ -81,6 +81,23 @@ def test_a_read_only_folder_is_told_in_one_line(
     assert str(copies.FOLDER) in stop.value.code and "\n" not in stop.value.code
 
 
+def test_a_copy_that_fails_leaves_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(Path, "chmod", full)  # what follows a file that was written
+    with pytest.raises(SystemExit):
+        copies.take()
+    assert [*copies.FOLDER.iterdir()] == []
+
+
+def test_a_dry_run_plans_the_same_without_a_copy(project: Path) -> None:
+    assert copies.take(dry=True) == Path("scripts")
+    dry = sources.digest(ENTRY, "scripts/measurement/provenance.py")
+    assert not Path("results").exists()
+    assert plan()[1] == dry
+
+
 def test_what_was_planned_counts_whoever_edits_meanwhile(project: Path) -> None:
     scripts, digest = plan()
     (project / ENTRY).write_text("raise SystemExit('edited')")

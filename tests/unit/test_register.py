@@ -137,6 +137,8 @@ def test_what_failed_is_made_again() -> None:
     here = register(plan(), anew=anew.append)
     assert to_make(here.asked(LM)) == [failed.path]
     os.utime(failed.failures, (0, 0))
+    register(plan(), is_dry=lambda: True).inputs(failed)
+    assert Path(failed.failures).stat().st_mtime == 0
     attempts, checked = here.inputs(failed)
     assert Path(attempts).stat().st_mtime > Path(failed.path).stat().st_mtime
     assert attempts == failed.failures and checked.startswith("results/checked/")

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import bytecode
 from commands import run_workflow
 from measurement.record import write_sealed
+from plan import listing
 from plan.matrix import UNUSED
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
@@ -105,12 +107,26 @@ def test_a_run_counts_what_it_was_asked_for(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [("unsupported", "needs g++", "cpu"), ("unsupported", UNUSED.format("GPU"), "gpu")]
-    rows += [("not-run", "left out", "cpu")]
+    rows += [("not-run", "left out", "cpu"), ("not-run", listing.LATER, "cpu")]
     Path("results").mkdir()
     with open("results/cells.csv", "w") as table:
         csv.writer(table).writerows([("status", "reason", "device"), *rows])
     first = run_workflow.closing().splitlines()[0]
-    assert re.findall(r"(\d+) (\S+)", first) == [("1", "unsupported")]
+    assert re.findall(r"(\d+) ([\w-]+)", first) == [("1", "unsupported"), ("1", "not-run")]
+
+
+def test_what_is_packed_is_counted_likewise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is measured yet, and there is no GPU."""
+    planned.empty_project(tmp_path, monkeypatch)
+    monkeypatch.setattr(
+        run_workflow, "subprocess", SimpleNamespace(check_output=lambda *_, **__: "")
+    )
+    left_out = {"cudnn-lstm-ptb": {"implementations": ["pytorch/*"]}}
+    config = planned.config(documents=["cudnn-lstm-ptb"], overrides=left_out)
+    asked = str(len([*Plan(config).cells("cudnn-lstm-ptb")]))
+    assert re.findall(r"(\d+) ([\w-]+)", run_workflow.pack(config)) == [(asked, "not-run")]
 
 
 def test_stages() -> None:

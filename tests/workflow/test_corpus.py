@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import hashlib
+import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -56,6 +57,24 @@ def serving(folder: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_a_fetched_text_that_is_too_short_stops_the_run(project: Project) -> None:
+    """Nothing is measured on it: a batch would be waited for in vain."""
+    before = project.measured()
+    document = yaml.safe_load(project.path("config/documents/tiny.yaml").read_text())
+    document["benchmarks"]["tiny-lm"]["batch"] = 1000
+    project.path("config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
+    with serving(project.path("corpus")) as address:
+        corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
+        mirrors = [f"{address}/ptb.{{split}}.txt"]
+        project.configure("tiny.yaml", corpus=corpus | {"path": None, "mirrors": mirrors})
+        shutil.rmtree(project.path("results/corpus"))
+        printed = project.snakemake(ok=False)
+    assert printed.count("ptb.train.txt has ") == 1 and "longer text" in printed
+    assert "Traceback" not in printed
+    folders = {Path(name).parts[0] for name in project.measured().keys() - before.keys()}
+    assert folders == {"corpus"}
 
 
 def test_version_bump_of_the_report_environment_reruns_no_cell(project: Project) -> None:

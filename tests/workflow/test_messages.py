@@ -3,6 +3,7 @@
 import re
 import shutil
 import socket
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,6 +76,20 @@ def test_planning_needs_nothing_but_snakemake(project: Project, snakemake_alone:
     command = ["env", f"PYTHONPATH={snakemake_alone}", sys.executable, "-S", "-m", "snakemake"]
     printed = project.run([*command, "--cores", "2", "-n", "--configfile", "tiny.yaml"])
     assert len(re.findall(r"time \S+: never done before", printed)) == 4
+
+
+def test_a_dry_run_writes_nothing(project: Project) -> None:
+    """It plans where nothing can be written, as long as Snakemake has its folder there."""
+    mounted = 'mount --bind . . && cd "$PWD" && mount -o remount,ro,bind . && exec "$@"'
+    read_only = ["unshare", "--map-root-user", "--mount", "sh", "-c", mounted, "sh"]
+    if not shutil.which("unshare") or subprocess.run([*read_only, "true"], cwd="/tmp").returncode:
+        pytest.skip("this system gives no mount namespaces (unshare --map-root-user --mount)")
+    shutil.rmtree(project.path("results"))
+    planned = [*read_only, SNAKEMAKE, "--cores", "2", "--configfile", "tiny.yaml", "-n"]
+    assert len(re.findall(r"time \S+: never done before", project.run(planned))) == 4
+    shutil.rmtree(project.path(".snakemake"))
+    printed = project.run(planned, ok=False)
+    assert printed.count("cannot write .snakemake") == 1 and "Traceback" not in printed
 
 
 def test_environments_are_built_apart(project: Project) -> None:

@@ -11,12 +11,12 @@ from snakemake.settings.types import DeploymentMethod
 # Not workflow.basedir: as a module it is where the other Snakefile lies.
 sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
-from measurement.record import read_json
+from measurement.record import read_json, refused
 from plan import configuration, copies, lease, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
-from plan.text import require_own_text
+from plan.text import require_fitting
 
 # Set in many images; then every process compiles every module it imports: 3 s for TensorFlow.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -27,11 +27,24 @@ os.environ.update(PYTHONUTF8="1")
 MEASURES_HERE = workflow.resource_settings.nodes is None
 config = configuration.validated(config, measures_here=MEASURES_HERE)
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+# Snakemake makes this folder next, also to plan only.
+try:
+    os.makedirs(".snakemake", exist_ok=True)
+except OSError as error:
+    sys.exit(refused(f"cannot write .snakemake: {error.strerror}"))
 # Before anything is planned: what measures runs from this run's copy of the scripts.
-SCRIPTS = copies.take()
+SCRIPTS = copies.take(workflow.output_settings.dryrun)
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
 PLAN = Plan(config, CONDA, workflow.resource_settings.cores or 1)
-require_own_text(PLAN)
+
+
+@cache
+def check_text(known):
+    """Once as planning begins, and once more when the text is known."""
+    require_fitting(PLAN)
+
+
+check_text(PLAN.corpus.known)
 BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
 JOBS = Register(
     PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
@@ -92,6 +105,7 @@ def require_text(document):
     if not PLAN.corpus.known and not workflow.dryrun:
         anew(*(listed.format(document=document) for listed in (FIRST, MANIFEST)))
         checkpoints.fetch_corpus.get(source=PLAN.corpus.source_digest)
+    check_text(PLAN.corpus.known)
 
 
 def first_records(wildcards):
