@@ -79,16 +79,20 @@ def test_planning_needs_nothing_but_snakemake(project: Project, snakemake_alone:
 
 
 def test_a_dry_run_writes_nothing(project: Project) -> None:
-    """It plans where nothing can be written, as long as Snakemake has its folder there."""
-    mounted = 'mount --bind . . && cd "$PWD" && mount -o remount,ro,bind . && exec "$@"'
-    read_only = ["unshare", "--map-root-user", "--mount", "sh", "-c", mounted, "sh"]
-    if not shutil.which("unshare") or subprocess.run([*read_only, "true"], cwd="/tmp").returncode:
+    """It plans where nothing can be written but Snakemake's own folder."""
+    cut_off = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    mounted = 'mount --bind . . && cd "$PWD" && {} mount -o remount,ro,bind . && exec "$@"'
+    command = [SNAKEMAKE, "--cores", "2", "--configfile", "tiny.yaml", "-n"]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*cut_off, "mount --bind /tmp /tmp"]).returncode
+    ):
         pytest.skip("this system gives no mount namespaces (unshare --map-root-user --mount)")
     shutil.rmtree(project.path("results"))
-    planned = [*read_only, SNAKEMAKE, "--cores", "2", "--configfile", "tiny.yaml", "-n"]
-    assert len(re.findall(r"time \S+: never done before", project.run(planned))) == 4
-    shutil.rmtree(project.path(".snakemake"))
-    printed = project.run(planned, ok=False)
+    own = mounted.format("mount -t tmpfs none .snakemake &&")
+    printed = project.run([*cut_off, own, "sh", *command])
+    assert len(re.findall(r"time \S+: never done before", printed)) == 4
+    printed = project.run([*cut_off, mounted.format(""), "sh", *command], ok=False)
     assert printed.count("cannot write .snakemake") == 1 and "Traceback" not in printed
 
 

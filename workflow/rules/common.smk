@@ -27,11 +27,9 @@ os.environ.update(PYTHONUTF8="1")
 MEASURES_HERE = workflow.resource_settings.nodes is None
 config = configuration.validated(config, measures_here=MEASURES_HERE)
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
-# Snakemake makes this folder next, also to plan only.
-try:
-    os.makedirs(".snakemake", exist_ok=True)
-except OSError as error:
-    sys.exit(refused(f"cannot write .snakemake: {error.strerror}"))
+# Snakemake (9.27) writes there also to plan only.
+if not os.access(".snakemake" if os.path.exists(".snakemake") else ".", os.W_OK):
+    sys.exit(refused("cannot write .snakemake"))
 # Before anything is planned: what measures runs from this run's copy of the scripts.
 SCRIPTS = copies.take(workflow.output_settings.dryrun)
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
