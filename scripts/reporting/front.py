@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlencode
 
 import numpy as np
@@ -148,21 +149,21 @@ class Measured:
         count = f"{now:,}" if now else "none"
         return f" ({count} by the current protocol)" * bool(now < len(self.ok))
 
-    @property
-    def within(self) -> float:
-        """How far nine of ten intervals of ratios to the fastest implementation reach, relative (NaN: more than one of ten
-        ratios has none)."""
+    @cached_property
+    def reaches(self) -> list[float]:
+        """How far each interval of a ratio to the fastest implementation reaches, relative; NaN where there is none."""
         found = []
         for _, own in self.ok.groupby(["benchmark", "phase", "device"]):
             times = own.sort_values("wall_median_s")["process_medians_s"]
             ratios = (estimates.ratio([each], [times.iloc[0]]) for each in times.iloc[1:])
             found += [math.sqrt(each.high / each.low) - 1 for each in ratios]
-        widest = (
-            np.quantile(np.nan_to_num(found, nan=math.inf), MOST_OF, method="higher")
-            if found
-            else math.nan
-        )
-        return float(widest) if math.isfinite(widest) else math.nan
+        return found
+
+    @property
+    def within(self) -> float:
+        """How far nine of ten of these intervals reach (NaN: there are none)."""
+        known = [each for each in self.reaches if not math.isnan(each)]
+        return float(np.quantile(known, MOST_OF)) if known else math.nan
 
 
 def line(measured: Measured) -> str:
@@ -174,7 +175,9 @@ def line(measured: Measured) -> str:
     stand_in = any(corpus["stand_in"] for corpus in corpora)
     text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
     sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
-    sure = "many without intervals" if math.isnan(measured.within) else sure
+    if unsure := sum(map(math.isnan, measured.reaches)):
+        sure += f", apart from {unsure:,} without an interval"
+    sure = "without intervals" if math.isnan(measured.within) else sure
     return " · ".join(
         [name, *text, measured.days, f"{len(measured.ok):,} measurements{measured.current}, {sure}"]
     )
