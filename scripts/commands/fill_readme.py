@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = ROOT / "README.md"
 TABLE = ROOT / "report/example/cells.csv"
 MARKED = re.compile(r"(<!--number: ([\w-]+)-->)(.*?)(<!--/-->)", re.S)
-MODEL = "stacked-lm"
+MODEL, LAYER = "stacked-lm", "flexible-lstm"
 ZEN_5, ZEN_4, INTEL = "x86_64-2c-9d9fe8", "x86_64-2c-f226a5", "x86_64-2c-c5847f"
 WRITTEN = ("operators", "operators in a loop")
 
@@ -74,10 +74,10 @@ def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -
     return shown(ratio)
 
 
-def _over_fused(rows: Rows, machine: str, of: str, to: str) -> str:
+def _over_fused(rows: Rows, machine: str, of: str, to: str, benchmark: str = MODEL) -> str:
     """Operators over the fused kernel of their own framework, in training."""
     own = rows[(rows["machine"] == machine) & (rows["phase"] == "training")]
-    own = own[own["benchmark"] == MODEL].set_index("implementation")["times"]
+    own = own[own["benchmark"] == benchmark].set_index("implementation")["times"]
     return shown(estimates.ratio([own[of]], [own[to]]))
 
 
@@ -101,6 +101,7 @@ PYTORCH = ("pytorch/fine-grained", "pytorch/fused")
 NUMBERS: dict[str, Callable[[Rows], str]] = {
     "over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, *PYTORCH),
     "over-nn-lstm-zen-4": lambda rows: _over_fused(rows, ZEN_4, *PYTORCH),
+    "layer-over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, *PYTORCH, LAYER),
     "over-nn-lstm-intel": lambda rows: _over_fused(rows, INTEL, *PYTORCH),
     "operators-forward-least": lambda rows: _written(rows, "forward", 0),
     "operators-forward-most": lambda rows: _written(rows, "forward", -1),

@@ -9,8 +9,9 @@ import matplotlib.pyplot as plt
 
 from reporting import flexibility, page, pages, style
 from reporting.flexibility import Cost, Over
-from reporting.front import PHASES, Measured, over_words, two
+from reporting.front import over_words
 from reporting.layout import time
+from reporting.measured import PHASES, Measured, two
 
 NAME, FOLDER = "machines", "figures/talks"
 

@@ -10,9 +10,11 @@ import matplotlib.pyplot as plt
 
 from plan import matrix
 from reporting import flexibility, style, tradeoff, words
+from reporting.cards import generations
 from reporting.flexibility import Over
-from reporting.front import PHASES, Measured, cost_words, generations, two
+from reporting.front import cost_words
 from reporting.layout import seconds, time
+from reporting.measured import PHASES, Measured, two
 
 MOST = 6
 WIDE = (13.33, 7.5)  # inches, as slides are

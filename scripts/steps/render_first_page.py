@@ -22,6 +22,7 @@ from reporting import (
     talks,
     words,
 )
+from reporting.measured import Measured
 
 VERDICTS = (
     "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
@@ -87,7 +88,7 @@ def first_page(
         for cells, about in zip(arguments.cells, arguments.abouts, strict=True)
     ]
     settings = pages.settings()["first_page"]
-    measured = front.Measured(parts, machines.shown, settings)
+    measured = Measured(parts, machines.shown, settings)
     name = machines.names[machines.shown]
     figures = talks.write(measured, name, arguments.folder / front_page.FIGURES)
     site = machines.site(each["name"] for each in summaries)
@@ -103,7 +104,7 @@ def first_page(
     if machines.own and len(machines.names) > 1:
         compared = [
             machine_comparison.machine(
-                front.Measured(parts, each, settings),
+                Measured(parts, each, settings),
                 called,
                 f"{'' if each == machines.shown else pages.folder(each) + '/'}index.html",
             )

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from plan.matrix import Measurement
 from reporting import explorer, front, pages, sections, talks
+from reporting.measured import Measured
 from stats import estimates
 
 from . import hand_made
@@ -261,7 +262,7 @@ def test_the_first_page_says_what_was_measured(folder: Path) -> None:
 def test_of_nothing_measured_nothing_is_said(measured: pd.DataFrame) -> None:
     empty = measured.head(0).assign(flexibility="", generation="", name="")
     parts = [(sections.Tables(empty, empty, empty), {"machines": []})]
-    found = front.Measured(parts, "m", pages.settings()["first_page"])
+    found = Measured(parts, "m", pages.settings()["first_page"])
     assert list(talks.figures(found)) == [] and front.front(found, []).cards == []
 
 

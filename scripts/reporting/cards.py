@@ -1,0 +1,191 @@
+"""The first page's tables: what each kind of reader asks, answered by one machine's numbers."""
+
+import math
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from plan import matrix
+from reporting import flexibility, tradeoff, words
+from reporting.flexibility import Over
+from reporting.layout import none, seconds, time_within
+from reporting.measured import PHASES, Measured
+
+MOST_NAMED = 3  # of several that do equally well
+SLOW_START_S = 1
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question of a kind of reader, and a table that answers it, in Markdown. `groups`: rows below a title of their own, or ""."""
+
+    title: str
+    about: str
+    head: Sequence[str]
+    groups: Mapping[str, Sequence[Sequence[str]]]
+    points: Sequence[str] = ()
+
+
+def way(name: str, framework: str) -> str:
+    """An implementation's name where its framework is named already."""
+    return name.removeprefix(f"{framework} ").removeprefix(f"{framework}, ")
+
+
+def by_phase(found: Mapping[str, Mapping[str, str]]) -> list[list[str]]:
+    """Rows of {name: {phase: what is said}}."""
+    return [[name, *(said.get(phase, "–") for phase in PHASES)] for name, said in found.items()]
+
+
+def _written(rows: pd.DataFrame, own: bool, shown: Container[str]) -> list[dict]:
+    """A framework's rows that say what is written in it costs: the fastest of its operators and, where it has a fused kernel of
+    its `own`, all that it compiles. Those that were shown of another phase are taken again."""
+    known = [row for row in rows.to_dict("records") if row["flexibility"] in flexibility.WRITTEN]
+    written = [row for row in known if row["flexibility"] in flexibility.OPERATORS or not own]
+    written = [row for row in written if row["implementation"] in shown] or written[:1]
+    return written + [row for row in known if own and row["flexibility"] == "compiled"]
+
+
+def custom(measured: Measured) -> Card:
+    """Custom cells: per framework, what is written and compiled over its own fused kernel, or else over the fastest of all; then
+    what is generated, over the fastest fused kernel."""
+    found: dict[str, dict[str, dict[str, str]]] = {}
+    fastest, generated = "Over the fastest of all", "Generated, over the fastest fused kernel"
+    last: dict[str, dict[str, dict[str, str]]] = {generated: {}, fastest: {}}
+    shown: set[str] = set()
+
+    for phase in PHASES:
+        rows = measured.rows(measured.main, phase)
+        for framework, of_one in rows.groupby("framework", sort=True):
+            fused = flexibility.first(of_one[of_one["install"] != ""], [flexibility.FUSED])
+            title = f"{framework}, over {way(fused['name'], framework)}" if fused else fastest
+            to = fused or rows.iloc[0].to_dict()
+            group = (found if fused else last).setdefault(title, {})
+            for row in _written(of_one, bool(fused), shown):
+                shown.add(row["implementation"])
+                name = way(row["name"], framework) if fused else row["name"]
+                group.setdefault(name, {})[phase] = measured.linked(Over.of(row, to), phase)
+        fused = flexibility.first(rows, [flexibility.FUSED])
+        own = rows[rows["flexibility"] == flexibility.GENERATED].to_dict("records")
+        for row in own if fused else ():
+            said = last[generated].setdefault(f"{row['name']} ({_get(row)})", {})
+            said[phase] = measured.linked(Over.of(row, fused), phase)
+    package = "In your own program: `packages/recurrent_cells`."
+    points = [package] * (not any("recurrent_cells" in name for name in last[generated]))
+    groups = {title: by_phase(own) for title, own in (found | last).items() if own}
+    if groups and measured.has("flexible-yet-fast"):
+        points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
+    about = "Times relative to what each heading names; below 1 is faster."
+    return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
+
+
+def _get(row: Mapping) -> str:
+    """How to get what is recommended: a package, a kernel generated for a cell, or the source."""
+    if row["install"] or row["flexibility"] == flexibility.GENERATED:
+        return f"`{row['install'] or 'make cell CELL=my_cell.py'}`"
+    return f"source: `{matrix.implementation_file(row['implementation'])}`"
+
+
+def _aside(row: Mapping) -> str:
+    """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long,
+    tuning and building a kernel."""
+    error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
+    once = tradeoff.once(row)
+    start = tradeoff.start(row) - once
+    said = [
+        *([] if none(error) else [f"error {error:.0e}".replace("e-0", "e-")]),
+        *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
+        *([f"tuning {seconds(once)} s"] if once else []),
+    ]
+    return "; ".join(filter(None, [_get(row), ", ".join(said)]))
+
+
+def deploy(measured: Measured) -> Card:
+    """What to install: the fastest of what has a package, whatever ties with it, then the fastest of all."""
+    groups = {}
+    for use in measured.settings["deploy"]:
+        there = [name for name in use["benchmarks"] if len(measured.rows(name, "forward"))]
+        found = measured.rows(there[0], "forward") if there else measured.ok[:0]
+        rows = found.to_dict("records")
+        packaged = [row for row in rows if row["install"]]
+        if not packaged:
+            continue
+        sure = [row for row in packaged if row["interval"] == "confidence"]
+        best = (sure or packaged)[0]
+        ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
+        took = time_within(best["wall_median_s"], *ends)
+        said = [[f"{best['name']} ({_aside(best)})", took]]
+        over = ((row, Over.of(row, best)) for row in packaged if row is not best)
+        ties = [(row, each) for row, each in over if each.verdict != "slower"]
+        for row, each in ties[: MOST_NAMED - 1]:
+            said.append(
+                [f"{row['name']} ({_get(row)})", measured.linked(each, "forward", there[0])]
+            )
+        fastest = Over.of(rows[0], best)
+        unsure = math.isnan(fastest.low)
+        if not rows[0]["install"] and (fastest.verdict == "faster" or unsure):
+            name = f"{rows[0]['name']} (no package; {_aside(rows[0])})"
+            said.append([name, measured.linked(fastest, "forward", there[0])])
+        if left := measured.left_out(found):
+            said.append([f"Not measured here: {words.listed(left)}", ""])
+        shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
+        groups[f"{use['to']}{shape}"] = said
+    about = (
+        "The fastest with a package, what may be as fast, and what is faster without one: times relative to the first. "
+        "Error: the largest of outputs, relative to float64."
+    )
+    return Card("I deploy", about, ["", "Inference"], groups)
+
+
+def compiling(measured: Measured) -> Card:
+    """By what is compiled: what each compiler makes of it, and after how many batches that pays."""
+    said: dict[str, list[tuple[float, list[str]]]] = {}
+    for gain in tradeoff.gains(measured.today):
+        if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
+            continue
+        pays = "never" if gain.ratio.verdict == "faster" else "undecided"
+        after = f"{pays} (start-up {seconds(tradeoff.start(gain.row))} s)"
+        if gain.batches:
+            ends = " to ".join(dict.fromkeys(f"{each:,}" for each in gain.batches))
+            after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
+        over = Over.of(gain.row, gain.other)
+        row = [over.name, measured.linked(over, "training"), after]
+        said.setdefault(f"Over {over.to}", []).append((over.ratio, row))
+    groups = {title: [row for _, row in sorted(found)] for title, found in said.items()}
+    about = "Times relative to the same code uncompiled."
+    return Card("Does compiling pay off?", about, ["", "Training", "Pays after"], groups)
+
+
+def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
+    """The row of today's version and of the oldest, of each implementation that has both on the benchmark of the headline."""
+    here = measured.ok[measured.ok["benchmark"] == measured.main].sort_values("environment")
+    for _, own in here[here["phase"] == phase].groupby(["implementation", "device"], sort=False):
+        now = own["generation"] == matrix.NOW
+        if now.any() and not now.all():
+            yield own[now].iloc[0].to_dict(), own[~now].iloc[0].to_dict()
+
+
+def then(measured: Measured) -> Card:
+    """What today's versions take over the oldest, by implementation, on the benchmark of the headline."""
+    found: dict[str, dict[str, str]] = {}
+    for phase in PHASES:
+        for new, old in generations(measured, phase):
+            if new["implementation"] not in measured.settings["then"]:
+                continue
+            versions = (
+                f"{new['framework_version'].partition('+')[0]} over {old['framework_version']}"
+            )
+            name = f"{new['name']} {versions} ({matrix.generation(old['environment'])})"
+            over = Over.of(new, old)
+            slower = " (slower)" * (over.verdict == "slower")
+            said = f"{measured.linked(over, phase, versions='all')}{slower}"
+            found.setdefault(name, {})[phase] = said
+    groups = {"": by_phase(found)} if found else {}
+    points = (
+        ["All releases: [timeline](timeline.md)."] if found and measured.has("timeline") else []
+    )
+    about = "Times relative to old versions, same workload."
+    return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
+
+
+ALL = (custom, deploy, compiling, then)
