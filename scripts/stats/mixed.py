@@ -120,9 +120,6 @@ class Mixed:
             for number in range(len(names))
         ]
         self._rounds = int(rounds.sum())
-        # In how many rounds each row was.
-        own = {(row, look.block, look.round) for row, look, _ in looks}
-        self._turns = np.bincount([self.place[row] for row, *_ in own])
         # How many processes each row has, of all blocks.
         self._counts = np.bincount(np.concatenate([block.rows for block in self._blocks]))
         # Further ones than one a row: what tells how processes differ.
@@ -283,7 +280,8 @@ class Mixed:
         middle = float(contrast @ self.rows + powers @ self._middles)
         if not powers.any():  # a row over itself
             return Estimate(middle, 0.0, math.inf)
-        if self._turns[powers != 0].min() < LEAST_ROUNDS:
+        counts = np.bincount(self._row)
+        if counts[powers != 0].min() < LEAST_ROUNDS:
             return Estimate(middle, math.nan, math.nan)
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))

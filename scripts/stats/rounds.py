@@ -30,8 +30,7 @@ class Rounds:
             for row, own in rows.items()
         }
         taken: dict[Hashable, dict[str, int]] = {
-            row: Counter(block for block, _ in {(look.block, look.round) for look, _ in own})
-            for row, own in rows.items()
+            row: Counter(look.block for look, _ in own) for row, own in rows.items()
         }
         group = {row: row for row in rows}
 

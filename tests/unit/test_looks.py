@@ -173,15 +173,8 @@ def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:
     assert estimates.product([a, a], [1, -1]) == pytest.approx((1, 1, 1))
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_too_few_rounds_have_no_interval(processes: int) -> None:
-    rows = {
-        name: {
-            ("b", k, n): math.exp(0.1 * RANDOM.normal()) for k in (1, 2) for n in range(processes)
-        }
-        for name in "ab"
-    }
-    cells = taken(rows)
+def test_too_few_rounds_have_no_interval() -> None:
+    cells = taken(noisy("ab", 2, 0.1))
     assert np.isnan(estimates.product([cells["a"], cells["b"]], [1, -1])[1:]).all()
 
 
