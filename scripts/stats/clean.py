@@ -20,11 +20,8 @@ def quiet_mask(record: Mapping, best: dict) -> list[bool]:
 
 
 def disturbed(records: Sequence[Mapping], best: dict) -> list[bool]:
-    """Which processes have no quiet batch; of those that took turns all, if their quiet looks are too few for an interval."""
-    masks = [quiet_mask(record, best) for record in records]
-    turns = ["looks" in record for record in records]
-    few = sum(sum(mask) for mask in itertools.compress(masks, turns)) < LEAST_ROUNDS
-    return [few if took else not any(mask) for took, mask in zip(turns, masks, strict=True)]
+    """Which processes have no quiet batch; none of those that took turns: their intervals say how noisy they are."""
+    return ["looks" not in record and not any(quiet_mask(record, best)) for record in records]
 
 
 def quiet_share(records: Sequence[Mapping], best: dict) -> float:

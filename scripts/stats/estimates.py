@@ -41,12 +41,6 @@ def _quantile(confidence: float, freedom: float) -> float:
     return float(special.stdtrit(freedom, (1 + confidence) / 2))
 
 
-def _middle(times: Sequence[float]) -> float:
-    """What a cell takes: the median of its processes, or, of one that took turns, what its rounds say."""
-    turns = getattr(times, "place", None)
-    return math.exp(in_rounds([times], [1.0]).middle) if turns else statistics.median(times)
-
-
 def product(
     cells: Sequence[Sequence[float]],
     powers: Sequence[float],
@@ -79,17 +73,15 @@ def product(
             margin = _quantile(confidence, (freedom + 1) * more - 1) * (variance / more) ** 0.5
         return math.exp(middle), math.exp(middle - margin), math.exp(middle + margin)
     pairs = list(zip(cells, powers, strict=True))
-    point = math.prod(_middle(times) ** power for times, power in pairs)
+    point = math.prod(statistics.median(times) ** power for times, power in pairs)
     if min(map(len, cells)) < LEAST_PROCESSES:
         return point, math.nan, math.nan
     noises = [Noise.of(times) for times in cells]
     moderated = len(noises) <= MOST_MODERATED and all(noise.prior.freedom for noise in noises)
     middle = variance = squares = 0.0
     fewest = math.inf
-    for times, noise, power in zip(cells, noises, powers, strict=True):
+    for noise, power in zip(noises, powers, strict=True):
         count = max(noise.count, processes)
-        if getattr(times, "place", None):  # whose numbers are looks, which are less than freedom
-            count = noise.count * max(1.0, processes / len(times))
         middle += power * noise.mean
         own = noise.moderated() if moderated else noise.variance
         variance += (share := power**2 * own / count)

@@ -11,7 +11,8 @@ ALIKE = "no difference"  # of an interval that lies within the margin of equival
 
 
 def noisy(row: Mapping) -> bool:
-    """Whether a cell has too few processes that ran while the machine was itself, as far as the yardstick tells."""
+    """Whether a cell, which has processes enough for an interval, has too few that ran while the machine was itself, as far as
+    the yardstick tells; records of turns have none of it."""
     off = row.get("disturbed_processes")
     clean = int(row["processes"]) - (0 if off is None or pd.isna(off) else int(off))
-    return clean < min(LEAST_PROCESSES, row["processes"])
+    return clean < LEAST_PROCESSES <= row["processes"]
