@@ -57,7 +57,7 @@ def custom(measured: Measured) -> Card:
     for phase in PHASES:
         rows = measured.rows(measured.main, phase)
         for framework, of_one in rows.groupby("framework", sort=True):
-            fused = flexibility.first(of_one[of_one["install"] != ""], [flexibility.FUSED])
+            fused = flexibility.own_kernel(of_one)
             title = f"{framework}, over {way(fused['name'], framework)}" if fused else fastest
             to = fused or rows.iloc[0].to_dict()
             group = (found if fused else last).setdefault(title, {})

@@ -74,13 +74,17 @@ def first(rows: pd.DataFrame, levels: Iterable[str]) -> Mapping | None:
     return None if own.empty else own.iloc[0].to_dict()
 
 
+def own_kernel(rows: pd.DataFrame) -> Mapping | None:
+    """The fastest fused kernel of one framework's rows. One that is no part of the framework is not its own."""
+    return first(rows[rows["install"] != ""], [FUSED])
+
+
 def within(rows: pd.DataFrame) -> dict[str, list[Over]]:
-    """{framework: its operators, the fastest and the slowest, over its fastest fused kernel} of the frameworks that have both. A
-    kernel that is no part of the framework is not its own."""
+    """{framework: its operators, the fastest and the slowest, over its fastest fused kernel} of the frameworks that have both."""
     found = {}
     for framework, own in rows.groupby("framework", sort=True):
         written = own[own["flexibility"].isin(OPERATORS)].to_dict("records")
-        other = first(own[own["install"] != ""], [FUSED])
+        other = own_kernel(own)
         if written and other:
             ends = written[:1] if len(written) == 1 else [written[0], written[-1]]
             found[framework] = [Over.of(one, other) for one in ends]

@@ -73,10 +73,11 @@ def sentence(measured: Measured) -> str:
     own = f"take, {where}, {words.listed(own)}. They take" if own else f"take, {where},"
     more = f", and {cost_words(said[other[0]])} times in {PHASES[other[0]]}" if other else ""
     fastest = said[first].fastest
+    model = "a language model of " * ("vocabulary" in measured.defined(measured.main))
     return (
         f"On {measured.name}, LSTMs written from basic operators {own} {ends_words(said[first])} times "
         f"as long as the fastest implementation ({fastest['name']}, a {fastest['flexibility']}){more}. Workload: "
-        f"a language model of {measured.shape(measured.main)}.{alone(measured)}"
+        f"{model}{measured.shape(measured.main)}.{alone(measured)}"
     )
 
 
@@ -89,6 +90,8 @@ def ends_words(cost: flexibility.Cost) -> str:
 def alone(measured: Measured) -> str:
     """What operators take over their framework's fused kernel in one layer, without a model around it that all have in common."""
     benchmark = measured.settings.get("new_cell", {}).get("lstm", "")
+    if benchmark == measured.main:
+        return ""
     for phase, where in PHASES.items():
         for framework, ends in flexibility.within(measured.rows(benchmark, phase)).items():
             return (

@@ -82,10 +82,15 @@ class Measured:
         named = {*left[left["install"] != ""]["framework"]} - {*measured["framework"]}
         return sorted(named - {style.OTHER.name})
 
+    def defined(self, benchmark: str) -> Mapping:
+        """A benchmark as its document has it; empty of an unknown one."""
+        known = (about["document"]["benchmarks"] for _, about in self.parts)
+        return next((own[benchmark] for own in known if benchmark in own), {})
+
     def shape(self, benchmark: str) -> str:
         """A benchmark in words."""
-        shapes = (about["document"]["benchmarks"] for _, about in self.parts)
-        return next((words.shape(own[benchmark]) for own in shapes if benchmark in own), "")
+        found = self.defined(benchmark)
+        return words.shape(found) if found else ""
 
     @property
     def name(self) -> str:

@@ -25,9 +25,9 @@ class Rounds:
         # A look alone in its block tells nothing, and as nothing is left of it, would make its row seem less noisy.
         looks = Counter(look.block for own in rows.values() for look, _ in own)
         self._looks = {
-            row: [(k, math.log(time)) for k, time in own if looks[k.block] > 1]
-            or [(k, math.log(time)) for k, time in own]
+            row: [(look, math.log(time)) for look, time in beside or own]
             for row, own in rows.items()
+            for beside in [[each for each in own if looks[each[0].block] > 1]]
         }
         taken: dict[Hashable, dict[str, int]] = {
             row: Counter(look.block for look, _ in own) for row, own in rows.items()
