@@ -2,6 +2,7 @@
 its links lead somewhere. tests/workflow/test_book.py builds it, and runs its commands."""
 
 import importlib.util
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -105,6 +106,28 @@ def test_links_lead_to_where_pages_stand_in_the_book() -> None:
     )
     kept = "[a](https://example.org/x.md) [b](#c) [d](nowhere.md)\n```sh\n[e](../LICENSE)\n```\n"
     assert lead(kept, "docs/index.md", "index.md") == kept
+
+
+def anchors(text: str) -> set[str]:
+    """What can be linked to in a page: its headings, as GitHub and MyST name them."""
+    headings = re.findall(r"^#+ (.+)$", book.FENCE.sub("", text), re.M)
+    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def test_every_link_of_the_book_leads_somewhere() -> None:
+    """Without Sphinx, so that each commit is tested; a folder is no page."""
+    texts, files = book.assembled()
+    for page, text in texts.items():
+        if page.startswith("report/"):
+            continue  # tests/workflow/test_pages.py renders it
+        for link in book.LINK.findall(book.FENCE.sub("", text)):
+            file, _, anchor = link.partition("#")
+            if re.match(r"[a-z]+:", link):
+                continue
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(page), file)) if file else page
+            assert there in texts or there in files, f"{page}: {link}"
+            if anchor and there in texts and not there.startswith("report/"):
+                assert anchor in anchors(texts[there]), f"{page}: {link}"
 
 
 def test_reasons_in_reports_stay_text() -> None:
