@@ -273,8 +273,9 @@ class Mixed:
             self._free[block.at] = free
         return left
 
-    def estimate(self, powers: np.ndarray) -> Estimate:
-        """Of a sum of `powers` (one a row) times the rows' logarithms."""
+    def estimate(self, powers: np.ndarray, alone: int | None = None) -> Estimate:
+        """Of a sum of `powers` (one a row) times the rows' logarithms. alone: the row whose noise and processes count, not those of
+        the others, where these are but what it stands beside."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
         middle = float(contrast @ self.rows + powers @ self._middles)
@@ -309,6 +310,9 @@ class Mixed:
         freedom = np.minimum(HEAVY + self._counts - 1, self.processes)
         if not self.processes:
             of_processes, freedom = (OF_PROCESSES * powers) ** 2, np.full(len(powers), HEAVY)
+        if alone is not None:
+            others = np.arange(len(powers)) != alone
+            of_rows[others] = of_processes[others] = 0.0
         parts = [
             *(Estimate(0.0, *each) for each in zip(of_rows, self.freedom, strict=True)),
             Estimate(0.0, of_rounds, effective),

@@ -78,13 +78,16 @@ class Rounds:
         return found
 
     def beside(self, row: Hashable) -> Estimate:
-        """Of a row, but without what the machine did to all of its rounds: the variance is that over the mean of all others."""
+        """Of a row, but without what the machine did to all of its rounds: the variance is that over the mean of all others, without
+        their own noise."""
         others = [each for each in self._members[self._group[row]] if each != row]
         absolute = self.estimate({row: 1.0})
         if not others:
             return absolute
-        powers = {row: 1.0} | {each: -1 / len(others) for each in others}
-        return self.estimate(powers)._replace(middle=absolute.middle)
+        joined = self._of(self._group[row])
+        powers = np.full(len(joined.place), -1 / len(others))
+        powers[joined.place[row]] = 1.0
+        return joined.estimate(powers, joined.place[row])._replace(middle=absolute.middle)
 
     def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
         """The logarithm of a product of powers of what rows take."""

@@ -124,7 +124,9 @@ def test_every_link_of_the_book_leads_somewhere() -> None:
             file, _, anchor = link.partition("#")
             if re.match(r"[a-z]+:", link):
                 continue
-            there = posixpath.normpath(posixpath.join(posixpath.dirname(page), file)) if file else page
+            there = (
+                posixpath.normpath(posixpath.join(posixpath.dirname(page), file)) if file else page
+            )
             assert there in texts or there in files, f"{page}: {link}"
             if anchor and there in texts and not there.startswith("report/"):
                 assert anchor in anchors(texts[there]), f"{page}: {link}"

@@ -13,10 +13,16 @@ from scipy import stats
 from reporting import sections, tabulate
 from stats import changes, estimates
 from stats.rounds import Look, Rounds
-from stats.samples import Times, in_rounds, medians, with_prior
+from stats.samples import Times, beside_others, in_rounds, medians, with_prior
 from tests.unit import simulated_looks
 
-RANDOM = np.random.default_rng(60)
+RANDOM = np.random.default_rng()
+
+
+@pytest.fixture(autouse=True)
+def own_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each test, whichever are before it."""
+    monkeypatch.setitem(globals(), "RANDOM", np.random.default_rng(60))
 
 
 def taken(rows: Mapping[str, Mapping[tuple[str, int, int], float]]) -> dict[str, Times]:
@@ -208,13 +214,14 @@ def test_of_one_process_each_it_is_not_known_how_much_processes_differ() -> None
     assert outside <= 3
 
 
-def test_the_interval_of_a_time_is_over_the_other_rows() -> None:
-    cells = taken(noisy("ab", 12, 0.05))
-    time, ratio = (
-        estimates.product(own, powers)
-        for own, powers in (([cells["a"]], [1]), ([cells["a"], cells["b"]], [1, -1]))
-    )
-    assert time[2] / time[1] == pytest.approx(ratio[2] / ratio[1])
+def test_the_interval_of_a_time_has_its_own_noise_not_that_of_other_rows() -> None:
+    rows = noisy("abcdef", 12, 0.05)
+    rows["b"] = {key: time * math.exp(RANDOM.normal(0, 0.2)) for key, time in rows["b"].items()}
+    cells = taken(rows)
+    both = [beside_others(cells[name], 1).variance for name in "ab"]
+    assert 2 * both[0] < both[1]
+    ratio = in_rounds([cells["a"], cells["b"]], [1, -1])
+    assert sum(both) == pytest.approx(ratio.variance, rel=0.1)
 
 
 def test_what_belongs_to_a_process_is_in_the_interval() -> None:
@@ -272,11 +279,8 @@ def test_two_processes_of_a_row_are_equal() -> None:
     assert len(apart) >= 8 and sum(apart) <= 1
 
 
-def test_two_runs_are_compared_by_what_differs_beside_other_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_two_runs_are_compared_by_what_differs_beside_other_rows() -> None:
     """The second one's machine is 1.3 times as slow, and one row 1.1 times as slow beside it."""
-    monkeypatch.setitem(globals(), "RANDOM", np.random.default_rng(64))
     names = "abcdefghijkl"
     before, after = (noisy(names, 12, 0.01) for _ in range(2))
     slow = {"a": 1.43} | dict.fromkeys(names[1:], 1.3)

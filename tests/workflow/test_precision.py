@@ -1,14 +1,11 @@
 """A cell whose interval is too wide gets further processes; no other one does, and none twice."""
 
-from pathlib import Path
-
 import pytest
 import yaml
 
-from .conftest import Project, implementation, make_project, manifest
+from .conftest import Project, implementation, make_project, manifest, undisturbed
 from .test_statuses import FAILING
 
-QUIET = Path("scripts/measurement/quiet.py")
 # Wider by far than the steady cell's interval could get on a busy machine, narrower than the noisy one's.
 PROTOCOL = {"processes": 3, "target_interval": 1, "most_processes": 5, "further_s": None}
 PROTOCOL |= {"rounds": 3, "most_rounds": 3}  # fewer have no interval
@@ -18,10 +15,7 @@ PROTOCOL |= {"rounds": 3, "most_rounds": 3}  # fewer have no interval
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("precision"))
     project.targets = (manifest(),)
-    # A busy machine, or one that is stopped on the way, disturbs processes, and so would give the steady cell more of them too.
-    project.edit(str(QUIET), "    found = []\n    for when in", "    return []\n    for when in")
-    (line,) = (line for line in QUIET.read_text().splitlines() if line.startswith("OFF = "))
-    project.edit(str(QUIET), line, "OFF = dict.fromkeys(RATES, 1.0)")
+    undisturbed(project)
     entries = [
         implementation("steady", "plain"),
         implementation("noisy", "plain") | {"phases": ["forward"]},

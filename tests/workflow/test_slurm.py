@@ -14,7 +14,15 @@ import yaml
 from measurement.record import read_json
 
 from . import slurm
-from .conftest import SNAKEMAKE, Project, implementation, make_project, manifest, span
+from .conftest import (
+    SNAKEMAKE,
+    Project,
+    implementation,
+    make_project,
+    manifest,
+    span,
+    undisturbed,
+)
 from .test_statuses import FAILING
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
@@ -30,12 +38,16 @@ from .model import Model
 
 class Uneven(Model):
     def step(self, inputs, targets):
-        time.sleep(0.03 + os.getpid() % 7 * 0.003)
+        time.sleep(self.pause_s)
         return Model.step(self, inputs, targets)
 
 
 def build(workload, weights, device, phase):
-    return Uneven(workload, weights, device, phase)
+    with open("processes.txt", "a") as stream:
+        stream.write(".")
+    model = Uneven(workload, weights, device, phase)
+    model.pause_s = 0.03 + os.path.getsize("processes.txt") % 3 * 0.01
+    return model
 """
 COMMAND = [
     *(SNAKEMAKE, "--configfile", "tiny.yaml", "--workflow-profile", "profiles/slurm"),
@@ -59,6 +71,7 @@ class Run:
 def small_matrix(project: Project) -> None:
     """A cell of some seconds on the CPU with three processes, more if its interval asks for them; one on the GPU; and
     one whose check fails."""
+    undisturbed(project)
     entries = [
         implementation("uneven", "plain") | {"devices": ["cpu"]},
         implementation("loop", "plain") | {"devices": ["gpu"]},
