@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from reporting import flexibility, tradeoff, words
 from reporting.flexibility import Over
 from reporting.layout import none, seconds, time_within
 from reporting.measured import PHASES, Measured
+from reporting.sections import variations
 
 MOST_NAMED = 3  # of several that do equally well
 SLOW_START_S = 1
@@ -79,6 +80,11 @@ def custom(measured: Measured) -> Card:
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
 
+def scientific(value: float) -> str:
+    """One digit of an error."""
+    return f"{value:.0e}".replace("e-0", "e-")
+
+
 def _get(row: Mapping) -> str:
     """How to get what is recommended: a package, a kernel generated for a cell, or the source."""
     if row["install"] or row["flexibility"] == flexibility.GENERATED:
@@ -93,7 +99,7 @@ def _aside(row: Mapping) -> str:
     once = tradeoff.once(row)
     start = tradeoff.start(row) - once
     said = [
-        *([] if none(error) else [f"error {error:.0e}".replace("e-0", "e-")]),
+        *([] if none(error) else [f"error {scientific(error)}"]),
         *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
         *([f"tuning {seconds(once)} s"] if once else []),
     ]
@@ -156,6 +162,32 @@ def compiling(measured: Measured) -> Card:
     return Card("Does compiling pay off?", about, ["", "Training", "Pays after"], groups)
 
 
+def varied(measured: Measured) -> Card:
+    """What else changes the time of the same code: a fused kernel with one thing changed, over itself."""
+    fused, found = measured.settings["fused"], {}
+    rows = measured.ok[(measured.ok["implementation"] == fused) & (measured.ok["device"] == "cpu")]
+    rows = rows[rows["generation"] == matrix.NOW].drop_duplicates(["benchmark", "phase"])
+    known = {(row["benchmark"], row["phase"]): row for row in rows.to_dict("records")}
+    for benchmark in measured.settings["varied"]:
+        own = measured.defined(benchmark)
+        other = own.get("baseline", "")
+        there = [phase for phase in PHASES if {(benchmark, phase), (other, phase)} <= known.keys()]
+        if not there:
+            continue
+        called = variations.words({benchmark: own, other: measured.defined(other)}, benchmark)
+        error = known[benchmark, there[-1]]["output_error"]
+        if "data_type" in own and not none(error):
+            called += f" (error {scientific(error)})"
+        for phase in there:
+            over = Over.of(known[benchmark, phase], known[other, phase])
+            over = replace(over, name=called, baseline="")  # which is of another benchmark
+            found.setdefault(called, {})[phase] = measured.linked(over, phase, benchmark)
+    groups = {"": by_phase(found)} if found else {}
+    name = next((row["name"] for row in known.values()), "")
+    about = f"{name} with one thing changed, relative to itself."
+    return Card("What else changes the time?", about, ["", "Training", "Inference"], groups)
+
+
 def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
     """The row of today's version and of the oldest, of each implementation that has both on the benchmark of the headline."""
     here = measured.ok[measured.ok["benchmark"] == measured.main].sort_values("environment")
@@ -188,4 +220,4 @@ def then(measured: Measured) -> Card:
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 
 
-ALL = (custom, deploy, compiling, then)
+ALL = (custom, deploy, compiling, varied, then)

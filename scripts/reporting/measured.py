@@ -68,7 +68,8 @@ class Measured:
     def linked(self, over: Over, phase: str, benchmark: str = "", **more: str) -> str:
         """A ratio with its interval: a link to the explorer, whose hint says of what."""
         view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
-        address = urlencode(view | {"baseline": over.baseline} | more)
+        view |= {"baseline": over.baseline} if over.baseline else {}
+        address = urlencode(view | more)
         unsure = UNSURE[over.verdict] * math.isnan(over.low)
         ratio, _, interval = brief(over.ratio, over.low, over.high).partition(" ")
         interval = interval.replace(" ", "\N{NO-BREAK SPACE}")

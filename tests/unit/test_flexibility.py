@@ -85,6 +85,22 @@ def test_custom_cells_over_their_frameworks_kernel_or_the_fastest_of_all(
     ]
 
 
+def test_a_kernel_with_one_thing_changed_over_itself(measured: Measured) -> None:
+    """In the phases that were measured so; its own rows, not those of other implementations."""
+    cells = measured.cells.assign(output_error=1e-6)
+    half = cells[cells["phase"] == "forward"].assign(benchmark="half", output_error=9e-3)
+    half["process_medians_s"] = [[each / 4 for each in own] for own in half["process_medians_s"]]
+    half["records"] += " half"
+    benchmarks = {"b": {}, "half": {"baseline": "b", "data_type": "bfloat16"}, "none": {}}
+    tables = Tables(pd.concat([cells, half]), pd.DataFrame(), pd.DataFrame())
+    settings = {"benchmark": "b", "fused": "pytorch/fused", "varied": ["half", "none"]}
+    parts = [(tables, {"name": "d", "document": {"benchmarks": benchmarks}})]
+    (rows,) = cards.varied(Measured(parts, "m", settings)).groups.values()
+    ((name, training, inference),) = rows
+    assert "bfloat16" in name and "9e-3" in name and training == "–"
+    assert re.findall(r"\[([\d.]+)\]\(#benchmark=half&", inference) == ["0.25"]
+
+
 def test_frameworks_that_a_run_left_out() -> None:
     """Of what can be installed; one that was measured in another implementation is not left out."""
     common = {"benchmark": "b", "phase": "forward", "device": "cpu", "machine": "m"}
