@@ -110,6 +110,7 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, "pytorch/fine-grained"),
     "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, "pytorch/fine-grained"),
     "pytorch-intel": lambda rows: _of(rows, INTEL, "pytorch/fine-grained"),
+    "malloc-training": lambda rows: shown(_found(rows, "thresholds-of-malloc")),
     "slstm-training": lambda rows: shown(_found(rows, "other-cell-costs-little")),
 }
 
