@@ -68,6 +68,11 @@ def product(
         found = beside_others(*cells, *powers) if len(cells) == 1 else in_rounds(cells, powers)
         middle, variance, freedom = found
         more = max(1.0, processes / min(map(len, cells)))
+        if more > 1 and len(cells) > 1 and variance:
+            # Further looks are in the same rounds, whichever rounds those that there are were in.
+            beside = in_rounds(cells, powers, in_common=True)
+            variance = more / (1 / variance + (more - 1) / beside.variance)
+            freedom = max(freedom, beside.freedom)
         margin = 0.0
         if variance:
             margin = _quantile(confidence, (freedom + 1) * more - 1) * (variance / more) ** 0.5

@@ -86,6 +86,14 @@ def together(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(middle, variance, variance**2 / squares if squares else math.inf)
 
 
+class Parts(NamedTuple):
+    """Of a logarithm, and what its variance consists of: each row's looks and processes, and what rounds have in common."""
+
+    middle: float
+    own: list[Estimate]
+    common: list[Estimate]
+
+
 class Mixed:
     """Rows that blocks join to each other, directly or by others."""
 
@@ -276,14 +284,26 @@ class Mixed:
     def estimate(self, powers: np.ndarray, alone: int | None = None) -> Estimate:
         """Of a sum of `powers` (one a row) times the rows' logarithms. alone: the row whose noise and processes count, not those of
         the others, where these are but what it stands beside."""
+        parts = self.parts(powers)
+        own = parts.own if alone is None else [parts.own[alone]]
+        return _of_parts(parts.middle, [*own, *parts.common])
+
+    def beside(self, powers: np.ndarray) -> Estimate:
+        """As `estimate`, if the looks of these rows had been in the same rounds: what they and their processes do."""
+        parts = self.parts(powers)
+        return _of_parts(parts.middle, [parts.own[row] for row in np.flatnonzero(powers)])
+
+    def parts(self, powers: np.ndarray) -> "Parts":
+        """What makes up the variance of a sum of `powers` (one a row) times the rows' logarithms."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
         middle = float(contrast @ self.rows + powers @ self._middles)
         if not powers.any():  # a row over itself
-            return Estimate(middle, 0.0, math.inf)
+            return Parts(middle, [Estimate(0.0, 0.0, math.inf)] * len(powers), [])
         counts = np.bincount(self._row)
         if counts[powers != 0].min() < LEAST_ROUNDS:
-            return Estimate(middle, math.nan, math.nan)
+            unknown = Estimate(0.0, math.nan, math.nan)
+            return Parts(middle, [unknown] * len(powers), [unknown])
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
         of_rounds, of_slow = 0.0, 0.0
@@ -310,18 +330,25 @@ class Mixed:
         freedom = np.minimum(HEAVY + self._counts - 1, self.processes)
         if not self.processes:
             of_processes, freedom = (OF_PROCESSES * powers) ** 2, np.full(len(powers), HEAVY)
-        if alone is not None:
-            others = np.arange(len(powers)) != alone
-            of_rows[others] = of_processes[others] = 0.0
-        parts = [
-            *(Estimate(0.0, *each) for each in zip(of_rows, self.freedom, strict=True)),
+        own = [
+            together([Estimate(0.0, *row), Estimate(0.0, *process)])
+            for row, process in zip(
+                zip(of_rows, self.freedom, strict=True),
+                zip(of_processes, freedom, strict=True),
+                strict=True,
+            )
+        ]
+        common = [
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
-            *(Estimate(0.0, *each) for each in zip(of_processes, freedom, strict=True)),
         ]
-        found = together(parts)
-        return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
+        return Parts(middle, own, common)
+
+
+def _of_parts(middle: float, parts: Sequence[Estimate]) -> Estimate:
+    found = together(parts)
+    return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
 
 def _correlation(series: Mapping[tuple, Mapping[int, float]]) -> float:

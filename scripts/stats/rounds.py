@@ -52,6 +52,11 @@ class Rounds:
         self._members = members
         self._joined: dict[Hashable, Mixed] = {}
 
+    @property
+    def groups(self) -> list[list[Hashable]]:
+        """Rows that blocks join, the largest group last."""
+        return sorted(self._members.values(), key=len)
+
     def _of(self, key: Hashable) -> Mixed:
         if key not in self._joined:
             # Small matrices: with threads that wait for each other on a busy machine it takes a hundred times as long.
@@ -89,8 +94,8 @@ class Rounds:
         powers[joined.place[row]] = 1.0
         return joined.estimate(powers, joined.place[row])._replace(middle=absolute.middle)
 
-    def estimate(self, powers: Mapping[Hashable, float]) -> Estimate:
-        """The logarithm of a product of powers of what rows take."""
+    def estimate(self, powers: Mapping[Hashable, float], in_common: bool = False) -> Estimate:
+        """The logarithm of a product of powers of what rows take; in_common: as if their looks had been in the same rounds."""
         groups: dict[Hashable, dict[Hashable, float]] = defaultdict(dict)
         for row, power in powers.items():
             groups[self._group[row]][row] = power
@@ -100,5 +105,5 @@ class Rounds:
             vector = np.zeros(len(joined.place))
             for row, power in own.items():
                 vector[joined.place[row]] = power
-            found.append(joined.estimate(vector))
+            found.append(joined.beside(vector) if in_common else joined.estimate(vector))
         return together(found)

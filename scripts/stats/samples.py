@@ -149,14 +149,14 @@ def measured(cells: Mapping[Measurement, Sequence[dict]]) -> dict[Measurement, T
     return found
 
 
-def in_rounds(cells: Sequence[Times], powers: Sequence[float]) -> Estimate:
-    """Of the logarithm of a product of powers of what cells take that took turns on one machine."""
+def in_rounds(cells: Sequence[Times], powers: Sequence[float], in_common: bool = False) -> Estimate:
+    """Of the logarithm of a product of powers of what cells take that took turns on one machine; in_common: as if in the same rounds."""
     total: dict[Hashable, float] = defaultdict(float)
     scale = 0.0
     for times, power in zip(cells, powers, strict=True):
         total[times.place.row] += power * times.place.power
         scale += power * math.log(times.place.scale)
-    found = cells[0].place.rounds.estimate(total)
+    found = cells[0].place.rounds.estimate(total, in_common)
     return found._replace(middle=found.middle + scale)
 
 

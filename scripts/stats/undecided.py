@@ -17,6 +17,7 @@ from stats import claims, estimates
 from stats.claims import STOPPING
 from stats.estimates import CONFIDENCE, EQUIVALENCE
 from stats.quantities import Numbers
+from stats.samples import Times
 
 Key = tuple[str, ...]  # benchmark, implementation, phase, device
 Interval = Callable[[float, int], tuple[float, float, float]]  # of a confidence and processes
@@ -140,6 +141,21 @@ def of_wide(
             width, expected = (estimates.width(own, each) for each in (len(own), count))
             share = math.log(width / expected) / math.log(width / target)
             yield Statement(f"{key} wide", {key: count}, min(share, 1.0))
+
+
+def of_apart(
+    times: Mapping[Hashable, Times], more: Mapping[Hashable, int], seconds: Mapping[Hashable, float]
+) -> Iterator[Statement]:
+    """Groups of rows that took turns with none of the others, as where some were measured again later: the quickest row of each and
+    that of the largest group, whose next processes join them. more: with these, of the rows that may have another."""
+    on_device = {id(own.place.rounds): own.place.rounds for own in times.values() if own.place}
+    for rounds in on_device.values():
+        able = [[row for row in group if row in more] for group in rounds.groups]
+        *quickest, most = [min(own, key=seconds.__getitem__, default=None) for own in able]
+        for row, group in zip(quickest, rounds.groups, strict=False):
+            if row is not None and most is not None:
+                both = {each: more[each] for each in (row, most)}
+                yield Statement(f"{row} apart", both, 1.0, len(group))
 
 
 def chosen(

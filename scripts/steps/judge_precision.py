@@ -104,6 +104,12 @@ def of_document(
     if target is not None:
         beside = {cell: (cell.benchmark, cell.phase, cell.device) for cell in times}
         known += undecided.of_wide(times, beside, target, most_looks)
+        more = {
+            cell: int((count + 1) * looks[cell])
+            for cell, count in there.items()
+            if protocol["processes"] <= count < most and cell in times
+        }
+        known += undecided.of_apart(times, more, seconds)
     counted = {cell: math.ceil(count * looks[cell]) for cell, count in there.items()}
     chosen = undecided.chosen(known, counted, seconds, protocol["further_s"])
     wanted = {cell: math.ceil(count / looks[cell]) for cell, count in chosen.items()}

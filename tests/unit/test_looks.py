@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from reporting import sections, tabulate
-from stats import changes, estimates
+from stats import changes, estimates, undecided
 from stats.rounds import Look, Rounds
 from stats.samples import Times, beside_others, in_rounds, medians, with_prior
 from tests.unit import simulated_looks
@@ -222,6 +222,46 @@ def test_the_interval_of_a_time_has_its_own_noise_not_that_of_other_rows() -> No
     assert 2 * both[0] < both[1]
     ratio = in_rounds([cells["a"], cells["b"]], [1, -1])
     assert sum(both) == pytest.approx(ratio.variance, rel=0.1)
+
+
+def test_further_looks_are_expected_in_common_rounds() -> None:
+    """Of rows in early and in late rounds of a machine that slows down and recovers little is known; of further looks, which take turns,
+    more."""
+    slow = np.cumsum(RANDOM.normal(0, 0.1, 120))
+    rows = {
+        name: {
+            ("b", k, k % 2): math.exp(slow[k] + 0.01 * RANDOM.normal())
+            for k in range(first, first + 8)
+        }
+        for first, names in ((0, "abcdef"), (100, "ghijkl"))
+        for name in names
+    }
+    cells = taken(rows)
+
+    def width(one: str, other: str, looks: int) -> float:
+        _, low, high = estimates.product([cells[one], cells[other]], [1, -1], processes=looks)
+        return math.log(high / low)
+
+    assert width("a", "g", 0) > 5 * width("a", "b", 0)
+    assert width("a", "g", 16) < 2 * width("a", "b", 8)
+    assert width("a", "b", 16) == pytest.approx(width("a", "b", 8) / 2**0.5, rel=0.15)
+
+
+def test_rows_that_were_measured_again_are_joined_to_the_others() -> None:
+    """By the quickest of both that may have a further process; rows of one block are joined already."""
+    rows = noisy("abcd", 6, 0.01) | {
+        name: own for name, own in noisy("efg", 6, 0.01, "later").items()
+    }
+    cells = taken(rows)
+    seconds = dict(zip("abcdefg", (5, 1, 3, 4, 9, 8, 7), strict=True))
+    more = dict.fromkeys("acdefg", 9)
+    (found,) = undecided.of_apart(cells, more, seconds)
+    assert (found.processes, found.worth) == ({"c": 9, "g": 9}, 3)
+    joined = rows | {
+        "c": rows["c"] | {("later", k, 2): time for (_, k, _), time in rows["c"].items()}
+    }
+    assert not [*undecided.of_apart(taken(joined), more, seconds)]
+    assert not [*undecided.of_apart(cells, {}, seconds)]
 
 
 def test_what_belongs_to_a_process_is_in_the_interval() -> None:
