@@ -127,7 +127,8 @@ class Measured:
     def reaches(self) -> list[float]:
         """How far each interval of a ratio to the fastest implementation reaches, relative; NaN where there is none."""
         found = []
-        for _, own in self.ok.groupby(["benchmark", "phase", "device"]):
+        rows = self.ok[self.ok["flexibility"].notna()]  # products alone are no implementation
+        for _, own in rows.groupby(["benchmark", "phase", "device"]):
             times = own.sort_values("wall_median_s")["process_medians_s"]
             ratios = (estimates.ratio([each], [times.iloc[0]]) for each in times.iloc[1:])
             found += [math.sqrt(each.high / each.low) - 1 for each in ratios]
