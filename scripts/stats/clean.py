@@ -3,6 +3,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -77,6 +78,17 @@ def _least_disturbed(records: Sequence[dict]) -> list[list[bool]]:
     best = sorted(itertools.chain(*taken))[:LEAST_ROUNDS]
     most = best[-1] + quiet.INTERFERENCE_LIMIT
     return [[share <= most for share in shares] for shares in taken]
+
+
+def joins(records: Sequence[dict], best: dict) -> bool:
+    """Whether a block has enough quiet looks of a row for it to join the rows of another one (stats/rounds.py): disturbed looks that
+    count for want of others will not, once there are some."""
+    blocks = Counter(
+        look["block"]
+        for record in records
+        for look in itertools.compress(record.get("looks", ()), quiet_mask(record, best))
+    )
+    return max(blocks.values(), default=0) >= LEAST_ROUNDS
 
 
 def usable_records(records: Sequence[dict], best: dict) -> list[dict]:

@@ -82,6 +82,11 @@ def of_document(
     `further_s`."""
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
+    joining = {
+        cell
+        for cell, records in cells.items()
+        if all(record["status"] == "ok" for record in records) and clean.joins(records, best)
+    }
     cells = {
         cell: clean.usable_records(records, best)
         if all(record["status"] == "ok" for record in records)
@@ -106,8 +111,8 @@ def of_document(
         known += undecided.of_wide(times, beside, target, most_looks)
         more = {
             cell: int((count + 1) * looks[cell])
-            for cell, count in there.items()
-            if protocol["processes"] <= count < most and cell in times
+            for cell in joining
+            if cell in times and protocol["processes"] <= (count := there[cell]) < most
         }
         known += undecided.of_apart(times, more, seconds)
     counted = {cell: math.ceil(count * looks[cell]) for cell, count in there.items()}
