@@ -82,17 +82,12 @@ def of_document(
     `further_s`."""
     most, target = protocol["most_processes"], protocol["target_interval"]
     best = quiet.of_run(record for records in cells.values() for record in records)
-    joining = {
-        cell
+    done = {
+        cell: records
         for cell, records in cells.items()
-        if all(record["status"] == "ok" for record in records) and clean.joins(records, best)
-    }
-    cells = {
-        cell: clean.usable_records(records, best)
         if all(record["status"] == "ok" for record in records)
-        else records
-        for cell, records in cells.items()
     }
+    cells = {**cells, **{cell: clean.usable_records(own, best) for cell, own in done.items()}}
     times = samples.measured(cells)
     # Statistics count looks; of older records a process is one.
     looks = {
@@ -111,8 +106,8 @@ def of_document(
         known += undecided.of_wide(times, beside, target, most_looks)
         more = {
             cell: int((count + 1) * looks[cell])
-            for cell in joining
-            if cell in times and protocol["processes"] <= (count := there[cell]) < most
+            for cell, records in done.items()
+            if protocol["processes"] <= (count := there[cell]) < most and clean.joins(records, best)
         }
         known += undecided.of_apart(times, more, seconds)
     counted = {cell: math.ceil(count * looks[cell]) for cell, count in there.items()}
