@@ -116,20 +116,23 @@ def of_document(
     return {cell: max(count, min(most, wanted.get(cell, 0))) for cell, count in there.items()}
 
 
-def kept(paths: Sequence[str], first: Mapping, most: int) -> int:
-    """How many processes of a cell there are, `most` at most: the first ones, whose records lie at `paths` (named as jobs.TimeJob
-    has it), `first` is one, and those with the same identity that follow them, of a run that was to have more. Judged anew, none
-    of these is lost."""
-    place, count = RESULTS / paths[0], len(paths)
-    name, _, end = place.name.rpartition("-1.")
-    while name and end.count(".") == 1 and count < most:
-        found = map(str, place.parent.glob(f"{name}-{count + 1}.*.json"))
-        if not any(
-            not damage(path) and read_json(path)["parts"] == first["parts"] for path in found
-        ):
+def kept(paths: Sequence[str], first: Mapping, most: int) -> list[str]:
+    """The records of a cell, `most` at most: the first ones, which lie at `paths` (named as jobs.TimeJob has it), `first` is one,
+    and those with the same identity that follow them, of a run that was to have more. Judged anew, none of these is lost."""
+    found = [*paths]
+    folder = (RESULTS / paths[0]).parent
+    name, _, end = Path(paths[0]).name.rpartition("-1.")
+    while name and end.count(".") == 1 and len(found) < most:
+        there = folder.glob(f"{name}-{len(found) + 1}.*.json")
+        same = (
+            path
+            for path in there
+            if not damage(str(path)) and read_json(str(path))["parts"] == first["parts"]
+        )
+        if (following := next(same, None)) is None:
             break
-        count += 1
-    return count
+        found.append(str(following.relative_to(RESULTS)))
+    return found
 
 
 def main() -> None:
@@ -138,18 +141,17 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     arguments = parser.parse_args()
     manifest = read_json(str(arguments.manifest))
-    paths = {
-        Measurement.of(entry): entry["records"] for entry in manifest["cells"] if entry["records"]
-    }
-    cells = {cell: [read_json(str(RESULTS / path)) for path in own] for cell, own in paths.items()}
+    most = manifest["protocol"]["most_processes"]
+    cells: dict[Measurement, list[dict]] = {}
+    for entry in manifest["cells"]:
+        if paths := entry["records"]:
+            first = read_json(str(RESULTS / paths[0]))
+            records = [read_json(str(RESULTS / path)) for path in kept(paths, first, most)]
+            cells[Measurement.of(entry)] = records
     own = [each for each in matrix.statements() if each["document"] == manifest["document"]]
     rows = [each["implementation"] for each in matrix.implementations() if "flexibility" in each]
     counts = of_document(cells, own, rows, manifest["protocol"])
-    most = manifest["protocol"]["most_processes"]
-    found = {
-        cell.name: max(count, kept(paths[cell], cells[cell][0], most))
-        for cell, count in counts.items()
-    }
+    found = {cell.name: max(count, len(cells[cell])) for cell, count in counts.items()}
     write_json(arguments.output, found)
 
 
