@@ -1,15 +1,12 @@
 """The matrix of cells."""
 
 import csv
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from plan import matrix, own_cell
 from plan.matrix import Measurement
-
-CELL = Measurement("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
 
 
 def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
@@ -38,9 +35,7 @@ def test_every_implementation_of_a_benchmark_is_shown() -> None:
 def test_published_rows_have_cells() -> None:
     """On some device: document 002's kernels ran on a GPU, where ours by that name are the CPU's."""
     for name in ("stacked-lm", "tvm-lstm"):
-        cells = {
-            (cell.benchmark, cell.implementation, cell.phase) for cell in matrix.cells_of(name)
-        }
+        cells = {(c.benchmark, c.implementation, c.phase) for c in matrix.cells_of(name)}
         for path in matrix.published_files(f"{name}*"):
             with open(path) as stream:
                 rows = list(csv.DictReader(stream))
@@ -79,21 +74,11 @@ def test_cells_of_chosen_devices_once_each() -> None:
 
 
 def test_overrides_of_a_document() -> None:
-    config = configuration(
-        documents=["tvm-lstm"],
-        overrides={
-            "tvm-lstm": {
-                **{"protocol": {"processes": 3}, "benchmarks": ["cell-*"]},
-                "implementations": ["tvm/*", "pytorch/products-large"],
-            }
-        },
-    )
+    own = {"protocol": {"processes": 3}, "benchmarks": ["cell-*"]}
+    own |= {"implementations": ["tvm/*", "pytorch/products-large"]}
+    config = configuration(documents=["tvm-lstm"], overrides={"tvm-lstm": own})
     found = {cell.implementation for cell in matrix.cells(config)}
-    assert (
-        "pytorch/products-large" in found
-        and "tvm/untuned" in found
-        and "pytorch/fused" not in found
-    )
+    assert {"pytorch/products-large", "tvm/untuned"} < found and "pytorch/fused" not in found
     assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
     assert matrix.protocol_of(config, "tvm-lstm")["protocol"]["processes"] == 3
     assert matrix.protocol_of(config, "stacked-lm")["protocol"]["processes"] == 1
@@ -102,36 +87,26 @@ def test_overrides_of_a_document() -> None:
     assert status == "not-run" and "documents='[tvm-lstm]'" in reason
 
 
-def test_environments_of_the_time_take_part_in_some_benchmarks_and_in_a_selection() -> None:
+def test_environments_of_the_time_take_part_in_some_benchmarks() -> None:
     """The document's own benchmark is measured in them, departures from the protocol are not."""
     then = [cell for cell in matrix.cells_of("stacked-lm") if cell.environment.endswith("-2019")]
     assert {cell.benchmark for cell in then} == {"stacked-lm"}
     assert {"pytorch/fused", "tensorflow/graph-xla"} < {cell.implementation for cell in then}
-    config = configuration(
-        overrides={"stacked-lm": {"implementations": ["* in pytorch", "pytorch/fused"]}}
-    )
-    chosen = {(cell.implementation, cell.environment) for cell in matrix.cells(config)}
+
+
+def selected(*patterns: str) -> dict[Measurement, str]:
+    return matrix.cells(configuration(overrides={"stacked-lm": {"implementations": patterns}}))
+
+
+def test_selection_may_name_environments_phases_and_benchmarks() -> None:
+    chosen = {(c.implementation, c.environment) for c in selected("* in pytorch", "pytorch/fused")}
     assert {environment for _, environment in chosen} == {"pytorch", "pytorch-2019"}
     assert [name for name, environment in chosen if environment != "pytorch"] == ["pytorch/fused"]
-
-
-def test_selection_may_name_phases_and_benchmarks() -> None:
-    selected = ["pytorch/cell in pytorch for training on stacked-lm", "pytorch/fused for forward"]
-    config = configuration(overrides={"stacked-lm": {"implementations": selected}})
-    cells = matrix.cells(config)
-    assert {cell.phase for cell in cells if cell.implementation == "pytorch/cell"} == {"training"}
-    fused = {cell for cell in cells if cell.implementation == "pytorch/fused"}
-    assert {cell.phase for cell in fused} == {"forward"}
-    assert {"pytorch", "pytorch-2019"} == {cell.environment for cell in fused}
-
-
-def test_name_and_file_of_a_cell() -> None:
-    assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
-    assert Measurement.of(asdict(CELL) | {"process": 1}) == CELL
-    assert (
-        matrix.implementation_file(CELL.implementation)
-        == "scripts/implementations/pytorch/fine_grained.py"
-    )
+    one = "pytorch/cell in pytorch for training on stacked-lm"
+    cells = selected(one, "pytorch/fused for forward")
+    assert {c.phase for c in cells if c.implementation == "pytorch/cell"} == {"training"}
+    fused = {(c.phase, c.environment) for c in cells if c.implementation == "pytorch/fused"}
+    assert fused == {("forward", "pytorch"), ("forward", "pytorch-2019")}
 
 
 def test_check_of_a_cell() -> None:

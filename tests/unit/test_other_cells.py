@@ -8,7 +8,7 @@ import pytest
 
 from measurement.cells import CELLS
 from plan import matrix
-from reporting import words
+from reporting import tradeoff, words
 from reporting.sections import Tables, other_cells
 
 ABOUT = {
@@ -27,42 +27,28 @@ def row(implementation: str, cell: str, seconds: float | None, reason: str = "")
     """A row of the table; processes are 1 % apart."""
     times = [] if seconds is None else [seconds, seconds * 1.01, seconds / 1.01]
     return {
-        "benchmark": f"flexible-{cell}",
-        "implementation": implementation,
-        "environment": implementation.split("/")[0],
+        **{"benchmark": f"flexible-{cell}", "implementation": implementation},
+        **{"environment": implementation.split("/")[0], "label": implementation},
         **{"machine": "m", "device": "cpu", "phase": "training", "generation": "now"},
-        "family": STYLES[implementation][0],
-        "flexibility": STYLES[implementation][1],
-        "label": implementation,
-        "status": "unsupported" if seconds is None else "ok",
-        "reason": reason,
-        "wall_median_s": seconds,
-        "process_medians_s": times,
-        **{"start_low_s": 2.4, "start_high_s": 3.6},
-        **{
-            "build_s": 1.0,
-            "first_step_s": 2.0,
-            "tuning_s": None,
-            "tuning_start_s": None,
-            "kernel_schedule_s": None,
-        },
-        **{"kernel_build_s": None, "records": f"{implementation} {cell}"},
+        **dict(zip(("family", "flexibility"), STYLES[implementation], strict=True)),
+        **{"status": "unsupported" if seconds is None else "ok", "reason": reason},
+        **{"wall_median_s": seconds, "process_medians_s": times},
+        **{"start_low_s": 2.4, "start_high_s": 3.6, "build_s": 1.0, "first_step_s": 2.0},
+        **dict.fromkeys(tradeoff.ONCE),
+        "records": f"{implementation} {cell}",
     }
 
 
 @pytest.fixture
 def tables() -> Tables:
-    cells = pd.DataFrame(
-        [
-            row("pytorch/fine-grained", "lstm", 0.4),
-            row("pytorch/fine-grained", "slstm", 0.6),
-            row("pytorch/fused", "lstm", 0.2),
-            row("pytorch/fused", "slstm", None, "no such cell"),
-            row("tvm/template-tuned", "lstm", 0.1),
-            row("tvm/template-tuned", "slstm", 0.12),
-        ]
-    )
-    return Tables(cells, pd.DataFrame(), pd.DataFrame())
+    seconds = {"pytorch/fine-grained": (0.4, 0.6), "tvm/template-tuned": (0.1, 0.12)}
+    seconds["pytorch/fused"] = (0.2, None)
+    rows = [
+        row(name, cell, time, "" if time else "no such cell")
+        for name, times in seconds.items()
+        for cell, time in zip(("lstm", "slstm"), times, strict=True)
+    ]
+    return Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
 
 
 def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> None:
