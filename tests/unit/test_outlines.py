@@ -10,7 +10,7 @@ import pytest
 from plan import matrix
 from reporting.sections import Tables, table
 from tests.unit import hand_made
-from tests.unit.test_report import rows
+from tests.unit.test_report import page_of, rows
 
 DOCUMENTS = ("stacked-lm", "tvm-lstm", "rnn-benchmarks", "cudnn-lstm-ptb")
 MOST_WORDS = 1750
@@ -58,10 +58,7 @@ def test_every_published_time_has_its_row(document: str) -> None:
 def test_the_page_has_the_headings_and_the_numbers(
     document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand_made.project(tmp_path, document=document)
-    hand_made.analyse(tmp_path, monkeypatch, document=document)
-    hand_made.render_documents(tmp_path, monkeypatch)
-    text = (tmp_path / "results/report" / f"{document}.md").read_text()
+    text = page_of(document, tmp_path, monkeypatch)
     headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
     wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]
     assert [each for each in headings if each in wanted] == wanted
