@@ -15,10 +15,7 @@ from reporting import page, pages, sections, style
 from tests.unit import hand_made
 
 DOCUMENTS = sorted(path.stem for path in Path("config/documents").glob("*.yaml"))
-OTHER, ON_TWO = (
-    "other-8c-def456",
-    "stacked-lm",
-)  # another machine, and the document that it has measured, too
+OTHER, ON_TWO = "other-8c-def456", "stacked-lm"  # another machine, and the document it measured
 
 
 def entries(document: str) -> list[dict]:
