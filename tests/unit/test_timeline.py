@@ -55,11 +55,8 @@ def test_release_that_made_a_row_slower_is_named() -> None:
     assert slower.versions == "2022 to flow"
     assert slower.ratio.ratio == pytest.approx(1.25) and slower.ratio.low > 1
     assert (found.steps, found.faster, found.same, found.undecided) == (3, 2, 0, 0)
-    two = [
-        f"tensorflow/graph-while in {environment} for training on years-stacked-lm"
-        for environment in ("tensorflow-2022", "tensorflow")
-    ]
-    assert found.pattern == ",".join(two)
+    two = "tensorflow/graph-while in {} for training on years-stacked-lm".format
+    assert found.pattern == ",".join(map(two, ("tensorflow-2022", "tensorflow")))
 
 
 def test_years_are_columns_and_the_gain_is_the_first_over_the_last() -> None:

@@ -69,6 +69,13 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "settle", lambda: None)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock(0.125)
+    monkeypatch.setattr(timing, "time", found)
+    return found
+
+
 def made(clock: Clock, runner: Runner | None = None, **protocol: object) -> timing.Clock:
     given = runner or Runner(clock), Endless(), PROTOCOL | protocol, lambda message: None
     return timing.Clock(*given)
@@ -85,16 +92,8 @@ def made(clock: Clock, runner: Runner | None = None, **protocol: object) -> timi
         (3.0, {}, 2, 1, 1),
     ],
 )
-def test_number_of_batches(
-    seconds: float,
-    protocol: dict,
-    warmup: int,
-    before: int,
-    batches: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(seconds)
-    monkeypatch.setattr(timing, "time", clock)
+def test_number_of_batches(seconds, protocol, warmup, before, batches, clock: Clock) -> None:
+    clock.seconds = seconds
     own = made(clock, **protocol)
     looks = [own.look() for _ in range(2)]
     assert own.warmup == [seconds] * warmup
@@ -109,16 +108,11 @@ def test_number_of_batches(
     assert set(found["frequency"]) == {"before", "after"} and found["changes"] == ""
 
 
-def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(0.125)
-
+def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(clock: Clock) -> None:
     class Compiling(Runner):
         def step(self, inputs: None, targets: None) -> None:
             self.clock.now += self.clock.seconds if self.clock.now else 5.0
 
-    monkeypatch.setattr(timing, "time", clock)
     assert made(clock, Compiling(clock)).warmup == [5.0, 0.125, 0.125]
 
 
@@ -127,22 +121,19 @@ def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(
     [({1}, 3), ({1, 2, 3}, 4), ({1, 2, 3, 4}, 5), ({1, 4}, 3), (set(range(1, 99)), 9)],
 )
 def test_one_warms_up_until_no_batch_takes_memory_but_not_for_ever(
-    taking: set[int], warmup: int, monkeypatch: pytest.MonkeyPatch
+    taking: set[int], warmup: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(0.125)
-    monkeypatch.setattr(timing, "time", clock)
-    monkeypatch.setattr(
-        timing.memory,
-        "faults",
-        lambda helpers: 62_500 * sum(each <= round(clock.now / 0.125) for each in taking),
-    )
+    def faults(helpers: object) -> int:
+        return 62_500 * sum(each <= round(clock.now / 0.125) for each in taking)
+
+    monkeypatch.setattr(timing.memory, "faults", faults)
     assert len(made(clock).warmup) == warmup
 
 
-def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_is_asked_at_work(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked what it does while it does it: an idle one has low clocks. Warm before each look; where the seconds of a batch go is
     asked while it is still warm."""
-    clock, events = Clock(0.125), []
+    events: list[str] = []
 
     class OnGpu(Runner):
         def step(self, inputs: None, targets: None) -> None:
@@ -171,7 +162,6 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     class OnManyCores(Endless):
         threads = 16
 
-    monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(cuda, "state", asked)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(timing, "Yardstick", OnHost)
@@ -181,9 +171,8 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     found = own.finish()
     state = {"sm_mhz": 1980.0}
     assert found["gpu"] == {"before": state, "after": state, "batch": {"launched_s": 0.1}}
-    assert [event for event in events if event != "batch"] == [
-        *("idle", "asked", "idle", "asked", "device times")
-    ]
+    asked_of = [event for event in events if event != "batch"]
+    assert asked_of == ["idle", "asked", "idle", "asked", "device times"]
 
 
 def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
