@@ -28,9 +28,7 @@ INFO = "/proc/cpuinfo"
         ({}, None, None),
     ],
 )
-def test_frequency(
-    files: dict, mhz: float, throttled: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frequency(files: dict, mhz: float, throttled: int, monkeypatch) -> None:
     each = [(CPUS / name.format(k), text) for name in files for k, text in enumerate(files[name])]
     texts = dict(each)
     monkeypatch.setattr(cpu, "read", lambda path: texts.get(Path(path), "").strip() or None)
@@ -134,9 +132,7 @@ def test_quota(own: str, files: str, expected: float, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("quota", "cores"), [(None, 8), (3.5, 3), (0.5, 1), (64.0, 8)])
-def test_cores_are_those_that_the_quota_pays_for(
-    quota: float, cores: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cores_are_those_that_the_quota_pays_for(quota: float, cores: int, monkeypatch) -> None:
     monkeypatch.setattr(machine, "quota", lambda: quota)
     monkeypatch.setattr(machine, "lscpu", lambda: {"Thread(s) per core": "2"})
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)

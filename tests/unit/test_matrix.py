@@ -3,8 +3,6 @@
 import csv
 from pathlib import Path
 
-import pytest
-
 from plan import matrix, own_cell
 from plan.matrix import Measurement
 
@@ -45,9 +43,7 @@ def test_published_rows_have_cells() -> None:
             assert len(keys) == len(set(zip(keys, devices, strict=True)))
 
 
-def test_published_files_are_a_documents_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_files_are_a_documents_own(tmp_path: Path, monkeypatch) -> None:
     """`lm` is not `stacked-lm`."""
     folder = tmp_path / "config/published"
     folder.mkdir(parents=True)

@@ -2,7 +2,6 @@
 with their intervals."""
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -55,9 +54,7 @@ def test_every_published_time_has_its_row(document: str) -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_page_has_the_headings_and_the_numbers(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_has_the_headings_and_the_numbers(document: str, tmp_path, monkeypatch) -> None:
     text = page_of(document, tmp_path, monkeypatch)
     headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
     wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]

@@ -189,9 +189,7 @@ def test_what_makes_its_rows_stale(folder: Path, name, implementation, line, sta
     assert (sources.digest(*own.entries("own.mine", implementation)) != before) == stale
 
 
-def test_a_runs_copy_has_the_cell_where_it_is_imported_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runs_copy_has_the_cell_where_it_is_imported_from(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     cell = ("results/cells/mine/pytorch.py", "results/cells/mine/x.yaml")
     for name in ("scripts/kernels/a.py", "scripts/own/__init__.py", *cell):

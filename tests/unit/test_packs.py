@@ -97,9 +97,7 @@ def test_an_earlier_pack_says_nothing_of_itself(project: Path) -> None:
     assert (found["by"], found["signed"]) == (None, "*unsigned*")
 
 
-def test_signed_by_somebody_that_is_known_or_not(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_signed_by_somebody_that_is_known_or_not(project: Path, monkeypatch) -> None:
     own = key(project / "own")
     with pytest.raises(SystemExit, match="signs nothing: "):
         packed(project, monkeypatch, "--key", project / "nothing")
@@ -115,9 +113,7 @@ def test_signed_by_somebody_that_is_known_or_not(
     assert packs.origin(folder)["signed"].startswith("signed with a key that")
 
 
-def test_what_was_changed_since_it_was_packed(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_changed_since_it_was_packed(project: Path, monkeypatch) -> None:
     """Also with a seal that is right again: a seal keeps from accidents, a signature from more."""
     folder = packed(project, monkeypatch, "--key", key(project / "own"))
     note, before = folder / packs.NOTE, (folder / packs.NOTE).read_text()
@@ -144,9 +140,7 @@ def test_what_was_changed_since_it_was_packed(
 
 
 @pytest.mark.parametrize("content", ["", '{"files": 1, "by": null, "commits": []}'])
-def test_a_note_that_is_damaged_or_missing(
-    project: Path, monkeypatch: pytest.MonkeyPatch, content: str
-) -> None:
+def test_a_note_that_is_damaged_or_missing(project: Path, monkeypatch, content: str) -> None:
     folder = packed(project, monkeypatch, "--key", key(project / "own"))
     (folder / packs.NOTE).unlink()
     with pytest.raises(SystemExit, match=r"pack\.json is missing, which pack\.json\.sig signs"):
@@ -156,9 +150,7 @@ def test_a_note_that_is_damaged_or_missing(
         packs.origin(folder)
 
 
-def test_the_page_says_it_of_what_lies_elsewhere(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_says_it_of_what_lies_elsewhere(project: Path, monkeypatch) -> None:
     folder = packed(project, monkeypatch, "--by", "Jane")
     parts = [
         folders.read(path)
@@ -178,9 +170,7 @@ def refused(*arguments: object) -> str:
     return stop.value.code
 
 
-def test_cells_of_its_maker_s_own_are_left_out(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_of_its_maker_s_own_are_left_out(project: Path, monkeypatch) -> None:
     folder = packed(project, monkeypatch)
     (manifest,) = folders.manifests_in(folder)
     own = folders.read_manifest(manifest) | {"document": "cell-theirs"}
@@ -216,9 +206,7 @@ def test_pages_are_made_of_a_pack_only(project: Path, monkeypatch: pytest.Monkey
     assert "does not match" in refused(folder)
 
 
-def test_a_run_is_packed_over_an_earlier_pack(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_packed_over_an_earlier_pack(project: Path, monkeypatch) -> None:
     earlier = packed(project, monkeypatch).rename(project / "earlier")
     (path,) = folders.manifests_in(project / "results")
     manifest = folders.read_manifest(path)

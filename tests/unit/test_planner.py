@@ -133,18 +133,14 @@ def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
     assert found == with_kernels(before, "template-tuned") | tuned
 
 
-def test_without_a_compiler_kernels_are_others(
-    before: dict, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_compiler_kernels_are_others(before: dict, monkeypatch) -> None:
     """They are unsupported then, until there is a compiler."""
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     found = changed(before, Plan(planned.config()))
     assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
 
 
-def test_without_a_compiler_rows_are_unsupported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_compiler_rows_are_unsupported(monkeypatch, capsys) -> None:
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     monkeypatch.setattr(os, "environ", {**os.environ})  # the step changes it
     files.say_once.cache_clear()
@@ -270,9 +266,7 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
         ("scripts/stats/estimates.py", set()),
     ],
 )
-def test_source_of_the_harness(
-    before: dict, monkeypatch: pytest.MonkeyPatch, file: str, expected: set[str]
-) -> None:
+def test_source_of_the_harness(before: dict, monkeypatch, file: str, expected: set[str]) -> None:
     edit(file, monkeypatch)
     assert kinds(changed(before, Plan(planned.config()))) == expected
 

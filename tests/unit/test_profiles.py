@@ -56,9 +56,7 @@ def test_beside_the_record_that_it_explains() -> None:
     assert profiles.beside(f"results/{RECORD}").startswith("results/profiles/e/lm")
 
 
-def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(monkeypatch) -> None:
     orders: list[dict] = []
     order = {"protocol": {"rounds": 8, "look_s": 0.5}, "turns": "here", "looks": "there"}
     monkeypatch.setattr(profile_rows.supervisor, "prepared", lambda told: (order, None, None))

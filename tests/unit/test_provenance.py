@@ -21,9 +21,7 @@ LOADS = "import sys; sys.path.insert(0, {scripts!r}); from measurement import {n
 ASKS = "provenance.require_planned({digest!r})"
 
 
-def test_the_commit_of_a_repository_around_a_download_is_not_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_of_a_repository_around_a_download_is_not_ours(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv(supervisor.RUN, raising=False)
 
     def found(folder: Path) -> dict | None:
@@ -208,9 +206,7 @@ class TestPackages:
         with pytest.raises(provenance.Changed, match=r"another build .*run the same command"):
             provenance.require_packages(before)
 
-    def test_what_only_this_process_was_given_is_no_package(
-        self, site: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_only_this_process_was_given_is_no_package(self, site: Path, monkeypatch) -> None:
         before = self.record()
         other = site.parent / "other" / "site-packages"
         self.install(other, "2.0", "")

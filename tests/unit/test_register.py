@@ -199,9 +199,7 @@ class TestElsewhere:
         assert "0" * 12 in stop.value.code and "\n" not in stop.value.code
 
 
-def test_record_of_an_environment_that_was_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_record_of_an_environment_that_was_deleted(tmp_path: Path, monkeypatch) -> None:
     """It is there, and is made anew all the same."""
     asked = plan()
     environment = asked.environment("pytorch")
@@ -229,9 +227,7 @@ def test_rows_that_are_compared_are_timed_together() -> None:
     assert Register(plan()).place(timings[0]) == 0
 
 
-def test_memory_is_what_the_row_took_before_here_or_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_what_the_row_took_before_here_or_elsewhere(tmp_path: Path, monkeypatch) -> None:
     table = tmp_path / "report" / "one" / "cells.csv"
     table.parent.mkdir(parents=True)
     job, other, strange = plan().timings(LM)[:3]
@@ -258,9 +254,7 @@ def test_summary_tells_one_request_from_another() -> None:
     assert Register(plan()).summary(LM) == before  # there or not
 
 
-def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(capsys) -> None:
     path, serves, jobs = "results/manifests/list.json", "results/cells.parquet", plan().timings(LM)
 
     def listed() -> tuple[list[str], set[str], str]:

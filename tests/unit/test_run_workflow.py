@@ -90,9 +90,7 @@ def test_line_of_progress() -> None:
     assert line == f"[{'#' * 6}{'.' * 18}] 2 of 8 jobs, 6 min left: time a"
 
 
-def test_a_look_is_left_out_where_most_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_is_left_out_where_most_is_there(tmp_path: Path, monkeypatch) -> None:
     planned.empty_project(tmp_path, monkeypatch)
     config = planned.config(documents=["cudnn-lstm-ptb"], preliminary=True)
     assert run_workflow.worth_a_look(config)
@@ -113,9 +111,7 @@ def test_a_run_counts_what_it_was_asked_for(folder: Path) -> None:
     assert re.findall(r"(\d+) ([\w-]+)", first) == [("1", "unsupported"), ("1", "not-run")]
 
 
-def test_what_is_packed_is_counted_likewise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_packed_is_counted_likewise(tmp_path: Path, monkeypatch) -> None:
     """Nothing is measured yet, and there is no GPU."""
     planned.empty_project(tmp_path, monkeypatch)
     monkeypatch.setattr(

@@ -69,9 +69,7 @@ def with_manifest(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: obje
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pack_names_nothing_outside_its_folder(
-    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_pack_names_nothing_outside_its_folder(project: Path, monkeypatch, name: str) -> None:
     """Neither is it read, nor would it be packed and sent."""
     folder = with_manifest(project, monkeypatch, record=name)
     for read in (results.members, compare_runs.load):
@@ -96,9 +94,7 @@ def test_a_manifest_has_names_of_files(
         results.machines_in(folder)
 
 
-def test_mirrors_are_addresses_and_no_patterns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mirrors_are_addresses_and_no_patterns(tmp_path: Path, monkeypatch) -> None:
     asked = []
     monkeypatch.setattr(fetch_corpus, "download", lambda url, *more: asked.append(url))
     template = "https://example.org/{split}?{split.__class__}{0}"

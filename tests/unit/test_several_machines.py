@@ -119,9 +119,7 @@ def change_manifest(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_folders_that_are_refused_before_anything_runs(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_folders_that_are_refused_before_anything_runs(folders: dict[str, Path], tmp_path) -> None:
     folder = shutil.copytree(folders["there"] / "results", tmp_path / "there")
     assert not list(configuration.unreadable(str(folder)))
     name = read_json(str(next((folder / "manifests").iterdir())))["cells"][0]["records"][0]

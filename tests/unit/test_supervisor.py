@@ -364,9 +364,7 @@ class TestSeveralChecks:
         assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok"]
         assert "SIGKILL" in records[1]["reason"] and "exit status 3" in records[2]["reason"]
 
-    def test_one_that_lacks_memory_is_tried_alone(
-        self, folder: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_one_that_lacks_memory_is_tried_alone(self, folder: Path, monkeypatch) -> None:
         """Once nothing else computes: two language models may need more than the machine has, and each fit."""
         monkeypatch.setenv("CLOCK_LOCK", str(folder / "own.lock"))
         checks = [job(style) for style in ("hungry", "greedy", "right")]

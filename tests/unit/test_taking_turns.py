@@ -101,9 +101,7 @@ def test_no_round_begins_while_somebody_arrives(started: list[Member], tmp_path:
     assert len(turns(tmp_path)) == 120
 
 
-def test_the_others_go_on_when_one_is_killed_or_stopped(
-    started: list[Member], tmp_path: Path
-) -> None:
+def test_the_others_go_on_when_one_is_killed_or_stopped(started: list[Member], tmp_path) -> None:
     for each in started:
         each.begin()
     until(tmp_path, 20)

@@ -66,9 +66,7 @@ def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 6, 9, 17])
-def test_killed_run_ends_as_an_uninterrupted_one(
-    workload: Workload, tmp_path: Path, batch: int
-) -> None:
+def test_killed_run_ends_as_an_uninterrupted_one(workload: Workload, tmp_path, batch: int) -> None:
     whole = train(workload, tmp_path / "whole.npz")
     with pytest.raises(Killed):
         train(workload, tmp_path / "run.npz", killed_at(batch))
