@@ -66,16 +66,6 @@ def to_make(paths: list[str]) -> list[str]:
     return [path for path in paths if not path.startswith("kept ")]
 
 
-def test_all_is_to_be_made_at_first() -> None:
-    asked = plan()
-    here = register(asked)
-    paths = here.asked(LM)
-    assert paths == [job.path for job in asked.timings(LM)] and len(paths) > 10
-    for job in asked.timings(LM):
-        for each in everything(job):
-            assert here[each.digest].path == each.path
-
-
 def test_inputs_while_a_run_goes_on() -> None:
     asked = plan()
     first, second, *_ = asked.timings(LM)

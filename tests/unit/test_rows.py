@@ -8,11 +8,6 @@ from stats import clean, rows
 from tests.unit.hand_made import QUIET, process
 
 
-def test_one_batch_has_no_deviation() -> None:
-    assert rows.cell([process([2.0])], batch=8)["wall_std_s"] is None
-    assert rows.cell([process([2.0]), process([4.0])], batch=8)["wall_std_s"] == 1.0
-
-
 def test_one_process() -> None:
     found = rows.cell([process([1.0, 2.0, 3.0, 4.0, 10.0])], batch=8)
     assert found["wall_s"] == 4.0  # the document's metric is the average
@@ -24,6 +19,8 @@ def test_one_process() -> None:
     assert (found["import_s"], found["build_s"], found["first_step_s"]) == (0.5, 0.25, 1.0)
     assert found["peak_memory_bytes"] == 1000
     assert found["device_peak_bytes"] is None
+    assert rows.cell([process([2.0])], batch=8)["wall_std_s"] is None  # of one batch
+    assert rows.cell([process([2.0]), process([4.0])], batch=8)["wall_std_s"] == 1.0
 
 
 def test_memory_is_of_processes_that_were_not_forked_and_starts_of_those_that_compiled() -> None:
@@ -53,14 +50,10 @@ def test_the_process_is_the_unit() -> None:
 
 def test_interval_is_that_of_student() -> None:
     """By hand: half-width 4.303 (t, two degrees of freedom) * 0.1 / sqrt(3) of the logarithm."""
-    low, high, kind = rows.interval(
-        [{"samples": [float(np.exp(power))]} for power in (-0.1, 0.0, 0.1)]
-    )
+    records = [{"samples": [float(np.exp(power))]} for power in (-0.1, 0.0, 0.1)]
+    low, high, kind = rows.interval(records)
     assert kind == "confidence"
     assert np.log([low, high]) == pytest.approx([-0.2484, 0.2484], abs=1e-4)
-
-
-def test_equal_processes_have_an_interval_of_no_width() -> None:
     assert rows.interval([{"samples": [2.0, 2.0]}] * 3) == pytest.approx((2.0, 2.0, "confidence"))
 
 
@@ -162,11 +155,8 @@ def test_drift_is_relative_to_the_median() -> None:
     ],
 )
 def test_utilisation(device: str, gpu: dict | None, expected: float | None) -> None:
-    record = {
-        "identity": {"device": device},
-        "interference": {"wall_s": 10.0, "own_cpu_s": 30.0},
-        "threads": 4,
-    } | ({"gpu": gpu} if gpu else {})
+    record = process([1.0], interference={"wall_s": 10.0, "own_cpu_s": 30.0}, threads=4)
+    record |= {"identity": {"device": device}} | ({"gpu": gpu} if gpu else {})
     assert rows.utilisation(record) == expected
 
 

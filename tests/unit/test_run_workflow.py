@@ -85,9 +85,8 @@ def test_what_is_left_of_snakemakes_errors() -> None:
 
 
 def test_line_of_progress() -> None:
-    assert progress_line(0, 8, 5.0, "time a") == f"[{'.' * 24}] 0 of 8 jobs: time a"
-    line = progress_line(2, 8, 120.0, "time a")
-    assert line == f"[{'#' * 6}{'.' * 18}] 2 of 8 jobs, 6 min left: time a"
+    assert progress_line(0, 8, 5.0, "time a").endswith(" 0 of 8 jobs: time a")
+    assert progress_line(2, 8, 120.0, "time a").endswith(" 2 of 8 jobs, 6 min left: time a")
 
 
 def test_a_look_is_left_out_where_most_is_there(tmp_path: Path, monkeypatch) -> None:

@@ -26,6 +26,7 @@ def test_forward_products_are_the_same_arithmetic_in_every_form(form: str) -> No
     found = shapes.products(Shapes(STACKED["stacked-lm"]), "forward", form)
     assert {each.role for each in found} == {FORWARD}
     assert shapes.flops(found) == 2 * 6400 * (1408 * 1024 + 256 * 10001)
+    assert shapes.flops(found) == shapes.forward_flops(STACKED["stacked-lm"])
 
 
 def test_calls() -> None:

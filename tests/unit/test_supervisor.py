@@ -346,10 +346,19 @@ class TestSeveralChecks:
         assert not list(folder.glob("several/*.jsonl"))
 
     def test_one_that_fails_costs_no_other(self) -> None:
-        records, _ = self.made(job("raising"), job("wrong"), job("right"))
-        assert [record["status"] for record in records] == ["failed", "incorrect", "ok"]
-        kept = [Path(f"several/{number}.jsonl").exists() for number in range(3)]
-        assert kept == [True, True, False]
+        """One that ends the process neither: the next one goes on in another. What is decided upstream is not run."""
+        environment = json.loads(Path("lab.json").read_text())
+        environment |= {"status": "failed", "reason": "pip: no such package"}
+        write_sealed("broken.json", environment)
+        styles = ("right", "raising", "wrong", "killed", "left", "right")
+        upstream = job("right", environment="broken.json")
+        records, _ = self.made(upstream, *map(job, styles))
+        statuses = ["failed", "ok", "failed", "incorrect", "failed", "failed", "ok"]
+        assert [record["status"] for record in records] == statuses
+        assert records[0]["reason"] == "pip: no such package"
+        assert "SIGKILL" in records[4]["reason"] and "exit status 3" in records[5]["reason"]
+        kept = [Path(f"several/{number}.jsonl").exists() for number in range(7)]
+        assert kept == [status != "ok" for status in statuses]
 
     def test_one_that_fails_on_a_gpu_spoils_no_other(self) -> None:
         """A wrong access there breaks everything that its process does from then on: the others go on in another."""
@@ -357,12 +366,6 @@ class TestSeveralChecks:
         records, _ = self.made(*(job("spoiling", device="gpu", phase=phase) for phase in phases))
         assert [record["status"] for record in records] == ["ok", "failed", "ok", "failed"]
         assert "illegal memory access" in records[1]["reason"]
-
-    def test_one_that_ends_the_process_costs_no_other(self) -> None:
-        """The next one goes on in another."""
-        records, _ = self.made(job("right"), job("killed"), job("left"), job("right"))
-        assert [record["status"] for record in records] == ["ok", "failed", "failed", "ok"]
-        assert "SIGKILL" in records[1]["reason"] and "exit status 3" in records[2]["reason"]
 
     def test_one_that_lacks_memory_is_tried_alone(self, folder: Path, monkeypatch) -> None:
         """Once nothing else computes: two language models may need more than the machine has, and each fit."""
@@ -387,15 +390,6 @@ class TestSeveralChecks:
         records, _ = self.made(*slow)
         assert [record["status"] for record in records] == ["ok", "ok", "timeout", "ok"]
         assert records[2]["reason"] == "not finished after 4 s (protocol.timeout_s)"
-
-    def test_what_is_decided_upstream_is_not_run(self) -> None:
-        environment = json.loads(Path("lab.json").read_text())
-        environment |= {"status": "failed", "reason": "pip: no such package"}
-        write_sealed("broken.json", environment)
-        records, _ = self.made(job("right", environment="broken.json"), job("right"))
-        assert [record["status"] for record in records] == ["failed", "ok"]
-        assert records[0]["reason"] == "pip: no such package"
-        assert Path("several/0.jsonl").exists()
 
 
 def test_unsupported_is_no_failure(folder: Path) -> None:
