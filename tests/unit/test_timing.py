@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import types
+from collections.abc import Callable
 
 import pytest
 
@@ -224,53 +225,34 @@ def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Recorder:
-    """A runner that notes what is asked of it."""
+    """A runner, and a clock, that note what is asked of them."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def laid_out(self, inputs: str, targets: str) -> tuple[str, str]:
-        self.calls.append("lay out")
-        return inputs, targets
+    def __getattr__(self, name: str) -> Callable:
+        def noted(*given: str) -> object:
+            self.calls.append(" ".join((name, *given)))
+            return {"on_device": ("x there", "y"), "step": "handle"}.get(name, given)
 
-    def on_device(self, inputs: str, targets: str) -> tuple[str, str]:
-        self.calls.append("feed")
-        return f"fed {inputs}", targets
-
-    def step(self, inputs: str, targets: str) -> str:
-        self.calls.append(f"step {inputs}")
-        return "handle"
-
-    def synchronise(self) -> None:
-        self.calls.append("synchronise")
-
-    def results(self, handle: str) -> None:
-        self.calls.append(f"fetch {handle}")
+        return noted
 
 
 @pytest.mark.parametrize(
     ("departure", "expected"),
     [
-        (None, ["lay out", "clock", "step x", "synchronise", "clock"]),
-        ("unsynchronised", ["lay out", "clock", "step x", "clock"]),
-        ("fetched", ["lay out", "clock", "step x", "synchronise", "fetch handle", "clock"]),
-        ("fed-before", ["lay out", "feed", "clock", "step fed x", "synchronise", "clock"]),
+        (None, "clock, step x y, synchronise, clock"),
+        ("unsynchronised", "clock, step x y, clock"),
+        ("fetched", "clock, step x y, synchronise, results handle, clock"),
+        ("fed-before", "on_device x y, clock, step x there y, synchronise, clock"),
     ],
 )
-def test_what_stands_between_two_readings_of_the_clock(
-    departure: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stands_between_two_readings_of_the_clock(departure, expected, monkeypatch) -> None:
     runner = Recorder()
-
-    class Noted:
-        @staticmethod
-        def perf_counter() -> float:
-            runner.calls.append("clock")
-            return 0.0
-
-    monkeypatch.setattr(timing, "time", Noted)
+    clock = types.SimpleNamespace(perf_counter=lambda: runner.clock() or 0.0)
+    monkeypatch.setattr(timing, "time", clock)
     timing.sample(runner, ("x", "y"), departure)
-    assert runner.calls == expected
+    assert runner.calls == ["laid_out x y", *expected.split(", ")]
 
 
 def test_what_a_framework_changes_meanwhile_is_told() -> None:
