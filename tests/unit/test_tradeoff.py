@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from plan import matrix
 from reporting import tradeoff
 
 
@@ -51,8 +50,3 @@ def test_break_even_stays_within_a_generation() -> None:
     own = cell(COMPILED, 0.25, 5.0, environment="old")
     (found,) = tradeoff.gains(pd.DataFrame([*rows, own]))
     assert found.other["wall_median_s"] == 9.0
-
-
-def test_implementations_replace_known_ones() -> None:
-    known = {entry["implementation"] for entry in matrix.implementations()}
-    assert {e["instead_of"] for e in matrix.implementations() if "instead_of" in e} <= known
