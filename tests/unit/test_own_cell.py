@@ -120,27 +120,17 @@ def test_its_configuration_is_one(folder: Path) -> None:
     assert own_cell.first_look(own_cell.config("mine", {}, ["jax"])) == ["jax/*"]  # none of these
 
 
-SAYS = """#!/bin/sh
-echo 'NVIDIA H200, 580.95.05, 143771 MiB'
-"""
-
-
-@pytest.fixture
-def with_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """The plan of a cell where nvidia-smi says that there is a GPU."""
+def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nvidia-smi says that there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's
+    CUDA graphs; the kernels are those of CPUs."""
     script = tmp_path / "bin/nvidia-smi"
     script.parent.mkdir()
-    script.write_text(SAYS)
+    script.write_text("#!/bin/sh\necho 'NVIDIA H200, 580.95.05, 143771 MiB'\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
-    return Plan(given(folder, own_cell.frameworks_of(None)), cores=2)
-
-
-def test_rows_of_a_gpu(with_gpu: Plan) -> None:
-    """All styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's CUDA graphs; the kernels are those of
-    CPUs."""
-    assert with_gpu.config["devices"] == ["cpu", "gpu"]
-    timed = {timing.cell for timing in with_gpu.timings("cell-mine")}
+    plan = Plan(given(folder, own_cell.frameworks_of(None)), cores=2)
+    assert plan.config["devices"] == ["cpu", "gpu"]
+    timed = {timing.cell for timing in plan.timings("cell-mine")}
     shapes = matrix.document("cell-mine")["benchmarks"]
 
     def styles(device: str, single: bool = False) -> set[str]:

@@ -76,10 +76,15 @@ def test_a_solid_archive_holds_the_same(project: Path, monkeypatch: pytest.Monke
 
 
 def test_who_packed_what(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = packs.origin(packed(project, monkeypatch, "--by", BY))
+    """The page says it of what lies elsewhere."""
+    folder = packed(project, monkeypatch, "--by", BY)
+    found = packs.origin(folder)
     assert found["by"] == "Jane Doe ?script?, of a lab"  # nothing of it is markup
     assert found["commits"] == ["0123456789+"]
     assert found["signed"] == "*unsigned*"
+    manifests = [*folders.manifests_in(project / "results"), *folders.manifests_in(folder)]
+    own, other = tabulate.about("stacked-lm", [*map(folders.read, manifests)])["machines"]
+    assert own["origin"] is None and other["origin"]["by"] == found["by"]
 
 
 def test_an_earlier_pack_says_nothing_of_itself(project: Path) -> None:
@@ -148,18 +153,6 @@ def test_a_note_that_is_damaged_or_missing(project: Path, monkeypatch, content: 
     (folder / packs.NOTE).write_text(content)
     with pytest.raises(SystemExit, match=r"pack\.json is damaged; fetch the folder again"):
         packs.origin(folder)
-
-
-def test_the_page_says_it_of_what_lies_elsewhere(project: Path, monkeypatch) -> None:
-    folder = packed(project, monkeypatch, "--by", "Jane")
-    parts = [
-        folders.read(path)
-        for each in (project / "results", folder)
-        for path in folders.manifests_in(each)
-    ]
-    own, other = tabulate.about("stacked-lm", parts)["machines"]
-    assert own["origin"] is None
-    assert other["origin"]["by"] == "Jane"
 
 
 def refused(*arguments: object) -> str:
