@@ -88,16 +88,16 @@ def runs(
 
 
 def decided(
-    seed,
-    cases,
-    count,
-    fastest_of=1,
-    processes=3,
-    looks=1,
-    odd=0.0,
-    most=MOST,
-    level=1.0,
-    limit=None,
+    seed: int,
+    cases: int,
+    count: int,
+    fastest_of: int = 1,
+    processes: int = 3,
+    looks: int = 1,
+    odd: float = 0.0,
+    most: int = MOST,
+    level: float = 1.0,
+    limit: float | None = None,
 ) -> float:
     """The share of claims on their bound that a verdict falls on, which is wrong whatever it is; with two looks,
     undecided ones that may be decided get further processes in between, up to `most`, and no more than `limit`."""
