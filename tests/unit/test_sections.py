@@ -81,10 +81,7 @@ def test_section(tables: dict, document: str, entry: dict, where: str) -> None:
     assert dataclasses.is_dataclass(sections.load(entry["section"]).Answer)
     for part in made:
         json.dumps(part["data"], allow_nan=False)
-        context = {"preliminary": False, "stand_in": False, "introduction": []}
-        text = page.markdown("Title", context, [part])
-        assert "nan" not in text and "None" not in text and "Undefined" not in text
-        assert_whole_tables(text)
+        assert_whole([part])
         shown = [block for block in part["blocks"] if block["kind"] == "figure"]
         if shown:
             (_, figure), *_ = drawn
@@ -101,6 +98,13 @@ def named(figure) -> bool:
         column = axis.get_subplotspec().colspan.start
         columns.setdefault(column, []).append(axis.get_xlabel())
     return all(any(labels) for labels in columns.values())
+
+
+def assert_whole(parts: list[dict]) -> None:
+    context = {"preliminary": False, "stand_in": False, "introduction": []}
+    text = page.markdown("Title", context, parts)
+    assert "nan" not in text and "None" not in text and "Undefined" not in text
+    assert_whole_tables(text)
 
 
 def assert_whole_tables(text: str) -> None:
