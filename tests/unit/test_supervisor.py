@@ -206,14 +206,6 @@ def test_what_went_wrong_is_recorded_and_kept(
     assert json.loads(kept)["reason"] == record["reason"]
 
 
-def test_timeout(folder: Path) -> None:
-    record, _ = run("slow", timeout_s=1)
-    assert record["status"] == "timeout"
-    assert record["reason"] == "not finished after 1 s (protocol.timeout_s)"
-    assert (folder / "failures" / "slow.jsonl").exists()
-    assert not alive(int((folder / "worker.pid").read_text()))
-
-
 def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
     run("hanging")
     told = job("hanging", kind="train")
@@ -346,15 +338,16 @@ class TestSeveralChecks:
         environment = json.loads(Path("lab.json").read_text())
         environment |= {"status": "failed", "reason": "pip: no such package"}
         write_sealed("broken.json", environment)
-        styles = ("right", "raising", "wrong", "killed", "left", "right")
+        styles = ("right", "raising", "wrong", "killed", "left", "unsupported", "right")
         upstream = job("right", environment="broken.json")
         records, _ = self.made(upstream, *map(job, styles))
-        statuses = ["failed", "ok", "failed", "incorrect", "failed", "failed", "ok"]
+        statuses = ["failed", "ok", "failed", "incorrect", "failed", "failed", "unsupported", "ok"]
         assert [record["status"] for record in records] == statuses
+        for number, reason in ((4, "SIGKILL"), (5, "exit status 3"), (6, "this needs a GPU")):
+            assert reason in records[number]["reason"]
         assert records[0]["reason"] == "pip: no such package"
-        assert "SIGKILL" in records[4]["reason"] and "exit status 3" in records[5]["reason"]
-        kept = [Path(f"several/{number}.jsonl").exists() for number in range(7)]
-        assert kept == [status != "ok" for status in statuses]
+        kept = [Path(f"several/{number}.jsonl").exists() for number in range(8)]
+        assert kept == [status not in ("ok", "unsupported") for status in statuses]
 
     def test_one_that_fails_on_a_gpu_spoils_no_other(self) -> None:
         """A wrong access there breaks everything that its process does from then on: the others go on in another."""
@@ -386,12 +379,8 @@ class TestSeveralChecks:
         records, _ = self.made(*slow)
         assert [record["status"] for record in records] == ["ok", "ok", "timeout", "ok"]
         assert records[2]["reason"] == "not finished after 4 s (protocol.timeout_s)"
-
-
-def test_unsupported_is_no_failure(folder: Path) -> None:
-    record, _ = run("unsupported")
-    assert (record["status"], record["reason"]) == ("unsupported", "this needs a GPU")
-    assert not (folder / "failures" / "unsupported.jsonl").exists()
+        assert Path("several/2.jsonl").exists()
+        assert not alive(int(Path("worker.pid").read_text()))
 
 
 def test_right_check_then_samples(folder: Path) -> None:
