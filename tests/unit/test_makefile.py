@@ -31,9 +31,8 @@ def make(
 ) -> subprocess.CompletedProcess:
     environment = {name: os.environ[name] for name in os.environ if name != "PYTHON"}
     command = ["make", "--no-print-directory", *arguments, target]
-    return subprocess.run(
-        command, cwd=folder, env=environment | variables, capture_output=True, text=True
-    )
+    own = environment | variables
+    return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True)
 
 
 def other(folder: Path) -> str:

@@ -10,9 +10,7 @@ from stats import noise
 def drawn(random: np.random.Generator, processes: int = 4) -> list[dict]:
     """Processes that lie apart by 10 %, and batches by 2 %."""
     own = np.exp(0.1 * random.standard_normal(processes))
-    return [
-        {"samples": list(each * np.exp(0.02 * random.standard_normal(9)))} for each in own.tolist()
-    ]
+    return [{"samples": list(k * np.exp(0.02 * random.standard_normal(9)))} for k in own.tolist()]
 
 
 def test_spread_within_processes_and_between_them() -> None:

@@ -82,9 +82,7 @@ def test_its_document_is_a_document(phases: list[str]) -> None:
 
 
 def test_two_cells_share_their_lstm() -> None:
-    one, other = (
-        own_cell.document(name, "f0", "x.py", SHAPE, PHASES) for name in ("mine", "yours")
-    )
+    one, other = (own_cell.document(n, "f0", "x.py", SHAPE, PHASES) for n in ("mine", "yours"))
     shared = one["benchmarks"].keys() & other["benchmarks"].keys()
     assert {one["benchmarks"][name].get("cell", "lstm") for name in shared} == {"lstm"}
     assert len(shared) == 2

@@ -44,9 +44,7 @@ def test_what_a_configuration_asks_for_stays(monkeypatch, capsys) -> None:
 def test_what_a_killed_process_has_seen_is_kept() -> None:
     """Its looks, and what its compiler has left."""
     asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
-    files = [
-        next(path for path in asked if f"/{name}/" in str(path)) for name in ("looks", "compiled")
-    ]
+    files = [next(p for p in asked if f"/{name}/" in str(p)) for name in ("looks", "compiled")]
     others = [path.with_name("other.jsonl") for path in files]
     for looks, compiled in (files, others):
         looks.parent.mkdir(parents=True, exist_ok=True)

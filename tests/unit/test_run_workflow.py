@@ -113,9 +113,8 @@ def test_a_run_counts_what_it_was_asked_for(folder: Path) -> None:
 def test_what_is_packed_is_counted_likewise(tmp_path: Path, monkeypatch) -> None:
     """Nothing is measured yet, and there is no GPU."""
     planned.empty_project(tmp_path, monkeypatch)
-    monkeypatch.setattr(
-        run_workflow, "subprocess", SimpleNamespace(check_output=lambda *_, **__: "")
-    )
+    silent = SimpleNamespace(check_output=lambda *_, **__: "")
+    monkeypatch.setattr(run_workflow, "subprocess", silent)
     left_out = {"cudnn-lstm-ptb": {"implementations": ["pytorch/*"]}}
     config = planned.config(documents=["cudnn-lstm-ptb"], overrides=left_out)
     asked = str(len([*Plan(config).cells("cudnn-lstm-ptb")]))

@@ -51,11 +51,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
         first = about["machines"][0]["machine"]
         one = sections.read(cells, about, first)
         none = sections.Tables(one[0].cells.head(0), one[0].trainings.head(0), one[0].published)
-        found[document] = {
-            "no rows": (none, one[1]),
-            "a machine": one,
-            "a GPU": sections.read(*on_gpu),
-        }
+        found[document] = {"no rows": (none, one[1]), "a machine": one}
+        found[document]["a GPU"] = sections.read(*on_gpu)
         if document == ON_TWO:
             found[document]["another"] = sections.read(cells, about, OTHER)
     return found

@@ -22,9 +22,7 @@ from . import hand_made
 SAFE = {f"params.{name}" for name in ("also", "machine", "processes", "source", "stamp", "stride")}
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=lambda f: f.stem
-)
+@pytest.mark.parametrize("file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=str)
 def test_what_rules_hand_to_the_shell_is_quoted(file: Path) -> None:
     for block in re.findall(r"^    shell:\n((?:        .*\n?)+)", file.read_text(), re.M):
         for name, quoted in re.findall(r"\{(params\.\w+)(:q)?\}", block):

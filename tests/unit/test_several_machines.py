@@ -56,9 +56,7 @@ def test_rows_are_those_of_each_machine_alone(folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize("section", ["table", "added", "conclusions", "missing"])
 def test_pages_are_of_one_machine(folders: dict[str, Path], section: str) -> None:
     """What a document's page says of this run's is what it says without the other."""
-    joint, alone = (
-        hand_made.part(folders[name], "stacked-lm", section) for name in ("both", "here")
-    )
+    joint, alone = (hand_made.part(folders[n], "stacked-lm", section) for n in ("both", "here"))
     assert joint == alone
 
 
@@ -71,9 +69,8 @@ def test_pages_know_both(folders: dict[str, Path]) -> None:
     assert all(f"[{name}](" in machines for name in names)
     with pytest.MonkeyPatch.context() as patch:
         hand_made.render_machine(folders["both"], patch, THERE)
-    here, there = (
-        (folder / "machine.md").read_text() for folder in (report, report / "machines" / THERE)
-    )
+    pages = (report / "machine.md", report / "machines" / THERE / "machine.md")
+    here, there = map(Path.read_text, pages)
     timed = f"and {hand_made.BATCHES} turns", "and 7 turns"
     assert [text in here for text in timed] == [True, False]
     assert [text in there for text in timed] == [False, True]

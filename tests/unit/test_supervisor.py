@@ -191,9 +191,7 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("wrong", "incorrect", "gradient:lstm.0.recurrent is off by 0.001 from the float64"),
     ],
 )
-def test_what_went_wrong_is_recorded_and_kept(
-    folder: Path, style: str, status: str, reason: str
-) -> None:
+def test_what_went_wrong_is_kept(folder: Path, style: str, status: str, reason: str) -> None:
     record, printed = run(style)
     assert record["status"] == status
     assert record["reason"].startswith(reason.strip())

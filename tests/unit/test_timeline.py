@@ -7,10 +7,7 @@ from plan import matrix
 from reporting import timeline
 from reporting.sections import Tables, releases, years
 
-ABOUT = {
-    "machines": [{"days": ["2025-12-31", "2026-01-02"]}],
-    "machine_names": {"here": "Abacus 9000"},
-}
+ABOUT = {"machines": [{"days": ["2025-12-31", "2026-01-02"]}], "machine_names": {"here": "A"}}
 LM = {"benchmark": "years-stacked-lm", "phase": "training"}
 
 

@@ -129,9 +129,8 @@ def test_agreement_is_decided_by_the_point_that_is_nearest_to_its_bound() -> Non
 
 def test_between_two_points_the_wider_bound_counts() -> None:
     """What is settled at the first one may be unsettled on the way to the next."""
-    points = [
-        {"batch": batch, "within": within} for batch, within in ((10, 0.01), (100, 0.2), (500, 0.1))
-    ]
+    bounds = {10: 0.01, 100: 0.2, 500: 0.1}
+    points = [{"batch": batch, "within": within} for batch, within in bounds.items()]
     asked = {5: 0.01, 10: 0.01, 60: 0.2, 100: 0.2, 400: 0.2, 500: 0.1, 900: 0.1}
     assert {batch: reported.bound_at(batch, points) for batch in asked} == asked
 

@@ -133,8 +133,6 @@ def test_a_batch_of_a_few_sequences_has_their_loss_and_gradients(work: Workload)
     assert large[0].shape == (work.length, work.batch) and sorted(set(order)) == [0, 1, 2, 3]
     assert list(order) != [0, 1, 2, 3] * 3
     assert np.array_equal(large[0], small[0][:, order])
-    found, expected = (
-        reference.loss_and_gradients(work.weights(), *each) for each in (large, small)
-    )
+    found, expected = (reference.loss_and_gradients(work.weights(), *k) for k in (large, small))
     assert found[0] == pytest.approx(expected[0], rel=1e-12)
     assert all(np.allclose(found[1][name], expected[1][name], atol=1e-14) for name in found[1])
