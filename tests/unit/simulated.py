@@ -64,22 +64,13 @@ def claim(cases: int, fastest_of: int = 1) -> dict:
     others = [f"x/b{number}" for number in range(fastest_of)]
     return {
         **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": BOUND},
-        "for": {
-            "benchmark": [f"b{number}" for number in range(cases)],
-            **{"phase": "forward", "device": "cpu"},
-        },
+        "for": {"benchmark": [f"b{k}" for k in range(cases)], "phase": "forward", "device": "cpu"},
         "ratios": {"r": {"of": {"implementation": "x/a"}, "to": {"implementation": others}}},
     }
 
 
 def runs(
-    random: np.random.Generator,
-    cases: int,
-    fastest_of: int,
-    processes: int,
-    odd: float,
-    count: int,
-    level: float = 1.0,
+    random, cases: int, fastest_of: int, processes: int, odd: float, count: int, level: float = 1.0
 ) -> Iterator[Run]:
     """Runs in which every case lies on the bound, with rows beside them that no case is about."""
     for _ in range(count):
@@ -132,13 +123,7 @@ def each_case_alone(seed: int, cases: int, count: int) -> float:
 
 
 def equals(
-    seed: int,
-    noise: str,
-    rows: int,
-    processes: int,
-    odd: float = 0.0,
-    count: int = 2000,
-    moderated: bool = True,
+    seed: int, noise: str, rows: int, processes: int, odd=0.0, count=2000, moderated=True
 ) -> tuple[float, float, float]:
     """Of so many pairs of equal rows the share that is told apart, and the half widths of their intervals, the median and
     the 90 % quantile; `odd`: the share of processes that take twice as long."""

@@ -11,38 +11,31 @@ from measurement import machine
 from measurement.devices import cpu, cuda
 
 CPUS = Path("/sys/devices/system/cpu")
+HERTZ, HOT = "cpu{}/cpufreq/scaling_cur_freq", "cpu{}/thermal_throttle/core_throttle_count"
+INFO = "/proc/cpuinfo"
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("files", "mhz", "throttled"),
     [
+        ({HERTZ: ("800000\n", "3200000\n"), HOT: ("2\n", "3\n")}, 3200.0, 5),
         (
-            {
-                "cpu0/cpufreq/scaling_cur_freq": "800000\n",
-                "cpu1/cpufreq/scaling_cur_freq": "3200000\n",
-                "cpu0/thermal_throttle/core_throttle_count": "2\n",
-                "cpu1/thermal_throttle/core_throttle_count": "3\n",
-            },
-            {"mhz": 3200.0, "throttled": 5},
+            {INFO: ["cpu MHz\t\t: 2599.998\ncache size\t: 4 KB\ncpu MHz\t\t: 2700.5\n"]},
+            2700.5,
+            None,
         ),
-        (
-            {"/proc/cpuinfo": "cpu MHz\t\t: 2599.998\ncache size\t: 4 KB\ncpu MHz\t\t: 2700.5\n"},
-            {"mhz": 2700.5, "throttled": None},
-        ),
-        (
-            {"cpu0/cpufreq/scaling_cur_freq": "<unknown>", "/proc/cpuinfo": "processor : 0\n"},
-            {"mhz": None, "throttled": None},
-        ),
-        ({}, {"mhz": None, "throttled": None}),
+        ({HERTZ: ["<unknown>"], INFO: ["processor : 0\n"]}, None, None),
+        ({}, None, None),
     ],
 )
-def test_frequency(files: dict[str, str], expected: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = {CPUS / name: text for name, text in files.items()}
+def test_frequency(files: dict, mhz: float, throttled: int, monkeypatch) -> None:
+    each = [(CPUS / name.format(k), text) for name in files for k, text in enumerate(files[name])]
+    texts = dict(each)
     monkeypatch.setattr(cpu, "read", lambda path: texts.get(Path(path), "").strip() or None)
     monkeypatch.setattr(
         cpu.glob, "glob", lambda pattern: [str(path) for path in texts if path.match(pattern)]
     )
-    assert cpu.state() == expected
+    assert cpu.state() == {"mhz": mhz, "throttled": throttled}
 
 
 H200 = "NVIDIA H200, 1980, 3201, 1980, 43, 212.40, 700.00, 97, 5321"
@@ -109,9 +102,7 @@ def test_no_gpu_to_ask(nvidia_smi, output: str, status: int) -> None:
 def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> None:
     nvidia_smi("NVIDIA GB10, 580.95.05, [N/A]\nNVIDIA H200, 580.95.05, 143771 MiB", "query-gpu")
     assert [gpu["name"] for gpu in cuda.found()] == ["NVIDIA GB10", "NVIDIA H200"]
-    assert cuda.found()[1] | {"name": ""} == {
-        **{"name": "", "driver": "580.95.05", "memory": "143771 MiB"},
-    }
+    assert (cuda.found()[1]["driver"], cuda.found()[1]["memory"]) == ("580.95.05", "143771 MiB")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert cuda.visible(1)["CUDA_VISIBLE_DEVICES"] == "0"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0123abcd,GPU-4567abcd")
@@ -119,41 +110,29 @@ def test_gpus_of_the_machine(nvidia_smi, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"),
+    ("own", "files", "expected"),
     [
-        ({}, None),
-        ({"/proc/self/cgroup": "0::/a/b\n"}, None),
+        ("", "", None),
+        ("0::/a/b\n", "", None),
+        ("0::/a/b\n", "a/b/cpu.max=max 1000, a/cpu.max=3500 1000, cpu.max=8000 1000", 3.5),
         (
-            {
-                "/proc/self/cgroup": "0::/a/b\n",
-                "/sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
-                "/sys/fs/cgroup/a/cpu.max": "350000 100000\n",
-                "/sys/fs/cgroup/cpu.max": "800000 100000\n",
-            },
-            3.5,
-        ),
-        (
-            {
-                "/proc/self/cgroup": "8:cpuset:/x\n4:cpu,cpuacct:/x\n0::/\n",
-                "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us": "150000\n",
-                "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us": "100000\n",
-                "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
-                "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
-            },
+            "8:cpuset:/x\n4:cpu,cpuacct:/x\n0::/\n",
+            "cpu/x/cpu.cfs_quota_us=1500, cpu/x/cpu.cfs_period_us=1000, "
+            "cpu/cpu.cfs_quota_us=-1, cpu/cpu.cfs_period_us=1000",
             1.5,
         ),
     ],
 )
-def test_quota(files: dict[str, str], expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quota(own: str, files: str, expected: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the own control group and of those above it, in both versions."""
-    monkeypatch.setattr(machine, "read", lambda path: files.get(path, "").strip() or None)
+    texts = dict(f"/sys/fs/cgroup/{each}".split("=") for each in files.split(", ") if each)
+    texts["/proc/self/cgroup"] = own
+    monkeypatch.setattr(machine, "read", lambda path: texts.get(path, "").strip() or None)
     assert machine.quota() == expected
 
 
 @pytest.mark.parametrize(("quota", "cores"), [(None, 8), (3.5, 3), (0.5, 1), (64.0, 8)])
-def test_cores_are_those_that_the_quota_pays_for(
-    quota: float, cores: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cores_are_those_that_the_quota_pays_for(quota: float, cores: int, monkeypatch) -> None:
     monkeypatch.setattr(machine, "quota", lambda: quota)
     monkeypatch.setattr(machine, "lscpu", lambda: {"Thread(s) per core": "2"})
     monkeypatch.setattr(machine.os, "sched_getaffinity", lambda pid: set(range(16)), raising=False)

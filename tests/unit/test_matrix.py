@@ -1,26 +1,17 @@
 """The matrix of cells."""
 
 import csv
-from dataclasses import asdict
 from pathlib import Path
-
-import pytest
 
 from plan import matrix, own_cell
 from plan.matrix import Measurement
 
-CELL = Measurement("lm", "pytorch/fine-grained", "pytorch", "training", "cpu")
 
-
-def test_every_implementation_has_its_file_environment_and_benchmark() -> None:
-    names = [entry["implementation"] for entry in matrix.implementations()]
-    assert len(names) == len(set(names))
+def test_every_implementation_has_its_benchmarks() -> None:
     documents = [path.stem for path in Path("config/documents").glob("*.yaml")]
     own = own_cell.document("mine", "f0", "mine.py", own_cell.usual()[0], matrix.PHASES)
     known = [*matrix.benchmarks(documents), *own["benchmarks"]]
     for entry in matrix.implementations():
-        assert Path(matrix.implementation_file(entry["implementation"])).exists()
-        assert all(Path(f"envs/{name}.yaml").exists() for name in entry["environments"])
         for pattern in entry["benchmarks"]:
             assert any(matrix.takes_part([pattern], name) for name in known), pattern
 
@@ -38,9 +29,7 @@ def test_every_implementation_of_a_benchmark_is_shown() -> None:
 def test_published_rows_have_cells() -> None:
     """On some device: document 002's kernels ran on a GPU, where ours by that name are the CPU's."""
     for name in ("stacked-lm", "tvm-lstm"):
-        cells = {
-            (cell.benchmark, cell.implementation, cell.phase) for cell in matrix.cells_of(name)
-        }
+        cells = {(c.benchmark, c.implementation, c.phase) for c in matrix.cells_of(name)}
         for path in matrix.published_files(f"{name}*"):
             with open(path) as stream:
                 rows = list(csv.DictReader(stream))
@@ -50,9 +39,7 @@ def test_published_rows_have_cells() -> None:
             assert len(keys) == len(set(zip(keys, devices, strict=True)))
 
 
-def test_published_files_are_a_documents_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_published_files_are_a_documents_own(tmp_path: Path, monkeypatch) -> None:
     """`lm` is not `stacked-lm`."""
     folder = tmp_path / "config/published"
     folder.mkdir(parents=True)
@@ -79,21 +66,11 @@ def test_cells_of_chosen_devices_once_each() -> None:
 
 
 def test_overrides_of_a_document() -> None:
-    config = configuration(
-        documents=["tvm-lstm"],
-        overrides={
-            "tvm-lstm": {
-                **{"protocol": {"processes": 3}, "benchmarks": ["cell-*"]},
-                "implementations": ["tvm/*", "pytorch/products-large"],
-            }
-        },
-    )
+    own = {"protocol": {"processes": 3}, "benchmarks": ["cell-*"]}
+    own |= {"implementations": ["tvm/*", "pytorch/products-large"]}
+    config = configuration(documents=["tvm-lstm"], overrides={"tvm-lstm": own})
     found = {cell.implementation for cell in matrix.cells(config)}
-    assert (
-        "pytorch/products-large" in found
-        and "tvm/untuned" in found
-        and "pytorch/fused" not in found
-    )
+    assert {"pytorch/products-large", "tvm/untuned"} < found and "pytorch/fused" not in found
     assert {cell.benchmark for cell in matrix.cells(config)} == {"cell-512"}
     assert matrix.protocol_of(config, "tvm-lstm")["protocol"]["processes"] == 3
     assert matrix.protocol_of(config, "stacked-lm")["protocol"]["processes"] == 1
@@ -102,36 +79,26 @@ def test_overrides_of_a_document() -> None:
     assert status == "not-run" and "documents='[tvm-lstm]'" in reason
 
 
-def test_environments_of_the_time_take_part_in_some_benchmarks_and_in_a_selection() -> None:
+def test_environments_of_the_time_take_part_in_some_benchmarks() -> None:
     """The document's own benchmark is measured in them, departures from the protocol are not."""
     then = [cell for cell in matrix.cells_of("stacked-lm") if cell.environment.endswith("-2019")]
     assert {cell.benchmark for cell in then} == {"stacked-lm"}
     assert {"pytorch/fused", "tensorflow/graph-xla"} < {cell.implementation for cell in then}
-    config = configuration(
-        overrides={"stacked-lm": {"implementations": ["* in pytorch", "pytorch/fused"]}}
-    )
-    chosen = {(cell.implementation, cell.environment) for cell in matrix.cells(config)}
+
+
+def selected(*patterns: str) -> dict[Measurement, str]:
+    return matrix.cells(configuration(overrides={"stacked-lm": {"implementations": patterns}}))
+
+
+def test_selection_may_name_environments_phases_and_benchmarks() -> None:
+    chosen = {(c.implementation, c.environment) for c in selected("* in pytorch", "pytorch/fused")}
     assert {environment for _, environment in chosen} == {"pytorch", "pytorch-2019"}
     assert [name for name, environment in chosen if environment != "pytorch"] == ["pytorch/fused"]
-
-
-def test_selection_may_name_phases_and_benchmarks() -> None:
-    selected = ["pytorch/cell in pytorch for training on stacked-lm", "pytorch/fused for forward"]
-    config = configuration(overrides={"stacked-lm": {"implementations": selected}})
-    cells = matrix.cells(config)
-    assert {cell.phase for cell in cells if cell.implementation == "pytorch/cell"} == {"training"}
-    fused = {cell for cell in cells if cell.implementation == "pytorch/fused"}
-    assert {cell.phase for cell in fused} == {"forward"}
-    assert {"pytorch", "pytorch-2019"} == {cell.environment for cell in fused}
-
-
-def test_name_and_file_of_a_cell() -> None:
-    assert CELL.name == "pytorch/lm/pytorch/fine-grained/training-cpu"
-    assert Measurement.of(asdict(CELL) | {"process": 1}) == CELL
-    assert (
-        matrix.implementation_file(CELL.implementation)
-        == "scripts/implementations/pytorch/fine_grained.py"
-    )
+    one = "pytorch/cell in pytorch for training on stacked-lm"
+    cells = selected(one, "pytorch/fused for forward")
+    assert {c.phase for c in cells if c.implementation == "pytorch/cell"} == {"training"}
+    fused = {(c.phase, c.environment) for c in cells if c.implementation == "pytorch/fused"}
+    assert fused == {("forward", "pytorch"), ("forward", "pytorch-2019")}
 
 
 def test_check_of_a_cell() -> None:

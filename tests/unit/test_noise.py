@@ -10,9 +10,7 @@ from stats import noise
 def drawn(random: np.random.Generator, processes: int = 4) -> list[dict]:
     """Processes that lie apart by 10 %, and batches by 2 %."""
     own = np.exp(0.1 * random.standard_normal(processes))
-    return [
-        {"samples": list(each * np.exp(0.02 * random.standard_normal(9)))} for each in own.tolist()
-    ]
+    return [{"samples": list(k * np.exp(0.02 * random.standard_normal(9)))} for k in own.tolist()]
 
 
 def test_spread_within_processes_and_between_them() -> None:
@@ -23,32 +21,23 @@ def test_spread_within_processes_and_between_them() -> None:
     assert noise.turns(cells) is None
 
 
-def test_spread_within_rounds(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path) -> None:
+def test_spread_within_rounds() -> None:
     """Rounds lie apart by a half, and looks within them by 5 %."""
     random = np.random.default_rng(2)
-    rounds = 0.5 * random.standard_normal(30)
-    cells = [
-        [
-            {
-                "identity": {"process": process},
-                "looks": [
-                    {"block": "b", "round": k, "batches": [np.exp(each + 0.05 * random.normal())]}
-                    for k, each in enumerate(rounds)
-                ],
-            }
-            for process in (1, 2)
-        ]
-        for _ in range(8)
-    ]
-    found = noise.turns(cells)
+    rounds = [*enumerate(0.5 * random.standard_normal(30))]
+
+    def looks() -> list[dict]:
+        own = [(k, [np.exp(each + 0.05 * random.normal())]) for k, each in rounds]
+        return [{"block": "b", "round": k, "batches": batches} for k, batches in own]
+
+    pair = [{"identity": {"process": process}} for process in (1, 2)]
+    found = noise.turns([[each | {"looks": looks()} for each in pair] for _ in range(8)])
     (group,) = found.groups
     assert group["looks"] == 480 and group["deviation"] == pytest.approx(0.05, rel=0.1)
     assert found.pairs == 8 and found.processes < 0.02 and group["correlation"] < 0.2
 
 
-def test_command_refuses_a_folder_without_results(
-    tmp_path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_command_refuses_a_folder_without_results(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("sys.argv", ["noise", str(tmp_path)])
     with pytest.raises(SystemExit, match="results folder"):
         command.main()

@@ -8,7 +8,7 @@ import pytest
 
 from measurement.cells import CELLS
 from plan import matrix
-from reporting import words
+from reporting import tradeoff, words
 from reporting.sections import Tables, other_cells
 
 ABOUT = {
@@ -27,45 +27,32 @@ def row(implementation: str, cell: str, seconds: float | None, reason: str = "")
     """A row of the table; processes are 1 % apart."""
     times = [] if seconds is None else [seconds, seconds * 1.01, seconds / 1.01]
     return {
-        "benchmark": f"flexible-{cell}",
-        "implementation": implementation,
-        "environment": implementation.split("/")[0],
+        **{"benchmark": f"flexible-{cell}", "implementation": implementation},
+        **{"environment": implementation.split("/")[0], "label": implementation},
         **{"machine": "m", "device": "cpu", "phase": "training", "generation": "now"},
-        "family": STYLES[implementation][0],
-        "flexibility": STYLES[implementation][1],
-        "label": implementation,
-        "status": "unsupported" if seconds is None else "ok",
-        "reason": reason,
-        "wall_median_s": seconds,
-        "process_medians_s": times,
-        **{"start_low_s": 2.4, "start_high_s": 3.6},
-        **{
-            "build_s": 1.0,
-            "first_step_s": 2.0,
-            "tuning_s": None,
-            "tuning_start_s": None,
-            "kernel_schedule_s": None,
-        },
-        **{"kernel_build_s": None, "records": f"{implementation} {cell}"},
+        **dict(zip(("family", "flexibility"), STYLES[implementation], strict=True)),
+        **{"status": "unsupported" if seconds is None else "ok", "reason": reason},
+        **{"wall_median_s": seconds, "process_medians_s": times},
+        **{"start_low_s": 2.4, "start_high_s": 3.6, "build_s": 1.0, "first_step_s": 2.0},
+        **dict.fromkeys(tradeoff.ONCE),
+        "records": f"{implementation} {cell}",
     }
 
 
 @pytest.fixture
 def tables() -> Tables:
-    cells = pd.DataFrame(
-        [
-            row("pytorch/fine-grained", "lstm", 0.4),
-            row("pytorch/fine-grained", "slstm", 0.6),
-            row("pytorch/fused", "lstm", 0.2),
-            row("pytorch/fused", "slstm", None, "no such cell"),
-            row("tvm/template-tuned", "lstm", 0.1),
-            row("tvm/template-tuned", "slstm", 0.12),
-        ]
-    )
-    return Tables(cells, pd.DataFrame(), pd.DataFrame())
+    seconds = {"pytorch/fine-grained": (0.4, 0.6), "tvm/template-tuned": (0.1, 0.12)}
+    seconds["pytorch/fused"] = (0.2, None)
+    rows = [
+        row(name, cell, time, "" if time else "no such cell")
+        for name, times in seconds.items()
+        for cell, time in zip(("lstm", "slstm"), times, strict=True)
+    ]
+    return Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
 
 
 def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> None:
+    """Only the asked cell has intervals in the table."""
     found = other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm")
     (place,) = found.places
     assert found.cells == ["lstm", "slstm"] and place.fastest == "tvm/template-tuned"
@@ -80,10 +67,7 @@ def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> 
     assert ratios[2] == pytest.approx({"lstm": 4.0, "slstm": 6.0})
     kernel = place.styles[0].cells["slstm"]
     assert kernel.low < 1.2 < kernel.high
-
-
-def test_only_the_asked_cell_has_intervals_in_the_table(tables: Tables) -> None:
-    *_, table = other_cells.write(other_cells.analyse(tables, ABOUT, base="lstm", asked="slstm"))
+    *_, table = other_cells.write(found)
     assert [row[2] for row in table.rows] == ["1.00", "2.00", "4.00"]
     assert [bool(re.search(r"\[.*\]", row[3])) for row in table.rows] == [True, False, True]
 
@@ -97,10 +81,7 @@ def test_no_answer_without_a_base(tables: Tables) -> None:
 def test_every_cell_has_a_short_file_in_every_framework() -> None:
     """25 lines at most, whatever stands in them."""
     assert set(CELLS) == set(words.CELLS)
-    folders = [
-        *Path("scripts/implementations").glob("*/cells"),
-        Path("scripts/recurrent_cells/cells"),
-    ]
-    for folder in folders:
+    own = Path("scripts/recurrent_cells/cells")
+    for folder in (*Path("scripts/implementations").glob("*/cells"), own):
         files = [folder / f"{name.replace('-', '_')}.py" for name in CELLS]
         assert all(len(file.read_text().splitlines()) <= 25 for file in files if file.exists())

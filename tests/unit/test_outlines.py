@@ -2,7 +2,6 @@
 with their intervals."""
 
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from plan import matrix
 from reporting.sections import Tables, table
 from tests.unit import hand_made
-from tests.unit.test_report import rows
+from tests.unit.test_report import page_of, rows
 
 DOCUMENTS = ("stacked-lm", "tvm-lstm", "rnn-benchmarks", "cudnn-lstm-ptb")
 MOST_WORDS = 1750
@@ -44,28 +43,19 @@ def test_headings_and_tables_are_in_the_documents_order(document: str) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_published_time_has_its_row(document: str) -> None:
     """In the tables' ranges of lines, but for numbers that stand in a document's text."""
-    first = matrix.published_files(document)
-    printed = pd.concat(pd.read_csv(path, dtype=str) for path in first)
-    printed = (
-        printed[printed["document"] == matrix.document(document)["origin"]["numbers"][0]]
-        if "origin" in matrix.document(document)
-        else printed
-    )
+    files = matrix.published_files(document)
+    printed = pd.concat(pd.read_csv(path, dtype=str) for path in files)
+    own = printed["document"] == matrix.document(document)["origin"]["numbers"][0]
     tables = [entry["lines"] for entry in mirrored(document) if "lines" in entry]
     columns = [name for name in ("wall_s", "words_per_s") if name in printed]
-    lines = printed.loc[printed[columns].notna().any(axis=1), "line"].astype(int) if columns else []
+    lines = printed.loc[own & printed[columns].notna().any(axis=1), "line"].astype(int)
     for line in set(lines) - {50}:  # document 004's two GPUs stand in a sentence
         assert any(low <= line <= high for low, high in tables), line
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_page_has_the_headings_and_the_numbers(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hand_made.project(tmp_path, document=document)
-    hand_made.analyse(tmp_path, monkeypatch, document=document)
-    hand_made.render_documents(tmp_path, monkeypatch)
-    text = (tmp_path / "results/report" / f"{document}.md").read_text()
+def test_the_page_has_the_headings_and_the_numbers(document: str, tmp_path, monkeypatch) -> None:
+    text = page_of(document, tmp_path, monkeypatch)
     headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
     wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]
     assert [each for each in headings if each in wanted] == wanted
@@ -76,10 +66,9 @@ def test_the_page_has_the_headings_and_the_numbers(
         own = cells.set_index(["implementation", "environment", "phase"])["wall_s"]
         shown = {row[0]: row for row in rows(text) if len(row) == 6}
         row = shown["TF Graph whileop-lstm (entire-training)"]
-        now = own["tensorflow/graph-while", "tensorflow", "training"]
-        then = own["tensorflow/graph-while", "tensorflow-2019", "training"]
-        assert float(row[1].split()[0]) == pytest.approx(now, rel=0.005)
-        assert float(row[5].split()[0]) == pytest.approx(then, rel=0.005)
+        for column, environment in ((1, "tensorflow"), (5, "tensorflow-2019")):
+            seconds = own["tensorflow/graph-while", environment, "training"]
+            assert float(row[column].split()[0]) == pytest.approx(seconds, rel=0.005)
         assert row[4] == "0.8653"
 
 
@@ -96,26 +85,19 @@ COLUMNS = [
     {"head": "Old", "quantity": "wall_median_s", "generation": "2019"},
     {"head": "Published", "published": "wall_s", "unit": "ms"},
 ]
+ROWS = [{"implementation": "pytorch/fused", "benchmark": "b"}]
+
+
+def cells(printed: tuple = (), **changes: object) -> Tables:
+    return Tables(pd.DataFrame([CELL | changes]), pd.DataFrame(), pd.DataFrame(printed))
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("confidence", (810, 1000)), ("quartiles", None)])
 def test_a_value_has_its_interval_and_what_was_published(kind: str, ends: tuple | None) -> None:
     """Quartiles of one process are no interval."""
-    printed = pd.DataFrame(
-        [
-            {
-                "document": "001",
-                "line": 5,
-                **CELL,
-                "quantity": "wall_s",
-                "printed": "182.5e-3",
-                "value": 0.1825,
-            }
-        ]
-    )
-    cells = pd.DataFrame([CELL | {"interval": kind}])
-    tables = Tables(cells, pd.DataFrame(), printed)
-    found = table.analyse(tables, ABOUT, "cpu", COLUMNS, lines=[1, 9])
+    printed = CELL | {"document": "001", "line": 5, "quantity": "wall_s"}
+    printed |= {"printed": "182.5e-3", "value": 0.1825}
+    found = table.analyse(cells((printed,), interval=kind), ABOUT, "cpu", COLUMNS, lines=[1, 9])
     (((name,), (now, old, published)),) = found.rows
     assert (name, now.value, old.value, published.published) == ("nn.LSTM", 1000, None, "182.5")
     assert now.ends == (ends and pytest.approx(ends))
@@ -123,18 +105,13 @@ def test_a_value_has_its_interval_and_what_was_published(kind: str, ends: tuple 
 
 def test_a_rate_is_of_the_median_batch_as_all_times_are() -> None:
     """Its interval is that of the time, upside down."""
-    cells = pd.DataFrame([CELL | {"interval": "confidence", "words_per_s": 100.0}])
-    tables = Tables(cells, pd.DataFrame(), pd.DataFrame())
-    rows_of = [{"implementation": "pytorch/fused", "benchmark": "b"}]
+    tables = cells(interval="confidence", words_per_s=100.0)
     columns = [{"head": "Words", "quantity": "words_per_s"}]
-    found = table.analyse(tables, ABOUT, "cpu", columns, rows=rows_of)
-    ((_, (rate,)),) = found.rows
+    ((_, (rate,)),) = table.analyse(tables, ABOUT, "cpu", columns, rows=ROWS).rows
     assert (rate.value, *rate.ends) == pytest.approx((110.0, 110.0, 110.0 / 0.81))
 
 
 def test_a_device_that_took_no_part_has_no_table() -> None:
-    cells = pd.DataFrame([CELL | {"interval": "confidence", "device": "gpu"}])
-    tables = Tables(cells, pd.DataFrame(), pd.DataFrame())
-    rows_of = [{"implementation": "pytorch/fused", "benchmark": "b"}]
-    found = table.analyse(tables, ABOUT, "gpu", COLUMNS[:2], rows=rows_of)
+    tables = cells(interval="confidence", device="gpu")
+    found = table.analyse(tables, ABOUT, "gpu", COLUMNS[:2], rows=ROWS)
     assert [block.kind for block in table.write(found)] == ["text"]

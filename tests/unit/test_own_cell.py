@@ -25,13 +25,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (cells / "mine" / f"{name}.py").write_text(f"NAME = {name!r}\n")
     document = own_cell.document("mine", "f0", "mine.py", SHAPE, PHASES)
     (cells / "mine/document.yaml").write_text(yaml.safe_dump(document))
-    for each in (matrix.document, matrix.cells_of):
-        each.cache_clear()
-    sources.read_from(Path())
+    forget()
     yield cells
+    forget()
+
+
+def forget() -> None:
     for each in (matrix.document, matrix.cells_of):
         each.cache_clear()
     sources.read_from(Path())
+
+
+def given(folder: Path, frameworks: list[str]) -> dict:
+    """The configuration of the cell's run, as the workflow reads it."""
+    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
+    file = folder / "config.yaml"
+    file.write_text(yaml.safe_dump(own_cell.config("mine", base, frameworks)))
+    return configuration.given(str(file), [])
 
 
 @pytest.mark.parametrize(
@@ -42,9 +52,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("{batch: 2.5}", "not 2.5"),
         ("{batch: true}", "not True"),
         ("{batch: 9999999}", "SHAPE: batch"),
-        ("{hidden: many}", "not 'many'"),
         ("32", "SHAPE: `32` is not a mapping"),
-        ("[batch, 32]", "is not a mapping"),
         ("{batch: 32", "is not YAML"),
     ],
 )
@@ -54,20 +62,13 @@ def test_a_shape_that_is_none(asked: str, said: str) -> None:
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_shape_over_the_usual_one() -> None:
+def test_what_is_asked_for_and_what_is_usual() -> None:
     assert own_cell.shape_of("{length: 7}", SHAPE) == SHAPE | {"length": 7}
     assert own_cell.shape_of(None, SHAPE) == SHAPE
-
-
-def test_phases_and_frameworks() -> None:
     assert own_cell.phases_of("forward", PHASES) == ["forward"]
     assert own_cell.phases_of(None, PHASES) == PHASES
     assert own_cell.frameworks_of("jax,pytorch") == ["jax", "pytorch"]
     assert {"pytorch", "tensorflow", "jax", "tvm"} <= set(own_cell.frameworks_of(None))
-    with pytest.raises(Refused, match="PHASES: there is no phase `train`; did you mean `training`"):
-        own_cell.phases_of("train", PHASES)
-    with pytest.raises(Refused, match="FRAMEWORKS: there is no framework `torch`; did you mean"):
-        own_cell.frameworks_of("torch")
 
 
 @pytest.mark.parametrize("phases", [PHASES, ["training"], ["forward"]])
@@ -81,9 +82,7 @@ def test_its_document_is_a_document(phases: list[str]) -> None:
 
 
 def test_two_cells_share_their_lstm() -> None:
-    one, other = (
-        own_cell.document(name, "f0", "x.py", SHAPE, PHASES) for name in ("mine", "yours")
-    )
+    one, other = (own_cell.document(n, "f0", "x.py", SHAPE, PHASES) for n in ("mine", "yours"))
     shared = one["benchmarks"].keys() & other["benchmarks"].keys()
     assert {one["benchmarks"][name].get("cell", "lstm") for name in shared} == {"lstm"}
     assert len(shared) == 2
@@ -94,11 +93,8 @@ def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
     shapes = matrix.document("cell-mine")["benchmarks"]
 
     def styles(cell: str) -> set[str]:
-        return {
-            each.implementation
-            for each in cells
-            if shapes[each.benchmark].get("cell", "lstm") == cell
-        }
+        own = [each for each in cells if shapes[each.benchmark].get("cell", "lstm") == cell]
+        return {each.implementation for each in own}
 
     assert styles("own.mine") < styles("lstm")
     libraries = {"pytorch/fused", "pytorch/cudnn", "onnxruntime/lstm", "openvino/lstm"}
@@ -114,48 +110,25 @@ def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
 
 
 def test_its_configuration_is_one(folder: Path) -> None:
-    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
-    found = own_cell.config("mine", base, ["pytorch", "tvm"])
-    assert (
-        configuration.mistakes(
-            configuration.merged(configuration.mapping("config/config.yaml"), found), "config"
-        )
-        == []
-    )
+    found = given(folder, ["pytorch", "tvm"])
     assert found["documents"] == ["cell-mine"]
-    first = own_cell.first_look(found)
-    assert first == list(own_cell.FIRST)
-    (folder / "config.yaml").write_text(yaml.safe_dump(found))
-    valid = configuration.given(str(folder / "config.yaml"), [])
-    measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(valid)}
+    measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(found)}
     assert measured == {"pytorch", "tvm"}
+    assert own_cell.first_look(found) == list(own_cell.FIRST)
+    assert own_cell.first_look(own_cell.config("mine", {}, ["jax"])) == ["jax/*"]  # none of these
 
 
-SAYS = """#!/bin/sh
-echo 'NVIDIA H200, 580.95.05, 143771 MiB'
-"""
-
-
-@pytest.fixture
-def with_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """The plan of a cell where nvidia-smi says that there is a GPU."""
+def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nvidia-smi says that there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's
+    CUDA graphs; the kernels are those of CPUs."""
     script = tmp_path / "bin/nvidia-smi"
     script.parent.mkdir()
-    script.write_text(SAYS)
+    script.write_text("#!/bin/sh\necho 'NVIDIA H200, 580.95.05, 143771 MiB'\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
-    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
-    file = folder / "config.yaml"
-    frameworks = own_cell.frameworks_of(None)
-    file.write_text(yaml.safe_dump(own_cell.config("mine", base, frameworks)))
-    return Plan(configuration.given(str(file), []), cores=2)
-
-
-def test_rows_of_a_gpu(with_gpu: Plan) -> None:
-    """All styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's CUDA graphs; the kernels are those of
-    CPUs."""
-    assert with_gpu.config["devices"] == ["cpu", "gpu"]
-    timed = {timing.cell for timing in with_gpu.timings("cell-mine")}
+    plan = Plan(given(folder, own_cell.frameworks_of(None)), cores=2)
+    assert plan.config["devices"] == ["cpu", "gpu"]
+    timed = {timing.cell for timing in plan.timings("cell-mine")}
     shapes = matrix.document("cell-mine")["benchmarks"]
 
     def styles(device: str, single: bool = False) -> set[str]:
@@ -172,17 +145,9 @@ def test_rows_of_a_gpu(with_gpu: Plan) -> None:
     assert styles("gpu") == styles("cpu") - of_cpus | of_gpus
     assert "pytorch/fine-grained-graph" in styles("gpu", single=True)
     assert not styles("gpu") & {"pytorch/triton-step", "tvm/dlight", "pytorch/persistent"}
-    beside = {
-        cell.implementation
-        for cell in timed
-        if cell.device == "gpu" and "cell" not in shapes[cell.benchmark]
-    }
+    on_gpu = [cell for cell in timed if cell.device == "gpu"]
+    beside = {cell.implementation for cell in on_gpu if "cell" not in shapes[cell.benchmark]}
     assert {"pytorch/cudnn", "pytorch/fused"} <= beside
-
-
-def test_a_first_look_at_what_has_none_of_the_usual_rows_is_at_all() -> None:
-    config = own_cell.config("mine", {}, ["jax"])
-    assert own_cell.first_look(config) == ["jax/*"]
 
 
 def test_where_things_lie(folder: Path) -> None:
@@ -191,55 +156,31 @@ def test_where_things_lie(folder: Path) -> None:
     assert own.entries("gru", "pytorch/fused") == [] == own.entries("lstm")
 
 
-def edited(folder: Path, name: str, implementation: str) -> tuple[str, str]:
-    """The digests of an implementation's sources before and after an edit of a cell's file."""
-    file = folder / "mine" / f"{name}.py"
-
-    def digest() -> str:
-        sources.read_from(Path())
-        return sources.digest(*own.entries("own.mine", implementation))
-
-    before = digest()
-    file.write_text(file.read_text() + "MORE = 1\n")
-    return before, digest()
-
-
 @pytest.mark.parametrize(
-    ("name", "implementation", "stale"),
+    ("name", "implementation", "line", "stale"),
     [
-        ("pytorch", "pytorch/compiled", True),
-        ("pytorch", "jax/scan", False),
-        ("jax", "iree/scan", True),
-        ("reference", "tensorflow/graph-while", True),
-        ("cell", "tvm/template-tuned", True),
-        ("cell", "pytorch/compiled", False),  # what was generated of it is another if that matters
+        ("pytorch", "pytorch/compiled", "MORE = 1\n", True),
+        ("pytorch", "pytorch/compiled", "# said\n", False),
+        ("pytorch", "jax/scan", "MORE = 1\n", False),
+        ("jax", "iree/scan", "MORE = 1\n", True),
+        ("reference", "tensorflow/graph-while", "MORE = 1\n", True),
+        ("cell", "tvm/template-tuned", "MORE = 1\n", True),
+        # What was generated of it is another if that matters.
+        ("cell", "pytorch/compiled", "MORE = 1\n", False),
     ],
 )
-def test_what_makes_its_rows_stale(
-    folder: Path, name: str, implementation: str, stale: bool
-) -> None:
-    before, after = edited(folder, name, implementation)
-    assert (before != after) == stale
-
-
-def test_a_comment_makes_nothing_stale(folder: Path) -> None:
-    file = folder / "mine/pytorch.py"
-    before = sources.digest(*own.entries("own.mine", "pytorch/fused"))
-    file.write_text("# said\n" + file.read_text())
+def test_what_makes_its_rows_stale(folder: Path, name, implementation, line, stale) -> None:
+    before = sources.digest(*own.entries("own.mine", implementation))
+    with (folder / "mine" / f"{name}.py").open("a") as file:
+        file.write(line)
     sources.read_from(Path())
-    assert sources.digest(*own.entries("own.mine", "pytorch/fused")) == before
+    assert (sources.digest(*own.entries("own.mine", implementation)) != before) == stale
 
 
-def test_a_runs_copy_has_the_cell_where_it_is_imported_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runs_copy_has_the_cell_where_it_is_imported_from(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in (
-        "scripts/kernels/a.py",
-        "scripts/own/__init__.py",
-        "results/cells/mine/pytorch.py",
-        "results/cells/mine/x.yaml",
-    ):
+    cell = ("results/cells/mine/pytorch.py", "results/cells/mine/x.yaml")
+    for name in ("scripts/kernels/a.py", "scripts/own/__init__.py", *cell):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text("1\n")
     copy = copies.made()
@@ -262,10 +203,7 @@ def test_names_of_ones_own_are_looked_up_where_they_are() -> None:
 
 def test_no_process_of_checks_has_both_cells(folder: Path) -> None:
     """What one loads of a cell's own, the plan of the LSTM's rows does not count."""
-    base = yaml.safe_load((own_cell.CONFIG / "config.yaml").read_text())
-    file = folder / "config.yaml"
-    file.write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))
-    plan = Plan(configuration.given(str(file), []), cores=2)
+    plan = Plan(given(folder, ["pytorch"]), cores=2)
     shapes = matrix.document("cell-mine")["benchmarks"]
     groups = list(plan.checkings(plan.timings("cell-mine")))
     kinds = [{shapes[c.cell.benchmark].get("cell", "lstm") for c in g.checks} for g in groups]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from plan import pins
-from tests.conftest import ROOT
 
 FILE = """\
 # torch==1.0 is no pin here
@@ -49,37 +48,22 @@ def test_files_of_today_and_of_one_environment() -> None:
 @pytest.mark.parametrize(
     ("package", "within", "said"),
     [
-        ("abacus", None, "No current environment pins abacus."),
-        (
-            "lasagne",
-            None,
-            "No current environment pins lasagne; those that do: lasagne-2018 (IN=lasagne-2018).",
-        ),
-        (
-            "torch",
-            "tvm",
-            "envs/tvm.yaml does not pin torch; those that do: flashrnn, keras, pytorch",
-        ),
+        ("abacus", None, r"pins abacus\.$"),
+        ("lasagne", None, r"pins lasagne; .*: lasagne-2018 \(IN=lasagne-2018\)"),
+        ("torch", "tvm", r"^envs/tvm\.yaml does not pin torch; .*: flashrnn, keras, pytorch"),
     ],
 )
 def test_package_that_is_nowhere(package: str, within: str | None, said: str) -> None:
-    with pytest.raises(SystemExit) as stopped:
+    with pytest.raises(SystemExit, match=said):
         pins.files_with(package, within)
-    assert str(stopped.value).startswith(said)
 
 
 @pytest.mark.parametrize(
-    ("text", "package", "version"),
-    [
-        ("torch==2.14.0", "torch", "2.14.0"),
-        (" torch == 2.14.0+cpu ", "torch", "2.14.0+cpu"),
-        ("torch", "torch", None),
-        ("pytorch", "torch", None),
-        ("tensorflow==2.20.0", "tensorflow", "2.20.0"),
-    ],
+    ("text", "version"),
+    [(" torch == 2.14.0+cpu ", "2.14.0+cpu"), ("torch", None), ("pytorch", None)],
 )
-def test_reading(text: str, package: str, version: str | None) -> None:
-    assert pins.Pin.read(text) == pins.Pin(package, version)
+def test_reading(text: str, version: str | None) -> None:
+    assert pins.Pin.read(text) == pins.Pin("torch", version)
 
 
 @pytest.mark.parametrize("text", ["torch=2.14", "torch==latest", "==2", "", "torch>=2"])
@@ -114,4 +98,4 @@ def test_repository_has_one_version_of_a_package_a_generation() -> None:
     for package in ("torch", "tensorflow", "numpy"):
         texts = pins.files_with(package).values()
         versions = {version for text in texts for version in pins.versions_in(text, package)}
-        assert len(versions) == 1, (package, versions, ROOT)
+        assert len(versions) == 1, (package, versions)

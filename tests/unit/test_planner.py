@@ -23,14 +23,7 @@ from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
 KERNELS = {"tuning", "kernel"}
-LANGUAGE_MODELS = (
-    "stacked-lm",
-    "bf16-stacked-lm",
-    "int8-stacked-lm",
-    "avx2-stacked-lm",
-    "ptb-",
-    "weak-ptb-",
-)
+LANGUAGE_MODELS = re.compile("((bf16|int8|avx2)-)?stacked-lm|(weak-)?ptb-")
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +56,7 @@ def with_kernels(before: dict, variant: str = "") -> set[tuple[str, str]]:
 
 
 def reads_text(kind: str, name: str) -> bool:
-    return kind in MEASURED and name.split("/")[1].startswith(LANGUAGE_MODELS)
+    return kind in MEASURED and bool(LANGUAGE_MODELS.match(name.split("/")[1]))
 
 
 def kinds(keys: set[tuple[str, str]]) -> set[str]:
@@ -95,12 +88,9 @@ def test_every_kind_is_planned(before: dict) -> None:
     ids=str,
 )
 def test_what_changes_no_job(before: dict, change: dict) -> None:
-    """However many processes there are, on what else, and when they are given up: each is the same one."""
-    assert changed(before, Plan(planned.config(**change))) == set()
-
-
-def test_cores_of_the_run_change_no_job(before: dict) -> None:
-    assert changed(before, Plan(planned.config(), cores=12)) == set()
+    """However many processes there are, on what else, on how many of a machine's cores, and when they are given up: each is the
+    same one."""
+    assert changed(before, Plan(planned.config(**change), cores=12)) == set()
 
 
 @pytest.mark.parametrize(
@@ -118,9 +108,7 @@ def test_cores_of_the_run_change_no_job(before: dict) -> None:
     ],
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
-def test_settings_that_change_all_jobs_of_a_kind(
-    before: dict, change: dict, expected: set[str]
-) -> None:
+def test_settings_that_change_jobs_of_a_kind(before: dict, change: dict, expected: set) -> None:
     found = {key for key in changed(before, Plan(planned.config(**change))) if key[0] != "tuning"}
     wanted = {key for key in before if key[0] in expected - {"tuning"}}
     if "tolerance" in change.get("check", {}):  # other formats have a wider bound of their own
@@ -143,18 +131,14 @@ def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
     assert found == with_kernels(before, "template-tuned") | tuned
 
 
-def test_without_a_compiler_kernels_are_others(
-    before: dict, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_compiler_kernels_are_others(before: dict, monkeypatch) -> None:
     """They are unsupported then, until there is a compiler."""
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     found = changed(before, Plan(planned.config()))
     assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
 
 
-def test_without_a_compiler_rows_are_unsupported(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_compiler_rows_are_unsupported(monkeypatch, capsys) -> None:
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     monkeypatch.setattr(os, "environ", {**os.environ})  # the step changes it
     files.say_once.cache_clear()
@@ -219,6 +203,11 @@ def test_workers_change_their_implementation(before: dict, monkeypatch: pytest.M
     assert found == {key for key in before if key[0] in MEASURED and "/pytorch/fused/" in key[1]}
 
 
+def of_environment(name: str, before: dict) -> set[tuple[str, str]]:
+    """It, and the jobs that run in it."""
+    return {k for k in before if k == ("environment", name) or k[1].startswith(f"{name}/")}
+
+
 def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     here = environments.here
 
@@ -227,24 +216,28 @@ def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.M
 
     monkeypatch.setattr(environments, "here", bumped)
     found = changed(before, Plan(planned.config()))
-    assert found == {
-        key for key in before if key == ("environment", "tvm") or key[1].startswith("tvm/")
-    }
+    assert found == of_environment("tvm", before)
     assert kinds(found) == {"environment", "tuning", "kernel", "check", "time"}
 
 
 def test_conda_is_another_environment(before: dict) -> None:
     config = planned.config()
     del config["interpreters"]["pytorch"]
-    found = changed(before, Plan(config, conda=True))
-    assert found == {
-        key for key in before if key == ("environment", "pytorch") or key[1].startswith("pytorch/")
-    }
+    assert changed(before, Plan(config, conda=True)) == of_environment("pytorch", before)
+
+
+def edit(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = sources.digest
+
+    def edited(*entries: str) -> str:
+        return "f" * 8 if file in sources.files(*entries) else digest(*entries)
+
+    monkeypatch.setattr(sources, "digest", edited)
 
 
 def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     """An implementation, and those that import it."""
-    digest, file = sources.digest, matrix.implementation_file("pytorch/fine-grained")
+    file = matrix.implementation_file("pytorch/fine-grained")
     texts = {path.stem: path.read_text() for path in (ROOT / file).parent.glob("*.py")}
     modules, before_that = {"fine_grained"}, set()
     while modules != before_that:  # whatever their imports look like
@@ -254,11 +247,7 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
     measured = {"/".join(key[1].split("/")[2:4]) for key in before}
     own = {f"pytorch/{name.replace('_', '-')}" for name in modules} & measured
     assert len(own) > 1
-
-    def edited(*entries: str) -> str:
-        return "f" * 8 if file in sources.files(*entries) else digest(*entries)
-
-    monkeypatch.setattr(sources, "digest", edited)
+    edit(file, monkeypatch)
     found = changed(before, Plan(planned.config()))
     assert {key for key in before if "/".join(key[1].split("/")[2:4]) in own} == found
     assert {"/".join(name.split("/")[2:4]) for _, name in found} == own
@@ -275,15 +264,8 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
         ("scripts/stats/estimates.py", set()),
     ],
 )
-def test_source_of_the_harness(
-    before: dict, monkeypatch: pytest.MonkeyPatch, file: str, expected: set[str]
-) -> None:
-    digest = sources.digest
-    monkeypatch.setattr(
-        sources,
-        "digest",
-        lambda *entries: "f" * 8 if file in sources.files(*entries) else digest(*entries),
-    )
+def test_source_of_the_harness(before: dict, monkeypatch, file: str, expected: set[str]) -> None:
+    edit(file, monkeypatch)
     assert kinds(changed(before, Plan(planned.config()))) == expected
 
 
@@ -291,18 +273,8 @@ def test_a_job_carries_its_document_and_settings(before: dict) -> None:
     order = before["time", "pytorch/cell-512/pytorch/fused/forward-cpu-2"].told()
     assert order["identity"]["process"] == 2
     assert (order["seed"], order["workers"], order["threads"]) == (0, 1, 2)
-    assert order["protocol"].keys() == {
-        *(
-            "warmup_batches",
-            "rounds",
-            "least_rounds",
-            "most_rounds",
-            "look_s",
-            "most_s",
-            "compile_once",
-            "nvtx",
-        ),
-    }
+    settings = {"warmup_batches", "rounds", "least_rounds", "most_rounds", "look_s", "most_s"}
+    assert order["protocol"].keys() == settings | {"compile_once", "nvtx"}
     assert order["benchmark"] == matrix.document("tvm-lstm")["benchmarks"]["cell-512"]
     assert set(order["reads"]) == {"environment", "check"}
     kernel = before["time", "tvm/cell-512/tvm/template-tuned/forward-cpu-1"].told()
@@ -324,11 +296,9 @@ class TestProcesses:
         rows = ["pytorch/fused for training", "keras/* in keras"]
         plan = Plan(planned.config(protocol={"processes": 3, "one_process": rows}))
         counts = Counter(job.cell for job in plan.timings("stacked-lm"))
+        fused = ("pytorch/fused", "training")
         once = {
-            cell
-            for cell in counts
-            if (cell.implementation, cell.phase) == ("pytorch/fused", "training")
-            or cell.environment == "keras"
+            c for c in counts if (c.implementation, c.phase) == fused or c.environment == "keras"
         }
         assert once and {counts[cell] for cell in once} == {1}
         assert {count for cell, count in counts.items() if cell not in once} == {3}
@@ -383,7 +353,7 @@ class TestChecking:
 
     @staticmethod
     def planned(**changes: object) -> tuple[list[TimeJob], list]:
-        plan = Plan(planned.config(**changes))
+        plan = Plan(planned.config(**changes), cores=8)
         timings = [job for name in plan.config["documents"] for job in plan.timings(name)]
         return timings, list(plan.checkings(timings))
 
@@ -395,7 +365,7 @@ class TestChecking:
 
     def test_of_one_implementation_document_departure_and_number_of_threads(self) -> None:
         _, groups = self.planned(devices=["cpu", "gpu"], documents=["stacked-lm", "landscape"])
-        departures, cores = set(), Plan(planned.config()).cores
+        departures = set()
         for group in groups:
             cells = [check.cell for check in group.checks]
             assert len({(c.implementation, c.environment, c.device) for c in cells}) == 1
@@ -404,7 +374,7 @@ class TestChecking:
             shapes = [benchmarks[cell.benchmark] for cell in cells]
             (started,) = {(shape.get("departure"), shape.get("isa")) for shape in shapes}
             departures.add(started)
-            assert len({min(check.order["threads"], cores) for check in group.checks}) == 1
+            assert len({min(check.order["threads"], 8) for check in group.checks}) == 1
         assert {(None, None), ("denormals", None), (None, "avx2")} < departures
 
     def test_all_of_them_together_but_not_too_many(self) -> None:

@@ -33,35 +33,20 @@ def test_a_gate_that_remembers_is_told_from_one_that_forgets_nothing() -> None:
     ("asked", "told", "reason"),
     [
         ("bfloat16", {"bfloat16": {"matmul": 3}, "float32": {"matmul": 1}}, ""),
-        (
-            "bfloat16",
-            {"bfloat16": {}, "float32": {"dot": 5}},
-            "bfloat16 was requested, but it runs in float32 (5 dot)",
-        ),
-        (
-            "bfloat16",
-            {"bfloat16": {}, "float32": {}},
-            "cannot verify that its products ran in bfloat16",
-        ),
-        ("bfloat16", None, "cannot verify that its products ran in bfloat16"),
+        ("bfloat16", {"bfloat16": {}, "float32": {"dot": 5}}, "float32 (5 dot)"),
+        ("bfloat16", {"bfloat16": {}, "float32": {}}, "ran in bfloat16"),
+        ("bfloat16", None, "ran in bfloat16"),
         ("int8", {"int8": {"LSTM": 1}, "float32": {}}, ""),
-        (
-            "int8",
-            {"bfloat16": {"matmul": 3}, "float32": {}},
-            "cannot verify that its products ran in int8",
-        ),
+        ("int8", {"bfloat16": {"matmul": 3}, "float32": {}}, "ran in int8"),
     ],
 )
-def test_what_ran_in_another_format_is_not_timed_as_the_one_asked_for(
-    asked: str, told: dict | None, reason: str
-) -> None:
-    assert precision.refusal(asked, told) == reason
+def test_what_ran_in_another_format_is_not_timed_as_the_one_asked_for(asked, told, reason) -> None:
+    found = precision.refusal(asked, told)
+    assert reason in found and bool(found) == bool(reason)
 
 
 def test_tolerance_of_a_check_is_that_of_the_benchmarks_format() -> None:
-    shape = {"layers": 2, "length": 4}
-    assert matrix.tolerance({"tolerance": 1e-4}, shape, "training") == 1e-4
-    half = shape | {"data_type": "bfloat16"}
-    assert matrix.tolerance({"tolerance": 1e-4}, half, "training") == pytest.approx(
-        3 / 256 * 18**0.5
-    )
+    shape, check = {"layers": 2, "length": 4}, {"tolerance": 1e-4}
+    assert matrix.tolerance(check, shape, "training") == 1e-4
+    half = matrix.tolerance(check, shape | {"data_type": "bfloat16"}, "training")
+    assert half == pytest.approx(3 / 256 * 18**0.5)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -20,9 +21,7 @@ LOADS = "import sys; sys.path.insert(0, {scripts!r}); from measurement import {n
 ASKS = "provenance.require_planned({digest!r})"
 
 
-def test_the_commit_of_a_repository_around_a_download_is_not_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_commit_of_a_repository_around_a_download_is_not_ours(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv(supervisor.RUN, raising=False)
 
     def found(folder: Path) -> dict | None:
@@ -60,35 +59,24 @@ def plan() -> tuple[Path, str]:
 
 def ask(scripts: Path, digest: str, names: str = "cells", more: str = "") -> str:
     """The last line of a process that loads modules of a folder and asks whether they were planned; "" if so."""
-    code = (
-        LOADS.format(scripts=str(scripts.resolve()), names=names)
-        + more
-        + ASKS.format(digest=digest)
-    )
+    loads = LOADS.format(scripts=str(scripts.resolve()), names=names)
+    code = loads + more + ASKS.format(digest=digest)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
 
 
-def test_a_read_only_folder_is_told_in_one_line(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("step", "error"),  # that of chmod follows a file that was written
+    [("mkdir", PermissionError(errno.EACCES, "no")), ("chmod", OSError(errno.ENOSPC, "full"))],
+)
+def test_a_copy_that_cannot_be_made_leaves_nothing_and_is_told_in_one_line(
+    project: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: OSError
 ) -> None:
-    def refused(*arguments: object, **options: object) -> None:
-        raise PermissionError(errno.EACCES, "no")
-
-    monkeypatch.setattr(Path, "mkdir", refused)
+    monkeypatch.setattr(Path, step, Mock(side_effect=error))
     with pytest.raises(SystemExit) as stop:
         copies.take()
     assert str(copies.FOLDER) in stop.value.code and "\n" not in stop.value.code
-
-
-def test_a_copy_that_fails_leaves_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(Path, "chmod", full)  # what follows a file that was written
-    with pytest.raises(SystemExit):
-        copies.take()
-    assert [*copies.FOLDER.iterdir()] == []
+    assert [*copies.FOLDER.glob("*")] == []
 
 
 def test_a_dry_run_plans_the_same_without_a_copy(project: Path) -> None:
@@ -98,14 +86,10 @@ def test_a_dry_run_plans_the_same_without_a_copy(project: Path) -> None:
     assert plan()[1] == dry
 
 
-def test_what_was_planned_counts_whoever_edits_meanwhile(project: Path) -> None:
-    scripts, digest = plan()
-    (project / ENTRY).write_text("raise SystemExit('edited')")
-    assert ask(scripts, digest) == ""
-
-
 def test_a_file_of_the_copy_that_is_another_one_by_now(project: Path) -> None:
     scripts, digest = plan()
+    (project / ENTRY).write_text("raise SystemExit('edited')")  # which the copy is not
+    assert ask(scripts, digest) == ""
     file = scripts / "measurement" / "cells.py"
     file.chmod(0o644)
     for change, said in (
@@ -182,9 +166,7 @@ def test_a_library_that_was_swapped(tmp_path: Path) -> None:
     read = {result: {"sha256_beside": {"kernel.so": sha256(str(library))}}}
     provenance.require_beside(read)
     library.write_bytes(b"two")
-    with pytest.raises(
-        provenance.Changed, match=r"kernel\.so was changed since the run was planned"
-    ):
+    with pytest.raises(provenance.Changed, match=r"kernel\.so was changed since the run"):
         provenance.require_beside(read)
 
 
@@ -202,10 +184,8 @@ class TestPackages:
     def install(site: Path, version: str, files: str) -> None:
         facts = site / f"abacus-{version}.dist-info"
         facts.mkdir(parents=True, exist_ok=True)
-        (facts / "METADATA").write_text(
-            f"Metadata-Version: 2.1\nName: abacus\nVersion: {version}\n"
-        )
-        (facts / "RECORD").write_text(files)
+        facts.joinpath("METADATA").write_text(f"Name: abacus\nVersion: {version}\n")
+        facts.joinpath("RECORD").write_text(files)
 
     @staticmethod
     def record(builder: str = "venv") -> dict:
@@ -217,22 +197,16 @@ class TestPackages:
         provenance.require_packages(before)
         (site / "abacus-1.5.dist-info").rename(site / "abacus-1.6.dist-info")
         self.install(site, "1.6", "abacus.py,sha256=one,3\n")
-        with pytest.raises(
-            provenance.Changed, match=r"lab was modified: abacus was 1\.5 and is 1\.6; delete /"
-        ):
+        with pytest.raises(provenance.Changed, match=r"lab .*abacus was 1\.5 and is 1\.6; delete"):
             provenance.require_packages(before)
 
     def test_another_build_of_the_same_version(self, site: Path) -> None:
         before = self.record("interpreter")
         self.install(site, "1.5", "abacus.py,sha256=two,3\n")
-        with pytest.raises(
-            provenance.Changed, match=r"files of another build .*run the same command again"
-        ):
+        with pytest.raises(provenance.Changed, match=r"another build .*run the same command"):
             provenance.require_packages(before)
 
-    def test_what_only_this_process_was_given_is_no_package(
-        self, site: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_only_this_process_was_given_is_no_package(self, site: Path, monkeypatch) -> None:
         before = self.record()
         other = site.parent / "other" / "site-packages"
         self.install(other, "2.0", "")

@@ -13,38 +13,38 @@ from reporting import profiles
 from tests.unit import planned
 
 
-def test_what_a_configuration_asks_for_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     planned.empty_project(tmp_path, monkeypatch)
-    monkeypatch.setattr(prune_results, "configurations", lambda: ["config/timeline.yaml"])
-    monkeypatch.setattr(lease, "take", lambda: None)
-    asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
-    kept = next(path for path in asked if "pytorch-2021" in str(path) and "records" in str(path))
-    other = kept.with_name("training-cpu-1.000000000000.json")
-    kept.parent.mkdir(parents=True)
-    explained, unexplained = (Path(profiles.beside(record)) for record in (kept, other))
-    explained.parent.mkdir(parents=True)
-    for file in (kept, other, explained, unexplained):
+    return tmp_path
+
+
+def pruned(files: list[Path], config: str, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Which of the files, made for it, one configuration asks for."""
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}")
+    monkeypatch.setattr(prune_results, "configurations", lambda: [config])
+    monkeypatch.setattr(lease, "take", lambda: None)
     monkeypatch.setattr(sys, "argv", ["prune", "--yes"])
     prune_results.main()
-    assert kept.exists() and not other.exists()
-    assert explained.exists() and not unexplained.exists()
-    assert capsys.readouterr().out.startswith(
-        "2 results that no configuration asks for, 0.0 MiB, such as results/"
-    )
+    return [file.exists() for file in files]
 
 
-def test_what_a_killed_process_has_seen_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its looks, and what its compiler has left."""
-    planned.empty_project(tmp_path, monkeypatch)
+def test_what_a_configuration_asks_for_stays(monkeypatch, capsys) -> None:
+    """Records, and the profiles that explain them."""
     asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
-    files = [
-        next(path for path in asked if f"/{name}/" in str(path)) for name in ("looks", "compiled")
-    ]
+    kept = next(path for path in asked if "pytorch-2021" in str(path) and "records" in str(path))
+    records = [kept, kept.with_name("training-cpu-1.000000000000.json")]
+    files = [*records, *(Path(profiles.beside(record)) for record in records)]
+    assert pruned(files, "config/timeline.yaml", monkeypatch) == [True, False, True, False]
+    assert capsys.readouterr().out.startswith("2 results ")
+
+
+def test_what_a_killed_process_has_seen_is_kept() -> None:
+    """Its looks, and what its compiler has left."""
+    asked = prune_results.asked_for([configuration.given("config/timeline.yaml", [])])
+    files = [next(p for p in asked if f"/{name}/" in str(p)) for name in ("looks", "compiled")]
     others = [path.with_name("other.jsonl") for path in files]
     for looks, compiled in (files, others):
         looks.parent.mkdir(parents=True, exist_ok=True)
@@ -53,12 +53,9 @@ def test_what_a_killed_process_has_seen_is_kept(
     assert prune_results.superfluous(asked) == others
 
 
-def test_every_file_of_config_that_a_run_can_be_given_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_file_of_config_that_a_run_can_be_given_counts(project: Path) -> None:
     """Also one that somebody has put there: what it measured must not be deleted."""
-    planned.empty_project(tmp_path, monkeypatch)
-    (tmp_path / "config").unlink()
+    (project / "config").unlink()
     shutil.copytree(planned.ROOT / "config", "config")
     shipped = set(prune_results.configurations())
     assert {"config/config.yaml", "config/quick.yaml", "config/gpu.yaml"} <= shipped
@@ -69,12 +66,8 @@ def test_every_file_of_config_that_a_run_can_be_given_counts(
     assert set(prune_results.configurations()) == shipped | {"config/mine.yaml"}
 
 
-def test_what_a_cell_of_ones_own_asks_for_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_what_a_cell_of_ones_own_asks_for_stays(monkeypatch, capsys) -> None:
     """As long as its folder is there; of another cell's records nothing is asked."""
-    planned.empty_project(tmp_path, monkeypatch)
-    monkeypatch.setattr(lease, "take", lambda: None)
     folder = own.FOLDER / "mine"
     folder.mkdir(parents=True)
     shape, phases = own_cell.usual()
@@ -84,16 +77,10 @@ def test_what_a_cell_of_ones_own_asks_for_stays(
     (folder / "config.yaml").write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))
     config = str(folder / "config.yaml")
     assert config in prune_results.configurations()
-    monkeypatch.setattr(prune_results, "configurations", lambda: [config])
     asked = prune_results.asked_for([configuration.given(config, [])])
     kept = next(path for path in asked if "mine-cell" in str(path) and "records" in str(path))
     other = Path(str(kept).replace("mine-cell", "gone-cell"))
-    for file in (kept, other):
-        file.parent.mkdir(parents=True)
-        file.write_text("{}")
-    monkeypatch.setattr(sys, "argv", ["prune", "--yes"])
-    prune_results.main()
-    assert kept.exists() and not other.exists()
+    assert pruned([kept, other], config, monkeypatch) == [True, False]
     assert "gone-cell" in capsys.readouterr().out
     for each in (matrix.document, matrix.cells_of):
         each.cache_clear()

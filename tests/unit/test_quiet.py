@@ -1,5 +1,7 @@
 """Which stretches of batches are quiet, by the readings around them and by what others took meanwhile."""
 
+import re
+
 import pytest
 
 from measurement import quiet
@@ -7,95 +9,56 @@ from stats import clean
 
 
 def reading(
-    gflops: float,
-    gbytes_per_s: float = 20.0,
-    by: str = "c",
-    handovers_per_s: float | None = None,
-    threads: int = 2,
+    gflops: float, gbytes_per_s=20.0, by: str = "c", handovers_per_s=None, threads: int = 2
 ) -> dict:
     rates = {"gflops": gflops, "gbytes_per_s": gbytes_per_s, "handovers_per_s": handovers_per_s}
     return rates | {"threads": threads, "by": by}
 
 
-def reasons(before: dict | None, after: dict | None, best: dict) -> list[str]:
-    return quiet.reasons({"before": before, "after": after, "interference": None}, best, 2)
-
-
-RUN = quiet.best(
-    [
-        *(reading(500), reading(500, 25.0), reading(250), reading(480, 25.0)),
-        *(reading(9, 30.0, "numpy"), reading(8, 28.0, "numpy")),
-    ]
-)
+RUN = [
+    *(reading(500), reading(500, 25.0), reading(250), reading(480, 25.0)),
+    *(reading(9, 30.0, "numpy"), reading(8, 28.0, "numpy")),
+]
+USUAL, LUCKY, ONE = reading(500), reading(500, 100.0), reading(250, 30.0, threads=1)
+TOGETHER, APART = reading(500, 55.0, "c", 17e6), reading(510, 105.0, "c", 5.5e6)
+FAST, SLOW = reading(500, 25.0), reading(500, 40.0, "c", 17e6)
+MOST_APART, WHEN = 4 * [TOGETHER] + 6 * [APART], ("before", "after")
 
 
 def test_best_of_a_run() -> None:
-    assert RUN == {
+    assert quiet.best(RUN) == {
         ("c", 2): {"gflops": 500, "gbytes_per_s": 25.0},
         ("numpy", 2): {"gflops": 9, "gbytes_per_s": 30.0},
     }
 
 
-def test_one_lucky_reading_puts_no_other_off() -> None:
-    usual, lucky = reading(500), reading(500, 100.0)
-    of_run = quiet.best(5 * [usual] + [lucky])
-    assert not any(reasons(each, usual, of_run) for each in (usual, lucky))
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "expected"),
+    ("run", "before", "after", "expected"),
     [
-        (reading(500, 25.0), reading(460, 20.0), []),
-        (
-            reading(250, 25.0),
-            reading(500, 25.0),
-            ["multiply-adds before the timed batches at 0.50 of the run's best"],
-        ),
-        (
-            reading(500, 25.0),
-            reading(449, 14.0),
-            [
-                "multiply-adds after the timed batches at 0.90 of the run's best",
-                "memory after the timed batches at 0.56 of the run's best",
-            ],
-        ),
-        (reading(9, 29.0, "numpy"), reading(8.5, 28.0, "numpy"), []),
+        (RUN, FAST, reading(460, 20.0), []),
+        (RUN, reading(250, 25.0), FAST, ["multiply-adds before 0.50"]),
+        (RUN, FAST, reading(449, 14.0), ["multiply-adds after 0.90", "memory after 0.56"]),
+        (RUN, reading(9, 29.0, "numpy"), reading(8.5, 28.0, "numpy"), []),
+        # One lucky reading puts no other off.
+        (5 * [USUAL] + [LUCKY], USUAL, USUAL, []),
+        (5 * [USUAL] + [LUCKY], LUCKY, USUAL, []),
+        # Threads far from each other, all else as fast as ever, or faster.
+        (6 * [TOGETHER] + [APART], TOGETHER, TOGETHER, []),
+        (6 * [TOGETHER] + [APART], TOGETHER, APART, ["hand-overs between threads after 0.32"]),
+        # Their fast memory puts no near ones off.
+        (MOST_APART, TOGETHER, TOGETHER, []),
+        (MOST_APART, APART, APART, [f"hand-overs between threads {w} 0.32" for w in WHEN]),
+        (MOST_APART, SLOW, TOGETHER, ["memory before 0.73"]),
+        (4 * [TOGETHER] + [ONE], ONE, ONE, []),  # one thread is not held against two
+        (RUN, None, None, []),
+        ([], reading(1), reading(1), []),
     ],
 )
-def test_reasons(before: dict, after: dict, expected: list[str]) -> None:
-    assert reasons(before, after, RUN) == expected
-
-
-def test_threads_far_from_each_other() -> None:
-    """All else as fast as ever, or faster."""
-    near, far = reading(500, 60.0, "c", 17e6), reading(510, 110.0, "c", 5.5e6)
-    of_run = quiet.best(6 * [near] + [far])
-    assert reasons(near, near, of_run) == []
-    assert reasons(near, far, of_run) == [
-        "hand-overs between threads after the timed batches at 0.32 of the run's best"
-    ]
-
-
-def test_fast_memory_of_far_threads_puts_no_near_ones_off() -> None:
-    near, far = reading(500, 55.0, "c", 17e6), reading(510, 105.0, "c", 5.5e6)
-    of_run = quiet.best(4 * [near] + 6 * [far])
-    assert reasons(near, near, of_run) == []
-    assert len(reasons(far, far, of_run)) == 2
-    slow = reading(500, 40.0, "c", 17e6)
-    assert reasons(slow, near, of_run) == [
-        "memory before the timed batches at 0.73 of the run's best"
-    ]
-
-
-def test_one_thread_is_not_held_against_two() -> None:
-    one, two = reading(250, 30.0, threads=1), reading(500, 60.0, "c", 17e6)
-    of_run = quiet.best(4 * [two] + [one])
-    assert reasons(one, one, of_run) == []
-
-
-def test_nothing_to_compare() -> None:
-    assert reasons(None, None, RUN) == []
-    assert reasons(reading(1), reading(1), {}) == []
+def test_reasons(run: list, before: dict, after: dict, expected: list[str]) -> None:
+    stretch = {"before": before, "after": after, "interference": None}
+    found = quiet.reasons(stretch, quiet.best(run), 2)
+    told = re.compile(r"(.* (?:before|after)) .* ([\d.]+) of the run's best")
+    assert [" ".join(told.match(each).groups()) for each in found] == expected
 
 
 @pytest.mark.parametrize(

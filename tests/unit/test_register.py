@@ -9,7 +9,7 @@ import pytest
 
 from measurement.record import append_line, write_sealed
 from plan import listing, memory
-from plan.jobs import CheckJob, EnvironmentJob, Job
+from plan.jobs import CheckJob, EnvironmentJob, Job, TimeJob
 from plan.planner import Plan
 from plan.register import Register, for_rules
 from tests.unit import planned
@@ -43,23 +43,27 @@ def everything(job: Job) -> Iterator[Job]:
     yield job
 
 
-def register(asked: Plan, **more: object) -> Register:
-    """One that shows which inputs make nothing stale."""
-    return Register(asked, kept="kept {}".format, **more)
+def leave_all(jobs: list[TimeJob]) -> None:
+    """The results of jobs and of all that they need."""
+    for each in itertools.chain.from_iterable(map(everything, jobs)):
+        leave(each)
+
+
+def register(asked: Plan, document: str = "", **more: object) -> Register:
+    """One that shows which inputs make nothing stale; of which a document is asked for."""
+    found = Register(asked, kept="kept {}".format, **more)
+    if document:
+        found.asked(document)
+    return found
+
+
+def groups(here: Register) -> dict[str, Job]:
+    """{path: those that are checked by one process}"""
+    return {job.path: job for job in here._jobs.values() if job.kind == "checking"}
 
 
 def to_make(paths: list[str]) -> list[str]:
     return [path for path in paths if not path.startswith("kept ")]
-
-
-def test_all_is_to_be_made_at_first() -> None:
-    asked = plan()
-    here = register(asked)
-    paths = here.asked(LM)
-    assert paths == [job.path for job in asked.timings(LM)] and len(paths) > 10
-    for job in asked.timings(LM):
-        for each in everything(job):
-            assert here[each.digest].path == each.path
 
 
 def test_inputs_while_a_run_goes_on() -> None:
@@ -67,13 +71,8 @@ def test_inputs_while_a_run_goes_on() -> None:
     first, second, *_ = asked.timings(LM)
     environment = first.needed(EnvironmentJob)
     corpus = next(need for need in first.needs if need.kind == "corpus")
-    here = register(asked)
-    here.asked(LM)
-    group = next(
-        job
-        for job in here._jobs.values()
-        if job.kind == "checking" and first.needed(CheckJob) in job.checks
-    )
+    here = register(asked, LM)
+    group = next(job for job in groups(here).values() if first.needed(CheckJob) in job.checks)
     assert here.inputs(first) == [group.path]  # which waits for the others
     assert sorted(here.inputs(group)) == sorted([environment.path, corpus.path])
 
@@ -93,10 +92,8 @@ def test_inputs_while_a_run_goes_on() -> None:
 
 def test_what_is_done_is_made_of_what_is_there() -> None:
     """What its inputs were and is gone is not made for it."""
-    for job in (asked := plan()).timings(LM):
-        for each in everything(job):
-            leave(each)
-    job = asked.timings(LM)[0]
+    leave_all(plan().timings(LM))
+    job = plan().timings(LM)[0]
     check, environment = job.needed(CheckJob), job.needed(EnvironmentJob)
     made = "results/checked/pytorch/some.0123456789ab.json"
     write_sealed(made, {"checks": [check.path, "results/checks/of/another.json"]})
@@ -105,31 +102,25 @@ def test_what_is_done_is_made_of_what_is_there() -> None:
     assert {f"kept {made}", f"kept {environment.path}"} < set(here.inputs(job))
     assert f"kept {environment.path}" in here.inputs(here["0123456789ab"])
     Path(check.path).unlink()
-    here = register(plan())
-    here.asked(LM)
+    here = register(plan(), LM)
     assert f"kept {environment.path}" in here.inputs(job)
     assert not any(path.endswith(made) for path in here.inputs(job))
 
 
 def test_checks_that_are_gone_are_made_again_where_they_were_listed() -> None:
-    asked, anew = plan(), set()
-    here = register(asked, anew=anew.add)
-    here.asked(LM)
-    groups = {job.path: job for job in here._jobs.values() if job.kind == "checking"}
-    for group in groups.values():
+    anew = set()
+    there = groups(register(plan(), LM, anew=anew.add))
+    for group in there.values():
         write_sealed(group.path, {"checks": [check.path for check in group.checks]})
     assert not anew
-    here = register(plan(), anew=anew.add)
-    here.asked(LM)
-    assert anew == set(groups)
+    register(plan(), LM, anew=anew.add)
+    assert anew == set(there)
 
 
 def test_what_failed_is_made_again() -> None:
-    for job in (asked := plan()).timings(LM):
-        for each in everything(job):
-            leave(each)
+    leave_all(plan().timings(LM))
     assert to_make(register(plan()).asked(LM)) == []
-    failed = asked.timings(LM)[3]
+    failed = plan().timings(LM)[3]
     leave(failed, "failed")
     assert to_make(register(plan()).asked(LM)) == [failed.path]
     leave(failed.needed(CheckJob), "incorrect")
@@ -146,27 +137,22 @@ def test_what_failed_is_made_again() -> None:
 
 
 def test_a_kernel_is_two_files() -> None:
-    register = Register(plan())
-    register.asked(LAYERS)
+    here = register(plan(), LAYERS)
     job = plan().timings(LAYERS)[0]
     kernel = next(need for need in job.needs if need.kind == "kernel")
-    (checked,) = register.inputs(job)
-    assert checked.startswith("results/checked/")
-    group = next(each for each in register._jobs.values() if each.path == checked)
-    assert {kernel.path, kernel.library} < set(register.inputs(group))
+    (checked,) = here.inputs(job)
+    assert {kernel.path, kernel.library} < set(here.inputs(groups(here)[checked]))
     tuning = next(need for need in kernel.needs if need.kind == "tuning")
-    assert set(register.inputs(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
+    assert set(here.inputs(kernel)) == {job.needed(EnvironmentJob).path, tuning.path}
 
 
 def test_checks_of_cells_that_are_wanted_later() -> None:
     """A noisy cell's further processes find the check that its first ones had."""
-    register = Register(asked := plan())
-    register.asked(LM)
-    noisy = asked.cells(LM)[0]
-    before = {job.path for job in register._jobs.values() if job.kind == "checking"}
-    more = register.asked(LM, {noisy.name: 4})
+    here = register(asked := plan(), LM)
+    noisy, before = asked.cells(LM)[0], groups(here).keys()
+    more = here.asked(LM, {noisy.name: 4})
     assert sum(noisy.name in path for path in more) == 4
-    assert {job.path for job in register._jobs.values() if job.kind == "checking"} == before
+    assert groups(here).keys() == before
 
 
 def test_training_runs_are_wanted_with_the_counts() -> None:
@@ -200,14 +186,10 @@ class TestElsewhere:
     def test_unknown_digest(self) -> None:
         with pytest.raises(SystemExit) as stop:
             Register(plan())["0" * 12]
-        message = str(stop.value)
-        assert message.startswith(f"No job has the digest {'0' * 12}: a source, a setting or the")
-        assert message.endswith("nothing is lost.") and "\n" not in message
+        assert "0" * 12 in stop.value.code and "\n" not in stop.value.code
 
 
-def test_record_of_an_environment_that_was_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_record_of_an_environment_that_was_deleted(tmp_path: Path, monkeypatch) -> None:
     """It is there, and is made anew all the same."""
     asked = plan()
     environment = asked.environment("pytorch")
@@ -215,41 +197,34 @@ def test_record_of_an_environment_that_was_deleted(
     leave(environment)
     leave(job.needed(CheckJob))
     anew: set[str] = set()
-    here = register(asked, anew=anew.add)
-    here.asked(LM)
+    here = register(asked, LM, anew=anew.add)
     assert environment.path not in to_make(here.inputs(job)) and not anew
     monkeypatch.setitem(environment.order, "builder", "venv")
     monkeypatch.setitem(environment.order, "folder", str(tmp_path / "deleted"))
-    here = register(asked, anew=anew.add)
-    here.asked(LM)
+    here = register(asked, LM, anew=anew.add)
     assert environment.path in to_make(here.inputs(job)) and environment.path in anew
 
 
 def test_rows_that_are_compared_are_timed_together() -> None:
     """What was asked for first comes first; nothing has a place that was not asked for."""
-    asked = plan()
-    register = Register(asked)
-    register.asked(LM)
+    here = register(asked := plan(), LM)
     timings = asked.timings(LM)
-    assert [register.place(job) for job in timings] == list(range(1, len(timings) + 1))
-    groups = [(job.cell.benchmark, job.cell.phase, job.cell.device) for job in timings]
-    assert len(list(itertools.groupby(groups))) == len(set(groups)) > 1
-    register.asked(LM)
-    assert register.place(timings[-1]) == len(timings)
+    assert [here.place(job) for job in timings] == list(range(1, len(timings) + 1))
+    compared = [(job.cell.benchmark, job.cell.phase, job.cell.device) for job in timings]
+    assert len(list(itertools.groupby(compared))) == len(set(compared)) > 1
+    here.asked(LM)
+    assert here.place(timings[-1]) == len(timings)
     assert Register(plan()).place(timings[0]) == 0
 
 
-def test_memory_is_what_the_row_took_before_here_or_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_is_what_the_row_took_before_here_or_elsewhere(tmp_path: Path, monkeypatch) -> None:
     table = tmp_path / "report" / "one" / "cells.csv"
     table.parent.mkdir(parents=True)
     job, other, strange = plan().timings(LM)[:3]
     names = ("environment", "benchmark", "implementation", "phase", "device")
-    rows = [
-        ",".join([*(getattr(job.cell, n) for n in names), str(2 << 30)]) for job in (job, other)
-    ]
-    table.write_text("\n".join([",".join([*names, "peak_memory_bytes"]), *rows]) + "\n")
+    rows = [(*(getattr(each.cell, n) for n in names), str(2 << 30)) for each in (job, other)]
+    lines = map(",".join, [(*names, "peak_memory_bytes"), *rows])
+    table.write_text("\n".join(lines) + "\n")
     monkeypatch.setattr(memory, "EXAMPLES", table.parents[1])
     memory._examples.cache_clear()
     leave(job, memory={"process_peak_bytes": 3 << 30})
@@ -269,9 +244,7 @@ def test_summary_tells_one_request_from_another() -> None:
     assert Register(plan()).summary(LM) == before  # there or not
 
 
-def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(capsys) -> None:
     path, serves, jobs = "results/manifests/list.json", "results/cells.parquet", plan().timings(LM)
 
     def listed() -> tuple[list[str], set[str], str]:
@@ -281,22 +254,16 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(
         return to_make(found), anew, capsys.readouterr().err
 
     missing, anew, _ = listed()
-    assert [each for each in missing if each.startswith("results/records/")] == [
-        job.path for job in jobs
-    ]
+    assert [each for each in missing if "/records/" in each] == [job.path for job in jobs]
     assert anew == {path}
     for job in [*jobs, *plan().convergences(LM)]:
         write_sealed(job.path, {"status": "ok"})
     right = listing.manifest(plan(), LM, {})
     write_sealed(path, right)
     assert listed() == ([], set(), "")
-    changes = [
-        {"preliminary": not right["preliminary"]},
-        {"cells": right["cells"][::-1]},
-        {"seals": "0" * 16},
-    ]
-    for change in changes:  # with a seal that is right
-        write_sealed(path, right | change)
+    changes = {"preliminary": not right["preliminary"], "cells": right["cells"][::-1]}
+    for change in (changes | {"seals": "0" * 16}).items():  # with a seal that is right
+        write_sealed(path, right | dict([change]))
         assert listed() == ([], {path}, "")
     for content in ("", "{", Path(path).read_text().replace("ok", "no", 1)[:-3]):
         Path(path).write_text(content)

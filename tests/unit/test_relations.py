@@ -9,15 +9,10 @@ from reporting import relations
 
 def cells(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
     """Cells of one benchmark: (implementation, environment, wall time or None), of processes that differ by 5 %."""
+    place = {"document": "d", "machine": "m", "benchmark": "b", "phase": "forward", "device": "cpu"}
     return pd.DataFrame(
         {
-            **{
-                "document": "d",
-                "machine": "m",
-                "benchmark": "b",
-                "phase": "forward",
-                "device": "cpu",
-            },
+            **place,
             **{"implementation": implementation, "environment": environment},
             **{"status": "ok" if wall_s else "failed", "wall_median_s": wall_s},
             "process_medians_s": wall_s and [0.95 * wall_s, wall_s, 1.05 * wall_s],
@@ -83,9 +78,7 @@ def test_scaling_efficiency_is_over_the_same_computation_undivided() -> None:
     found = relations.scale(table, {})
     assert found["scaling"][2] == pytest.approx(2.0 / 1.6 / 2)
     assert found["scaling_low"][2] < found["scaling"][2] < found["scaling_high"][2]
-    assert (
-        found["scaling"][[0, 1, 3, 4]].isna().all()
-    )  # undivided ones, and those without one there
+    assert found["scaling"][[0, 1, 3, 4]].isna().all()  # undivided, or without one that is
     assert found["workers"].tolist()[1:] == pytest.approx([np.nan, 2, 2, 2], nan_ok=True)
 
 

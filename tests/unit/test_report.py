@@ -61,10 +61,8 @@ def text(folder: Path, name: str) -> str:
 
 
 def test_one_row_a_cell(table: pd.DataFrame) -> None:
-    found = [
-        Measurement(*key) for key in table[list(results.CELL)].itertuples(index=False, name=None)
-    ]
-    assert found == list(matrix.cells_of("stacked-lm"))
+    keys = table[list(results.CELL)].itertuples(index=False, name=None)
+    assert [Measurement(*key) for key in keys] == list(matrix.cells_of("stacked-lm"))
 
 
 def test_numbers_of_an_ok_row(table: pd.DataFrame) -> None:
@@ -90,13 +88,12 @@ def test_intervals_can_be_computed_again(tmp_path: Path, monkeypatch: pytest.Mon
 
         return change
 
-    machines = ("one", "two")
+    machines, config = ("one", "two"), hand_made.configuration("stacked-lm", 3)
     for factor, machine in enumerate(machines, 1):
-        (tmp_path / machine).mkdir()
-        hand_made.project(tmp_path / machine, noisy(factor), 3, machine=machine)
-        hand_made.write_manifest(
-            tmp_path / machine, "stacked-lm", hand_made.configuration("stacked-lm", 3), machine
-        )
+        folder = tmp_path / machine
+        folder.mkdir()
+        hand_made.project(folder, noisy(factor), 3, machine=machine)
+        hand_made.write_manifest(folder, "stacked-lm", config, machine)
     also = (tmp_path / "two" / "results",)
     own = hand_made.tabulate(tmp_path / "one", monkeypatch, 3, also_report=also, machine="one")
     table = pd.read_parquet(own / "cells.parquet")
@@ -152,29 +149,25 @@ def test_what_has_no_number_is_counted_by_reason(folder: Path, table: pd.DataFra
     assert statuses.index("failed") < statuses.index("unsupported")  # what went wrong comes first
     shown = [row[1] for row in rows(text(folder, "stacked-lm.md")) if len(row) == 6]
     assert {each for each in shown if "*" in each} == {"*timeout*", "*failed*", "*incorrect*"}
+    reason = REASONS["tensorflow/eager-cell", "forward"][1]  # is text
+    assert reason in text(folder, "stacked-lm.md").replace("\\|", "|")
 
 
 def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.DataFrame) -> None:
     """In the page as in the table: over the same implementation's time under the protocol."""
     cells = table[(table.device == "cpu") & ~table.environment.str.endswith("-2019")]
     cells = cells.set_index(["benchmark", "implementation", "phase"])
-    name = "stacked-lm-gradients-recorded"
+    own = cells.loc["stacked-lm-gradients-recorded"]
     told = words.DEPARTURES["gradients-recorded"]
-    departed = cells.loc[name, "pytorch/fused", "forward"]
-    ratio = departed.wall_s / cells.loc["stacked-lm", "pytorch/fused", "forward"].wall_s
-    assert departed.ratio_to_baseline == pytest.approx(ratio)
-    assert cells.loc["stacked-lm", "pytorch/fused", "forward"][["ratio_to_baseline"]].isna().all()
-    ratios = cells.loc[name].ratio_to_baseline.dropna()
-    printed = [row for row in rows(text(folder, "analysis.md")) if row[0] == told]
-    assert [row[2] for row in printed] == [str(len(ratios))]
-    assert printed[0][3].startswith(f"{ratios.min():.2f}") and printed[0][4].startswith(
-        f"{ratios.max():.2f}"
-    )
-
-
-def test_a_reason_is_text(folder: Path) -> None:
-    reason = REASONS["tensorflow/eager-cell", "forward"][1]
-    assert reason in text(folder, "stacked-lm.md").replace("\\|", "|")
+    base = cells.loc["stacked-lm", "pytorch/fused", "forward"]
+    departed = own.loc["pytorch/fused", "forward"]
+    assert departed.ratio_to_baseline == pytest.approx(departed.wall_s / base.wall_s)
+    assert pd.isna(base.ratio_to_baseline)
+    ratios = own.ratio_to_baseline.dropna()
+    (printed,) = [row for row in rows(text(folder, "analysis.md")) if row[0] == told]
+    assert printed[2] == str(len(ratios))
+    assert printed[3].startswith(f"{ratios.min():.2f}")
+    assert printed[4].startswith(f"{ratios.max():.2f}")
 
 
 @pytest.mark.parametrize("name", ["stacked-lm", "index"])
@@ -280,6 +273,16 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[5])
 
 
+def page_of(document, folder, monkeypatch, change=None, processes=1, benchmarks=("*",)) -> str:
+    """A document's page, of records of its own."""
+    hand_made.project(folder, change, processes, document=document)
+    hand_made.analyse(folder, monkeypatch, processes, document, benchmarks=benchmarks)
+    hand_made.render_documents(folder, monkeypatch)
+    page = text(folder, f"{document}.md")
+    assert_whole_tables(page)
+    return page
+
+
 KERNEL = {
     "seconds": {"schedule": 0.5, "compile": 1.0, "link": 0.25},
     "tuning": {"tuning_seconds": 90.0, "start_seconds": 3.0, "trials": 200},
@@ -297,10 +300,8 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         if cell.implementation == "tvm/unrolled" and cell.benchmark != "cell-512":
             hand_made.bad("timeout", "not built within 600 s")(record)
 
-    hand_made.project(tmp_path, change, document="tvm-lstm")
     shown = ["cell-*", "layer-*", "stack-64x100x64-d2*"]
-    hand_made.analyse(tmp_path, monkeypatch, document="tvm-lstm", benchmarks=shown)
-    hand_made.render_documents(tmp_path, monkeypatch)
+    page = page_of("tvm-lstm", tmp_path, monkeypatch, change, benchmarks=shown)
     table = hand_made.table(tmp_path, "tvm-lstm")
     table = table.set_index(["benchmark", "implementation", "device"])
     own = table.loc["layer-128x128x128", "tvm/template-tuned", "cpu"]
@@ -311,9 +312,6 @@ def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     libraries = ["pytorch/fused", "onnxruntime/lstm", "openvino/lstm"]
     fastest = min(table.loc["layer-128x128x128", name, "cpu"].wall_median_s for name in libraries)
     assert own.ratio_to_fastest == pytest.approx(0.5 / fastest)
-
-    page = text(tmp_path, "tvm-lstm.md")
-    assert_whole_tables(page)
     (own_row,) = [row for row in rows(page) if row[:3] == ["128", "128", "128"]]
     assert own_row[4:] == ["500 (5.406)", "0.500 (775.652)", "90.0 (311.214)", "1.25 (650.439)"]
     (empty,) = [row for row in rows(page) if row[:3] == ["128", "512", "128"]]
@@ -332,29 +330,19 @@ def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         if cell.environment == "pytorch-2019":
             record["samples"] = [4 * seconds for seconds in record["samples"]]
 
-    document = "rnn-benchmarks"
-    hand_made.project(tmp_path, change, processes=3, document=document)
-    shown = {"document": document, "benchmarks": ["1x320-*", "4x320-ce-long"]}
-    hand_made.analyse(tmp_path, monkeypatch, processes=3, **shown)
-    hand_made.render_documents(tmp_path, monkeypatch)
-    page = text(tmp_path, "rnn-benchmarks.md")
-    assert_whole_tables(page)
+    document, shown = "rnn-benchmarks", ["1x320-*", "4x320-ce-long"]
+    page = page_of(document, tmp_path, monkeypatch, change, 3, shown)
     found = {row[0]: row for row in rows(page)}
     assert found["1x320-ce-short"][-2:] == ["571,520", "433,000"]
     assert found["4x320-ctc-long"][2:6] == ["32x1000x123", "500 to 1000", "59", "CTC"]
     assert found["4x320-ctc-long"][-2:] == ["8,554,880", "8,500,000"]
     cell = Measurement("4x320-ce-long", "pytorch/fused", "pytorch", "training", "cpu")
+    label = "PyTorch nn.LSTM without cuDNN"
+    (shown,) = [row[3] for row in rows(page) if row[0] == label and len(row) == 4]
     seconds = hand_made.wall_s(cell, 2, document)
-    shown = [
-        float(row[3].split()[0])
-        for row in rows(page)
-        if row[0] == "PyTorch nn.LSTM without cuDNN" and len(row) == 4
-    ]
-    assert shown == [pytest.approx(seconds, rel=0.01)]
-    then = found["PyTorch nn.LSTM without cuDNN, 2019"]
-    assert float(then[1].split()[0]) > 3.5 * float(
-        found["PyTorch nn.LSTM without cuDNN"][1].split()[0]
-    )
+    assert float(shown.split()[0]) == pytest.approx(seconds, rel=0.01)
+    now, then = (float(found[name][1].split()[0]) for name in (label, f"{label}, 2019"))
+    assert then > 3.5 * now
     for name in ("1x320ce-short", "4x320ce-long"):
         assert page.count(f"(figures/rnn-benchmarks/bars-chart-{name}.svg)") == 1
 
@@ -372,11 +360,8 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if cell.implementation.endswith("cudnn"):
             hand_made.bad("unsupported", "cuDNN runs on NVIDIA GPUs only")(record)
 
-    document = "cudnn-lstm-ptb"
-    hand_made.project(tmp_path, change, processes=3, document=document)
-    shown = ["ptb-small", "ptb-large", "ptb-word-lm"]
-    hand_made.analyse(tmp_path, monkeypatch, processes=3, document=document, benchmarks=shown)
-    hand_made.render_documents(tmp_path, monkeypatch)
+    document, shown = "cudnn-lstm-ptb", ["ptb-small", "ptb-large", "ptb-word-lm"]
+    page = page_of(document, tmp_path, monkeypatch, change, 3, shown)
     table = hand_made.table(tmp_path, document)
     table = table.set_index(["benchmark", "implementation", "environment", "device"])
     cell = Measurement("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
@@ -386,9 +371,6 @@ def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (own.utilisation, own.clip_error) == (0.75, 7e-4)
     assert own.speedup == pytest.approx(2, rel=0.1)
     assert own.speedup_low < own.speedup < own.speedup_high
-
-    page = text(tmp_path, "cudnn-lstm-ptb.md")
-    assert_whole_tables(page)
     found = {row[0]: row for row in rows(page) if len(row) > 7}
     block = found["LSTMBlockCell"]
     assert block[-3:-1] == ["17,000", "1.1"]
@@ -409,10 +391,7 @@ def damage(text: str) -> list[tuple[str | dict, str]]:
         ("", "is damaged ("),
         (json.dumps(without), "is damaged (it has no seal)"),
         (without, "is not a valid record: top level: 'samples' is a required property"),
-        (
-            good | {"samples": [0.1, "x"]},
-            "is not a valid record: samples.1: 'x' is not",
-        ),
+        (good | {"samples": [0.1, "x"]}, "is not a valid record: samples.1: 'x' is not"),
         (good | {"schema_version": 0}, "has record schema 0, this workflow reads 2"),
     ]
 

@@ -8,11 +8,6 @@ from stats import clean, rows
 from tests.unit.hand_made import QUIET, process
 
 
-def test_one_batch_has_no_deviation() -> None:
-    assert rows.cell([process([2.0])], batch=8)["wall_std_s"] is None
-    assert rows.cell([process([2.0]), process([4.0])], batch=8)["wall_std_s"] == 1.0
-
-
 def test_one_process() -> None:
     found = rows.cell([process([1.0, 2.0, 3.0, 4.0, 10.0])], batch=8)
     assert found["wall_s"] == 4.0  # the document's metric is the average
@@ -24,6 +19,8 @@ def test_one_process() -> None:
     assert (found["import_s"], found["build_s"], found["first_step_s"]) == (0.5, 0.25, 1.0)
     assert found["peak_memory_bytes"] == 1000
     assert found["device_peak_bytes"] is None
+    assert rows.cell([process([2.0])], batch=8)["wall_std_s"] is None  # of one batch
+    assert rows.cell([process([2.0]), process([4.0])], batch=8)["wall_std_s"] == 1.0
 
 
 def test_memory_is_of_processes_that_were_not_forked_and_starts_of_those_that_compiled() -> None:
@@ -53,116 +50,89 @@ def test_the_process_is_the_unit() -> None:
 
 def test_interval_is_that_of_student() -> None:
     """By hand: half-width 4.303 (t, two degrees of freedom) * 0.1 / sqrt(3) of the logarithm."""
-    low, high, kind = rows.interval(
-        [{"samples": [float(np.exp(power))]} for power in (-0.1, 0.0, 0.1)]
-    )
+    records = [{"samples": [float(np.exp(power))]} for power in (-0.1, 0.0, 0.1)]
+    low, high, kind = rows.interval(records)
     assert kind == "confidence"
     assert np.log([low, high]) == pytest.approx([-0.2484, 0.2484], abs=1e-4)
-
-
-def test_equal_processes_have_an_interval_of_no_width() -> None:
     assert rows.interval([{"samples": [2.0, 2.0]}] * 3) == pytest.approx((2.0, 2.0, "confidence"))
 
 
-@pytest.mark.parametrize(
-    ("samples", "expected"),
-    [
-        ([1.0] * 20, []),
-        ([1.0, 1.2] * 10, ["spread"]),
-        ([1.0 + 0.004 * index for index in range(20)], ["drift"]),
-        ([1.0 + 0.01 * index for index in range(5)], []),  # too few to show a drift
-        ([1.1 - 0.004 * index for index in range(20)], ["drift"]),
-        ([1.0] * 19 + [50.0], []),  # one outlier is no spread; it stays in the average
-        ([1.2, 1.15, 1.1, 1.05] + [1.0, 1.001] * 8, ["warm-up"]),
-        ([0.9] * 4 + [1.0, 1.001] * 8, ["warm-up"]),  # a CPU that is not hot yet
-        ([1.2] + [1.0, 1.001] * 8, []),  # a single one is an outlier
-        ([1.2, 1.1] + [1.0] * 8, []),  # too few to tell the first from the others
-    ],
-)
-def test_flags_of_samples(samples: list[float], expected: list[str]) -> None:
-    assert rows.flags([process(samples)]) == expected
+STEADY = [1.0] * 20
 
 
-@pytest.mark.parametrize(
-    ("other", "steal", "expected"),
-    [(0.9, 0.0, []), (1.1, 0.0, ["interference"]), (0.6, 0.6, ["interference"]), (None, None, [])],
-)
-def test_flag_of_interference(
-    other: float | None, steal: float | None, expected: list[str]
-) -> None:
-    """Five percent of 10 s on two cores is one second."""
-    reading = QUIET | {"other_cpu_s": other, "steal_s": steal}
-    assert rows.flags([process([1.0] * 20, interference=reading)]) == expected
+def of(*samples: list[float]) -> list[dict]:
+    return [process(each) for each in samples]
 
 
-def test_flag_of_a_process_that_was_stopped() -> None:
-    for times, expected in ((0, []), (1, ["suspended"])):
-        reading = QUIET | {"suspensions": times}
-        stopped = process([1.0] * 20, interference=reading)
-        assert rows.flags([stopped]) == expected
-        assert clean.disturbed([stopped, process([1.0])], best={}) == [bool(times), False]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [([1.0, 1.0, 2.0], ["uneven"]), ([1.0, 1.0, 1.4], []), ([1.0, 2.0], [])],
-)
-def test_flag_of_processes_that_differ(seconds: list[float], expected: list[str]) -> None:
-    """Of two, nobody knows which one is odd."""
-    assert rows.flags([process([each] * 20) for each in seconds]) == expected
-
-
-@pytest.mark.parametrize(("load", "expected"), [(2.9, []), (3.1, ["load"])])
-def test_flag_of_load(load: float, expected: list[str]) -> None:
-    """Before a process of a run that keeps two cores busy, the load average is 2."""
-    record = process([1.0] * 20, load={"before": [load, 0.0, 0.0]})
-    assert rows.flags([record]) == expected
+def meanwhile(**taken: float | None) -> list[dict]:
+    return [process(STEADY, interference=QUIET | taken)]
 
 
 def at(mhz: float | None, throttled: int | None = None) -> dict:
     return {"mhz": mhz, "throttled": throttled}
 
 
-@pytest.mark.parametrize(
-    ("readings", "expected"),
-    [
-        ([(at(3000), at(2900)), (at(2950), at(3000))], []),
-        ([(at(3000), at(2800))], ["frequency"]),  # slower after than before
-        ([(at(3000), at(3000)), (at(2000), at(2000))], ["frequency"]),  # a slower process
-        ([(at(3000, 5), at(3000, 5))], []),
-        ([(at(3000, 5), at(3000, 6))], ["frequency"]),
-        ([(at(None), at(None))], []),
-        ([], []),  # records of before it was noted
-    ],
-)
-def test_flag_of_frequency(readings: list, expected: list[str]) -> None:
-    records = [process([1.0] * 20)] + [
-        process([1.0] * 20, frequency={"before": before, "after": after})
-        for before, after in readings
-    ]
-    assert rows.flags(records) == expected
+def clocks(*readings: tuple[dict, dict]) -> list[dict]:
+    noted = [dict(zip(("before", "after"), each, strict=True)) for each in readings]
+    return [process(STEADY), *(process(STEADY, frequency=each) for each in noted)]
 
 
 def gpu(sm_mhz: float | None, memory_mhz: float | None, *held_back_by: str) -> dict:
     return {"sm_mhz": sm_mhz, "memory_mhz": memory_mhz, "held_back_by": list(held_back_by)}
 
 
+def gpus(*states: tuple[dict | None, dict | None]) -> list[dict]:
+    noted = [dict(zip(("before", "after"), each, strict=True)) for each in states]
+    return [process(STEADY, gpu=each | {"batch": {"launched_s": 0.1}}) for each in noted]
+
+
 @pytest.mark.parametrize(
-    ("states", "expected"),
+    ("records", "expected"),
     [
-        ([(gpu(1980, 2619), gpu(1905, 2619, "power cap"))], []),
-        ([(gpu(1980, 2619), gpu(1800, 2619, "power cap"))], ["frequency"]),
-        ([(gpu(1980, 2619), gpu(1980, 2619)), (gpu(1980, 1593), gpu(1980, 1593))], ["frequency"]),
-        ([(gpu(1980, 2619), gpu(1980, 2619, "thermal slowdown"))], ["frequency"]),
-        ([(gpu(None, None), gpu(None, None)), (None, None)], []),
+        (of(STEADY), ""),
+        (of([1.0, 1.2] * 10), "spread"),
+        (of([1.0 + 0.004 * index for index in range(20)]), "drift"),
+        (of([1.0 + 0.01 * index for index in range(5)]), ""),  # too few to show a drift
+        (of([1.1 - 0.004 * index for index in range(20)]), "drift"),
+        (of([1.0] * 19 + [50.0]), ""),  # one outlier is no spread; it stays in the average
+        (of([1.2, 1.15, 1.1, 1.05] + [1.0, 1.001] * 8), "warm-up"),
+        (of([0.9] * 4 + [1.0, 1.001] * 8), "warm-up"),  # a CPU that is not hot yet
+        (of([1.2] + [1.0, 1.001] * 8), ""),  # a single one is an outlier
+        (of([1.2, 1.1] + [1.0] * 8), ""),  # too few to tell the first from the others
+        (of([1.0] * 20, [1.0] * 20, [2.0] * 20), "uneven"),
+        (of([1.0] * 20, [1.0] * 20, [1.4] * 20), ""),
+        (of([1.0] * 20, [2.0] * 20), ""),  # of two, nobody knows which one is odd
+        # Five percent of 10 s on two cores is one second.
+        (meanwhile(other_cpu_s=0.9), ""),
+        (meanwhile(other_cpu_s=1.1), "interference"),
+        (meanwhile(other_cpu_s=0.6, steal_s=0.6), "interference"),
+        (meanwhile(other_cpu_s=None, steal_s=None), ""),
+        (meanwhile(suspensions=0), ""),
+        (meanwhile(suspensions=1), "suspended"),
+        # Before a process of a run that keeps two cores busy, the load average is 2.
+        ([process(STEADY, load={"before": [2.9, 0.0, 0.0]})], ""),
+        ([process(STEADY, load={"before": [3.1, 0.0, 0.0]})], "load"),
+        (clocks((at(3000), at(2900)), (at(2950), at(3000))), ""),
+        (clocks((at(3000), at(2800))), "frequency"),  # slower after than before
+        (clocks((at(3000), at(3000)), (at(2000), at(2000))), "frequency"),  # a slower process
+        (clocks((at(3000, 5), at(3000, 5))), ""),
+        (clocks((at(3000, 5), at(3000, 6))), "frequency"),
+        (clocks((at(None), at(None))), ""),
+        (gpus((gpu(1980, 2619), gpu(1905, 2619, "power cap"))), ""),
+        (gpus((gpu(1980, 2619), gpu(1800, 2619, "power cap"))), "frequency"),
+        (gpus((gpu(1980, 2619), gpu(1980, 2619)), 2 * (gpu(1980, 1593),)), "frequency"),
+        (gpus((gpu(1980, 2619), gpu(1980, 2619, "thermal slowdown"))), "frequency"),
+        (gpus((gpu(None, None), gpu(None, None)), (None, None)), ""),
     ],
 )
-def test_flag_of_a_gpus_clocks(states: list, expected: list[str]) -> None:
-    records = [
-        process([1.0] * 20, gpu={"before": before, "after": after, "batch": {"launched_s": 0.1}})
-        for before, after in states
-    ]
-    assert rows.flags(records) == expected
+def test_flags(records: list[dict], expected: str) -> None:
+    assert rows.flags(records) == expected.split()
+
+
+def test_a_process_that_was_stopped_is_disturbed() -> None:
+    for times in (0, 1):
+        records = [*meanwhile(suspensions=times), process([1.0])]
+        assert clean.disturbed(records, best={}) == [bool(times), False]
 
 
 def test_flags_of_all_processes_once_each() -> None:
@@ -185,11 +155,8 @@ def test_drift_is_relative_to_the_median() -> None:
     ],
 )
 def test_utilisation(device: str, gpu: dict | None, expected: float | None) -> None:
-    record = {
-        "identity": {"device": device},
-        "interference": {"wall_s": 10.0, "own_cpu_s": 30.0},
-        "threads": 4,
-    } | ({"gpu": gpu} if gpu else {})
+    record = process([1.0], interference={"wall_s": 10.0, "own_cpu_s": 30.0}, threads=4)
+    record |= {"identity": {"device": device}} | ({"gpu": gpu} if gpu else {})
     assert rows.utilisation(record) == expected
 
 

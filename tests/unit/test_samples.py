@@ -27,9 +27,7 @@ def test_what_cells_have_in_common(freedom: float) -> None:
 
 def test_few_cells_that_happen_to_agree_are_not_trusted() -> None:
     """Their likeliest degrees of freedom are the most that are tried."""
-    found = samples.prior(
-        [[1 - spread, 1.0, 1 + spread] for spread in np.linspace(0.03, 0.031, 12)]
-    )
+    found = samples.prior([[1 - off, 1.0, 1 + off] for off in np.linspace(0.03, 0.031, 12)])
     assert 1 < found.freedom < 20
 
 

@@ -15,10 +15,7 @@ from reporting import page, pages, sections, style
 from tests.unit import hand_made
 
 DOCUMENTS = sorted(path.stem for path in Path("config/documents").glob("*.yaml"))
-OTHER, ON_TWO = (
-    "other-8c-def456",
-    "stacked-lm",
-)  # another machine, and the document that it has measured, too
+OTHER, ON_TWO = "other-8c-def456", "stacked-lm"  # another machine, and the document it measured
 
 
 def entries(document: str) -> list[dict]:
@@ -54,11 +51,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
         first = about["machines"][0]["machine"]
         one = sections.read(cells, about, first)
         none = sections.Tables(one[0].cells.head(0), one[0].trainings.head(0), one[0].published)
-        found[document] = {
-            "no rows": (none, one[1]),
-            "a machine": one,
-            "a GPU": sections.read(*on_gpu),
-        }
+        found[document] = {"no rows": (none, one[1]), "a machine": one}
+        found[document]["a GPU"] = sections.read(*on_gpu)
         if document == ON_TWO:
             found[document]["another"] = sections.read(cells, about, OTHER)
     return found
@@ -84,10 +78,7 @@ def test_section(tables: dict, document: str, entry: dict, where: str) -> None:
     assert dataclasses.is_dataclass(sections.load(entry["section"]).Answer)
     for part in made:
         json.dumps(part["data"], allow_nan=False)
-        context = {"preliminary": False, "stand_in": False, "introduction": []}
-        text = page.markdown("Title", context, [part])
-        assert "nan" not in text and "None" not in text and "Undefined" not in text
-        assert_whole_tables(text)
+        assert_whole([part])
         shown = [block for block in part["blocks"] if block["kind"] == "figure"]
         if shown:
             (_, figure), *_ = drawn
@@ -104,6 +95,13 @@ def named(figure) -> bool:
         column = axis.get_subplotspec().colspan.start
         columns.setdefault(column, []).append(axis.get_xlabel())
     return all(any(labels) for labels in columns.values())
+
+
+def assert_whole(parts: list[dict]) -> None:
+    context = {"preliminary": False, "stand_in": False, "introduction": []}
+    text = page.markdown("Title", context, parts)
+    assert "nan" not in text and "None" not in text and "Undefined" not in text
+    assert_whole_tables(text)
 
 
 def assert_whole_tables(text: str) -> None:

@@ -22,9 +22,7 @@ from . import hand_made
 SAFE = {f"params.{name}" for name in ("also", "machine", "processes", "source", "stamp", "stride")}
 
 
-@pytest.mark.parametrize(
-    "file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=lambda f: f.stem
-)
+@pytest.mark.parametrize("file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=str)
 def test_what_rules_hand_to_the_shell_is_quoted(file: Path) -> None:
     for block in re.findall(r"^    shell:\n((?:        .*\n?)+)", file.read_text(), re.M):
         for name, quoted in re.findall(r"\{(params\.\w+)(:q)?\}", block):
@@ -39,13 +37,8 @@ def test_archives_are_read_member_by_member_and_arrays_without_objects() -> None
             assert not found, file
 
 
-NAMES = (
-    "../../outside.json",
-    "/etc/passwd",
-    "records/../../outside.json",
-    "records/a\n.json",
-    "records/x",
-)
+OUTSIDE = ("../../outside.json", "/etc/passwd", "records/../../outside.json")
+NAMES = (*OUTSIDE, "records/a\n.json", "records/x")
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +67,11 @@ def with_manifest(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: obje
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_pack_names_nothing_outside_its_folder(
-    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_pack_names_nothing_outside_its_folder(project: Path, monkeypatch, name: str) -> None:
     """Neither is it read, nor would it be packed and sent."""
     folder = with_manifest(project, monkeypatch, record=name)
     for read in (results.members, compare_runs.load):
-        with pytest.raises(
-            SystemExit, match=r"is not a valid manifest: cells\.\d+\.records\.0: .* does not match"
-        ):
+        with pytest.raises(SystemExit, match=r"is not a valid manifest: cells\.\d+\.records\.0: "):
             read(folder)
     (line,) = configuration.unreadable(str(folder))
     assert "is not a manifest: cells." in line
@@ -103,9 +92,7 @@ def test_a_manifest_has_names_of_files(
         results.machines_in(folder)
 
 
-def test_mirrors_are_addresses_and_no_patterns(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mirrors_are_addresses_and_no_patterns(tmp_path: Path, monkeypatch) -> None:
     asked = []
     monkeypatch.setattr(fetch_corpus, "download", lambda url, *more: asked.append(url))
     template = "https://example.org/{split}?{split.__class__}{0}"
@@ -122,33 +109,21 @@ HOSTILE = (
 class Tags(HTMLParser):
     """What a page does besides showing text: scripts, pictures, frames, handlers, addresses."""
 
+    SUSPECT = re.compile("script|img|iframe|object|embed|link|base|form|meta|image")
+
     def __init__(self) -> None:
         super().__init__()
         self.found: Counter = Counter()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        if tag in (
-            "script",
-            "img",
-            "iframe",
-            "object",
-            "embed",
-            "link",
-            "base",
-            "form",
-            "meta",
-            "image",
-        ):
+        if self.SUSPECT.fullmatch(tag):
             self.found[tag] += 1
         for name, value in attributes:
             if name.startswith("on"):
                 self.found[name] += 1
-            if (
-                name in ("href", "src", "xlink:href")
-                and ":" in (value or "")
-                and not value.startswith("#")
-            ):
-                self.found[value] += 1
+            address = (value or "") if name in ("href", "src", "xlink:href") else ""
+            if ":" in address and not address.startswith("#"):
+                self.found[address] += 1
 
 
 def tags(page: Path) -> Counter:
@@ -186,12 +161,7 @@ def pages(folder: Path, hostile: str) -> dict[str, Counter]:
     document = folder / "config/documents/stacked-lm.yaml"
     content = yaml.safe_load(document.read_text())
     content["title"] = f"A title {hostile}"
-    content["origin"] |= {
-        "title": hostile,
-        "authors": hostile,
-        "hardware": hostile,
-        "about": hostile,
-    }
+    content["origin"] |= dict.fromkeys(("title", "authors", "hardware", "about"), hostile)
     content["labels"] = {name: f"{hostile} {name}" for name in content.get("labels", {})}
     document.write_text(yaml.safe_dump(content))
     entries = yaml.safe_load((folder / "config/implementations.yaml").read_text())
@@ -231,11 +201,6 @@ def test_a_page_takes_no_other_files_in(tmp_path: Path) -> None:
     outside = tmp_path / "outside.svg"
     outside.write_text("<svg>secret</svg>")
     (tmp_path / "report").mkdir()
-    for picture in (
-        "../outside.svg",
-        "figures/../../outside.svg",
-        str(outside),
-        "figures/a/none.svg",
-    ):
+    for picture in ("../outside.svg", "figures/../../outside.svg", outside, "figures/a/none.svg"):
         text = page.to_html(f"# A\n\n![b]({picture})\n", tmp_path / "report")
         assert "secret" not in text and "<img" not in text and "b</p>" in text

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -57,9 +56,7 @@ def test_rows_are_those_of_each_machine_alone(folders: dict[str, Path]) -> None:
 @pytest.mark.parametrize("section", ["table", "added", "conclusions", "missing"])
 def test_pages_are_of_one_machine(folders: dict[str, Path], section: str) -> None:
     """What a document's page says of this run's is what it says without the other."""
-    joint, alone = (
-        hand_made.part(folders[name], "stacked-lm", section) for name in ("both", "here")
-    )
+    joint, alone = (hand_made.part(folders[n], "stacked-lm", section) for n in ("both", "here"))
     assert joint == alone
 
 
@@ -72,9 +69,8 @@ def test_pages_know_both(folders: dict[str, Path]) -> None:
     assert all(f"[{name}](" in machines for name in names)
     with pytest.MonkeyPatch.context() as patch:
         hand_made.render_machine(folders["both"], patch, THERE)
-    here, there = (
-        (folder / "machine.md").read_text() for folder in (report, report / "machines" / THERE)
-    )
+    pages = (report / "machine.md", report / "machines" / THERE / "machine.md")
+    here, there = map(Path.read_text, pages)
     timed = f"and {hand_made.BATCHES} turns", "and 7 turns"
     assert [text in here for text in timed] == [True, False]
     assert [text in there for text in timed] == [False, True]
@@ -92,9 +88,7 @@ def test_manifests_in_one_folder_are_parts_of_one_report(
     pd.testing.assert_frame_equal(joint, expected, check_dtype=False)
 
 
-def test_other_parameters_are_no_number_of_the_benchmark(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_parameters_are_no_number_of_the_benchmark(tmp_path: Path, monkeypatch) -> None:
     def change(cell: Measurement, process: int, record: dict) -> None:
         if cell.implementation == "pytorch/cell":
             record["benchmark"] = record["benchmark"] | {"hidden": 7}
@@ -117,35 +111,26 @@ def test_a_machine_takes_part_once(folders: dict[str, Path]) -> None:
     assert "\n" not in line
 
 
-def change_manifest(folder: Path, change: Callable[[dict], object]) -> None:
+def change_manifest(folder: Path, **changes: object) -> None:
     (path,) = (folder / "manifests").glob("*.json")
-    manifest = json.loads(path.read_text())
-    change(manifest)
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_folders_that_are_refused_before_anything_runs(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_folders_that_are_refused_before_anything_runs(folders: dict[str, Path], tmp_path) -> None:
     folder = shutil.copytree(folders["there"] / "results", tmp_path / "there")
     assert not list(configuration.unreadable(str(folder)))
-    first = read_json(str(next((folder / "manifests").iterdir())))["cells"][0]["records"][0]
-    text = (folder / first).read_text()
+    name = read_json(str(next((folder / "manifests").iterdir())))["cells"][0]["records"][0]
+    first = folder / name
+    text = first.read_text()
     other = json.loads(text) | {"schema_version": 99}
     unsealed = json.dumps({key: value for key, value in other.items() if key != "seal"})
     for change, message in (
-        (lambda: (folder / first).write_text(text[:-9]), "is damaged (it is not JSON: "),
-        (lambda: (folder / first).write_text(unsealed), "is damaged (it has no seal)"),
-        (lambda: write_sealed(str(folder / first), other), "has schema 99, this workflow reads 2"),
-        (lambda: change_manifest(folder, lambda found: found.update(cells=[])), "cells: "),
-        (
-            lambda: change_manifest(folder, lambda found: found.update(schema_version=1)),
-            "has schema 1, this workflow reads 2",
-        ),
-        (
-            lambda: shutil.rmtree(folder / "manifests"),
-            "is not a results folder: it has no manifests/",
-        ),
+        (lambda: first.write_text(text[:-9]), "is damaged (it is not JSON: "),
+        (lambda: first.write_text(unsealed), "is damaged (it has no seal)"),
+        (lambda: write_sealed(str(first), other), "has schema 99, this workflow reads 2"),
+        (lambda: change_manifest(folder, cells=[]), "cells: "),
+        (lambda: change_manifest(folder, schema_version=1), "has schema 1, this workflow reads 2"),
+        (lambda: shutil.rmtree(folder / "manifests"), "it has no manifests/"),
     ):
         change()
         (line,) = configuration.unreadable(str(folder))

@@ -5,15 +5,8 @@ import pandas as pd
 from reporting import blocks
 from reporting.sections import Tables, support
 
-ABOUT = {
-    "document": {
-        "benchmarks": {
-            "a": {},
-            "a-half": {"data_type": "bfloat16"},
-            "b-half": {"cell": "gru", "data_type": "bfloat16"},
-        }
-    }
-}
+HALF = {"data_type": "bfloat16"}
+BENCHMARKS = {"a": {}, "a-half": HALF, "b-half": HALF | {"cell": "gru"}}
 
 
 def row(benchmark: str, label: str, reason: str = "", status: str = "ok") -> dict:
@@ -32,7 +25,8 @@ def test_a_time_stands_in_its_format_and_a_reason_once() -> None:
         row("a", "left", status="not-run"),
     ]
     nothing = pd.DataFrame()
-    found = support.analyse(Tables(pd.DataFrame(rows), nothing, nothing), ABOUT)
+    tables, about = Tables(pd.DataFrame(rows), nothing, nothing), {"benchmarks": BENCHMARKS}
+    found = support.analyse(tables, {"document": about})
     assert found and found.reasons == [reason, "off by 2"]
     lstm, gru = (block.rows for block in support.write(found) if isinstance(block, blocks.Table))
     assert [line[0] for line in lstm] == ["fast", "wrong"]

@@ -22,15 +22,10 @@ def counted(**changed: bytes) -> dict:
     return text.counts(ptb, contents, {split: f"ptb.{split}.txt" for split in contents})
 
 
-def test_counts() -> None:
+def test_tokens_and_vocabulary() -> None:
+    """Words are split at ASCII blanks only, and a start token in the text counts once."""
     assert counted() == {"tokens": dict.fromkeys(SPLITS, 7), "vocabulary": 7}
-
-
-def test_words_are_split_at_ascii_blanks_only() -> None:
     assert ptb.tokens("a\u00a0b c\n".encode(), "x") == ["a\u00a0b", "c", ptb.END]
-
-
-def test_start_token_in_the_text_counts_once() -> None:
     assert ptb.vocabulary(["<s>", "a", "<s>"]) == ["<s>", "a"]
 
 
@@ -54,12 +49,7 @@ def test_unusable_files(split: str, content: bytes, place: str) -> None:
 
 @pytest.mark.parametrize(
     ("words", "coding"),
-    [
-        ("\u201cit\u2019s\u201d", "cp1252"),
-        ("d\u00e9", "latin1"),
-        ("\x81\u00e9", "latin1"),
-        ("a", "utf-16"),
-    ],
+    [("\u201cit\u2019s\u201d", "cp1252"), ("\x81\u00e9", "latin1"), ("a", "utf-16")],
 )
 def test_the_conversion_that_is_advised_gives_the_text(words: str, coding: str) -> None:
     content = words.encode(coding)
@@ -79,9 +69,8 @@ def fits(benchmark: dict, vocabulary: int = 11, tokens: int = 11, trained: tuple
 @pytest.mark.parametrize("trained", [(), ("tiny",)])
 @pytest.mark.parametrize("benchmark", [BENCHMARK, BENCHMARK | CARRIED])
 def test_a_text_shorter_than_a_batch(benchmark: dict, trained: tuple) -> None:
-    least = (
-        15 if "state" in benchmark else 11
-    )  # 3 streams of 4 + 1; windows of 4 + 1 that start at 0, 3, 6
+    # 3 streams of 4 + 1; windows of 4 + 1 that start at 0, 3, 6.
+    least = 15 if "state" in benchmark else 11
     fits(benchmark, tokens=least, trained=trained)
     with pytest.raises(TextProblem, match=f"folder/{'valid' if trained else 'train'}.txt"):
         fits(benchmark, tokens=least - 1, trained=trained)
@@ -114,12 +103,15 @@ def planned_on(content: bytes, whence: str) -> Plan:
     return plan
 
 
+@pytest.fixture
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned.empty_project(tmp_path, monkeypatch)
+
+
+@pytest.mark.usefixtures("_elsewhere")
 @pytest.mark.parametrize("whence", ["folder", "fetched", "tokens"])
 @pytest.mark.parametrize(("content", "remedy"), [(SHORT, "longer"), (MANY, "<unk>")])
-def test_a_text_that_does_not_fit_stops_a_run(
-    whence: str, content: bytes, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned.empty_project(tmp_path, monkeypatch)
+def test_a_text_that_does_not_fit_stops_a_run(whence: str, content: bytes, remedy: str) -> None:
     plan = planned_on(content, whence)
     with pytest.raises(SystemExit) as stop:
         text.require_fitting(plan)
@@ -128,11 +120,9 @@ def test_a_text_that_does_not_fit_stops_a_run(
     assert remedy in said and "\n" not in said
 
 
+@pytest.mark.usefixtures("_elsewhere")
 @pytest.mark.parametrize(
     ("content", "whence"), [(LONG, "folder"), (LONG, "fetched"), (SHORT, "unknown")]
 )
-def test_a_text_that_fits_or_is_not_known_stops_no_run(
-    content: bytes, whence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    planned.empty_project(tmp_path, monkeypatch)
+def test_a_text_that_fits_or_is_not_known_stops_no_run(content: bytes, whence: str) -> None:
     text.require_fitting(planned_on(content, whence))

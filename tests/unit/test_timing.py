@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 import types
+from collections.abc import Callable
 
 import pytest
 
@@ -69,6 +70,13 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "settle", lambda: None)
 
 
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock(0.125)
+    monkeypatch.setattr(timing, "time", found)
+    return found
+
+
 def made(clock: Clock, runner: Runner | None = None, **protocol: object) -> timing.Clock:
     given = runner or Runner(clock), Endless(), PROTOCOL | protocol, lambda message: None
     return timing.Clock(*given)
@@ -85,16 +93,8 @@ def made(clock: Clock, runner: Runner | None = None, **protocol: object) -> timi
         (3.0, {}, 2, 1, 1),
     ],
 )
-def test_number_of_batches(
-    seconds: float,
-    protocol: dict,
-    warmup: int,
-    before: int,
-    batches: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(seconds)
-    monkeypatch.setattr(timing, "time", clock)
+def test_number_of_batches(seconds, protocol, warmup, before, batches, clock: Clock) -> None:
+    clock.seconds = seconds
     own = made(clock, **protocol)
     looks = [own.look() for _ in range(2)]
     assert own.warmup == [seconds] * warmup
@@ -109,16 +109,11 @@ def test_number_of_batches(
     assert set(found["frequency"]) == {"before", "after"} and found["changes"] == ""
 
 
-def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock(0.125)
-
+def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(clock: Clock) -> None:
     class Compiling(Runner):
         def step(self, inputs: None, targets: None) -> None:
             self.clock.now += self.clock.seconds if self.clock.now else 5.0
 
-    monkeypatch.setattr(timing, "time", clock)
     assert made(clock, Compiling(clock)).warmup == [5.0, 0.125, 0.125]
 
 
@@ -127,22 +122,19 @@ def test_a_first_step_that_compiles_for_long_leaves_time_to_warm_up(
     [({1}, 3), ({1, 2, 3}, 4), ({1, 2, 3, 4}, 5), ({1, 4}, 3), (set(range(1, 99)), 9)],
 )
 def test_one_warms_up_until_no_batch_takes_memory_but_not_for_ever(
-    taking: set[int], warmup: int, monkeypatch: pytest.MonkeyPatch
+    taking: set[int], warmup: int, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = Clock(0.125)
-    monkeypatch.setattr(timing, "time", clock)
-    monkeypatch.setattr(
-        timing.memory,
-        "faults",
-        lambda helpers: 62_500 * sum(each <= round(clock.now / 0.125) for each in taking),
-    )
+    def faults(helpers: object) -> int:
+        return 62_500 * sum(each <= round(clock.now / 0.125) for each in taking)
+
+    monkeypatch.setattr(timing.memory, "faults", faults)
     assert len(made(clock).warmup) == warmup
 
 
-def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_is_asked_at_work(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked what it does while it does it: an idle one has low clocks. Warm before each look; where the seconds of a batch go is
     asked while it is still warm."""
-    clock, events = Clock(0.125), []
+    events: list[str] = []
 
     class OnGpu(Runner):
         def step(self, inputs: None, targets: None) -> None:
@@ -171,7 +163,6 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     class OnManyCores(Endless):
         threads = 16
 
-    monkeypatch.setattr(timing, "time", clock)
     monkeypatch.setattr(cuda, "state", asked)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     monkeypatch.setattr(timing, "Yardstick", OnHost)
@@ -181,9 +172,8 @@ def test_a_gpu_is_asked_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     found = own.finish()
     state = {"sm_mhz": 1980.0}
     assert found["gpu"] == {"before": state, "after": state, "batch": {"launched_s": 0.1}}
-    assert [event for event in events if event != "batch"] == [
-        *("idle", "asked", "idle", "asked", "device times")
-    ]
+    asked_of = [event for event in events if event != "batch"]
+    assert asked_of == ["idle", "asked", "idle", "asked", "device times"]
 
 
 def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,53 +225,34 @@ def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Recorder:
-    """A runner that notes what is asked of it."""
+    """A runner, and a clock, that note what is asked of them."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
 
-    def laid_out(self, inputs: str, targets: str) -> tuple[str, str]:
-        self.calls.append("lay out")
-        return inputs, targets
+    def __getattr__(self, name: str) -> Callable:
+        def noted(*given: str) -> object:
+            self.calls.append(" ".join((name, *given)))
+            return {"on_device": ("x there", "y"), "step": "handle"}.get(name, given)
 
-    def on_device(self, inputs: str, targets: str) -> tuple[str, str]:
-        self.calls.append("feed")
-        return f"fed {inputs}", targets
-
-    def step(self, inputs: str, targets: str) -> str:
-        self.calls.append(f"step {inputs}")
-        return "handle"
-
-    def synchronise(self) -> None:
-        self.calls.append("synchronise")
-
-    def results(self, handle: str) -> None:
-        self.calls.append(f"fetch {handle}")
+        return noted
 
 
 @pytest.mark.parametrize(
     ("departure", "expected"),
     [
-        (None, ["lay out", "clock", "step x", "synchronise", "clock"]),
-        ("unsynchronised", ["lay out", "clock", "step x", "clock"]),
-        ("fetched", ["lay out", "clock", "step x", "synchronise", "fetch handle", "clock"]),
-        ("fed-before", ["lay out", "feed", "clock", "step fed x", "synchronise", "clock"]),
+        (None, "clock, step x y, synchronise, clock"),
+        ("unsynchronised", "clock, step x y, clock"),
+        ("fetched", "clock, step x y, synchronise, results handle, clock"),
+        ("fed-before", "on_device x y, clock, step x there y, synchronise, clock"),
     ],
 )
-def test_what_stands_between_two_readings_of_the_clock(
-    departure: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_stands_between_two_readings_of_the_clock(departure, expected, monkeypatch) -> None:
     runner = Recorder()
-
-    class Noted:
-        @staticmethod
-        def perf_counter() -> float:
-            runner.calls.append("clock")
-            return 0.0
-
-    monkeypatch.setattr(timing, "time", Noted)
+    clock = types.SimpleNamespace(perf_counter=lambda: runner.clock() or 0.0)
+    monkeypatch.setattr(timing, "time", clock)
     timing.sample(runner, ("x", "y"), departure)
-    assert runner.calls == expected
+    assert runner.calls == ["laid_out x y", *expected.split(", ")]
 
 
 def test_what_a_framework_changes_meanwhile_is_told() -> None:

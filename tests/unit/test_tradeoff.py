@@ -1,32 +1,17 @@
-"""Overheads, break-evens and the ceiling from numbers whose answer is known."""
+"""Overheads and break-evens from numbers whose answer is known."""
 
 import pandas as pd
 import pytest
 
-from measurement import shapes
-from plan import matrix
 from reporting import tradeoff
-
-
-def test_operations_of_a_language_model() -> None:
-    """Three layers of [128, 256] and [256, 256] on [256, 4 x 256], and [256, 10001], for 50 x 128 tokens."""
-    lstm = (128 + 256 + 4 * 256) * 4 * 256
-    shape = matrix.benchmarks(["stacked-lm"])["stacked-lm"]
-    assert shapes.forward_flops(shape) == 2 * 50 * 128 * (lstm + 256 * 10001)
 
 
 def cell(implementation: str, wall_s: float, start_s: float = 0.0, **changes: object) -> dict:
     once = dict.fromkeys(tradeoff.ONCE)
     found = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
-    found |= {
-        "machine": "m",
-        "environment": "here",
-        "phase": "forward",
-        "device": "cpu",
-        "status": "ok",
-    }
-    found |= {"build_s": 0.0, "first_step_s": start_s, **once, "wall_median_s": wall_s}
-    found |= {"process_medians_s": [0.99 * wall_s, wall_s, 1.01 * wall_s]}
+    found |= {"machine": "m", "environment": "here", "phase": "forward", "device": "cpu"}
+    found |= {"status": "ok", "build_s": 0.0, "first_step_s": start_s, **once}
+    found |= {"wall_median_s": wall_s, "process_medians_s": [0.99 * wall_s, wall_s, 1.01 * wall_s]}
     return found | changes
 
 
@@ -51,19 +36,12 @@ def test_break_even(own: dict, other: dict, batches: int | None) -> None:
     assert found.ratio.ratio == pytest.approx(other["wall_median_s"] / own["wall_median_s"])
     # 2.0 [1.96, 2.05] times as fast: by the lower end it is one batch more.
     assert found.batches == (batches and (batches, batches + (batches > 1)))
-    if batches and batches > 1:
-
-        def total(row: dict, n: int) -> float:
-            return tradeoff.start(row) + (n - 1) * row["wall_median_s"]
-
-        assert [total(own, n) <= total(other, n) for n in (16, 17)] == [False, True]
 
 
 @pytest.mark.parametrize("failed", [COMPILED, EAGER])
 def test_what_was_not_measured_gains_nothing(failed: str) -> None:
-    rows = [
-        cell(name, 0.5, status="ok" if name != failed else "timeout") for name in (COMPILED, EAGER)
-    ]
+    statuses = dict.fromkeys((COMPILED, EAGER), "ok") | {failed: "timeout"}
+    rows = [cell(name, 0.5, status=status) for name, status in statuses.items()]
     assert list(tradeoff.gains(pd.DataFrame(rows))) == []
 
 
@@ -72,8 +50,3 @@ def test_break_even_stays_within_a_generation() -> None:
     own = cell(COMPILED, 0.25, 5.0, environment="old")
     (found,) = tradeoff.gains(pd.DataFrame([*rows, own]))
     assert found.other["wall_median_s"] == 9.0
-
-
-def test_implementations_replace_known_ones() -> None:
-    known = {entry["implementation"] for entry in matrix.implementations()}
-    assert {e["instead_of"] for e in matrix.implementations() if "instead_of" in e} <= known

@@ -66,9 +66,7 @@ def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("batch", [1, 6, 9, 17])
-def test_killed_run_ends_as_an_uninterrupted_one(
-    workload: Workload, tmp_path: Path, batch: int
-) -> None:
+def test_killed_run_ends_as_an_uninterrupted_one(workload: Workload, tmp_path, batch: int) -> None:
     whole = train(workload, tmp_path / "whole.npz")
     with pytest.raises(Killed):
         train(workload, tmp_path / "run.npz", killed_at(batch))
@@ -131,9 +129,8 @@ def test_agreement_is_decided_by_the_point_that_is_nearest_to_its_bound() -> Non
 
 def test_between_two_points_the_wider_bound_counts() -> None:
     """What is settled at the first one may be unsettled on the way to the next."""
-    points = [
-        {"batch": batch, "within": within} for batch, within in ((10, 0.01), (100, 0.2), (500, 0.1))
-    ]
+    bounds = {10: 0.01, 100: 0.2, 500: 0.1}
+    points = [{"batch": batch, "within": within} for batch, within in bounds.items()]
     asked = {5: 0.01, 10: 0.01, 60: 0.2, 100: 0.2, 400: 0.2, 500: 0.1, 900: 0.1}
     assert {batch: reported.bound_at(batch, points) for batch in asked} == asked
 

@@ -22,9 +22,7 @@ def test_measured_numbers_by_generation_and_machine() -> None:
     claim = claim | {"ratios": {"cell kernel": claim["ratios"]["cell kernel"]}}
     (group,) = verdicts.by_document([claim], pd.DataFrame(table), [])
     assert group["sources"] == ["001", "000", "2019, one", "now, one", "now, two"]
-    found = {
-        source: verdict["verdict"] for source, verdict in group["claims"][0]["verdicts"].items()
-    }
+    found = {source: each["verdict"] for source, each in group["claims"][0]["verdicts"].items()}
     assert found == {
         **{"001": HOLDS, "000": MISSING},
         **{"2019, one": FAILS, "now, one": HOLDS, "now, two": MISSING},
@@ -116,9 +114,8 @@ def test_a_benchmark_by_the_name_that_a_document_has_for_it() -> None:
 
 def test_what_follows_from_a_contradiction() -> None:
     """One that changes a verdict, one that is plainly wrong and changes none, one within rounding."""
-    found = verdicts.consequences(
-        matrix.claims(), consistency.contradictions(matrix.published_files("*"))
-    )
+    contradictions = consistency.contradictions(matrix.published_files("*"))
+    found = verdicts.consequences(matrix.claims(), contradictions)
     by_line = {(entry["document"], entry["line"]): entry for entry in found}
     assert by_line["001", 94]["consequence"] == "verdict"
     changed = {change["claim"]: change for change in by_line["001", 94]["changes"]}

@@ -96,9 +96,7 @@ def test_again_measures_both_in_turn(both: tuple[list[Measurement], Side, Side])
     assert numbers(old, new) == [[4, 4, 5, 5, 6, 6], [1, 2, 3, 4, 5, 6]]
 
 
-def test_a_bump_that_was_interrupted_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bump_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "pytorch.yaml"
     texts, pin = {file: "  - torch==2.14.0\n"}, pins.Pin("torch", "2.14.0")

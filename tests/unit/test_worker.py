@@ -23,17 +23,16 @@ class UnimplementedError(Exception):
     """As TensorFlow has one."""
 
 
+NO_PRIMITIVE = "could not create a primitive descriptor for the inner product"
+
+
 @pytest.mark.parametrize(
     "error",
     [
-        RuntimeError(
-            "could not create a primitive descriptor for the LSTM forward propagation primitive."
-        ),
+        RuntimeError(NO_PRIMITIVE),
         NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'BFloat16'"),
         UnimplementedError("no kernel of MatMul for these types"),
-        RuntimeError(
-            "Exception from core.cpp:117:\ncould not create a primitive descriptor for the inner product"
-        ),
+        RuntimeError(f"Exception from core.cpp:117:\n{NO_PRIMITIVE}"),
     ],
 )
 def test_what_a_library_has_no_kernel_for_is_unsupported_by_its_own_words(error: Exception) -> None:

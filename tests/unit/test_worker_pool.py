@@ -50,9 +50,7 @@ def test_a_worker_that_is_killed(workers: pool.WorkerPool, tmp_path: Path) -> No
     assert workers.results([(end_once, tmp_path / "mark")]) == ["done"]
 
 
-def test_a_job_that_takes_too_long(
-    workers: pool.WorkerPool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_takes_too_long(workers: pool.WorkerPool, monkeypatch) -> None:
     monkeypatch.setattr(pool, "TIMEOUT_SECONDS", 1)
     (found,) = workers.results([(time.sleep, 600)])
     assert isinstance(found, TimeoutError)
