@@ -13,17 +13,26 @@ def run(random: np.random.Generator, noises: np.ndarray, processes: int) -> dict
     return {str(number): drawn(random, noise, processes) for number, noise in enumerate(noises)}
 
 
-@pytest.mark.parametrize("processes", [3, 5])
-def test_runs_that_do_not_differ_show_no_regression(processes: int) -> None:
+@pytest.mark.parametrize(
+    ("processes", "later", "noisier", "most"),
+    [
+        (3, 3, 1, 1),
+        (5, 5, 1, 1),
+        (10, 3, 4, 2),  # with a common noise for both runs, nearly each would name cells
+    ],
+)
+def test_runs_that_do_not_differ_show_no_regression(
+    processes: int, later: int, noisier: float, most: int
+) -> None:
     """20 comparisons of 100 cells. Promised: one of 20 names any cell."""
     random = np.random.default_rng(4)
     named = 0
     for _ in range(20):
         noises = random.choice(NOISE, 100)
-        before, after = run(random, noises, processes), run(random, noises, processes)
+        before, after = run(random, noises, processes), run(random, noisier * noises, later)
         verdicts = set(changes.changes(before, after, relevant=0.05)["verdict"])
         named += bool(verdicts & {"regression", "improvement"})
-    assert named <= 1
+    assert named <= most
 
 
 @pytest.mark.parametrize(("processes", "least"), [(3, 11), (5, 15), (10, 17)])
@@ -38,17 +47,6 @@ def test_cell_that_became_slower_is_named(processes: int, least: int) -> None:
         table = changes.changes(before, after, relevant=0.05).set_index("cell")
         found += table.loc["7", "verdict"] == "regression"
     assert found >= least
-
-
-def test_noisier_second_run_gives_no_false_alarms() -> None:
-    """With a common noise for both runs, nearly each of these comparisons would name cells."""
-    random = np.random.default_rng(6)
-    named = 0
-    for _ in range(20):
-        noises = random.choice(NOISE, 100)
-        before, after = run(random, noises, 10), run(random, 4 * noises, 3)
-        named += "regression" in set(changes.changes(before, after, 0.05)["verdict"])
-    assert named <= 2
 
 
 def another_day(random: np.random.Generator, spread: float) -> tuple[dict, dict]:
@@ -142,7 +140,3 @@ def test_few_cells_are_judged_by_their_own_noise() -> None:
     assert row["adjusted"] == pytest.approx(student.pvalue)
     assert (row["low"], row["high"]) == pytest.approx(tuple(np.exp(student.confidence_interval())))
     assert row["verdict"] == "regression"
-
-
-def test_no_cell_in_common() -> None:
-    assert changes.changes({}, {}, relevant=0.05).empty
