@@ -68,9 +68,6 @@ def test_pins_of_this_platform(tmp_path: Path) -> None:
     assert found.pins == {"torch": "2.13.0", "some-package": "1.0.post1", "here": "2.0"}
     assert "--extra-index-url https://example.org/simple" in found.pip
     assert found.bootstrap == ()
-
-
-def test_bootstrap_pip(tmp_path: Path) -> None:
     assert specification(tmp_path, bootstrap="=21.3.1").bootstrap == ("pip==21.3.1",)
 
 
@@ -104,16 +101,13 @@ def test_conda_versions_of_python(
         "dependencies: [python, pip, {pip: [numpy=1.0]}]",
         "dependencies: [python, pip, {pip: [numpy==1.0, {torch: 2}]}]",
         "dependencies: [python, python =3.7]",
+        "[unclosed",
     ],
 )
 def test_no_environment_file(tmp_path: Path, text: str) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not an environment file: it needs"):
+    wrong = "YAML" if text == "[unclosed" else "an environment file"
+    with pytest.raises(EnvironmentProblem, match=rf"lab\.yaml is not {wrong}: "):
         specification(tmp_path, text)
-
-
-def test_no_yaml(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not YAML: .*envs/\.$"):
-        specification(tmp_path, "[unclosed")
 
 
 def test_missing_file() -> None:
@@ -125,11 +119,11 @@ def test_mismatches(tmp_path: Path) -> None:
     found = specification(tmp_path)
     right = {"torch": "2.13.0+cpu", "some-package": "1.0.post1", "here": "2.0"}
     assert found.mismatches(right) == []
-    assert found.mismatches(right | {"torch": "2.12.1"}) == [
-        "torch 2.13.0 is pinned, 2.12.1 is installed"
-    ]
+    (wrong,) = found.mismatches(right | {"torch": "2.12.1"})
+    assert wrong.startswith("torch 2.13.0 ") and "2.12.1" in wrong
     del right["here"]
-    assert found.mismatches(right) == ["here 2.0 is pinned, nothing is installed"]
+    (missing,) = found.mismatches(right)
+    assert missing.startswith("here 2.0 ")
 
 
 def test_lacking(tmp_path: Path) -> None:
@@ -150,65 +144,44 @@ def test_interpreter_named_by_a_pattern() -> None:
     assert environments.named("pytorch", {"tvm": "python3"}) is None
 
 
+def mark(found: Specification, builder: str = "venv", lock: locks.Lock | None = None) -> str:
+    return environments.fingerprint(found, builder, sys.executable, lock)
+
+
 class TestFingerprint:
     """Named by eight digits: the parsed pins, the builder, the interpreter's version."""
 
     def test_comments_and_layout_do_not_count(self, tmp_path: Path) -> None:
-        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
+        plain = mark(specification(tmp_path))
         text = FILE.format(python=">=3.10,<3.14", bootstrap="", torch="2.13.0")
         edited = "# about it\n" + text.replace("  - pip\n", "\n  - pip  # and this\n")
-        assert edited != text
-        found = environments.fingerprint(specification(tmp_path, edited), "venv", sys.executable)
-        assert found == plain
+        assert edited != text and mark(specification(tmp_path, edited)) == plain
         assert len(plain) == 8 and set(plain) <= set("0123456789abcdef")
 
-    @pytest.mark.parametrize(
-        "change", [{"torch": "2.13.1"}, {"python": ">=3.11,<3.14"}, {"bootstrap": "=21.3.1"}]
-    )
-    def test_versions_count(self, tmp_path: Path, change: dict[str, str]) -> None:
-        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
-        changed = specification(tmp_path, **change)
-        assert environments.fingerprint(changed, "venv", sys.executable) != plain
+    def test_versions_and_builder_count(self, tmp_path: Path) -> None:
+        changes = {"torch": "2.13.1"}, {"python": ">=3.11,<3.14"}, {"bootstrap": "=21.3.1"}
+        marks = [mark(specification(tmp_path, **change)) for change in ({}, *changes)]
+        marks += [mark(specification(tmp_path), each) for each in ("conda", "interpreter")]
+        assert len(set(marks)) == 6
 
-    def test_builder_counts(self, tmp_path: Path) -> None:
-        found = specification(tmp_path)
-        marks = {
-            environments.fingerprint(found, builder, sys.executable)
-            for builder in ("venv", "conda", "interpreter")
-        }
-        assert len(marks) == 3
-
-    def test_version_of_the_interpreter_counts(
+    def test_version_and_packages_of_the_interpreter_count(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         found, marks = specification(tmp_path), set()
-        for version in ("3.11.7", "3.11.8"):
-            monkeypatch.setattr(environments, "_version", lambda python, version=version: version)
-            marks.add(environments.fingerprint(found, "venv", "python"))
-        assert len(marks) == 2
-
-    def test_packages_of_a_named_interpreter_count(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        found, marks = specification(tmp_path), set()
-        for version in ("1.0", "1.1"):
-            facts = {"python": "3.11.7", "packages": {"numpy": version}}
-            monkeypatch.setattr(environments, "inspect", lambda python, facts=facts: facts)
-            marks.add(environments.fingerprint(found, "interpreter", "python"))
-        assert len(marks) == 2
+        for python, numpy in (("3.11.7", "1.0"), ("3.11.8", "1.0"), ("3.11.8", "1.1")):
+            facts = {"python": python, "packages": {"numpy": numpy}}
+            monkeypatch.setattr(environments, "_version", lambda _, python=python: python)
+            monkeypatch.setattr(environments, "inspect", lambda _, facts=facts: facts)
+            marks |= {mark(found), mark(found, "interpreter")}
+        assert len(marks) == 2 + 3  # a virtual environment has packages of its own
 
     def test_locked_versions_count_and_digests_do_not(self, tmp_path: Path) -> None:
         found = specification(tmp_path)
-        one, two = ((version, ("0" * 64,)) for version in ("1", "2"))
-        marks = [
-            environments.fingerprint(found, "venv", sys.executable, lock)
-            for lock in (
-                None,
-                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": one}),
-                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": two}),
-                locks.Lock("other.txt", HERE, "1" * 8, {"beneath": ("2", ("1" * 64,))}),
-            )
-        ]
+        one, two, other = (("1", ("0" * 64,)), ("2", ("0" * 64,)), ("2", ("1" * 64,)))
+        marks = [mark(found)]
+        for digit, beneath in (("0", one), ("0", two), ("1", other)):
+            lock = locks.Lock(f"lab-{digit}.txt", HERE, digit * 8, {"beneath": beneath})
+            marks.append(mark(found, lock=lock))
         assert len(set(marks)) == 3 and marks[2] == marks[3]
 
 
@@ -218,15 +191,10 @@ def test_inspect_this_interpreter() -> None:
     assert found["packages"]["pytest"] == pytest.__version__
 
 
-@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python", "/bin/true"])
 def test_inspect_what_is_no_interpreter(python: str) -> None:
-    with pytest.raises(EnvironmentProblem, match=f"^{python} does not run as a Python interpreter"):
+    with pytest.raises(EnvironmentProblem, match=f"{python} .*Python interpreter"):
         environments.inspect(python)
-
-
-def test_inspect_what_answers_nothing() -> None:
-    with pytest.raises(EnvironmentProblem, match="without an answer: it is no Python interpreter"):
-        environments.inspect("/bin/true")
 
 
 def test_interpreters_that_are_another_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,17 +282,9 @@ class TestHere:
         has = here(lab.parent, conda=True)
         content = yaml.safe_load(Path(environments.conda_file(has)).read_text())
         assert content["channels"] == ["conda-forge"]
-        digest = f"--hash=sha256:{'0' * 64}"
-        assert content["dependencies"] == [
-            "python =3.9",
-            "pip",
-            {
-                "pip": [
-                    "--extra-index-url https://example.org/simple",
-                    *(f"beneath==3.9 {digest}", f"torch==1 {digest}"),
-                ]
-            },
-        ]
+        locked = (f"{each} --hash=sha256:{'0' * 64}" for each in ("beneath==3.9", "torch==1"))
+        pip = ["--extra-index-url https://example.org/simple", *locked]
+        assert content["dependencies"] == ["python =3.9", "pip", {"pip": pip}]
 
     def test_no_interpreter(self, lab: Path) -> None:
         """Snakemake's own records why."""
@@ -344,9 +304,7 @@ class TestHere:
 
     def test_what_cannot_be_told_stops_with_a_line(self, lab: Path) -> None:
         lab.write_text("dependencies: [numpy]\n")
-        with pytest.raises(
-            SystemExit, match=r"^environments: envs/lab\.yaml is not an environment file"
-        ):
+        with pytest.raises(SystemExit, match=r"^environments: envs/lab\.yaml is not an env.*$"):
             here(lab.parent)
 
     def test_conda_file_has_no_comments(self, lab: Path) -> None:
