@@ -2,15 +2,14 @@
 each is refused before anything runs, in one line that says where, what, and what is allowed."""
 
 import copy
-import csv
 import functools
-import io
 import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
@@ -48,7 +47,8 @@ class File:
     @functools.cached_property
     def content(self) -> dict | list:
         if self.path.endswith(".csv"):
-            return list(csv.DictReader(io.StringIO((ROOT / self.path).read_text())))
+            table = pd.read_csv(ROOT / self.path, dtype=str, keep_default_na=False)
+            return table.to_dict("records")
         return yaml.safe_load((ROOT / self.path).read_text())
 
     @functools.cached_property
@@ -78,12 +78,7 @@ def write(folder: Path, file: File, content: object) -> str:
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif file.kind == "published":
-        stream = io.StringIO()
-        fields = list(dict.fromkeys(key for row in content for key in row))
-        table = csv.DictWriter(stream, fields, lineterminator="\n")
-        table.writeheader()
-        table.writerows(content)
-        path.write_text(stream.getvalue())
+        pd.DataFrame(content).to_csv(path, index=False)
     else:
         path.write_text(broken.written(content))
     return str(path)

@@ -77,34 +77,28 @@ def test_another_day_is_no_regression(spread: float) -> None:
     assert (changes.changes(before, after, 0.05)["verdict"] == "regression").sum() > 50
 
 
-def test_what_was_changed_is_named_on_another_day() -> None:
-    """A quarter of the cells became slower by a third; the others tell what the day did."""
-    random, found, wrong = np.random.default_rng(8), 0, 0
-    changed = [str(number) for number in range(25)]
-    for _ in range(10):
-        before, after = another_day(random, 0.02)
-        after |= {cell: [1.33 * seconds for seconds in after[cell]] for cell in changed}
-        level = changes.level(before, after, [cell for cell in before if cell not in changed])
-        table = changes.changes(before, after, 0.05, level).set_index("cell")
-        found += (table.loc[changed, "verdict"] == "regression").sum()
-        wrong += (table["verdict"].drop(changed) == "regression").sum()
-    assert found > 200 and wrong <= 0.05 * found
-
-
-@pytest.mark.parametrize("slower", [10, 16])
-@pytest.mark.parametrize("by", [1.5, 3, 1000])
-def test_what_many_cells_have_in_common_is_no_scatter_of_days(slower: int, by: float) -> None:
-    """Of 40 with the same packages: an edit to a framework's implementations."""
+@pytest.mark.parametrize(
+    ("cells", "slower", "by", "told", "least"),
+    [
+        (100, 25, 1.33, True, 8),  # the others tell what the day did
+        # Of 40 with the same packages: an edit to a framework's implementations.
+        *((40, slower, by, False, 9) for slower in (10, 16) for by in (1.5, 3, 1000)),
+    ],
+)
+def test_what_many_cells_have_in_common_is_no_scatter_of_days(
+    cells: int, slower: int, by: float, told: bool, least: int
+) -> None:
     random, found, wrong = np.random.default_rng(10), 0, 0
     changed = [str(number) for number in range(slower)]
     for _ in range(10):
-        before, after = (dict(list(run.items())[:40]) for run in another_day(random, 0.02))
+        before, after = (dict(list(run.items())[:cells]) for run in another_day(random, 0.02))
         after |= {cell: [by * seconds for seconds in after[cell]] for cell in changed}
-        level = changes.level(before, after, list(before))
+        controls = [cell for cell in before if not told or cell not in changed]
+        level = changes.level(before, after, controls)
         table = changes.changes(before, after, 0.05, level).set_index("cell")["verdict"]
         found += (table[changed] == "regression").sum()
         wrong += (table.drop(changed) == "regression").sum()
-    assert found >= 9 * slower and wrong <= 0.05 * found
+    assert found >= least * slower and wrong <= 0.05 * found
 
 
 def test_few_cells_tell_no_level() -> None:

@@ -191,16 +191,6 @@ def _noisy(times: tuple) -> Numbers:
     return {("b", "x/a", "forward", "cpu", "wall_s"): of_times(times, noisy=True)}
 
 
-def test_cells_know_whether_their_processes_were_clean() -> None:
-    row = {"benchmark": "b", "implementation": "x/a", "phase": "forward", "device": "cpu"}
-    row |= {"status": "ok", "wall_s": 1.0, "wall_median_s": 1.0, "words_per_s": np.nan}
-    row |= {"kernel_schedule_s": np.nan, "kernel_build_s": np.nan, "processes": 4}
-    row |= {"process_medians_s": [1.0] * 4}
-    for disturbed, noisy in ((1, False), (2, True)):
-        (found,) = of_cells(pd.DataFrame([row | {"disturbed_processes": disturbed}])).values()
-        assert found.noisy == noisy
-
-
 def test_of_several_benchmarks_those_with_numbers_decide() -> None:
     claim = ratio(benchmark=["b", "longer"])
     short = numbers(a=1.0, b=2.0)
@@ -219,6 +209,13 @@ def cell(implementation: str, environment: str, machine: str, wall_s: float, **m
     row |= {"process_medians_s": [0.98 * wall_s, wall_s, 1.02 * wall_s]}
     without = dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"], math.nan)
     return row | without | more
+
+
+def test_cells_know_whether_their_processes_were_clean() -> None:
+    row = cell("x/a", "x", "one", 1.0, processes=4, process_medians_s=[1.0] * 4)
+    for disturbed, noisy in ((1, False), (2, True)):
+        (found,) = of_cells(pd.DataFrame([row | {"disturbed_processes": disturbed}])).values()
+        assert found.noisy == noisy
 
 
 @pytest.mark.parametrize(
@@ -269,10 +266,10 @@ def test_a_case_that_fails_is_corrected_for_the_number_of_cases() -> None:
     claim = ratio(above=1, benchmark=["b", *(f"c{n}" for n in range(7))])
     found = claims.decide(claim, measured(**noisy, **others))
     assert found["verdict"] == OPEN
-    (case,) = [case for case in found["cases"] if case["verdict"] == OPEN]
+    verdicts = [each["verdict"] for each in found["cases"]]
+    assert verdicts.count(HOLDS) == 7  # each by its own interval
+    case = found["cases"][verdicts.index(OPEN)]
     assert case["high"] < 1 and "for the 8 cases" in case["figures"]
-    # Each by its own interval:
-    assert [each["verdict"] for each in found["cases"]].count(HOLDS) == 7
     # Two that plainly fail leave six to correct for, which is enough for a third one (Holm).
     others |= {"a_c0": [0.5, 0.501, 0.502], "a_c1": [0.5, 0.501, 0.502]}
     found = claims.decide(claim, measured(**noisy, **others))
@@ -310,9 +307,6 @@ def test_large_effects_are_decided_by_three_processes() -> None:
     """10.3 times, of which one process in six takes twice as long."""
     found = claims.decide(SLOWER, measured(a=[10.3, 10.4, 10.2], b=[1.0, 2.0, 1.01]))
     assert found["verdict"] == HOLDS
-    (case,) = claims.decide(SLOWER, measured(a=[10.3], b=[1.0, 1.01, 1.02]))["cases"]
-    assert (case["verdict"], case["value"], case["low"]) == (OPEN, pytest.approx(10.3 / 1.01), None)
-    assert case["needs"] == 3
 
 
 def test_the_line_of_measured_times_has_the_interval_of_all_its_processes() -> None:
