@@ -28,13 +28,8 @@ def test_known_contradictions(document: str) -> None:
 def test_the_odd_number_is_named_with_what_the_others_make_of_it() -> None:
     found = consistency.contradictions(matrix.published_files("*"))
     by_line = {(entry["document"], entry["line"]): entry for entry in found}
-    assert by_line["001", 94]["quantity"] == "wall_s"
-    assert by_line["001", 94]["consistent"] == pytest.approx(85.0492 / 50, rel=1e-5)
     for entry in found:  # how many times too large
         assert entry["factor"] == pytest.approx(float(entry["printed"]) / entry["consistent"])
-    elapsed = by_line["001", 96]
-    assert (elapsed["quantity"], elapsed["printed"]) == ("elapsed_s", "32.2603")
-    assert elapsed["consistent"] == pytest.approx(50 * 0.2687, rel=1e-4)
     assert by_line["004", 42]["consistent"] == pytest.approx(20 * 35 / 0.120)
     assert "(line 81)" in by_line["004", 42]["because"]
 
