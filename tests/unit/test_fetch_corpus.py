@@ -221,11 +221,10 @@ def test_stand_in_where_allowed(server: Server, tmp_path: Path) -> None:
 
 
 def test_local_folder(tmp_path: Path) -> None:
-    source, output = tmp_path / "source", tmp_path / "output"
-    source.mkdir(), output.mkdir()
     for split, text in TEXTS.items():
-        (source / f"ptb.{split}.txt").write_bytes(text)
-    assert fetch_corpus.fetch(corpus(path=str(source)), output) == f"local folder {source}"
+        (tmp_path / f"ptb.{split}.txt").write_bytes(text)
+    (output := tmp_path / "output").mkdir()
+    assert fetch_corpus.fetch(corpus(path=str(tmp_path)), output) == f"local folder {tmp_path}"
     assert_whole(output)
 
 
@@ -259,6 +258,5 @@ def test_nothing_reached_and_no_stand_in(
         run_main(monkeypatch, tmp_path / "source.json", corpus(nobody, bad))
     message = str(stop.value)
     assert nobody.format(split="train") in message and bad.format(split="train") in message
-    for said in ("404", "corpus='{path: ", "corpus.mirrors", "{stand_in: true}"):
-        assert said in message
+    assert "404" in message and "{stand_in: true}" in message
     assert not (tmp_path / "source.json").exists()
