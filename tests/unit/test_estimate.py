@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -279,21 +280,14 @@ def test_speed_is_that_of_the_records(results: Path, monkeypatch: pytest.MonkeyP
 def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The middle of what processes read since the machine was started; before any did, the fastest of some readings now."""
     rates = [210.0, 500.0, 490.0, 200.0, 480.0]
-
-    class Scripted:
-        def __init__(self, threads: int) -> None:
-            self._left = iter(rates)
-
-        def read(self) -> dict:
-            return {"gflops": next(self._left), "threads": 2, "by": "c"}
-
+    readings = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
+    clock = SimpleNamespace(read=iter(readings).__next__)
     monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
-    monkeypatch.setattr(estimate.yardstick, "Yardstick", Scripted)
+    monkeypatch.setattr(estimate.yardstick, "Yardstick", lambda threads: clock)
     monkeypatch.setattr(estimate.yardstick, "remembered", list)
     assert estimate.speed_here(str(tmp_path)) == Speed(500.0, 2)
-    earlier = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
-    earlier.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
-    monkeypatch.setattr(estimate.yardstick, "remembered", lambda: earlier)
+    readings.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
+    monkeypatch.setattr(estimate.yardstick, "remembered", lambda: readings)
     assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
 
 
