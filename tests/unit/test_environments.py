@@ -212,12 +212,11 @@ def test_find_interpreter(tmp_path: Path) -> None:
     assert environments.find_interpreter(specification(tmp_path, python="==3.5.*").python) is None
 
 
-def here(folder: Path, **settings: object) -> dict:
-    """How the environment `lab` of envs/ in this folder is had."""
+def here(conda: bool = False, **settings: object) -> dict:
+    """How the environment `lab` of envs/ in the working folder is had."""
     for each in (environments.load, environments._here):
         each.cache_clear()
     settled = {"devices": ["cpu"], "interpreters": {}, "environment_folder": "built"}
-    conda = bool(settings.pop("conda", False))
     return environments.here("lab", settled | settings, conda)
 
 
@@ -239,47 +238,40 @@ class TestHere:
         """envs/lab.yaml in the working folder."""
         monkeypatch.chdir(tmp_path)
         (tmp_path / "envs").mkdir()
-        specification(
-            tmp_path / "envs", "# why\n" + FILE.format(python=f"={HERE}", bootstrap="", torch="1")
-        )
+        text = FILE.format(python=f"={HERE}", bootstrap="", torch="1")
+        specification(tmp_path / "envs", f"# why\n{text}")
         return tmp_path / "envs/lab.yaml"
 
     def test_virtual_environment(self, lab: Path) -> None:
-        has = here(lab.parent)
+        has = here()
         assert (has["source"], has["builder"]) == ("envs/lab.yaml", "venv")
         assert has["folder"] == f"built/lab-{has['fingerprint']}"
         assert environments.python(has) == f"{has['folder']}/bin/python"
         assert environments.conda_file(has) is None
 
     def test_locked(self, lab: Path) -> None:
-        plain = here(lab.parent)
+        plain = here()
+        write_lock(lab, "3.5")
+        assert here() == plain  # of another Python
         path = write_lock(lab, HERE)
-        has = here(lab.parent)
+        has = here()
         assert (plain["lock"], has["lock"]) == (None, str(path))
         assert has["fingerprint"] != plain["fingerprint"]
+        assert here(interpreters={"lab": sys.executable})["lock"] is None
         lab.write_text(lab.read_text().replace("torch==1", "torch==2"))  # a bump: resolved anew
-        assert here(lab.parent)["lock"] is None
-
-    def test_locked_for_another_python(self, lab: Path) -> None:
-        plain = here(lab.parent)
-        write_lock(lab, "3.5")
-        assert here(lab.parent) == plain
-
-    def test_locked_but_named(self, lab: Path) -> None:
-        write_lock(lab, HERE)
-        assert here(lab.parent, interpreters={"lab": sys.executable})["lock"] is None
+        assert here()["lock"] is None
 
     def test_no_lock_stops_with_a_line(self, lab: Path) -> None:
         write_lock(lab, HERE).write_text("torch\n")
         with pytest.raises(SystemExit, match=r"^environments: \S+/lab\.txt is not a lock: "):
-            here(lab.parent)
+            here()
 
     def test_conda_builds_what_is_locked(self, lab: Path) -> None:
         """With the Python that it was locked for, of those that the file allows the oldest."""
         specification(lab.parent, "# why\n" + FILE.format(python=">=3.8", bootstrap="", torch="1"))
         for python in ("3.7", "3.9", "3.10"):
             write_lock(lab, python)
-        has = here(lab.parent, conda=True)
+        has = here(conda=True)
         content = yaml.safe_load(Path(environments.conda_file(has)).read_text())
         assert content["channels"] == ["conda-forge"]
         locked = (f"{each} --hash=sha256:{'0' * 64}" for each in ("beneath==3.9", "torch==1"))
@@ -289,21 +281,21 @@ class TestHere:
     def test_no_interpreter(self, lab: Path) -> None:
         """Snakemake's own records why."""
         specification(lab.parent, python="==3.5.*")
-        has = here(lab.parent)
+        has = here()
         assert has["interpreter"] is None and environments.python(has) == sys.executable
 
     def test_named_interpreter(self, lab: Path) -> None:
-        has = here(lab.parent, interpreters={"lab": sys.executable}, conda=True)
+        has = here(interpreters={"lab": sys.executable}, conda=True)
         assert (has["builder"], environments.python(has)) == ("interpreter", sys.executable)
 
     def test_cuda_has_a_file_of_its_own(self, lab: Path) -> None:
-        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab.yaml"
+        assert here(devices=["cpu", "gpu"])["source"] == "envs/lab.yaml"
         lab.with_name("lab-cuda.yaml").write_text(lab.read_text())
-        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab-cuda.yaml"
-        assert here(lab.parent)["source"] == "envs/lab.yaml"
+        assert here(devices=["cpu", "gpu"])["source"] == "envs/lab-cuda.yaml"
+        assert here()["source"] == "envs/lab.yaml"
 
     def test_conda_file_has_no_comments(self, lab: Path) -> None:
-        has = here(lab.parent, conda=True)
+        has = here(conda=True)
         assert (has["builder"], environments.python(has)) == ("conda", "python")
         path = Path(environments.conda_file(has))
         assert "#" in lab.read_text() and "#" not in path.read_text()
