@@ -146,14 +146,6 @@ def test_planted_regression_is_named(results: Callable[..., Path], before: Path,
     assert run("--fail", "--relevant", 20, before, after)[0] == 0
 
 
-def test_runs_that_do_not_differ(results: Callable[..., Path], before: Path, run) -> None:
-    for other in (before, results(noisy(3))):
-        status, page, errors = run("--fail", before, other)
-        assert (status, errors) == (0, "")
-        assert "regressions: 0, improvements: 0" in page
-        assert "What differs" not in page and "Status" not in page.split("##")[1]
-
-
 def test_a_slower_day_is_told_from_slower_cells(
     results: Callable[..., Path], before: Path, run
 ) -> None:

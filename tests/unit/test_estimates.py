@@ -8,7 +8,6 @@ from scipy import stats
 
 from stats import estimates, rows
 from tests.unit.hand_made import process
-from tests.unit.simulated import drawn
 
 
 @pytest.mark.parametrize(
@@ -88,20 +87,6 @@ def test_how_many_further_processes_would_decide_a_ratio() -> None:
     assert further(cell[:2], [1.0]) == 2
     assert further([0.5, 1.0, 2.0], [1.0] * 3) is None
     assert further([2.0] * 3, [1.0] * 3) == 0
-
-
-def test_ratio_of_ratios_covers_what_it_says() -> None:
-    """(2 / 1) / (1.2 / 1), of cells that are differently noisy."""
-    random = np.random.default_rng(4)
-    found = [
-        estimates.ratio(
-            [drawn(random, 0.02, 3, middle=2.0), drawn(random, 0.05, 4)],
-            [drawn(random, 0.02, 3), drawn(random, 0.03, 5, middle=1.2)],
-        )
-        for _ in range(2000)
-    ]
-    covered = [low <= 2 / 1.2 <= high for _, low, high, *_ in found]
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
 
 
 def test_processes_that_agree_exactly() -> None:
