@@ -9,8 +9,7 @@ import pytest
 
 from commands import accept_pack
 from reporting import acceptance, packs, results
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +35,23 @@ def test_a_real_one_is_none(parts: list[results.Part]) -> None:
     assert not found
 
 
-def found(record: dict) -> list:
-    return [*acceptance._times({"": record})]
-
-
-def test_shorter_times_do_not_fill_the_clock(record: dict) -> None:
-    assert not found(record)
-    record["samples"] = [0.7 * each for each in record["samples"]]
-    assert found(record)
-
-
-def test_others_take_time_between_batches(record: dict) -> None:
-    """As the hypervisor does on busy hosts."""
+@pytest.mark.parametrize(
+    ("factor", "kept", "stolen", "wrong"),
+    [
+        (1, 1, 0, False),
+        (0.7, 1, 0, True),
+        (0.7, 1, 0.4, False),  # by the hypervisor, between batches
+        (1, 2 / 3, 0, True),  # the slow ones are left out
+    ],
+)
+def test_batches_fill_the_clock(
+    record: dict, factor: float, kept: float, stolen: float, wrong: bool
+) -> None:
     meter = record["interference"]
-    meter["steal_s"] = 0.4 * meter["wall_s"]
-    record["samples"] = [0.7 * each for each in record["samples"]]
-    assert not found(record)
-
-
-def test_slow_batches_that_are_left_out(record: dict) -> None:
-    record["samples"] = sorted(record["samples"])[: 2 * len(record["samples"]) // 3]
-    assert found(record)
+    meter["steal_s"] = (meter["steal_s"] or 0) + stolen * meter["wall_s"]
+    samples = sorted(factor * each for each in record["samples"])
+    record["samples"] = samples[: round(kept * len(samples))]
+    assert any(acceptance._times({"": record})) == wrong
 
 
 def test_a_machine_is_named_after_its_hardware(parts: list[results.Part]) -> None:

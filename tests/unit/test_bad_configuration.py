@@ -2,14 +2,14 @@
 each is refused before anything runs, in one line that says where, what, and what is allowed."""
 
 import copy
-import csv
 import functools
-import io
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, settings
@@ -32,9 +32,7 @@ REPEATABLE = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    phases=[
-        Phase.generate
-    ],  # a smaller example of a mistake is no clearer, and takes minutes to find
+    phases=[Phase.generate],  # a smaller mistake is no clearer, and takes minutes to find
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
@@ -49,7 +47,8 @@ class File:
     @functools.cached_property
     def content(self) -> dict | list:
         if self.path.endswith(".csv"):
-            return list(csv.DictReader(io.StringIO((ROOT / self.path).read_text())))
+            table = pd.read_csv(ROOT / self.path, dtype=str, keep_default_na=False)
+            return table.to_dict("records")
         return yaml.safe_load((ROOT / self.path).read_text())
 
     @functools.cached_property
@@ -57,22 +56,20 @@ class File:
         return list(broken.places(self.content))
 
 
-def _files() -> Iterator[File]:
-    yield File("config", "config/config.yaml")
-    yield File("config", "config/quick.yaml")
+FILES = [
+    File(kind, str(path.relative_to(ROOT)))
     for kind, pattern in (
+        ("config", "config/config.yaml"),
+        ("config", "config/quick.yaml"),
         ("document", "config/documents/*.yaml"),
         ("claims", "config/claims.yaml"),
         ("pages", "config/pages.yaml"),
         ("implementations", "config/implementations.yaml"),
         ("published", "config/published/*.csv"),
         ("environment", "envs/*.yaml"),
-    ):
-        for path in sorted(ROOT.glob(pattern)):
-            yield File(kind, str(path.relative_to(ROOT)))
-
-
-FILES = list(_files())
+    )
+    for path in sorted(ROOT.glob(pattern))
+]
 
 
 def write(folder: Path, file: File, content: object) -> str:
@@ -81,12 +78,7 @@ def write(folder: Path, file: File, content: object) -> str:
     if isinstance(content, bytes):
         path.write_bytes(content)
     elif file.kind == "published":
-        stream = io.StringIO()
-        fields = list(dict.fromkeys(key for row in content for key in row))
-        table = csv.DictWriter(stream, fields, lineterminator="\n")
-        table.writeheader()
-        table.writerows(content)
-        path.write_text(stream.getvalue())
+        pd.DataFrame(content).to_csv(path, index=False)
     else:
         path.write_text(broken.written(content))
     return str(path)
@@ -149,69 +141,53 @@ NAMES = {
     "published": [(0, "document"), (0, "line")],
     "environment": [("dependencies",)],
 }
-HOSTILE_NAMES = (
-    "../../outside",
-    "/etc/passwd",
-    "a b",
-    "a;touch owned",
-    "$(touch owned)",
-    "name\n",
-    "",
-)
+HOSTILE = ("../../outside", "/etc/passwd", "a b", "a;touch owned", "$(touch owned)", "name\n", "")
 
 
 @st.composite
 def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
     """(what is wrong, a file, its content with one thing wrong): nobody could mean any of them."""
-    file = draw(st.sampled_from(FILES))
-    where, _ = draw(st.sampled_from(file.places))
-    csv_file = file.kind == "published"
+
+    def one_of(choices: Sequence) -> object:
+        return draw(st.sampled_from(choices))
+
+    file = one_of(FILES)
+    where, _ = one_of(file.places)
+    csv_file, environment = file.kind == "published", file.kind == "environment"
     kinds = ["characters", "name", "text"]
     if not csv_file:
         kinds += ["number of no size", "key that is no text", "twice"]
         kinds += ["below all bounds", "no number"] * bool(numbers(file))
         kinds += ["required"] * bool(required(file))
-        kinds += ["unknown key"] * (file.kind != "environment")
-    kind = draw(st.sampled_from(kinds))
+        kinds += ["unknown key"] * (not environment)
+    kind = one_of(kinds)
     content = copy.deepcopy(file.content)
+    mappings = [place for place, value in file.places if isinstance(value, dict)]
     if kind == "characters":
         leaves = [place for place, value in file.places if isinstance(value, str)]
-        unprinted = draw(st.sampled_from(broken.UNPRINTED))
-        if csv_file or file.kind == "environment":
+        unprinted = one_of(broken.UNPRINTED)
+        if csv_file or environment:
             unprinted, leaves = "a\x00b", [p for p in leaves if csv_file or p[0] == "dependencies"]
-        content = broken.replaced(content, draw(st.sampled_from(leaves)), unprinted)
+        content = broken.replaced(content, one_of(leaves), unprinted)
     elif kind == "number of no size":
-        if file.kind == "environment":
-            where = ("dependencies",)
-        content = broken.replaced(content, where, draw(st.sampled_from(broken.STRANGE)))
+        place = ("dependencies",) if environment else where
+        content = broken.replaced(content, place, one_of(broken.STRANGE))
     elif kind == "key that is no text":
-        mappings = [place for place, value in file.places if isinstance(value, dict)]
-        if file.kind == "environment":
-            mappings = [place for place in mappings if place]
-        content = broken.with_key(
-            content, draw(st.sampled_from(mappings)), draw(st.sampled_from((7, None, True))), "x"
-        )
+        of = [place for place in mappings if place or not environment]
+        content = broken.with_key(content, one_of(of), one_of((7, None, True)), "x")
     elif kind == "unknown key":
-        mappings = [place for place, value in file.places if isinstance(value, dict)]
-        content = broken.with_key(content, draw(st.sampled_from(mappings)), "not-a-key", ["x"])
+        content = broken.with_key(content, one_of(mappings), "not-a-key", ["x"])
     elif kind == "required":
-        content = broken.without(content, draw(st.sampled_from(required(file))))
-    elif kind == "below all bounds":
-        content = broken.replaced(
-            content, draw(st.sampled_from(numbers(file))), draw(st.sampled_from((-1, -0.5)))
-        )
-    elif kind == "no number":
-        content = broken.replaced(
-            content, draw(st.sampled_from(numbers(file))), draw(st.sampled_from(("many", [], {})))
-        )
+        content = broken.without(content, one_of(required(file)))
+    elif kind in (wrong := {"below all bounds": (-1, -0.5), "no number": ("many", [], {})}):
+        content = broken.replaced(content, one_of(numbers(file)), one_of(wrong[kind]))
     elif kind == "name":
-        where, name = draw(st.sampled_from(NAMES[file.kind])), draw(st.sampled_from(HOSTILE_NAMES))
+        where, name = one_of(NAMES[file.kind]), one_of(HOSTILE)
         if file.kind == "config" and where[0] in ("overrides", "interpreters"):
             content[where[0]] = {name: {} if where[0] == "overrides" else "/usr/bin/python3"}
         elif where == ("benchmarks",):
-            content = broken.with_key(
-                content, where, name, next(iter(content["benchmarks"].values()))
-            )
+            first, *_ = content["benchmarks"].values()
+            content = broken.with_key(content, where, name, first)
         else:
             old = broken.at(content, where) if file.kind != "config" else content.get(where[0])
             listed = isinstance(old, list) or where == ("documents",)
@@ -219,17 +195,14 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
     elif kind == "twice":
         text = broken.written(content).splitlines()
         # Of a list of mappings, the first key of the last one.
-        starts = (
-            [line for line in text if line.startswith("- ")] if isinstance(content, list) else []
-        )
+        starts = [line for line in text if line.startswith("- ") and isinstance(content, list)]
         keys = [line for line in text if line[:1] not in ("", " ", "-") and ":" in line]
-        again = f"  {starts[-1][2:]}" if starts else draw(st.sampled_from(keys))
+        again = f"  {starts[-1][2:]}" if starts else one_of(keys)
         content = "\n".join([*text, f"{again.split(':')[0]}: x"]).encode()
     else:
         text = (ROOT / file.path).read_bytes()
-        piece = draw(st.sampled_from((b"\xff\xfe", b"\x00", b"\xc3(")))
         start = draw(st.integers(0, len(text)))
-        content = text[:start] + piece + text[start:]
+        content = text[:start] + one_of((b"\xff\xfe", b"\x00", b"\xc3(")) + text[start:]
     return kind, file, content
 
 
@@ -245,13 +218,11 @@ def test_each_mistake_is_refused(tmp_path: Path, mistake: tuple[str, File, objec
 def test_whatever_a_file_holds_takes_one_line_or_none(
     tmp_path: Path, file: File, seed: int, scratched: bool
 ) -> None:
-    text, draw = (ROOT / file.path).read_bytes(), random.Random(seed)
-    scratched = scratched or file.kind == "published"
-    refusal(
-        tmp_path,
-        file,
-        broken.scratched(text, draw) if scratched else broken.changed(file.content, draw),
-    )
+    draw = random.Random(seed)
+    if scratched or file.kind == "published":
+        refusal(tmp_path, file, broken.scratched((ROOT / file.path).read_bytes(), draw))
+    else:
+        refusal(tmp_path, file, broken.changed(file.content, draw))
 
 
 @settings(REPEATABLE, max_examples=100)
@@ -292,52 +263,35 @@ def test_settings_of_the_command_line_are_read_by_type_or_refused(key: str, valu
         assert configuration.mistakes(found, "config") == []
 
 
+def of_row(document: str, row: str) -> str:
+    return f"overrides: {{{document}: {{implementations: [{row}]}}}}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("protocol: {seed: 1}\nprotocol: {seed: 2}\n", "the key `protocol` appears twice"),
-        ("- protocol\n", "must be a mapping with keys of config/config.yaml"),
-        ("", "must be a mapping"),
-        ("a: [1\n", "is not YAML: while parsing a flow sequence"),
-        ("&a [*a]\n", "must be a mapping"),
-        ("corpus: &a {mirrors: [*a]}\n", "an alias that contains itself"),
-        ("corpus: " + 400 * "[" + 400 * "]", "is nested more than 50 deep"),
-        ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan is no number up to 1e+15"),
-        ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 is not of type 'integer'"),
-        (
-            "overrides: {stackedlm: {}}\n",
-            "there is no document `stackedlm`; did you mean `stacked-lm`?",
-        ),
-        (
-            "interpreters: {pytroch: /bin/python}\n",
-            "there is no envs/pytroch.yaml; did you mean `pytorch`?",
-        ),
-        (
-            "overrides: {tvm-lstm: {implementations: [tvm/unrolled on layer-1x1x1]}}\n",
-            "overrides.tvm-lstm.implementations: the document has no measurement like `tvm/unrolled on layer-1x1x1`",
-        ),
-        (
-            "overrides: {stacked-lm: {implementations: [pytorch/fusd]}}\n",
-            "the document has no measurement like `pytorch/fusd`; did you mean `pytorch/fused`?",
-        ),
+        ("- protocol\n", "a mapping"),
+        ("", "a mapping"),
+        ("a: [1\n", "not YAML"),
+        ("&a [*a]\n", "a mapping"),
+        ("corpus: &a {mirrors: [*a]}\n", "an alias"),
+        ("corpus: " + 400 * "[" + 400 * "]", "50 deep"),
+        ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan "),
+        ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 "),
+        ("overrides: {stackedlm: {}}\n", "`stackedlm`; did you mean `stacked-lm`?"),
+        ("interpreters: {pytroch: /bin/py}\n", "envs/pytroch.yaml; did you mean `pytorch`?"),
+        (of_row("tvm-lstm", "tvm/unrolled on layer-1x1x1"), "`tvm/unrolled on layer-1x1x1`"),
+        (of_row("stacked-lm", "pytorch/fusd"), "`pytorch/fusd`; did you mean `pytorch/fused`?"),
+        (of_row("stacked-lm", "pytorch/fused for trainig"), "trainig`; did you mean `training`?"),
         (
             "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
-            "protocol.one_process: the document has no measurement like `keras/lstm-torhc`; did you mean `keras/lstm-torch`?",
+            "one_process: the document has no measurement like `keras/lstm-torhc`; did you mean",
         ),
-        (
-            "overrides: {stacked-lm: {implementations: [pytorch/fused for trainig]}}\n",
-            "no measurement like `pytorch/fused for trainig`; did you mean `training`?",
-        ),
-        (
-            "overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n",
-            "the document has none like `stacked-ml`; did you mean `stacked-lm`?",
-        ),
+        ("overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n", "did you mean `stacked-lm`?"),
         ('corpus: {path: ""}\n', "corpus.path: '' "),
         ('machine: ""\n', "machine: '' "),
-        (
-            "corpus: {mirrors: ['file:///etc/{split}']}\n",
-            "corpus.mirrors.0: 'file:///etc/{split}' does not match",
-        ),
+        ("corpus: {mirrors: ['file:///x/{split}']}\n", "corpus.mirrors.0: 'file:///x/{split}' "),
     ],
 )
 def test_what_was_misread_before(tmp_path: Path, text: str, said: str) -> None:
@@ -351,29 +305,17 @@ def test_what_was_misread_before(tmp_path: Path, text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            {"rows": [{"families": ["oprators"]}]},
-            "rows.0.families: no implementation is of `oprators`",
-        ),
-        (
-            {"speedup_over": "pytorch/fussed"},
-            "speedup_over: there is no implementation `pytorch/fussed`; did you",
-        ),
-        (
-            {"sections": [{"section": "no_such"}]},
-            "sections.0: there is no scripts/reporting/sections/no_such.py",
-        ),
-        (
-            {"sections": [{"section": "bars", "tittle": "x"}]},
-            "sections.0: bars has no option `tittle`; it has: ",
-        ),
-        ({"labels": {"no/such": "x"}}, "labels.no/such: there is no implementation `no/such`"),
+        ({"rows": [{"families": ["oprators"]}]}, "rows.0.families: .*`oprators`"),
+        ({"speedup_over": "pytorch/fussed"}, "speedup_over: .*`pytorch/fussed`; did you"),
+        ({"sections": [{"section": "no_such"}]}, r"sections.0: .*sections/no_such\.py"),
+        ({"sections": [{"section": "bars", "tittle": "x"}]}, "sections.0: bars .*`tittle`"),
+        ({"labels": {"no/such": "x"}}, "labels.no/such: "),
     ],
 )
 def test_names_in_a_document_that_nothing_has(change: dict, said: str) -> None:
     document = yaml.safe_load(Path("config/documents/stacked-lm.yaml").read_text())
     found = configuration.document_problems(document | change)
-    assert any(line.startswith(said) for line in found), found
+    assert any(re.match(said, line) for line in found), found
 
 
 def test_environments_that_nothing_has() -> None:
@@ -381,22 +323,19 @@ def test_environments_that_nothing_has() -> None:
     entry = next(each for each in entries if each["implementation"] == "pytorch/fused")
     for wrong in (["pytroch"], {"pytorch": ["*"], "pytroch": ["x"]}):
         entry["environments"] = wrong
-        assert configuration.implementation_problems(entries) == [
-            "pytorch/fused: there is no envs/pytroch.yaml; did you mean `pytorch`?"
-        ]
+        (line,) = configuration.implementation_problems(entries)
+        assert line.startswith("pytorch/fused: ") and "envs/pytroch.yaml; did you mean" in line
 
 
 @pytest.mark.parametrize("value", ["{path: /ptb", "[cpu", "{path: [}"])
 def test_broken_yaml_on_the_command_line_is_called_that(value: str) -> None:
-    with pytest.raises(SystemExit, match=r"^`.*` is not YAML: while parsing") as stop:
+    with pytest.raises(SystemExit, match=r"^`.*` is not YAML: .*$"):
         configuration.given("config/quick.yaml", [f"corpus={value}"])
-    assert len(str(stop.value).splitlines()) == 1
 
 
 def test_sequences_too_short_for_their_labels() -> None:
     document = yaml.safe_load(Path("config/documents/rnn-benchmarks.yaml").read_text())
     name, sizes = next((n, s) for n, s in document["benchmarks"].items() if s.get("loss") == "ctc")
     document["benchmarks"] = {name: sizes | {"shortest": 20, "labels": 10}}
-    assert configuration.document_problems(document)[-1] == (
-        f"benchmarks.{name}.labels: the shortest sequence has room for 9, with blanks between them"
-    )
+    (*_, last) = configuration.document_problems(document)
+    assert last.startswith(f"benchmarks.{name}.labels: ") and "room for 9" in last

@@ -25,13 +25,8 @@ def test_of_two_numbers_neither_is_called_wrong_where_nothing_shows_which() -> N
     claims = [claim for claim in matrix.claims() if claim["document"] == "cudnn-lstm-ptb"]
     about = ABOUT | {"name": "cudnn-lstm-ptb", "document": document, "claims": claims}
     numbers = contradictions.analyse(NOTHING, about).numbers
-    assert {key: [each.line for each in group] for key, group in numbers.items()} == {
-        "verdict": [],
-        "either": [42],
-        "number": [],
-        "rounding": [],
-    }
-    assert not numbers["either"][0].changes
+    found = {key: [each.line for each in group] for key, group in numbers.items() if group}
+    assert found == {"either": [42]} and not numbers["either"][0].changes
 
 
 @pytest.mark.parametrize("name", matrix.documents())

@@ -41,33 +41,24 @@ def test_wanted_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "start"),
+    ("path", "said"),
     [
-        ("/nonexistent", "corpus.path: /nonexistent/ptb.train.txt does not exist; name a folder"),
-        ("texts/ptb.train.txt", "corpus.path: texts/ptb.train.txt/ptb.train.txt does not exist"),
-        ("empty", "corpus.path: empty/ptb.train.txt does not exist"),
+        ("/nonexistent", "/nonexistent/ptb.train.txt does not exist"),
+        ("texts/ptb.train.txt", "texts/ptb.train.txt/ptb.train.txt does not exist"),
+        ("texts", "texts/ptb.test.txt does not exist"),
     ],
 )
-def test_no_files(path: str, start: str) -> None:
-    with pytest.raises(SystemExit) as stop:
-        corpus(path=path).require_files()
-    message = str(stop.value)
-    assert message.startswith(start) and "\n" not in message
-
-
-def test_a_file_is_missing() -> None:
+def test_no_files(path: str, said: str) -> None:
     Path("texts/ptb.test.txt").unlink()
-    with pytest.raises(SystemExit, match=r"^corpus\.path: texts/ptb\.test\.txt does not exist"):
-        corpus().require_files()
+    with pytest.raises(SystemExit, match=f"^corpus.path: {said}.*$"):
+        corpus(path=path).require_files()
 
 
 def test_another_text() -> None:
     Path("texts/ptb.valid.txt").write_text(" valid word")
-    with pytest.raises(SystemExit) as stop:
+    expected = rf"texts/ptb\.valid\.txt .*corpus\.sha256\.valid is {DIGESTS['valid'][:12]}.*$"
+    with pytest.raises(SystemExit, match=rf"^corpus\.path: {expected}"):
         corpus().require_files()
-    message = str(stop.value)
-    assert message.startswith("corpus.path: texts/ptb.valid.txt is not the expected text: SHA-256 ")
-    assert f"corpus.sha256.valid is {DIGESTS['valid'][:12]}..." in message and "\n" not in message
 
 
 def test_text_of_a_folder_is_known() -> None:

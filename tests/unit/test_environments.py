@@ -68,9 +68,6 @@ def test_pins_of_this_platform(tmp_path: Path) -> None:
     assert found.pins == {"torch": "2.13.0", "some-package": "1.0.post1", "here": "2.0"}
     assert "--extra-index-url https://example.org/simple" in found.pip
     assert found.bootstrap == ()
-
-
-def test_bootstrap_pip(tmp_path: Path) -> None:
     assert specification(tmp_path, bootstrap="=21.3.1").bootstrap == ("pip==21.3.1",)
 
 
@@ -104,32 +101,24 @@ def test_conda_versions_of_python(
         "dependencies: [python, pip, {pip: [numpy=1.0]}]",
         "dependencies: [python, pip, {pip: [numpy==1.0, {torch: 2}]}]",
         "dependencies: [python, python =3.7]",
+        "[unclosed",
     ],
 )
 def test_no_environment_file(tmp_path: Path, text: str) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not an environment file: it needs"):
+    wrong = "YAML" if text == "[unclosed" else "an environment file"
+    with pytest.raises(EnvironmentProblem, match=rf"lab\.yaml is not {wrong}: "):
         specification(tmp_path, text)
-
-
-def test_no_yaml(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match=r"lab\.yaml is not YAML: .*envs/\.$"):
-        specification(tmp_path, "[unclosed")
-
-
-def test_missing_file() -> None:
-    with pytest.raises(EnvironmentProblem, match=r"^envs/none\.yaml does not exist"):
-        environments.load("envs/none.yaml")
 
 
 def test_mismatches(tmp_path: Path) -> None:
     found = specification(tmp_path)
     right = {"torch": "2.13.0+cpu", "some-package": "1.0.post1", "here": "2.0"}
     assert found.mismatches(right) == []
-    assert found.mismatches(right | {"torch": "2.12.1"}) == [
-        "torch 2.13.0 is pinned, 2.12.1 is installed"
-    ]
+    (wrong,) = found.mismatches(right | {"torch": "2.12.1"})
+    assert wrong.startswith("torch 2.13.0 ") and "2.12.1" in wrong
     del right["here"]
-    assert found.mismatches(right) == ["here 2.0 is pinned, nothing is installed"]
+    (missing,) = found.mismatches(right)
+    assert missing.startswith("here 2.0 ")
 
 
 def test_lacking(tmp_path: Path) -> None:
@@ -150,83 +139,51 @@ def test_interpreter_named_by_a_pattern() -> None:
     assert environments.named("pytorch", {"tvm": "python3"}) is None
 
 
+def mark(found: Specification, builder: str = "venv", lock: locks.Lock | None = None) -> str:
+    return environments.fingerprint(found, builder, sys.executable, lock)
+
+
 class TestFingerprint:
     """Named by eight digits: the parsed pins, the builder, the interpreter's version."""
 
     def test_comments_and_layout_do_not_count(self, tmp_path: Path) -> None:
-        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
+        plain = mark(specification(tmp_path))
         text = FILE.format(python=">=3.10,<3.14", bootstrap="", torch="2.13.0")
         edited = "# about it\n" + text.replace("  - pip\n", "\n  - pip  # and this\n")
-        assert edited != text
-        found = environments.fingerprint(specification(tmp_path, edited), "venv", sys.executable)
-        assert found == plain
+        assert edited != text and mark(specification(tmp_path, edited)) == plain
         assert len(plain) == 8 and set(plain) <= set("0123456789abcdef")
 
-    @pytest.mark.parametrize(
-        "change", [{"torch": "2.13.1"}, {"python": ">=3.11,<3.14"}, {"bootstrap": "=21.3.1"}]
-    )
-    def test_versions_count(self, tmp_path: Path, change: dict[str, str]) -> None:
-        plain = environments.fingerprint(specification(tmp_path), "venv", sys.executable)
-        changed = specification(tmp_path, **change)
-        assert environments.fingerprint(changed, "venv", sys.executable) != plain
+    def test_versions_and_builder_count(self, tmp_path: Path) -> None:
+        changes = {"torch": "2.13.1"}, {"python": ">=3.11,<3.14"}, {"bootstrap": "=21.3.1"}
+        marks = [mark(specification(tmp_path, **change)) for change in ({}, *changes)]
+        marks += [mark(specification(tmp_path), each) for each in ("conda", "interpreter")]
+        assert len(set(marks)) == 6
 
-    def test_builder_counts(self, tmp_path: Path) -> None:
-        found = specification(tmp_path)
-        marks = {
-            environments.fingerprint(found, builder, sys.executable)
-            for builder in ("venv", "conda", "interpreter")
-        }
-        assert len(marks) == 3
-
-    def test_version_of_the_interpreter_counts(
+    def test_version_and_packages_of_the_interpreter_count(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         found, marks = specification(tmp_path), set()
-        for version in ("3.11.7", "3.11.8"):
-            monkeypatch.setattr(environments, "_version", lambda python, version=version: version)
-            marks.add(environments.fingerprint(found, "venv", "python"))
-        assert len(marks) == 2
-
-    def test_packages_of_a_named_interpreter_count(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        found, marks = specification(tmp_path), set()
-        for version in ("1.0", "1.1"):
-            facts = {"python": "3.11.7", "packages": {"numpy": version}}
-            monkeypatch.setattr(environments, "inspect", lambda python, facts=facts: facts)
-            marks.add(environments.fingerprint(found, "interpreter", "python"))
-        assert len(marks) == 2
+        for python, numpy in (("3.11.7", "1.0"), ("3.11.8", "1.0"), ("3.11.8", "1.1")):
+            facts = {"python": python, "packages": {"numpy": numpy}}
+            monkeypatch.setattr(environments, "_version", lambda _, python=python: python)
+            monkeypatch.setattr(environments, "inspect", lambda _, facts=facts: facts)
+            marks |= {mark(found), mark(found, "interpreter")}
+        assert len(marks) == 2 + 3  # a virtual environment has packages of its own
 
     def test_locked_versions_count_and_digests_do_not(self, tmp_path: Path) -> None:
         found = specification(tmp_path)
-        one, two = ((version, ("0" * 64,)) for version in ("1", "2"))
-        marks = [
-            environments.fingerprint(found, "venv", sys.executable, lock)
-            for lock in (
-                None,
-                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": one}),
-                locks.Lock("lab.txt", HERE, "0" * 8, {"beneath": two}),
-                locks.Lock("other.txt", HERE, "1" * 8, {"beneath": ("2", ("1" * 64,))}),
-            )
-        ]
+        one, two, other = (("1", ("0" * 64,)), ("2", ("0" * 64,)), ("2", ("1" * 64,)))
+        marks = [mark(found)]
+        for digit, beneath in (("0", one), ("0", two), ("1", other)):
+            lock = locks.Lock(f"lab-{digit}.txt", HERE, digit * 8, {"beneath": beneath})
+            marks.append(mark(found, lock=lock))
         assert len(set(marks)) == 3 and marks[2] == marks[3]
 
 
-def test_inspect_this_interpreter() -> None:
-    found = environments.inspect(sys.executable)
-    assert found["python"].startswith(HERE)
-    assert found["packages"]["pytest"] == pytest.__version__
-
-
-@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python", "/bin/true"])
 def test_inspect_what_is_no_interpreter(python: str) -> None:
-    with pytest.raises(EnvironmentProblem, match=f"^{python} does not run as a Python interpreter"):
+    with pytest.raises(EnvironmentProblem, match=f"{python} .*Python interpreter"):
         environments.inspect(python)
-
-
-def test_inspect_what_answers_nothing() -> None:
-    with pytest.raises(EnvironmentProblem, match="without an answer: it is no Python interpreter"):
-        environments.inspect("/bin/true")
 
 
 def test_interpreters_that_are_another_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,12 +201,11 @@ def test_find_interpreter(tmp_path: Path) -> None:
     assert environments.find_interpreter(specification(tmp_path, python="==3.5.*").python) is None
 
 
-def here(folder: Path, **settings: object) -> dict:
-    """How the environment `lab` of envs/ in this folder is had."""
+def here(conda: bool = False, **settings: object) -> dict:
+    """How the environment `lab` of envs/ in the working folder is had."""
     for each in (environments.load, environments._here):
         each.cache_clear()
     settled = {"devices": ["cpu"], "interpreters": {}, "environment_folder": "built"}
-    conda = bool(settings.pop("conda", False))
     return environments.here("lab", settled | settings, conda)
 
 
@@ -271,86 +227,64 @@ class TestHere:
         """envs/lab.yaml in the working folder."""
         monkeypatch.chdir(tmp_path)
         (tmp_path / "envs").mkdir()
-        specification(
-            tmp_path / "envs", "# why\n" + FILE.format(python=f"={HERE}", bootstrap="", torch="1")
-        )
+        text = FILE.format(python=f"={HERE}", bootstrap="", torch="1")
+        specification(tmp_path / "envs", f"# why\n{text}")
         return tmp_path / "envs/lab.yaml"
 
     def test_virtual_environment(self, lab: Path) -> None:
-        has = here(lab.parent)
+        has = here()
         assert (has["source"], has["builder"]) == ("envs/lab.yaml", "venv")
         assert has["folder"] == f"built/lab-{has['fingerprint']}"
         assert environments.python(has) == f"{has['folder']}/bin/python"
         assert environments.conda_file(has) is None
 
     def test_locked(self, lab: Path) -> None:
-        plain = here(lab.parent)
+        plain = here()
+        write_lock(lab, "3.5")
+        assert here() == plain  # of another Python
         path = write_lock(lab, HERE)
-        has = here(lab.parent)
+        has = here()
         assert (plain["lock"], has["lock"]) == (None, str(path))
         assert has["fingerprint"] != plain["fingerprint"]
+        assert here(interpreters={"lab": sys.executable})["lock"] is None
         lab.write_text(lab.read_text().replace("torch==1", "torch==2"))  # a bump: resolved anew
-        assert here(lab.parent)["lock"] is None
-
-    def test_locked_for_another_python(self, lab: Path) -> None:
-        plain = here(lab.parent)
-        write_lock(lab, "3.5")
-        assert here(lab.parent) == plain
-
-    def test_locked_but_named(self, lab: Path) -> None:
-        write_lock(lab, HERE)
-        assert here(lab.parent, interpreters={"lab": sys.executable})["lock"] is None
+        assert here()["lock"] is None
 
     def test_no_lock_stops_with_a_line(self, lab: Path) -> None:
         write_lock(lab, HERE).write_text("torch\n")
         with pytest.raises(SystemExit, match=r"^environments: \S+/lab\.txt is not a lock: "):
-            here(lab.parent)
+            here()
 
     def test_conda_builds_what_is_locked(self, lab: Path) -> None:
         """With the Python that it was locked for, of those that the file allows the oldest."""
         specification(lab.parent, "# why\n" + FILE.format(python=">=3.8", bootstrap="", torch="1"))
         for python in ("3.7", "3.9", "3.10"):
             write_lock(lab, python)
-        has = here(lab.parent, conda=True)
+        has = here(conda=True)
         content = yaml.safe_load(Path(environments.conda_file(has)).read_text())
         assert content["channels"] == ["conda-forge"]
-        digest = f"--hash=sha256:{'0' * 64}"
-        assert content["dependencies"] == [
-            "python =3.9",
-            "pip",
-            {
-                "pip": [
-                    "--extra-index-url https://example.org/simple",
-                    *(f"beneath==3.9 {digest}", f"torch==1 {digest}"),
-                ]
-            },
-        ]
+        locked = (f"{each} --hash=sha256:{'0' * 64}" for each in ("beneath==3.9", "torch==1"))
+        pip = ["--extra-index-url https://example.org/simple", *locked]
+        assert content["dependencies"] == ["python =3.9", "pip", {"pip": pip}]
 
     def test_no_interpreter(self, lab: Path) -> None:
         """Snakemake's own records why."""
         specification(lab.parent, python="==3.5.*")
-        has = here(lab.parent)
+        has = here()
         assert has["interpreter"] is None and environments.python(has) == sys.executable
 
     def test_named_interpreter(self, lab: Path) -> None:
-        has = here(lab.parent, interpreters={"lab": sys.executable}, conda=True)
+        has = here(interpreters={"lab": sys.executable}, conda=True)
         assert (has["builder"], environments.python(has)) == ("interpreter", sys.executable)
 
     def test_cuda_has_a_file_of_its_own(self, lab: Path) -> None:
-        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab.yaml"
+        assert here(devices=["cpu", "gpu"])["source"] == "envs/lab.yaml"
         lab.with_name("lab-cuda.yaml").write_text(lab.read_text())
-        assert here(lab.parent, devices=["cpu", "gpu"])["source"] == "envs/lab-cuda.yaml"
-        assert here(lab.parent)["source"] == "envs/lab.yaml"
-
-    def test_what_cannot_be_told_stops_with_a_line(self, lab: Path) -> None:
-        lab.write_text("dependencies: [numpy]\n")
-        with pytest.raises(
-            SystemExit, match=r"^environments: envs/lab\.yaml is not an environment file"
-        ):
-            here(lab.parent)
+        assert here(devices=["cpu", "gpu"])["source"] == "envs/lab-cuda.yaml"
+        assert here()["source"] == "envs/lab.yaml"
 
     def test_conda_file_has_no_comments(self, lab: Path) -> None:
-        has = here(lab.parent, conda=True)
+        has = here(conda=True)
         assert (has["builder"], environments.python(has)) == ("conda", "python")
         path = Path(environments.conda_file(has))
         assert "#" in lab.read_text() and "#" not in path.read_text()

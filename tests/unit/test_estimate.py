@@ -3,44 +3,47 @@
 import dataclasses
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from datasets import ptb
 from measurement import shapes
-from plan import earlier, estimate, matrix
+from plan import earlier, estimate, jobs, matrix
 from plan.estimate import Estimate, Speed, batches_s, total
-from plan.jobs import (
-    BuildJob,
-    CheckingJob,
-    CheckJob,
-    ConvergenceJob,
-    EnvironmentJob,
-    TimeJob,
-    TuneJob,
-)
 from plan.matrix import Measurement
 
-PROTOCOL = {
-    "warmup_batches": 4,
-    "rounds": 6,
-    "least_rounds": 3,
-    "look_s": 1.0,
-    "most_s": None,
-}
-CELL = Measurement("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
+PROTOCOL = {"warmup_batches": 4, "rounds": 6, "least_rounds": 3, "look_s": 1.0, "most_s": None}
 
 
-def time_job(cell: Measurement = CELL, **protocol: object) -> TimeJob:
+def shaped(
+    benchmark: str, implementation: str = "pytorch/fused", environment: str = "pytorch"
+) -> Measurement:
+    return Measurement(benchmark, implementation, environment, "training", "cpu")
+
+
+CELL = shaped("stacked-lm")
+
+
+def time_job(cell: Measurement = CELL, **protocol: object) -> jobs.TimeJob:
     order = {"protocol": PROTOCOL | protocol}
-    return TimeJob(f"{cell.name}-1", {}, order=order, threads=2, cell=cell)
+    return jobs.TimeJob(f"{cell.name}-1", {}, order=order, threads=2, cell=cell)
 
 
-def write(folder: Path, kind: str, **fields: object) -> None:
-    identity = {key: getattr(CELL, key) for key in CELL.__dataclass_fields__}
-    path = folder / kind / f"{CELL.name}-1.0123456789ab.json"
+def checking(*cells: Measurement) -> jobs.CheckingJob:
+    checks = tuple(jobs.CheckJob(cell.name, {}, cell=cell) for cell in cells)
+    return jobs.CheckingJob("checks", {}, checks=checks)
+
+
+def training_job(batches: int | None) -> jobs.ConvergenceJob:
+    order = {"protocol": {"batches": batches, "points": []}}
+    return jobs.ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
+
+
+def write(folder: Path, kind: str, cell: Measurement = CELL, **fields: object) -> None:
+    path = folder / kind / f"{cell.name}-1.0123456789ab.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"identity": identity, "status": "ok", **fields}))
+    path.write_text(json.dumps({"identity": vars(cell), "status": "ok", **fields}))
 
 
 @pytest.fixture
@@ -79,29 +82,19 @@ def test_another_protocol_is_expected_from_the_same_records(results: Path) -> No
     assert found.seconds(time_job(rounds=26))[0] == pytest.approx(short + 31)
 
 
-def shaped(
-    benchmark: str, implementation: str = "pytorch/fused", environment: str = "pytorch"
-) -> Measurement:
-    return Measurement(benchmark, implementation, environment, "training", "cpu")
-
-
 def test_the_same_implementation_elsewhere_tells(results: Path) -> None:
     """In proportion to what both shapes compute."""
     found = Estimate(str(results))
-    seconds, known = found.seconds(time_job(shaped("stacked-lm-sgd")))
-    assert known and seconds == found.seconds(time_job())[0]  # as many products
-    seconds, known = found.seconds(time_job(shaped("ptb-large")))
-    assert known and seconds > found.seconds(time_job())[0]
+    own, (large, known) = found.seconds(time_job()), found.seconds(time_job(shaped("ptb-large")))
+    assert found.seconds(time_job(shaped("stacked-lm-sgd"))) == own  # as many products
+    assert known and large > own[0]
 
 
 def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work = {"stacked-lm": 100.0, "ptb-small": 1.0, "ptb-medium": 5.0, "ptb-large": 50.0}
     monkeypatch.setattr(earlier, "_work", work.get)
-    small = results / "records" / f"{shaped('ptb-small').name}-1.0123456789ab.json"
-    small.parent.mkdir(parents=True)
-    identity = vars(shaped("ptb-small"))
     samples = {"seconds": 2.0, "warmup": [0.1] * 11, "samples": [0.1] * 10}
-    small.write_text(json.dumps({"identity": identity, "status": "ok", **samples}))
+    write(results, "records", shaped("ptb-small"), **samples)
     found, start = Estimate(str(results)), 1 + estimate.VERIFYING
     # Of a batch of 0.5 s half is left, and of its start those that lie in it; of 0.1 s five times as much, likewise.
     large, _ = found.seconds(time_job(shaped("ptb-large")))
@@ -120,27 +113,17 @@ def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
 
 
 def test_a_training_run_without_an_end_is_an_epoch(results: Path) -> None:
-    cell = Measurement("stacked-lm", "pytorch/fused", "pytorch", "training", "cpu")
-    order = {"protocol": {"batches": None, "points": []}}
-    seconds, known = Estimate(str(results)).seconds(
-        ConvergenceJob(cell.name, {}, order=order, cell=cell)
-    )
+    seconds, known = Estimate(str(results)).seconds(training_job(batches=None))
     shape = matrix.document("stacked-lm")["benchmarks"]["stacked-lm"]
     assert known
     batches = ptb.SIZES["train"][1] // (shape["batch"] * shape["length"])
     assert seconds == pytest.approx(estimate.A_JOB + 5.0 + estimate.VALIDATING + 0.5 * batches)
 
 
-def test_checks_of_one_process_add_up(results: Path) -> None:
-    check = CheckJob(CELL.name, {}, threads=2, cell=CELL)
-    checking = CheckingJob("checks", {}, checks=(check, check))
-    assert Estimate(str(results)).seconds(checking)[0] == pytest.approx(14 + estimate.A_JOB)
-
-
-def test_two_jobs_of_one_core_run_side_by_side(results: Path) -> None:
-    check = CheckJob(CELL.name, {}, cell=CELL)
-    checkings = [CheckingJob(name, {}, threads=1, checks=(check,)) for name in "ab"]
-    seconds, unknown = total(Estimate(str(results)), checkings, cores=2)
+def test_checks_of_one_process_add_up_and_two_of_one_core_run_side_by_side(results: Path) -> None:
+    found = Estimate(str(results))
+    assert found.seconds(checking(CELL, CELL))[0] == pytest.approx(14 + estimate.A_JOB)
+    seconds, unknown = total(found, [checking(CELL), checking(CELL)], cores=2)
     assert seconds == pytest.approx(7.0 + estimate.A_JOB) and unknown == 0
 
 
@@ -151,19 +134,19 @@ def test_environments_take_what_they_took(results: Path) -> None:
         (results / "environments" / f"{name}-01234567.json").write_text(json.dumps(record))
     found = Estimate(str(results))
     for name, expected in (("pytorch", 40.0), ("conda-s", 3.0), ("other", 25.0)):
-        job = EnvironmentJob(name, {"fingerprint": "0" * 8})
+        job = jobs.EnvironmentJob(name, {"fingerprint": "0" * 8})
         assert found.seconds(job) == (pytest.approx(expected + estimate.A_JOB), True)
 
 
 def test_tuning_takes_its_trials(results: Path) -> None:
-    few, many = (TuneJob("t", {}, order={"trials": trials}) for trials in (8, 200))
+    few, many = (jobs.TuneJob("t", {}, order={"trials": trials}) for trials in (8, 200))
     found = Estimate(str(results))
     assert found.seconds(many)[0] - found.seconds(few)[0] == pytest.approx(192 * estimate.A_TRIAL)
 
 
-def build_job(benchmark: str, limit_s: float = 600, variant: str = "unrolled") -> BuildJob:
+def build_job(benchmark: str, limit_s: float = 600, variant: str = "unrolled") -> jobs.BuildJob:
     order = {"variant": variant, "build_limit_s": limit_s}
-    return BuildJob(f"tvm/{benchmark}/{variant}", {}, order=order)
+    return jobs.BuildJob(f"tvm/{benchmark}/{variant}", {}, order=order)
 
 
 def test_a_kernel_takes_to_build_what_its_steps_do(
@@ -181,7 +164,7 @@ def test_a_kernel_takes_to_build_what_its_steps_do(
         path.write_text(json.dumps(record))
     found = Estimate(str(results))
 
-    def building(job: BuildJob) -> float:
+    def building(job: jobs.BuildJob) -> float:
         return found.seconds(job)[0] - estimate.A_JOB - estimate.USUAL["kernel"]
 
     for benchmark, seconds in (
@@ -196,11 +179,15 @@ def test_a_kernel_takes_to_build_what_its_steps_do(
     assert building(build_job("cell-512", variant="untuned")) == pytest.approx(0)
 
 
+def write_table(folder: Path, *lines: str) -> None:
+    table = folder / "one" / "cells.csv"
+    table.parent.mkdir(parents=True, exist_ok=True)
+    table.write_text("\n".join(lines) + "\n")
+
+
 def with_example(folder: Path, patch: pytest.MonkeyPatch, *lines: str) -> Path:
     """A results folder where nothing was measured, beside somebody else's table of these lines."""
-    table = folder / "reports" / "one" / "cells.csv"
-    table.parent.mkdir(parents=True)
-    table.write_text("\n".join(lines) + "\n")
+    write_table(folder / "reports", *lines)
     patch.setattr(estimate, "EXAMPLES", folder / "reports")
     return folder / "results"
 
@@ -216,14 +203,11 @@ def test_somebody_elses_table_tells_before_anything_was_measured(
     batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
     assert found.seconds(time_job()) == (pytest.approx(around + 1 + 2.5 + batches), True)
     # Two checks of a process import once.
-    check = CheckJob(CELL.name, {}, cell=CELL)
-    checking = CheckingJob("checks", {}, checks=(check, check))
     expected = around + 1 + 2 * (3 + estimate.A_CHECK + compared("stacked-lm"))
-    assert found.seconds(checking)[0] == pytest.approx(expected)
+    assert found.seconds(checking(CELL, CELL))[0] == pytest.approx(expected)
     # A training run is batches of the same cell.
-    order = {"protocol": {"batches": 100, "points": []}}
-    run = ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
-    assert found.seconds(run)[0] > 100 * 0.5 and found.seconds(run)[1] is True
+    seconds, known = found.seconds(training_job(batches=100))
+    assert seconds > 100 * 0.5 and known
 
 
 COLUMNS = "environment,benchmark,implementation,phase,device,status,machine,processes,gflops,import_s,build_s,first_step_s,wall_median_s"
@@ -268,7 +252,7 @@ def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
     batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL | {"look_s": 0.1}) - turns
     start = same - batches
     assert seconds(Speed(200.0, 1)) == pytest.approx(start + 2 * batches, abs=0.6)
-    tuning = TuneJob("t", {}, order={"trials": 8})
+    tuning = jobs.TuneJob("t", {}, order={"trials": 8})
     slow, fast = (Estimate(str(example), Speed(rate, 2)) for rate in (100.0, 400.0))
     assert slow.seconds(tuning)[0] == pytest.approx(4 * fast.seconds(tuning)[0], rel=0.1)
 
@@ -296,21 +280,14 @@ def test_speed_is_that_of_the_records(results: Path, monkeypatch: pytest.MonkeyP
 def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The middle of what processes read since the machine was started; before any did, the fastest of some readings now."""
     rates = [210.0, 500.0, 490.0, 200.0, 480.0]
-
-    class Scripted:
-        def __init__(self, threads: int) -> None:
-            self._left = iter(rates)
-
-        def read(self) -> dict:
-            return {"gflops": next(self._left), "threads": 2, "by": "c"}
-
+    readings = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
+    clock = SimpleNamespace(read=iter(readings).__next__)
     monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
-    monkeypatch.setattr(estimate.yardstick, "Yardstick", Scripted)
+    monkeypatch.setattr(estimate.yardstick, "Yardstick", lambda threads: clock)
     monkeypatch.setattr(estimate.yardstick, "remembered", list)
     assert estimate.speed_here(str(tmp_path)) == Speed(500.0, 2)
-    earlier = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
-    earlier.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
-    monkeypatch.setattr(estimate.yardstick, "remembered", lambda: earlier)
+    readings.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
+    monkeypatch.setattr(estimate.yardstick, "remembered", lambda: readings)
     assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
 
 
@@ -318,8 +295,7 @@ def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(earlier, "_work", {"stacked-lm": 4.0, "ptb-large": 64.0}.get)
-    check = CheckJob(shaped("ptb-large").name, {}, cell=shaped("ptb-large"))
-    seconds, known = Estimate(str(results)).seconds(CheckingJob("checks", {}, checks=(check,)))
+    seconds, known = Estimate(str(results)).seconds(checking(shaped("ptb-large")))
     small, large = compared("stacked-lm"), compared("ptb-large")
     assert 1 < small < 3 and 20 < large < 40  # 5 and 66 million
     assert known and seconds == pytest.approx((7.0 - small) * 4 + large + estimate.A_JOB)
@@ -327,13 +303,10 @@ def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
 
 def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None:
     """On all shapes, where none was timed on any; not where no such device took part."""
-    rows = [
-        "pytorch,ptb-small,pytorch/cudnn,training,{},unsupported,x86_64-2c-abc,,,,,,",
-        "pytorch,flexible-slstm,pytorch/fused,training,cpu,unsupported,x86_64-2c-abc,,,,,,",
-    ]
-    rows = [rows[0].format("cpu"), rows[0].format("gpu"), rows[1]]
-    table = estimate.EXAMPLES / "one" / "cells.csv"
-    table.write_text("\n".join([*TABLE, *rows]) + "\n")
+    cells = ["ptb-small,pytorch/cudnn,training,cpu", "ptb-small,pytorch/cudnn,training,gpu"]
+    cells.append("flexible-slstm,pytorch/fused,training,cpu")
+    rows = (f"pytorch,{cell},unsupported,x86_64-2c-abc,,,,,," for cell in cells)
+    write_table(estimate.EXAMPLES, *TABLE, *rows)
     found = Estimate(str(example))
     for cell in (shaped("ptb-large", "pytorch/cudnn"), shaped("flexible-slstm")):
         assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
@@ -344,9 +317,7 @@ def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None
 
 def test_what_failed_its_check_elsewhere_is_checked_again_and_not_timed(example: Path) -> None:
     row = "pytorch,flexible-slstm,pytorch/fused,training,cpu,incorrect,x86_64-2c-abc,,,,,,"
-    table = estimate.EXAMPLES / "one" / "cells.csv"
-    table.write_text("\n".join([*TABLE, row]) + "\n")
+    write_table(estimate.EXAMPLES, *TABLE, row)
     found, cell = Estimate(str(example)), shaped("flexible-slstm")
     assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
-    check = CheckingJob("checks", {}, checks=(CheckJob(cell.name, {}, cell=cell),))
-    assert found.seconds(check)[0] > 1
+    assert found.seconds(checking(cell))[0] > 1

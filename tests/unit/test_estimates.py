@@ -8,7 +8,6 @@ from scipy import stats
 
 from stats import estimates, rows
 from tests.unit.hand_made import process
-from tests.unit.simulated import drawn
 
 
 @pytest.mark.parametrize(
@@ -25,10 +24,7 @@ from tests.unit.simulated import drawn
 def test_processes_needed(noise: float, target: float, expected: int) -> None:
     times = [float(np.exp(power * noise)) for power in (-1, 0, 1)]
     assert estimates.processes_needed(times, target, most=10) == expected
-
-
-def test_no_cell_gets_fewer_processes_than_it_has() -> None:
-    assert estimates.processes_needed([1.0, 2.0, 3.0], 0.01, most=2) == 3
+    assert estimates.processes_needed(times, target, most=2) == 3  # no fewer than there are
 
 
 def test_ratio_is_welchs() -> None:
@@ -76,17 +72,14 @@ def test_how_many_further_processes_would_decide_a_ratio() -> None:
     s = 0.06
     cell = [1.1 * float(np.exp(power * s)) for power in (-1, 0, 1)]
     found = estimates.ratio([cell], [[1.0] * 3])
-    assert found.verdict == "undecided" and found.low == pytest.approx(
-        1.1 * np.exp(-0.149), abs=1e-3
-    )
+    assert found.verdict == "undecided"
+    assert found.low == pytest.approx(1.1 * np.exp(-0.149), abs=1e-3)
 
     # 0.0953 - 3.182 * 0.06 / 2 = -0.0002 with four, - 2.776 * 0.06 / sqrt(5) = 0.0208 with five
     def further(*cells: list[float]) -> int | None:
         def decided(count: int) -> bool:
-            return (
-                estimates.compared(*estimates.product(cells, [1, -1], processes=count)[1:])
-                != "undecided"
-            )
+            _, *ends = estimates.product(cells, [1, -1], processes=count)
+            return estimates.compared(*ends) != "undecided"
 
         return estimates.further(cells, decided)
 
@@ -94,24 +87,6 @@ def test_how_many_further_processes_would_decide_a_ratio() -> None:
     assert further(cell[:2], [1.0]) == 2
     assert further([0.5, 1.0, 2.0], [1.0] * 3) is None
     assert further([2.0] * 3, [1.0] * 3) == 0
-
-
-def test_ratio_is_that_of_the_medians() -> None:
-    assert estimates.ratio([[2.0, 2.0, 9.0]], [[1.0, 1.0, 1.0]]).ratio == 2.0
-
-
-def test_ratio_of_ratios_covers_what_it_says() -> None:
-    """(2 / 1) / (1.2 / 1), of cells that are differently noisy."""
-    random = np.random.default_rng(4)
-    found = [
-        estimates.ratio(
-            [drawn(random, 0.02, 3, middle=2.0), drawn(random, 0.05, 4)],
-            [drawn(random, 0.02, 3), drawn(random, 0.03, 5, middle=1.2)],
-        )
-        for _ in range(2000)
-    ]
-    covered = [low <= 2 / 1.2 <= high for _, low, high, *_ in found]
-    assert np.mean(covered) == pytest.approx(0.95, abs=0.025)
 
 
 def test_processes_that_agree_exactly() -> None:

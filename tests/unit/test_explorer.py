@@ -23,15 +23,10 @@ from . import hand_made
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OTHER = "other-8c-def456"
 # {document: some of its benchmarks, which lines over batches, lengths, sizes and layers are made of}
+LINES = "cell-512 layer-128x128x* layer-*x128x128 stack-64x100x64-d? request-*"
 DOCUMENTS = {
     "stacked-lm": ["stacked-lm", "stacked-lm-*"],
-    "tvm-lstm": [
-        "cell-512",
-        "layer-128x128x*",
-        "layer-*x128x128",
-        "stack-64x100x64-d?",
-        "request-*",
-    ],
+    "tvm-lstm": LINES.split(),
     "number-formats": ["formats-gru"],
 }
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
@@ -130,9 +125,8 @@ def test_every_number_is_there(data: dict, measured: pd.DataFrame) -> None:
         column = group["rows"][place]
         found += column if isinstance(column, list) else [column] * len(group["rows"][-1])
     assert len(found) == len(measured) > 100
-    assert sorted(each / scale for each in found) == pytest.approx(
-        sorted(measured["wall_median_s"]), 1e-5
-    )
+    medians = pytest.approx(sorted(measured["wall_median_s"]), 1e-5)
+    assert sorted(each / scale for each in found) == medians
 
 
 @pytest.mark.parametrize("baseline", ["pytorch/fused@pytorch", "onnxruntime/lstm@onnx"])
@@ -142,11 +136,9 @@ def test_ratios_are_those_of_the_pages(
     """Within rounds, as these implementations took turns; and as cells.csv has them to nn.LSTM."""
     name = "layer-128x128x128"
     of_one = measured[(measured["benchmark"] == name) & (measured["machine"] == OTHER)]
-    of_one = of_one[(of_one["device"] == "cpu") & (of_one["phase"] == "forward")]
-    (base,) = of_one[of_one["implementation"] + "@" + of_one["environment"] == baseline].to_dict(
-        "records"
-    )
-    own = {f"{row['wall_median_s']:.6g}": row for row in of_one.to_dict("records")}
+    of_one = of_one[(of_one["device"] == "cpu") & (of_one["phase"] == "forward")].to_dict("records")
+    (base,) = (r for r in of_one if f"{r['implementation']}@{r['environment']}" == baseline)
+    own = {f"{row['wall_median_s']:.6g}": row for row in of_one}
     view(page, folder, benchmark=name, machine=OTHER, phase="forward", baseline=baseline)
     rows = shown(page)
     assert len(rows) > 3
@@ -188,9 +180,8 @@ def test_every_selector_changes_what_is_shown(page: Page, folder: Path) -> None:
     page.get_by_label("products and peak").check()
     expect(page.locator(".bars")).to_contain_text("Reference point")
     page.get_by_role("radio", name="forward").check()
-    assert {"phase=forward", f"machine={OTHER}", "limits=1"} <= set(
-        page.url.partition("#")[2].split("&")
-    )
+    address = page.url.partition("#")[2].split("&")
+    assert {"phase=forward", f"machine={OTHER}", "limits=1"} <= {*address}
 
 
 def test_an_address_restores_its_view(page: Page, folder: Path) -> None:
@@ -250,9 +241,7 @@ def test_it_fits_a_telephone_and_opens_within_another_page(page: Page, folder: P
 
 def test_the_first_page_says_what_was_measured(folder: Path) -> None:
     text = (folder / "index.md").read_text()
-    assert (
-        len([word for word in text.split() if word.strip("|:-")]) < 700
-    )  # rules of tables are none
+    assert sum(bool(word.strip("|:-")) for word in text.split()) < 700  # rules of tables are none
     assert all(f"({name}.md)" in text for name in DOCUMENTS)
     (figure,) = re.findall(r"\]\((figures/\S+\.svg)\)", text)
     assert (folder / figure).is_file()

@@ -20,9 +20,7 @@ BROKEN = hand_made.cells("stacked-lm")[9]
 
 def change(cell: Measurement, process: int, record: dict) -> None:
     """Batches that differ, and a cell that lost a process."""
-    record["samples"] = [
-        seconds * (1 + number / 100) for number, seconds in enumerate(record["samples"])
-    ]
+    record["samples"] = [s * (1 + number / 100) for number, s in enumerate(record["samples"])]
     if cell == BROKEN and process == 3:
         hand_made.bad("failed", "RuntimeError: no kernel image")(record)
 
@@ -56,9 +54,7 @@ def test_pyperf_gets_every_batch_of_every_process(
     wanted = table(folder)
     assert len(wanted) > 10
     names = [each["metadata"]["name"] for each in found["benchmarks"]]
-    assert names == [
-        Measurement(*key).name for key in wanted[[*Measurement.__annotations__]].to_numpy()
-    ]
+    assert names == [Measurement.of(row).name for row in wanted.to_dict("records")]
     assert BROKEN.name not in names
     for each, median_s in zip(found["benchmarks"], wanted["wall_median_s"], strict=True):
         assert len(each["runs"]) == 3
@@ -82,19 +78,17 @@ def test_benchmark_action_gets_the_number_of_the_tables(
 
 def test_names_tell_machines_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a folder has results of several."""
-    other = hand_made.project(folder, change, processes=3, machine="other-2c-def456")
+    machines = [hand_made.MACHINE["machine"], "other-2c-def456"]
+    other = hand_made.project(folder, change, processes=3, machine=machines[1])
     monkeypatch.chdir(folder)
     config = hand_made.configuration("stacked-lm", 3)
-    second = hand_made.write_manifest(other, "stacked-lm", config, "other-2c-def456")
+    second = hand_made.write_manifest(other, "stacked-lm", config, machines[1])
     try:
         names = [each["name"] for each in export(folder, monkeypatch, "benchmark-action")]
     finally:
         second.unlink()
     assert len(set(names)) == len(names) == 2 * len(table(folder))
-    assert {name.partition("/")[0] for name in names} == {
-        hand_made.MACHINE["machine"],
-        "other-2c-def456",
-    }
+    assert {name.partition("/")[0] for name in names} == {*machines}
 
 
 def test_a_folder_without_numbers_is_one_line(

@@ -32,11 +32,7 @@ def tables(**changes: object) -> Tables:
             found.append(
                 {"machine": "m", "benchmark": "lm", "implementation": implementation}
                 | {"environment": "here", "phase": phase, "device": "cpu", "name": name}
-                | {
-                    "label": name,
-                    "family": "kind",
-                    "flexibility": flexibility,
-                }
+                | {"label": name, "family": "kind", "flexibility": flexibility}
                 | {"generation": "now", "status": "ok" if ok else wall_s, "wall_s": number}
                 | {"wall_std_s": number * 0.01, "wall_median_s": number, "gflops": 100 / number}
                 | {"process_medians_s": [0.9 * number, number, 1.1 * number], "processes": 3}
@@ -80,9 +76,8 @@ def test_bars_stand_on_the_line_of_their_row_and_name_the_extremes() -> None:
     assert "Broken, here" not in height  # what has no number is in the page's list
     assert "from 0.111 s (Eager, here) to 0.777 s (Cell, here)" in text
     assert svg == drawn(bars, tables(), benchmark="lm")[0]  # equal tables give equal files
-    titles = re.findall(
-        r"<title>([^<]*)</title>", drawn(bars, tables(label="a < b"), benchmark="lm")[0]
-    )
+    svg, _ = drawn(bars, tables(label="a < b"), benchmark="lm")
+    titles = re.findall(r"<title>([^<]*)</title>", svg)
     assert len(titles) == 5 and "a &lt; b, here: mean 0.111 s" in titles
 
 
@@ -93,7 +88,6 @@ def test_without_numbers_there_is_no_figure() -> None:
 def test_places_have_no_more_digits_than_two_layouts_share() -> None:
     """And what is to be read keeps all of its own."""
     one = '<path d="M -0.000001 16.598678 \nL -248.236719 16.598678"/><text x="1.5">0.006231</text>'
-    assert style._rounded(one) == style._rounded(one.replace("598678", "598677"))
     assert style._rounded(one) == (
         '<path d="M 0.000 16.599 \nL -248.237 16.599"/><text x="1.5">0.006231</text>'
     )

@@ -35,10 +35,10 @@ def measured() -> Measured:
     ]
     nothing = pd.DataFrame()
     about = {"name": "d", "machines": [{"machine": "m", "days": ["2026-01-01"], "facts": None}]}
-    parts = [
-        (Tables(pd.DataFrame(rows), nothing, nothing), about | {"document": {"benchmarks": {}}})
-    ]
-    return Measured(parts, "m", {"benchmark": "b"})
+    about |= {"document": {"benchmarks": {}}}
+    return Measured(
+        [(Tables(pd.DataFrame(rows), nothing, nothing), about)], "m", {"benchmark": "b"}
+    )
 
 
 @pytest.fixture
@@ -73,12 +73,8 @@ def test_results_by_the_current_protocol(compared: machine_comparison.Machine) -
 def test_custom_cells_over_their_frameworks_kernel_or_the_fastest_of_all(
     measured: Measured,
 ) -> None:
-    groups = cards.custom(measured).groups.values()
-    found = [
-        [name, *(re.findall(r"\[([\d.]+)\]", cell) for cell in cells)]
-        for rows in groups
-        for name, *cells in rows
-    ]
+    rows = [row for group in cards.custom(measured).groups.values() for row in group]
+    found = [[name, *(re.findall(r"\[([\d.]+)\]", c) for c in cells)] for name, *cells in rows]
     assert found == [
         ["pytorch/by-hand", ["4.50"], ["4.00"]],  # the fastest in training, in both phases
         ["tensorflow/graph-while", ["4.00"], ["6.00"]],

@@ -35,24 +35,27 @@ def records(*medians: float, status: str = "ok") -> list[dict]:
 
 NEAR = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1.0, 1.01, 1.02)}
 FAR = {cell("x/a", "x-2019"): records(3.0, 3.06, 3.03), cell("x/b", "x-2019"): records(1, 1.01, 1)}
+OLD = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
+FINDING = CLAIM | {"finding": {"means": "m", "refuted_by": "r"}}
+
+
+def wanted(cells: dict, claims: list[dict], rows: list[str], **protocol: object) -> dict:
+    """How many processes each cell needs."""
+    return judge_precision.of_document(cells, claims, rows, PROTOCOL | protocol)
 
 
 def test_both_sides_of_an_undecided_claim() -> None:
     """In one generation; in another the same claim is decided. A cell that is in no claim needs nothing."""
     cells = NEAR | FAR | {cell("x/c"): records(1.0, 1.06, 1.03)}
-    found = judge_precision.of_document(cells, [CLAIM], [], PROTOCOL)
+    found = wanted(cells, [CLAIM], [])
     assert found == dict.fromkeys(NEAR, 8) | dict.fromkeys(FAR, 3) | {cell("x/c"): 3}
-    assert judge_precision.of_document(cells, [], [], PROTOCOL) == dict.fromkeys(cells, 3)
+    assert wanted(cells, [], []) == dict.fromkeys(cells, 3)
 
 
-def test_a_wide_interval_needs_them_without_a_claim() -> None:
-    cells = {cell("x/a"): records(1.0, 1.5, 2.0)}
-    assert judge_precision.of_document(cells, [], [], PROTOCOL) == {cell("x/a"): 8}
-
-
-def test_a_wide_interval_of_a_row_far_from_all_others_needs_none() -> None:
+def test_a_wide_interval_needs_them_without_a_claim_unless_it_is_far_from_all_others() -> None:
+    assert wanted({cell("x/a"): records(1.0, 1.5, 2.0)}, [], []) == {cell("x/a"): 8}
     cells = {cell("x/a"): records(11.0, 15.0, 22.0), cell("x/b"): records(1.0, 1.01, 1.02)}
-    assert judge_precision.of_document(cells, [], [], PROTOCOL) == dict.fromkeys(cells, 3)
+    assert wanted(cells, [], []) == dict.fromkeys(cells, 3)
 
 
 def test_what_narrows_most_a_second_comes_first() -> None:
@@ -61,8 +64,7 @@ def test_what_narrows_most_a_second_comes_first() -> None:
     for record in cells[cell("x/b")]:
         record["seconds"] = 1.0
     for further_s, expected in ((6, {3, 8}), (15, {8}), (4, {3})):
-        protocol = PROTOCOL | {"further_s": further_s}
-        found = judge_precision.of_document(cells, [], [], protocol)
+        found = wanted(cells, [], [], further_s=further_s)
         assert set(found.values()) == expected
         assert found[cell("x/b")] >= found[cell("x/a")]
 
@@ -71,57 +73,41 @@ def test_what_other_cells_tell_of_noise_counts() -> None:
     """Three processes that lie apart by luck, beside eleven cells whose processes do not."""
     others = {cell(f"x/{n}"): records(1.0, 1.01, 1.02 + n / 1000) for n in range(11)}
     wide = {cell("x/a"): records(1.0, 1.1, 1.2)}
-    alone, among = (
-        judge_precision.of_document(cells, [], [], PROTOCOL | {"target_interval": 0.25})
-        for cells in (wide, wide | others)
-    )
+    alone, among = (wanted(cells, [], [], target_interval=0.25) for cells in (wide, wide | others))
     assert 3 < among[cell("x/a")] < alone[cell("x/a")]
 
 
 def test_within_the_seconds_that_there_are() -> None:
     """Two cells of 2 s a process, with five further ones each."""
     for further_s, expected in ((20, 8), (19, 3)):
-        protocol = PROTOCOL | {"target_interval": None, "further_s": further_s}
-        found = judge_precision.of_document(NEAR, [CLAIM], [], protocol)
+        found = wanted(NEAR, [CLAIM], [], target_interval=None, further_s=further_s)
         assert set(found.values()) == {expected}
 
 
 def test_which_row_to_use_is_worth_some_too() -> None:
     cells = NEAR | {cell("x/c"): records(2.0, 2.01, 2.02)}
-    found = judge_precision.of_document(cells, [], ROWS, PROTOCOL)
-    assert found == dict.fromkeys(NEAR, 8) | {cell("x/c"): 3}
+    assert wanted(cells, [], ROWS) == dict.fromkeys(NEAR, 8) | {cell("x/c"): 3}
 
 
 def test_nobody_asks_which_row_of_an_old_framework_or_of_a_departure_to_use() -> None:
-    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
     departed = {
         each: [one | {"benchmark": one["benchmark"] | {"baseline": "a"}} for one in own]
         for each, own in NEAR.items()
     }
-    for cells in (old, departed):
-        found = judge_precision.of_document(cells, [], ROWS, PROTOCOL)
-        assert found == dict.fromkeys(cells, 3)
+    for cells in (OLD, departed):
+        assert wanted(cells, [], ROWS) == dict.fromkeys(cells, 3)
 
 
 def test_a_claim_that_lacks_a_number_is_not_waited_for() -> None:
     cells = {cell("x/a"): records(1.0, 1.06, 1.03), cell("x/b"): records(1, 1, 1, status="failed")}
-    assert set(judge_precision.of_document(cells, [CLAIM], [], PROTOCOL).values()) == {3}
+    assert set(wanted(cells, [CLAIM], []).values()) == {3}
 
 
-def test_verdicts_on_the_frameworks_of_today_come_first() -> None:
-    """Of a claim that is as undecided then as now, where there is time for one: 20 s."""
-    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
-    protocol = PROTOCOL | {"target_interval": None, "further_s": 20}
-    found = judge_precision.of_document(old | NEAR, [CLAIM], [], protocol)
-    assert found == dict.fromkeys(old, 3) | dict.fromkeys(NEAR, 8)
-
-
-def test_a_finding_speaks_of_now_alone() -> None:
-    old = {replace(each, environment="x-2019"): own for each, own in NEAR.items()}
-    finding = CLAIM | {"finding": {"means": "m", "refuted_by": "r"}}
-    protocol = PROTOCOL | {"target_interval": None}
-    found = judge_precision.of_document(old | NEAR, [finding], [], protocol)
-    assert found == dict.fromkeys(old, 3) | dict.fromkeys(NEAR, 8)
+@pytest.mark.parametrize(("claim", "further_s"), [(CLAIM, 20), (FINDING, None)])
+def test_verdicts_on_the_frameworks_of_today_come_first(claim: dict, further_s: int | None) -> None:
+    """Of a claim that is as undecided then as now, where there is time for one: 20 s. A finding speaks of now alone."""
+    found = wanted(OLD | NEAR, [claim], [], target_interval=None, further_s=further_s)
+    assert found == dict.fromkeys(OLD, 3) | dict.fromkeys(NEAR, 8)
 
 
 def test_what_a_document_concludes_and_what_was_found_beside_it(
@@ -137,8 +123,7 @@ def test_what_a_document_concludes_and_what_was_found_beside_it(
     manifest = {"document": "d", "cells": entries}
     manifest["protocol"] = PROTOCOL | {"target_interval": None}
     write_json(str(tmp_path / "first.json"), manifest)
-    finding = CLAIM | {"finding": {"means": "m", "refuted_by": "r"}}
-    monkeypatch.setattr(matrix, "statements", lambda: (finding, finding | {"document": "e"}))
+    monkeypatch.setattr(matrix, "statements", lambda: (FINDING, FINDING | {"document": "e"}))
     monkeypatch.setattr(judge_precision, "RESULTS", tmp_path)
     output = tmp_path / "processes.json"
     arguments = ["--manifest", str(tmp_path / "first.json"), "--output", str(output)]
@@ -173,8 +158,7 @@ def test_processes_of_an_earlier_run_are_kept(
 
 def test_words_per_second_are_of_the_same_processes() -> None:
     claim = CLAIM | {"for": CLAIM["for"] | {"quantity": "words_per_s"}}
-    found = judge_precision.of_document(NEAR, [claim], [], PROTOCOL)
-    assert found == dict.fromkeys(NEAR, 8)
+    assert wanted(NEAR, [claim], []) == dict.fromkeys(NEAR, 8)
     (number,) = (
         n
         for key, n in judge_precision.numbers(samples.measured(NEAR), NEAR).items()

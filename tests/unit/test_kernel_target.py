@@ -10,7 +10,7 @@ from kernels.template import blocking
 from measurement.contract import Unsupported
 
 
-def of_kind(kind: Kind, **more: object) -> dict:
+def of_kind(kind: Kind) -> dict:
     # Caches of its own: those of this machine are not what is tested.
     return cpu_target(2, kind.flags, kind.architecture, caches=kind.caches)
 
@@ -56,33 +56,22 @@ def test_blocks_shrink_with_their_cache() -> None:
     assert blocking.rows_held(small, 1 << 30) == blocking.tallest(small, 2)
 
 
-def caches(folder: Path, *rows: tuple[str, str, str]) -> Path:
-    for number, row in enumerate(rows):
-        for name, value in zip(("level", "type", "size"), row, strict=True):
-            file = folder / f"index{number}" / name
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(value + "\n")
-    return folder
-
-
-def test_caches_as_the_system_tells_them(tmp_path: Path) -> None:
-    told = [
-        ("1", "Data", "48K"),
-        ("1", "Instruction", "32K"),
-        ("2", "Unified", "2048K"),
-        ("3", "Unified", "30720K"),
-    ]
-    assert cpu_caches(caches(tmp_path, *told)) == (48 << 10, 2048 << 10, 30720 << 10)
-
-
-def test_a_machine_without_a_third_level_shares_its_second(tmp_path: Path) -> None:
-    told = caches(tmp_path, ("1", "Data", "64K"), ("2", "Unified", "1024K"))
-    assert cpu_caches(told) == (64 << 10, 1024 << 10, 1024 << 10)
-
-
-@pytest.mark.parametrize("rows", [[], [("1", "Data", "32K")], [("1", "Data", "many")]])
-def test_a_system_that_does_not_tell(tmp_path: Path, rows: list) -> None:
-    assert cpu_caches(caches(tmp_path, *rows)) is None
+@pytest.mark.parametrize(
+    ("told", "sizes"),
+    [
+        (["1 Data 48K", "1 Instruction 32K", "2 Unified 2048K", "3 Unified 9K"], (48, 2048, 9)),
+        (["1 Data 64K", "2 Unified 1024K"], (64, 1024, 1024)),  # shares its second level
+        ([], None),
+        (["1 Data 32K"], None),
+        (["1 Data many"], None),
+    ],
+)
+def test_caches_as_the_system_tells_them(tmp_path: Path, told: list, sizes: tuple | None) -> None:
+    for number, row in enumerate(told):
+        (folder := tmp_path / f"index{number}").mkdir()
+        for name, value in zip(("level", "type", "size"), row.split(), strict=True):
+            (folder / name).write_text(value + "\n")
+    assert cpu_caches(tmp_path) == (sizes and tuple(size << 10 for size in sizes))
 
 
 def test_caches_of_another_machine_are_the_rows_own() -> None:

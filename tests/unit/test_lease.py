@@ -24,24 +24,37 @@ print("taken", flush=True)
 """
 
 
+def started(then: str, **environment: str) -> subprocess.Popen:
+    """A process that takes the folder."""
+    command = [sys.executable, "-c", TAKEN.format(then=then)]
+    both = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    own = {"PYTHONPATH": str(ROOT / "scripts"), **environment}
+    return subprocess.Popen(command, text=True, env={**os.environ, **own}, **both)
+
+
 class Run:
     """A process that has the folder until its input ends."""
 
     def __init__(self, then: str = "sys.stdin.read()", **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", TAKEN.format(then=then)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **environment},
-        )
-        assert self.process.stdout is not None
+        self.process = started(then, **environment)
         self.first = self.process.stdout.readline()
 
     def end(self) -> str:
         """What it has said beside that."""
         return self.process.communicate()[0]
+
+
+def assert_free(**environment: str) -> None:
+    """A run gets the folder, and gives it back."""
+    run = Run(**environment)
+    assert run.first == "taken\n"
+    run.end()
+
+
+def old() -> None:
+    """Let the lease be as of a run whose heart has stopped."""
+    then = time.time() - lease.STALE_S - 1
+    os.utime(lease.FILE, (then, then))
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +78,7 @@ def test_a_folder_is_had_once_and_given_back() -> None:
     assert second.first.startswith(f"{HERE}{first.process.pid}); wait for it, or stop it.")
     assert second.end() == "" and second.process.returncode == 1
     assert first.end() == "" and lease.FILE.read_text() == ""
-    third = Run()
-    assert third.first == "taken\n"
-    third.end()
+    assert_free()
 
 
 def test_what_a_killed_run_had_is_free() -> None:
@@ -75,17 +86,11 @@ def test_what_a_killed_run_had_is_free() -> None:
     first.process.kill()
     first.end()
     assert lease.FILE.read_text() != ""
-    second = Run()
-    assert second.first == "taken\n"
-    second.end()
+    assert_free()
 
 
 def test_of_two_that_begin_at_once_one_is_refused() -> None:
-    code = TAKEN.format(then="time.sleep(1)")
-    command = [sys.executable, "-c", code]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    both = [subprocess.Popen(command, env=environment, **pipes) for _ in range(2)]  # type: ignore
+    both = [started("time.sleep(1)") for _ in range(2)]
     said = sorted(each.communicate()[0] for each in both)
     assert said[0].startswith(HERE) and said[1] == "taken\n", said
     assert len(said[0].splitlines()) == 1
@@ -97,29 +102,21 @@ def test_another_host_is_known_by_its_heartbeat() -> None:
     refused = Run()
     assert refused.first.startswith(f"{HERE}7 on far, seen ")
     refused.end()
-    old = time.time() - lease.STALE_S - 1
-    os.utime(lease.FILE, (old, old))
-    late = Run()
-    assert late.first == "taken\n"
-    late.end()
+    old()
+    assert_free()
 
 
 def test_a_lease_of_this_boot_without_a_lock_is_stale() -> None:
     left(boot=lease.boot())
-    run = Run()
-    assert run.first == "taken\n"
-    run.end()
+    assert_free()
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "\0" * 9, '{"token": ["x"]}'])
 def test_what_is_no_lease_is_nobodys(content: str) -> None:
     lease.FILE.parent.mkdir()
     lease.FILE.write_text(content)
-    old = time.time() - lease.STALE_S - 1
-    os.utime(lease.FILE, (old, old))
-    run = Run()
-    assert run.first == "taken\n"
-    run.end()
+    old()
+    assert_free()
 
 
 def test_what_is_no_file_is_refused_in_one_line() -> None:
@@ -132,9 +129,7 @@ def test_what_is_no_file_is_refused_in_one_line() -> None:
 def test_a_process_of_the_run_has_what_the_run_has() -> None:
     run = Run()
     token = json.loads(lease.FILE.read_text())["token"]
-    inner = Run(**{lease.VARIABLE: token})
-    assert inner.first == "taken\n"
-    inner.end()
+    assert_free(**{lease.VARIABLE: token})
     assert json.loads(lease.FILE.read_text())["token"] == token
     outer = Run(**{lease.VARIABLE: "1" * 16})
     assert outer.first.startswith(HERE)

@@ -45,9 +45,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, version in (("abacus", "1.5"), ("string_of_beads", "2.0")):
         write_wheel(folder / "wheels", name, version, {f"{name}.py": ""})
     (folder / "envs").mkdir()
-    bundled = Path(ensurepip.__file__).with_name(
-        "_bundled"
-    )  # has what every environment starts with
+    bundled = Path(ensurepip.__file__).with_name("_bundled")  # what every environment starts with
     facts = {"python": HERE, "wheels": folder / "wheels", "bundled": bundled}
     (folder / "envs/lab.yaml").write_text(ENVIRONMENT.format(**facts))
     printed = run(folder)
@@ -84,10 +82,8 @@ def test_resolved_without_installing(lab: Path) -> None:
     printed = run(lab, "--resolve")
     assert "lab: abacus: none -> 1.5\n" in printed
     after = found(lab)
-    assert after.versions == {
-        "abacus": "1.5",
-        "string-of-beads": before.versions["string-of-beads"],
-    }
+    own = {name: before.versions[name] for name in ("abacus", "string-of-beads")}
+    assert after.versions == own
     assert after.packages["string-of-beads"] == before.packages["string-of-beads"]
     assert path.read_text().startswith("# lab: what `make lock ENVIRONMENT=lab RESOLVE=1` found,")
 
@@ -116,8 +112,6 @@ def test_a_cpu_build_is_no_lock_of_cuda(
 
 def test_problems_take_one_line(lab: Path) -> None:
     printed = run(lab, "--from", sys.prefix, ok=False)
-    assert re.fullmatch(
-        r"lock: lab: .* is not of envs/lab\.yaml: abacus 1\.5 is pinned, .*\n", printed
-    )
+    assert re.fullmatch(r"lock: lab: .* envs/lab\.yaml: abacus 1\.5 .*\n", printed)
     (lab / "envs/lab.yaml").unlink()
     assert run(lab, ok=False).startswith("lock: lab: envs/lab.yaml does not exist; ")
