@@ -123,3 +123,13 @@ def test_disturbed_looks_do_not_count_where_others_are_enough(
     record = looked(pairs, taken)
     (counted,) = clean.usable_records([record], quiet.of_run([record]))
     assert [look["batches"][0] for look in counted["looks"]] == left
+
+
+@pytest.mark.parametrize(
+    ("blocks", "taken", "expected"), [("bbb", 0.0, True), ("bbb", 0.5, False), ("bbc", 0.0, False)]
+)
+def test_quiet_looks_of_one_block_join_rows(blocks: str, taken: float, expected: bool) -> None:
+    record = looked(3 * [(NEAR, NEAR)], taken)
+    for look, block in zip(record["looks"], blocks, strict=True):
+        look["block"] = block
+    assert clean.joins([record], quiet.of_run([record])) == expected
