@@ -26,6 +26,7 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
+JOINING = 2  # rows of each side: of a single one all looks may be disturbed
 A_VERDICT = (
     100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
 )
@@ -146,16 +147,18 @@ def of_wide(
 def of_apart(
     times: Mapping[Hashable, Times], more: Mapping[Hashable, int], seconds: Mapping[Hashable, float]
 ) -> Iterator[Statement]:
-    """Groups of rows that took turns with none of the others, as where some were measured again later: the quickest row of each and
-    that of the largest group, whose next processes join them. more: with these, of the rows that may have another."""
+    """Groups of rows that took turns with none of the others, as where some were measured again later: the JOINING quickest rows of
+    each and of the largest group, whose next processes join them. more: with these, of the rows that may have another."""
     on_device = {id(own.place.rounds): own.place.rounds for own in times.values() if own.place}
     for rounds in on_device.values():
-        able = [[row for row in group if row in more] for group in rounds.groups]
-        *quickest, most = [min(own, key=seconds.__getitem__, default=None) for own in able]
-        for row, group in zip(quickest, rounds.groups, strict=False):
-            if row is not None and most is not None:
-                both = {each: more[each] for each in (row, most)}
-                yield Statement(f"{row} apart", both, 1.0, len(group))
+        *others, largest = [
+            sorted((row for row in group if row in more), key=seconds.__getitem__)[:JOINING]
+            for group in rounds.groups
+        ]
+        for rows, group in zip(others, rounds.groups, strict=False):
+            if rows and largest:
+                both = {row: more[row] for row in (*rows, *largest)}
+                yield Statement(f"{rows[0]} apart", both, 1.0, len(group))
 
 
 def chosen(
