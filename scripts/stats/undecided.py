@@ -26,10 +26,12 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
-JOINING = 2  # rows of each side: of a single one all looks may be disturbed
 A_VERDICT = (
     100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
 )
+# All ratios between two groups of rows, and verdicts on them, rest on what joins these.
+A_JOINT = 10 * A_VERDICT
+JOINING = 2  # rows of each side: of a single one all looks may be disturbed
 
 
 class Statement(NamedTuple):
@@ -155,10 +157,10 @@ def of_apart(
             sorted((row for row in group if row in more), key=seconds.__getitem__)[:JOINING]
             for group in rounds.groups
         ]
-        for rows, group in zip(others, rounds.groups, strict=False):
+        for rows in others:
             if rows and largest:
                 both = {row: more[row] for row in (*rows, *largest)}
-                yield Statement(f"{rows[0]} apart", both, 1.0, len(group))
+                yield Statement(f"{rows[0]} apart", both, 1.0, A_JOINT)
 
 
 def chosen(
