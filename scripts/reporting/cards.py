@@ -168,17 +168,18 @@ def varied(measured: Measured) -> Card:
     rows = measured.ok[(measured.ok["implementation"] == fused) & (measured.ok["device"] == "cpu")]
     rows = rows[rows["generation"] == matrix.NOW].drop_duplicates(["benchmark", "phase"])
     known = {(row["benchmark"], row["phase"]): row for row in rows.to_dict("records")}
-    for benchmark in measured.settings["varied"]:
+    there = {benchmark for benchmark, _ in known}
+    for benchmark in filter(there.__contains__, measured.settings["varied"]):
         own = measured.defined(benchmark)
         other = own.get("baseline", "")
-        there = [phase for phase in PHASES if {(benchmark, phase), (other, phase)} <= known.keys()]
-        if not there:
+        phases = [each for each in PHASES if {(benchmark, each), (other, each)} <= known.keys()]
+        if not phases:
             continue
         called = variations.words({benchmark: own, other: measured.defined(other)}, benchmark)
-        error = known[benchmark, there[-1]]["output_error"]
+        error = known[benchmark, phases[-1]]["output_error"]
         if "data_type" in own and not none(error):
             called += f" (error {scientific(error)})"
-        for phase in there:
+        for phase in phases:
             over = Over.of(known[benchmark, phase], known[other, phase])
             over = replace(over, name=called, baseline="")  # which is of another benchmark
             found.setdefault(called, {})[phase] = measured.linked(over, phase, benchmark)
