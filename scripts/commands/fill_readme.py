@@ -110,6 +110,9 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, "pytorch/fine-grained"),
     "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, "pytorch/fine-grained"),
     "pytorch-intel": lambda rows: _of(rows, INTEL, "pytorch/fine-grained"),
+    "default-malloc-zen-5": lambda rows: _over_fused(
+        rows, ZEN_5, *PYTORCH, f"{MODEL}-default-malloc"
+    ),
     "malloc-training": lambda rows: shown(_found(rows, "thresholds-of-malloc")),
     "slstm-training": lambda rows: shown(_found(rows, "other-cell-costs-little")),
 }

@@ -185,8 +185,24 @@ def varied(measured: Measured) -> Card:
             found.setdefault(called, {})[phase] = measured.linked(over, phase, benchmark)
     groups = {"": by_phase(found)} if found else {}
     name = next((row["name"] for row in known.values()), "")
-    about = f"{name} with one thing changed, relative to itself."
-    return Card("What else changes the time?", about, ["", "Training", "Inference"], groups)
+    about = f"{name} with one thing changed, relative to itself as above, where freed memory is kept ([malloc](findings.md)). "
+    about += "Other implementations: [analysis](analysis.md)."
+    head = ["", "Training", "Inference"]
+    return Card("What else changes the time?", about, head, groups, _operators(measured, there))
+
+
+def _operators(measured: Measured, benchmarks: Container[str]) -> list[str]:
+    """What operators take over the fused kernel of their framework where a setting of the process is another one."""
+    found = []
+    for benchmark in filter(benchmarks.__contains__, measured.settings["varied"]):
+        departure = measured.defined(benchmark).get("departure")
+        costs = flexibility.within(measured.rows(benchmark, "training")) if departure else {}
+        for framework, (over, *_) in costs.items():
+            if over.baseline.startswith(f"{measured.settings['fused']}@"):
+                ratio = measured.linked(over, "training", benchmark)
+                named = f"{framework}'s operators take {ratio} times as long as {way(over.to, framework)}"
+                found.append(f"With {words.DEPARTURES[departure]}, {named} in training.")
+    return found
 
 
 def generations(measured: Measured, phase: str) -> Iterator[tuple[dict, dict]]:
