@@ -165,8 +165,8 @@ def compiling(measured: Measured) -> Card:
 def varied(measured: Measured) -> Card:
     """What else changes the time of the same code: a fused kernel with one thing changed, over itself."""
     fused, found = measured.settings["fused"], {}
-    rows = measured.ok[(measured.ok["implementation"] == fused) & (measured.ok["device"] == "cpu")]
-    rows = rows[rows["generation"] == matrix.NOW].drop_duplicates(["benchmark", "phase"])
+    rows = flexibility.lstms(measured.cells, implementation=fused, device="cpu")
+    rows = rows.drop_duplicates(["benchmark", "phase"])
     known = {(row["benchmark"], row["phase"]): row for row in rows.to_dict("records")}
     there = {benchmark for benchmark, _ in known}
     for benchmark in filter(there.__contains__, measured.settings["varied"]):

@@ -288,12 +288,12 @@ class Mixed:
         own = parts.own if alone is None else [parts.own[alone]]
         return _of_parts(parts.middle, [*own, *parts.common])
 
-    def beside(self, powers: np.ndarray) -> Estimate:
+    def in_common(self, powers: np.ndarray) -> Estimate:
         """As `estimate`, if the looks of these rows had been in the same rounds: what they and their processes do."""
         parts = self.parts(powers)
         return _of_parts(parts.middle, [parts.own[row] for row in np.flatnonzero(powers)])
 
-    def parts(self, powers: np.ndarray) -> "Parts":
+    def parts(self, powers: np.ndarray) -> Parts:
         """What makes up the variance of a sum of `powers` (one a row) times the rows' logarithms."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
@@ -331,12 +331,8 @@ class Mixed:
         if not self.processes:
             of_processes, freedom = (OF_PROCESSES * powers) ** 2, np.full(len(powers), HEAVY)
         own = [
-            together([Estimate(0.0, *row), Estimate(0.0, *process)])
-            for row, process in zip(
-                zip(of_rows, self.freedom, strict=True),
-                zip(of_processes, freedom, strict=True),
-                strict=True,
-            )
+            together([Estimate(0.0, *each[:2]), Estimate(0.0, *each[2:])])
+            for each in zip(of_rows, self.freedom, of_processes, freedom, strict=True)
         ]
         common = [
             Estimate(0.0, of_rounds, effective),

@@ -105,5 +105,5 @@ class Rounds:
             vector = np.zeros(len(joined.place))
             for row, power in own.items():
                 vector[joined.place[row]] = power
-            found.append(joined.beside(vector) if in_common else joined.estimate(vector))
+            found.append(joined.in_common(vector) if in_common else joined.estimate(vector))
         return together(found)
