@@ -13,6 +13,9 @@ KEPT = $(shell env --block-signal=INT true 2>/dev/null && echo env --block-signa
 # Runs a command of scripts/commands. Those that start Snakemake end when make ends (--parent).
 RUN = @exec $(KEPT) .venv/bin/python scripts
 
+# A line of a recipe that says how to use the target if a variable has no value.
+needs = $(if $(strip $($(1))),,@echo "$(1) is not given: $(2)"; exit 2)
+
 # Many images set this. Every process would then compile every module it imports: 3 s for TensorFlow.
 unexport PYTHONDONTWRITEBYTECODE
 # All files here are UTF-8, whatever the locale.
@@ -80,10 +83,13 @@ court: .venv/ready
 
 ## Compare two runs: make compare A=folder B=folder [RELEVANT=5 percent] [FAIL=1] [OUTPUT=comparison.md]
 compare: .venv/ready
+	$(call needs,A,make compare A=folder B=folder)
+	$(call needs,B,make compare A=folder B=folder)
 	$(RUN) compare_runs $(if $(FAIL),--fail) $(if $(RELEVANT),--relevant $(RELEVANT)) $(if $(OUTPUT),--output '$(OUTPUT)') '$(A)' '$(B)'
 
 ## Show with perf where the time goes: make profile ROWS='pytorch/fused for training on stacked-lm'
 profile: .venv/ready
+	$(call needs,ROWS,make profile ROWS='pytorch/fused for training on stacked-lm')
 	$(RUN) profile_rows '$(ROWS)' --parent $$PPID $(OPTIONS)
 
 ## Say how noisy the machine was: make noise [A=folder]
@@ -92,6 +98,7 @@ noise: .venv/ready
 
 ## Export numbers for other tools: make export FORMAT=pyperf|benchmark-action [A=folder] [OUTPUT=file]
 export: .venv/ready
+	$(call needs,FORMAT,make export FORMAT=pyperf or benchmark-action)
 	$(RUN) export_results $(if $(OUTPUT),--output '$(OUTPUT)') $(FORMAT) $(if $(A),'$(A)')
 
 ## Pack this machine's results to share them: make pack [BY='your name'] [KEY=~/.ssh/id_ed25519 signs it]
@@ -100,14 +107,17 @@ pack: .venv/ready
 
 ## Check another machine's pack and publish it with ours: make accept PACK=archive (docs/how-to/several-machines.md)
 accept: .venv/ready
+	$(call needs,PACK,make accept PACK=archive)
 	$(RUN) accept_pack '$(PACK)'
 
 ## Write an environment's lock: make lock ENVIRONMENT=pytorch [FROM=folder it was built in] [RESOLVE=1 installs nothing]
 lock: .venv/ready
+	$(call needs,ENVIRONMENT,make lock ENVIRONMENT=pytorch)
 	$(RUN) lock_environment $(if $(FROM),--from '$(FROM)') $(if $(RESOLVE),--resolve) $(ENVIRONMENT)
 
 ## Render the pages of a pack without measuring: make pages PACK=archive [OUTPUT=folder]
 pages: .venv/ready
+	$(call needs,PACK,make pages PACK=archive)
 	$(RUN) render_pack '$(PACK)' $(if $(OUTPUT),--output '$(OUTPUT)')
 
 ## Measure and publish in report/example, which keeps measurements of this machine that are not made again
@@ -195,7 +205,7 @@ endif
 # Versions are pinned in envs/ only.
 .venv/ready: envs/workflow.yaml envs/report.yaml
 	@command -v '$(PYTHON)' > /dev/null || $(NO_PYTHON)
-	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed, and $(PYTHON) is older. Choose another: make PYTHON=python3.12 report"; exit 1; }
+	@$(KEPT) $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is not a Python 3.11 or newer that runs. Choose another: make PYTHON=python3.12 report"; exit 1; }
 ifneq ($(wildcard wheels),)
 	$(KEPT) $(PYTHON) -m venv --without-pip .venv
 	.venv/bin/python $(firstword $(wildcard wheels/pip-*.whl))/pip install --quiet --no-compile --no-index --find-links wheels $(SNAKEMAKE)

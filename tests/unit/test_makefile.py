@@ -60,6 +60,14 @@ def test_a_python_that_is_none(folder: Path) -> None:
     assert done.returncode and "/nonexistent" in done.stdout and said == done.stdout
 
 
+def test_a_python_that_does_not_run(folder: Path) -> None:
+    shutil.rmtree(folder / ".venv")
+    (folder / "broken").write_text("#!/bin/sh\nexit 127\n")
+    (folder / "broken").chmod(0o700)
+    done = make(folder, "PYTHON=./broken")
+    assert done.returncode and "./broken" in done.stdout and not (folder / ".venv").exists()
+
+
 def test_a_folder_at_work_is_not_cleaned(folder: Path) -> None:
     (folder / "results").mkdir()
     with open(folder / "results/run.lock", "w") as lock:
@@ -86,6 +94,13 @@ def test_a_folder_at_work_is_not_cleaned(folder: Path) -> None:
 def test_names_of_folders_have_blanks(folder: Path, target: str, settings: list[str]) -> None:
     words = shlex.split(make(folder, "--dry-run", *settings, target=target).stdout)
     assert {each.partition("=")[2] for each in settings} <= set(words)
+
+
+@pytest.mark.parametrize("target", ["compare", "profile", "export", "lock", "pages", "accept"])
+def test_what_a_target_needs_is_named_in_a_line(folder: Path, target: str) -> None:
+    done = make(folder, target=target)
+    assert done.returncode and "\n" not in done.stdout.strip()
+    assert f"make {target} " in done.stdout
 
 
 @pytest.mark.parametrize("name", ["results", "results-before"])
