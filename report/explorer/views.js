@@ -1,3 +1,5 @@
+// Text whose code is in backquotes.
+const code = text => text.split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
 const bold = text => make("b", {}, text);
 // The fastest, and how far it leads other frameworks.
 function fastest(lstms, operators) {
@@ -268,7 +270,7 @@ function detail(row) {
     row.gflops ? ["Rate", `${digits(row.gflops, 3)} GFLOP/s`] : null,
     row.published_wall_s ? ["Published", `${time(row.published_wall_s)} a batch`] : null,
     row.use
-      ? ["How to get it", parts(row.install ? make("code", {}, row.install) : null, row.install ? "; " : "", row.use)]
+      ? ["How to get it", parts(row.install ? make("code", {}, row.install) : null, row.install ? "; " : "", ...code(row.use))]
       : null,
     [
       "Measure it on your machine",

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
+from measurement.precision import FLOAT32
 from plan import matrix
 from reporting import flexibility, tradeoff, words
 from reporting.flexibility import Over
-from reporting.layout import none, seconds, time_within
+from reporting.layout import none, scientific, seconds, time_within
 from reporting.measured import PHASES, Measured
 from reporting.sections import variations
 
@@ -80,11 +81,6 @@ def custom(measured: Measured) -> Card:
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
 
-def scientific(value: float) -> str:
-    """One digit of an error."""
-    return f"{value:.0e}".replace("e-0", "e-")
-
-
 def _get(row: Mapping) -> str:
     """How to get what is recommended: a package, a kernel generated for a cell, or the source."""
     if row["install"] or row["flexibility"] == flexibility.GENERATED:
@@ -92,7 +88,14 @@ def _get(row: Mapping) -> str:
     return f"source: `{matrix.implementation_file(row['implementation'])}`"
 
 
-def _aside(row: Mapping) -> str:
+def _call(row: Mapping, number_format: str) -> str:
+    """How to get it, and what to call for a model in a number format."""
+    get = row["get"] if row["install"] else {}
+    called = get.get("formats", {}).get(number_format) or get.get("use")
+    return "; ".join(filter(None, [_get(row), called]))
+
+
+def _aside(row: Mapping, number_format: str) -> str:
     """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long,
     tuning and building a kernel."""
     error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
@@ -103,7 +106,7 @@ def _aside(row: Mapping) -> str:
         *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
         *([f"tuning {seconds(once)} s"] if once else []),
     ]
-    return "; ".join(filter(None, [_get(row), ", ".join(said)]))
+    return "; ".join(filter(None, [_call(row, number_format), ", ".join(said)]))
 
 
 def deploy(measured: Measured) -> Card:
@@ -120,17 +123,17 @@ def deploy(measured: Measured) -> Card:
         best = (sure or packaged)[0]
         ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
         took = time_within(best["wall_median_s"], *ends)
-        said = [[f"{best['name']} ({_aside(best)})", took]]
+        number_format = measured.defined(there[0]).get("data_type", FLOAT32)
+        said = [[f"{best['name']} ({_aside(best, number_format)})", took]]
         over = ((row, Over.of(row, best)) for row in packaged if row is not best)
         ties = [(row, each) for row, each in over if each.verdict != "slower"]
         for row, each in ties[: MOST_NAMED - 1]:
-            said.append(
-                [f"{row['name']} ({_get(row)})", measured.linked(each, "forward", there[0])]
-            )
+            name = f"{row['name']} ({_call(row, number_format)})"
+            said.append([name, measured.linked(each, "forward", there[0])])
         fastest = Over.of(rows[0], best)
         unsure = math.isnan(fastest.low)
         if not rows[0]["install"] and (fastest.verdict == "faster" or unsure):
-            name = f"{rows[0]['name']} (no package; {_aside(rows[0])})"
+            name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
             said.append([f"Not measured here: {words.listed(left)}", ""])

@@ -171,7 +171,9 @@ def _implementation(entry: Mapping) -> dict:
         "does": entry["does"],
         "source": matrix.implementation_file(name),
         "install": get.get("install", ""),
-        "use": get.get("use", ""),
+        "use": "; ".join(
+            [get.get("use", ""), *(f"{k}: {v}" for k, v in get.get("formats", {}).items())]
+        ),
     } | {key: entry[key] for key in ("by_cell", "inside") if key in entry}
 
 

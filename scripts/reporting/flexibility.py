@@ -51,20 +51,20 @@ class Cost:
 
 def lstms(cells: pd.DataFrame, status: str = OK, **equal: object) -> pd.DataFrame:
     """The measured rows (or those of another status) of today's versions that are an LSTM, or another cell, of those whose
-    columns are equal to these; the fastest first, with `framework` and `install`, the command that installs it (empty: there is no package)."""
+    columns are equal to these; the fastest first, with `framework`, `get`, how to get it (of the configuration), and of this
+    `install`, the command that installs it (empty: there is no package)."""
     found = cells[
         (cells["status"] == status) & (cells["generation"] == NOW) & cells["flexibility"].notna()
     ]
     for column, value in equal.items():
         found = found[found[column] == value]
     found = found.sort_values("wall_median_s", kind="stable")
-    install = {
-        each["implementation"]: each.get("get", {}).get("install", "")
-        for each in matrix.implementations()
-    }
+    known = {each["implementation"]: each.get("get", {}) for each in matrix.implementations()}
+    get = [known.get(name, {}) for name in found["implementation"]]
     return found.assign(
         framework=[look(name).name for name in found["implementation"]],
-        install=[install.get(name, "") for name in found["implementation"]],
+        get=get,
+        install=[each.get("install", "") for each in get],
     )
 
 

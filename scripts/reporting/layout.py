@@ -46,6 +46,11 @@ def time(value: float | None) -> str:
     return f"{three_digits(value * scale)} {unit}"
 
 
+def scientific(value: float) -> str:
+    """One digit of an error."""
+    return f"{value:.0e}".replace("e-0", "e-")
+
+
 def percent(value: float | None) -> str:
     return DASH if none(value) else f"{100 * value:.0f} %"
 

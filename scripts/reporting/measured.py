@@ -118,10 +118,10 @@ class Measured:
 
     @property
     def current(self) -> str:
-        """How many measurements were made by today's protocol, if not all."""
+        """How many measurements were made in turns, if not all."""
         now = self.ok["looks"].notna().sum()
-        count = f"{now:,}" if now else "none"
-        return f" ({count} by the current protocol)" * bool(now < len(self.ok))
+        said = f"{now:,} in turns, the others" if now else "all"
+        return f" ({said} process by process)" * bool(now < len(self.ok))
 
     @cached_property
     def reaches(self) -> list[float]:

@@ -7,7 +7,7 @@ from measurement.precision import BITS, FLOAT32
 from plan.matrix import NOT_RUN
 from reporting import words
 from reporting.blocks import Block, Heading, Points, Table, Text
-from reporting.layout import time, within
+from reporting.layout import scientific, time, within
 from reporting.sections import OK, Tables
 
 
@@ -73,4 +73,4 @@ def _shown(entry: Entry | None) -> str:
     text = time(entry.seconds)
     if entry.ends:
         text += f" {within(entry.seconds, *entry.ends)}"
-    return f"{text}, error {entry.error:.0e}"
+    return f"{text}, error {scientific(entry.error)}"
