@@ -124,9 +124,8 @@ def deploy(measured: Measured) -> Card:
         over = ((row, Over.of(row, best)) for row in packaged if row is not best)
         ties = [(row, each) for row, each in over if each.verdict != "slower"]
         for row, each in ties[: MOST_NAMED - 1]:
-            said.append(
-                [f"{row['name']} ({_get(row)})", measured.linked(each, "forward", there[0])]
-            )
+            ratio = measured.linked(each, "forward", there[0])
+            said.append([f"{row['name']} ({_get(row)})", ratio])
         fastest = Over.of(rows[0], best)
         unsure = math.isnan(fastest.low)
         if not rows[0]["install"] and (fastest.verdict == "faster" or unsure):
@@ -152,7 +151,7 @@ def compiling(measured: Measured) -> Card:
         pays = "never" if gain.ratio.verdict == "faster" else "undecided"
         after = f"{pays} (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
-            ends = " to ".join(dict.fromkeys(f"{each:,}" for each in gain.batches))
+            ends = words.between(*(f"{each:,}" for each in gain.batches))
             after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
         over = Over.of(gain.row, gain.other)
         row = [over.name, measured.linked(over, "training"), after]
@@ -221,18 +220,15 @@ def then(measured: Measured) -> Card:
         for new, old in generations(measured, phase):
             if new["implementation"] not in measured.settings["then"]:
                 continue
-            versions = (
-                f"{new['framework_version'].partition('+')[0]} over {old['framework_version']}"
-            )
-            name = f"{new['name']} {versions} ({matrix.generation(old['environment'])})"
+            version, year = new["framework_version"].partition("+")[0], old["generation"]
+            name = f"{new['name']} {version} over {old['framework_version']} ({year})"
             over = Over.of(new, old)
             slower = " (slower)" * (over.verdict == "slower")
             said = f"{measured.linked(over, phase, versions='all')}{slower}"
             found.setdefault(name, {})[phase] = said
     groups = {"": by_phase(found)} if found else {}
-    points = (
-        ["All releases: [timeline](timeline.md)."] if found and measured.has("timeline") else []
-    )
+    told = found and measured.has("timeline")
+    points = ["All releases: [timeline](timeline.md)."] if told else []
     about = "Times relative to old versions, same workload."
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 
