@@ -150,8 +150,8 @@ def stopped(rows: pd.DataFrame) -> list[Stopped]:
     if measured:
         absent = absent[absent["device"].isin(measured)]
     found = []
-    for (status, reason), own in absent.groupby(["status", "reason"], sort=False):
-        labels = [f"{row.label} ({row.phase})" for row in own.itertuples()]
+    for (status, reason), alike in absent.groupby(["status", "reason"], sort=False):
+        labels = [f"{row.label} ({row.phase})" for row in alike.itertuples()]
         found.append(Stopped(str(status), str(reason), labels))
     return sorted(found, key=lambda each: each.status == "unsupported")
 
