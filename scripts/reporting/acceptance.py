@@ -112,10 +112,8 @@ def _identities(parts: Iterable[Part]) -> Found:
                     yield "it is of another machine than its manifest", path
                 own = machine.digest(record["machine"])
                 if MACHINE.fullmatch(part.machine) and own != part.machine[-6:]:
-                    yield (
-                        "its machine's name does not follow from what it says of the machine",
-                        path,
-                    )
+                    wrong = "its machine's name does not follow from what it says of the machine"
+                    yield wrong, path
 
 
 def _is_named_after(path: str, record: dict, cell: Measurement) -> bool:
@@ -129,13 +127,12 @@ def _is_named_after(path: str, record: dict, cell: Measurement) -> bool:
         "seed": str(record["seed"]),
         "threads": str(record["threads"]),
     }
+    environment = f"{about['environment'].removesuffix('-cuda')}-"
     return (
         path == f"{folder}/{name}.{digest_of([record['kind'], name, parts], 12)}.json"
         and all(record["identity"].get(key) == getattr(cell, key) for key in CELL)
         and parts | said == parts
-        and parts.get("environment", "").startswith(
-            f"{about['environment'].removesuffix('-cuda')}-"
-        )
+        and parts.get("environment", "").startswith(environment)
     )
 
 
@@ -184,10 +181,8 @@ def _versions(record: dict, tree: Path) -> str:
         return ""
     name, lock = about["environment"], about.get("lock")
     kinds = [f"{name}-cuda"] * (record["identity"]["device"] == "gpu") + [name]
-    source = next(
-        (tree / f"envs/{kind}.yaml" for kind in kinds if (tree / f"envs/{kind}.yaml").exists()),
-        None,
-    )
+    sources = [tree / f"envs/{kind}.yaml" for kind in kinds]
+    source = next(filter(Path.exists, sources), None)
     if source is None or not re.fullmatch(r"[a-z0-9-]+", name):
         return f"its environment is not in envs/ ({name})"
     locked = lock and LOCK.fullmatch(lock) and (tree / lock).exists()
@@ -260,17 +255,13 @@ def _times(records: Read) -> Found:
             yield "its parts took longer than the whole process", path
         if setup["first_step_s"] != record["warmup"][0]:
             yield "its first step is not its first batch", path
-        for samples, meter in [
-            (record["samples"], whole),
-            *((each["batches"], each["interference"]) for each in looks),
-        ]:
-            if math.fsum(samples) > meter["wall_s"]:
+        inner = [(each["batches"], each["interference"]) for each in looks]
+        for samples, meter in [(record["samples"], whole), *inner]:
+            took, on_cpu = math.fsum(samples), record["identity"]["device"] == "cpu"
+            if took > meter["wall_s"]:
                 yield "its batches took longer than the time in which they ran", path
-            if (
-                record["identity"]["device"] == "cpu"
-                and math.fsum(samples) > LONG_S * len(samples)
-                and math.fsum(samples) < LEAST_SHARE * (meter["wall_s"] - _taken(meter))
-            ):
+            long = LONG_S * len(samples)
+            if on_cpu and long < took < LEAST_SHARE * (meter["wall_s"] - _taken(meter)):
                 yield "its batches are too few or too short for the time in which they ran", path
             if meter["own_cpu_s"] > cpus * meter["wall_s"] + TICKS_S:
                 yield "it had more CPU time than there is", path
@@ -293,7 +284,7 @@ def _peaks(records: Read) -> Found:
 
 
 def _moment(text: str) -> float:
-    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+    return datetime.datetime.fromisoformat(text).timestamp()
 
 
 def _looks(records: Read) -> Found:
@@ -301,13 +292,13 @@ def _looks(records: Read) -> Found:
     for path, record in _timed(records):
         protocol, looks = record["protocol"], record.get("looks")
         if looks is None:
-            if not _enough_batches(record):
+            if len(record["samples"]) < _asked(record, "timed_batches", "least_batches"):
                 yield "it has fewer batches than its protocol asks for", path
             continue
         batches = [each for look in looks for each in look["batches"]]
         if batches != record["samples"]:
             yield "its batches are not those of its looks", path
-        if len(looks) < _looks_asked(record):
+        if len(looks) < _asked(record, "rounds", "least_rounds"):
             yield "it looked less often than its protocol asks for", path
         if any(each["interference"]["wall_s"] < protocol["look_s"] - SLACK_S for each in looks):
             yield "it looked for less time than its protocol asks for", path
@@ -316,25 +307,18 @@ def _looks(records: Read) -> Found:
         for one, other in pairwise(looks):
             if one["block"] == other["block"] and one["round"] >= other["round"]:
                 yield "its looks are not in the order of their rounds", path
-            if (
-                _moment(one["start"]) + one["interference"]["wall_s"]
-                > _moment(other["start"]) + SLACK_S
-            ):
+            end = _moment(one["start"]) + one["interference"]["wall_s"]
+            if end > _moment(other["start"]) + SLACK_S:
                 yield "its looks are not one after the other", path
 
 
-def _looks_asked(record: dict) -> int:
-    """How many looks its protocol asks for: fewer of a slow row."""
-    protocol, measured = record["protocol"], math.fsum(record["samples"])
-    late = protocol["most_s"] is not None and measured >= protocol["most_s"]
-    return protocol["least_rounds" if late else "rounds"]
-
-
-def _enough_batches(record: dict) -> bool:
-    """Of a record of before there were looks."""
-    protocol, wall = record["protocol"], record["interference"]["wall_s"]
-    late = protocol["most_s"] is not None and wall >= protocol["most_s"]
-    return len(record["samples"]) >= protocol["least_batches" if late else "timed_batches"]
+def _asked(record: dict, usual: str, least: str) -> int:
+    """How many looks, or of a record of before there were looks batches, its protocol asks for: `usual`, but `least` of a slow
+    row."""
+    protocol = record["protocol"]
+    took = math.fsum(record["samples"]) if "looks" in record else record["interference"]["wall_s"]
+    late = protocol["most_s"] is not None and took >= protocol["most_s"]
+    return protocol[least if late else usual]
 
 
 def _apart(records: Read) -> Found:
@@ -342,11 +326,9 @@ def _apart(records: Read) -> Found:
     spans, seen = [], {}
     for path, record in _timed(records):
         looks = record.get("looks", [])
-        whole = [(record["started"], record["seconds"])]
-        own_spans = [(each["start"], each["interference"]["wall_s"]) for each in looks] or whole
-        spans += [
-            (start, start + took, path) for start, took in ((_moment(s), t) for s, t in own_spans)
-        ]
+        own = [(each["start"], each["interference"]["wall_s"]) for each in looks]
+        for start, took in own or [(record["started"], record["seconds"])]:
+            spans.append((_moment(start), _moment(start) + took, path))
         if seen.setdefault(tuple(record["samples"]), path) != path:
             yield "two processes took the same times to the nanosecond", path
     for before, after in pairwise(sorted(spans)):

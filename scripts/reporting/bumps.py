@@ -1,6 +1,5 @@
 """What another version of a package changed: its cells before and after, correctness first."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +13,7 @@ from measurement.record import RETRIED, read_json
 from plan.matrix import Measurement
 from plan.versions import NAMED_BY
 from reporting import page
-from reporting.layout import none
+from reporting.layout import thousandths
 from reporting.results import read_record
 from stats import changes, clean, samples
 
@@ -191,15 +190,12 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     # Beside each other, as the processes of both versions may have taken turns: held against the same readings of the machine.
     sides = (before, after)
     best = quiet.of_run(record for side in sides for own in side.records.values() for record in own)
-    times = samples.with_prior(
-        {
-            (side.version, cell.name): samples.medians(
-                clean.usable_records(side.records[cell], best)
-            )
-            for side in sides
-            for cell in both
-        }
-    )
+    usable = {
+        (side.version, cell.name): clean.usable_records(side.records[cell], best)
+        for side in sides
+        for cell in both
+    }
+    times = samples.with_prior({name: samples.medians(own) for name, own in usable.items()})
     old, new = ({cell.name: times[side.version, cell.name] for cell in both} for side in sides)
     few = [cell.name for cell in both if min(len(side.records[cell]) for side in sides) < NAMED_BY]
     table = judged(old, new, relevant, few)
@@ -233,9 +229,6 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
 
 def rendered(found: dict) -> str:
     """The page, in markdown."""
-    template = page.environment(page.REPORT).get_template("bump.md.j2")
     for row in (*found["cells"], *found["setup"]):
-        ends = "" if none(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
-        row["shown"] = f"{row['ratio']:.3f}{ends}"
-    text = template.render(found)
-    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+        row["shown"] = thousandths(row)
+    return page.rendered("bump.md.j2", found)

@@ -155,7 +155,7 @@ def compiling(measured: Measured) -> Card:
         pays = "never" if gain.ratio.verdict == "faster" else "undecided"
         after = f"{pays} (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
-            ends = " to ".join(dict.fromkeys(f"{each:,}" for each in gain.batches))
+            ends = words.between(*(f"{each:,}" for each in gain.batches))
             after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
         over = Over.of(gain.row, gain.other)
         row = [over.name, measured.linked(over, "training"), after]
@@ -224,18 +224,15 @@ def then(measured: Measured) -> Card:
         for new, old in generations(measured, phase):
             if new["implementation"] not in measured.settings["then"]:
                 continue
-            versions = (
-                f"{new['framework_version'].partition('+')[0]} over {old['framework_version']}"
-            )
-            name = f"{new['name']} {versions} ({matrix.generation(old['environment'])})"
+            version, year = new["framework_version"].partition("+")[0], old["generation"]
+            name = f"{new['name']} {version} over {old['framework_version']} ({year})"
             over = Over.of(new, old)
             slower = " (slower)" * (over.verdict == "slower")
             said = f"{measured.linked(over, phase, versions='all')}{slower}"
             found.setdefault(name, {})[phase] = said
     groups = {"": by_phase(found)} if found else {}
-    points = (
-        ["All releases: [timeline](timeline.md)."] if found and measured.has("timeline") else []
-    )
+    told = found and measured.has("timeline")
+    points = ["All releases: [timeline](timeline.md)."] if told else []
     about = "Times relative to old versions, same workload."
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 

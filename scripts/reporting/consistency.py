@@ -4,7 +4,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import pandas as pd
 
-from plan import matrix
 from reporting import published
 
 BATCHES = 50  # timed in documents 000 and 001
@@ -14,11 +13,6 @@ PLAIN = 0.01  # a deviation above this is no slip of rounding
 Interval = tuple[float, float]
 # One of the printed numbers: a row of published.numbers, with its columns as attributes.
 Published = dict[str, object]
-
-
-def files_of(document: str) -> list[str]:
-    """The published files of a document, and of its earlier states."""
-    return matrix.published_files(f"{document}*")
 
 
 def _gap(one: Interval, other: Interval) -> float:
@@ -48,10 +42,10 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
     }
 
 
-def _compared(number, expected: Interval, consistent: float, because: str) -> Iterator[dict]:
+def _compared(number, expected: Interval, consistent: float, because: str) -> list[dict]:
     """The contradiction between a printed number and where others say that it lies, if there is one."""
-    if deviation := _gap(_interval(number), expected):
-        yield _contradiction(number, consistent, deviation, because)
+    deviation = _gap(_interval(number), expected)
+    return [_contradiction(number, consistent, deviation, because)] if deviation else []
 
 
 def timings(cell: Published, copied: Collection[str] = ()) -> Iterator[dict]:
@@ -106,7 +100,7 @@ def summaries(cell: Published) -> Iterator[dict]:
         ("std_s", (apart, (high - low) / 2**0.5), "from |mean - median| to range / root of 2"),
     ):
         nearest = min(max(cell[name].value, bounds[0]), bounds[1])
-        if found := list(_compared(cell[name], bounds, nearest, because)):
+        if found := _compared(cell[name], bounds, nearest, because):
             yield from found
             return  # a wrong mean or median leaves the standard deviation nothing to be held against
 
@@ -178,12 +172,11 @@ def _cells(numbers: pd.DataFrame) -> dict[tuple, Published]:
 
 def _copied(cell: Published, numbers: pd.DataFrame) -> list[str]:
     """Which of an elapsed time and a rate of a cell have digits that stand in another row too."""
-    found = []
-    for name in [name for name in ("elapsed_s", "sequences_per_s") if name in cell]:
-        same = (numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)
-        if same.sum() > 1:
-            found.append(name)
-    return found
+
+    def rows(name: str) -> int:
+        return ((numbers["quantity"] == name) & (numbers["printed"] == cell[name].printed)).sum()
+
+    return [name for name in ("elapsed_s", "sequences_per_s") if name in cell and rows(name) > 1]
 
 
 def contradictions(paths: Iterable[str]) -> list[dict]:

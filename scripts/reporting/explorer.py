@@ -8,7 +8,6 @@ import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -32,9 +31,8 @@ AXES = {
     "threads": "threads",
 }
 LEAST_POINTS = 3  # fewer are no line
-MARGIN = (
-    1e-4  # steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent
-)
+# Steps of logarithms in which the ends of intervals are kept: a hundredth of a per cent.
+MARGIN = 1e-4
 LARGEST = 0x7FFF
 NONE = 0xFFFF  # no interval: fewer than three processes
 
@@ -69,13 +67,7 @@ class Names(list):
         return self.index(value)
 
 
-class Lists(NamedTuple):
-    """What rows refer to."""
-
-    names: Names
-    environments: Names
-    versions: Names
-    reasons: Names
+Lists = Mapping[str, Names]  # what rows refer to
 
 
 def _row(row: Mapping, lists: Lists) -> list:
@@ -84,9 +76,9 @@ def _row(row: Mapping, lists: Lists) -> list:
     found["error"] = output if pd.isna(gradient) else gradient
     median = row["wall_median_s"]
     return [
-        lists.names.at(row["implementation"]),
-        lists.environments.at(row["environment"]),
-        lists.versions.at(row["framework_version"]),
+        lists["names"].at(row["implementation"]),
+        lists["environments"].at(row["environment"]),
+        lists["versions"].at(row["framework_version"]),
         int(row["interval"] == "confidence"),
         *(_digits(found[name], *how) for name, how in NUMBERS.items()),
         *(_part(row[name], median, scale) for name, scale in OF_MEDIAN.items()),
@@ -136,9 +128,9 @@ def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
             "ratios": ratios([*measured["process_medians_s"]], [*measured["wall_median_s"]]),
             "missing": [
                 [
-                    lists.names.at(row.implementation),
-                    lists.environments.at(row.environment),
-                    lists.reasons.at(", ".join(filter(None, [row.status, row.reason]))),
+                    lists["names"].at(row.implementation),
+                    lists["environments"].at(row.environment),
+                    lists["reasons"].at(", ".join(filter(None, [row.status, row.reason]))),
                 ]
                 for row in missing.itertuples()
             ],
@@ -179,13 +171,13 @@ def _implementation(entry: Mapping) -> dict:
 
 def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     """All that the explorer shows, of documents' tables."""
-    lists = Lists(*(Names() for _ in Lists._fields))
+    lists = {key: Names() for key in ("names", "environments", "versions", "reasons")}
     found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
     found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
     found |= {"scales": {name: scale for name, (_, scale) in NUMBERS.items()}, "parts": OF_MEDIAN}
     facts: dict[str, Mapping | None] = {}
     days: dict[str, set[str]] = {}
-    years = [0]
+    year = 0
     for tables, about in parts:
         own = list(groups(tables, about, lists))
         found["groups"] += own
@@ -200,7 +192,7 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
         found["series"] += series(shapes)
         if own:
             found["documents"].append({"name": about["name"], "title": about["document"]["title"]})
-        years.append(timeline.today(about))
+        year = max(year, timeline.today(about))
         for machine in about["machines"]:
             facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
             days.setdefault(machine["machine"], set()).update(machine["days"])
@@ -208,22 +200,22 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     called = words.names(entries.values())
     return found | {
         "implementations": [
-            _implementation(entries[name]) | {"name": called[name]} for name in lists.names
+            _implementation(entries[name]) | {"name": called[name]} for name in lists["names"]
         ],
         "environments": [
             {
                 "name": name,
-                "year": timeline.year_of(name, max(years)),
+                "year": timeline.year_of(name, year),
                 "current": matrix.generation(name) == matrix.NOW,
             }
-            for name in lists.environments
+            for name in lists["environments"]
         ],
-        "versions": lists.versions,
-        "reasons": lists.reasons,
+        "versions": lists["versions"],
+        "reasons": lists["reasons"],
         "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
         "machines": words.machines(facts.items()),
         "days": {
-            name: " to ".join(dict.fromkeys((min(own), max(own)))) if own else "no date"
+            name: words.between(min(own), max(own)) if own else "no date"
             for name, own in days.items()
         },
     }
@@ -232,10 +224,9 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
 def page_part(found: Mapping) -> str:
     """The explorer as a part of an HTML page, with its style, its script and its data."""
     text = json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    page, style = (
-        (SOURCES / name).read_text(encoding="utf-8") for name in ("explorer.html", "explorer.css")
-    )
-    script = "".join((SOURCES / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    sources = ("explorer.html", "explorer.css", *SCRIPTS)
+    page, style, *scripts = ((SOURCES / name).read_text(encoding="utf-8") for name in sources)
+    script = "".join(scripts)
     return (
         f"<style>\n{style}</style>\n{page}"
         f'<script type="application/json" id="data">{text}</script>\n<script>\n{script}</script>\n'

@@ -9,7 +9,7 @@ import pandas as pd
 from plan import matrix
 from plan.matrix import NOW
 from reporting import relations
-from reporting.sections import OK
+from reporting.sections import OK, those
 from reporting.style import look
 
 OPERATORS = ("operators", "operators in a loop")
@@ -53,11 +53,7 @@ def lstms(cells: pd.DataFrame, status: str = OK, **equal: object) -> pd.DataFram
     """The measured rows (or those of another status) of today's versions that are an LSTM, or another cell, of those whose
     columns are equal to these; the fastest first, with `framework`, `get`, how to get it (of the configuration), and of this
     `install`, the command that installs it (empty: there is no package)."""
-    found = cells[
-        (cells["status"] == status) & (cells["generation"] == NOW) & cells["flexibility"].notna()
-    ]
-    for column, value in equal.items():
-        found = found[found[column] == value]
+    found = those(cells[cells["flexibility"].notna()], status=status, generation=NOW, **equal)
     found = found.sort_values("wall_median_s", kind="stable")
     known = {each["implementation"]: each.get("get", {}) for each in matrix.implementations()}
     get = [known.get(name, {}) for name in found["implementation"]]
@@ -97,5 +93,5 @@ def cost(rows: pd.DataFrame) -> Cost | None:
     if operators.empty or len(rows) < 2:
         return None
     fastest = rows.iloc[0].to_dict()
-    least, most = (Over.of(operators.iloc[place].to_dict(), fastest) for place in (0, -1))
+    least, most = (Over.of(operators.iloc[place], fastest) for place in (0, -1))
     return Cost(fastest, least, most, within(rows))

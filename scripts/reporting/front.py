@@ -33,24 +33,22 @@ class Front:
 
 def line(measured: Measured) -> str:
     """Machine, text, days, reliability."""
-    about = list(measured.about())
     facts = [(measured.machine, measured.facts)]
     name = words.machines(facts, in_full=True)[measured.machine]
-    corpora = [each["corpus"] for each in about if each["corpus"]]
+    corpora = [each["corpus"] for each in measured.about() if each["corpus"]]
     stand_in = any(corpus["stand_in"] for corpus in corpora)
     text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
     sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
     if unsure := sum(map(math.isnan, measured.reaches)):
         sure += f", apart from {unsure:,} without an interval"
     sure = "without intervals" if math.isnan(measured.within) else sure
-    return " · ".join(
-        [name, *text, measured.days, f"{len(measured.ok):,} measurements{measured.current}, {sure}"]
-    )
+    count = f"{len(measured.ok):,} measurements{measured.current}, {sure}"
+    return " · ".join([name, *text, measured.days, count])
 
 
 def cost_words(cost: flexibility.Cost) -> str:
     """`1.3 to 3.4`"""
-    return " to ".join(dict.fromkeys((two(cost.least.ratio), two(cost.most.ratio))))
+    return words.between(two(cost.least.ratio), two(cost.most.ratio))
 
 
 def over_words(over: Over) -> str:
@@ -60,8 +58,7 @@ def over_words(over: Over) -> str:
 
 def sentence(measured: Measured) -> str:
     """What operators take over their own framework's fused kernel, then over the fastest of all, and of which workload."""
-    costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
-    said = {phase: one for phase, one in costs.items() if one}
+    said = {phase: one for phase, one in measured.costs.items() if one}
     if not said:
         return "No LSTM written from basic operators has been measured yet."
     first, *other = said
@@ -83,8 +80,7 @@ def sentence(measured: Measured) -> str:
 
 def ends_words(cost: flexibility.Cost) -> str:
     """`1.3 (TF Graph, operators) to 3.4 (PyTorch, operators)`"""
-    ends = (f"{two(each.ratio)} ({each.name})" for each in (cost.least, cost.most))
-    return " to ".join(dict.fromkeys(ends))
+    return words.between(*(f"{two(each.ratio)} ({each.name})" for each in (cost.least, cost.most)))
 
 
 def alone(measured: Measured) -> str:
@@ -112,9 +108,8 @@ def documents(summaries: Sequence[Mapping], machine: str) -> list[Document]:
         origin = each["origin"]
         published = f"{' and '.join(origin['numbers'])} ({origin['year']})" if origin else ""
         measured = each["counts"].get(machine, {}).get(OK, 0)
-        found.append(
-            Document(each["name"], each["title"], published, measured, ", ".join(said) or "–")
-        )
+        about = published, measured, ", ".join(said) or "–"
+        found.append(Document(each["name"], each["title"], *about))
     return found
 
 

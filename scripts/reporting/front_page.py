@@ -11,9 +11,8 @@ from reporting.front import Front
 from reporting.talks import Figure
 
 NAME, FIGURES = "index", "figures/talks"
-VIEW = (
-    r'\[([^\]]*)\]\(#[^) ]* "[^"]*"\)'  # a link to a view of the explorer, which Markdown has not
-)
+# A link to a view of the explorer, which Markdown has not.
+VIEW = r'\[([^\]]*)\]\(#[^) ]* "[^"]*"\)'
 
 
 def of_own_cells(found: Sequence[Mapping]) -> list[str]:
@@ -44,7 +43,7 @@ def write(
 ) -> None:
     """index.md and index.html. `figures`: those in FIGURES, the first of them the page's; `data`: the explorer's; `site`,
     `switch`: as in page.write."""
-    templates = page.environment(page.REPORT)
+    templates = page.environment()
     templates.filters["md"] = _inline
     title = pages.settings()["titles"][NAME]
     shown = next(iter(figures), None)
@@ -55,9 +54,8 @@ def write(
     linked = {NAME, *(each.name for each in front.documents)}  # these in a table
     others = [each for each in site if each["name"] not in linked]
     (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", others))
-    body = templates.get_template("explorer/front.html.j2").render(
-        context | {"explorer": explorer.page_part(data)}
-    )
+    context["explorer"] = explorer.page_part(data)
+    body = templates.get_template("explorer/front.html.j2").render(context)
     shell = templates.get_template("page.html.j2")
     html = shell.render(title=title, contents=[], body=body, site=site, name=NAME, switch=switch)
     (folder / f"{NAME}.html").write_text(html)

@@ -76,29 +76,21 @@ def product(steps: Sequence[Mapping | None]) -> dict | None:
 def _ratio(row: Mapping | None) -> str:
     if row is None or math.isnan(row["ratio"]):
         return "–"
-    text = f"{row['ratio']:.3f}"
-    if not math.isnan(row["low"]):
-        text += f" [{row['low']:.3f}, {row['high']:.3f}]"
+    text = layout.thousandths(row)
     return f"**{text}**" if row["verdict"] in CHANGED else text
 
 
 def _problems(steps: Sequence[Mapping], versions: Sequence[str]) -> list[str]:
     """Grown errors and lost numbers."""
-    found = [
-        [
-            versions[n + 1],
-            f"`{row['cell']}`",
-            f"{row['error']}: {row['before']:.1e} to {row['after']:.1e}",
-        ]
-        for n, step in enumerate(steps)
-        for row in step["errors"]
-    ]
-    found += [
-        [versions[n + 1], f"`{row['cell']}`", f"{row['before']} to {row['after']}: {row['reason']}"]
-        for n, step in enumerate(steps)
-        for row in step["statuses"]
-    ]
-    if not found:
+    grown, lost = [], []
+    for version, step in zip(versions[1:], steps, strict=True):
+        for row in step["errors"]:
+            what = f"{row['error']}: {row['before']:.1e} to {row['after']:.1e}"
+            grown.append([version, f"`{row['cell']}`", what])
+        for row in step["statuses"]:
+            what = f"{row['before']} to {row['after']}: {row['reason']}"
+            lost.append([version, f"`{row['cell']}`", what])
+    if not (found := grown + lost):
         return []
     return ["", "## Errors and failures", "", *_table(["release", "measurement", "what"], found)]
 

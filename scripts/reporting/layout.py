@@ -105,6 +105,12 @@ def brief(value: float | None, low: float | None = None, high: float | None = No
     return f"{value:.{decimals}f}{ends}"
 
 
+def thousandths(row: Mapping) -> str:
+    """A row's ratio with three decimals, and its interval where there is one."""
+    ends = "" if none(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
+    return f"{row['ratio']:.3f}{ends}"
+
+
 def times(found: Ratio | None) -> str:
     """The same of an estimate."""
     return DASH if found is None else brief(found.ratio, found.low, found.high)
@@ -136,8 +142,4 @@ def table(rows: Sequence[Mapping], columns: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
-FILTERS: dict[str, Callable] = {
-    "table": table,
-    "cell": cell,
-    "error": FORMATS["error"][0],
-}
+FILTERS: dict[str, Callable] = {"table": table, "cell": cell, "error": FORMATS["error"][0]}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from reporting import flexibility, page, pages, style
+from reporting import page, pages, style, words
 from reporting.flexibility import Cost, Over
 from reporting.front import over_words
 from reporting.layout import time
@@ -29,11 +29,8 @@ class Machine:
 
 
 def machine(measured: Measured, name: str, link: str) -> Machine:
-    costs = {phase: flexibility.cost(measured.rows(measured.main, phase)) for phase in PHASES}
-    workload = measured.shape(measured.main)
-    return Machine(
-        name, link, f"{len(measured.ok):,}{measured.current}", measured.within, costs, workload
-    )
+    count, workload = f"{len(measured.ok):,}{measured.current}", measured.shape(measured.main)
+    return Machine(name, link, count, measured.within, measured.costs, workload)
 
 
 def _within(found: Machine, phase: str) -> str:
@@ -44,7 +41,7 @@ def _within(found: Machine, phase: str) -> str:
 
 def _ends(cost: Cost) -> str:
     """The fastest and the slowest of operators over the fastest of all."""
-    return " to ".join(dict.fromkeys(map(over_words, (cost.least, cost.most))))
+    return words.between(over_words(cost.least), over_words(cost.most))
 
 
 def rows(machines: Sequence[Machine]) -> list[list[str]]:
@@ -63,7 +60,7 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
 def draw(machines: Sequence[Machine]) -> plt.Figure:
     """The fastest and the slowest LSTM of basic operators over the fastest of all, a line a machine."""
     shown = [phase for phase in PHASES if any(each.costs[phase] for each in machines)]
-    shown = shown or [*PHASES][:1]
+    shown = shown or ["training"]
     with plt.rc_context(style.STYLE):
         size = (6.5, len(shown) * (0.9 + 0.3 * len(machines)))
         figure, axes = plt.subplots(len(shown), 1, figsize=size, squeeze=False, sharex=True)
@@ -80,12 +77,11 @@ def draw(machines: Sequence[Machine]) -> plt.Figure:
 
 
 def _points(axis: plt.Axes, place: int, name: str, ends: tuple[Over, Over]) -> None:
-    for number, over in enumerate(ends):
+    color = style.LOOKS["pytorch"].color
+    for over, marker, which in zip(ends, ("o", "D"), ("fastest", "slowest"), strict=True):
         if not math.isnan(over.low):
-            style.span(axis, over.low, over.high, place, style.LOOKS["pytorch"].color)
-        marker, which = (("o", "fastest"), ("D", "slowest"))[number]
-        mark = {"color": style.LOOKS["pytorch"].color, "marker": marker, "ls": ""}
-        (point,) = axis.plot([over.ratio], [place], **mark)
+            style.span(axis, over.low, over.high, place, color)
+        (point,) = axis.plot([over.ratio], [place], color=color, marker=marker, ls="")
         style.hover(point, f"{name}, {which} of operators: {over.name}, {over.ratio:.2f} times")
 
 
@@ -96,5 +92,5 @@ def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: pa
     context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
     context["workload"] = next(filter(None, (each.workload for each in machines)), "")
     context["figure"] = f"{FOLDER}/{NAME}.svg"
-    text = page.environment(page.REPORT).get_template("machines.md.j2").render(context)
+    text = page.environment().get_template("machines.md.j2").render(context)
     page.write(folder / f"{NAME}.md", text, site, switch)

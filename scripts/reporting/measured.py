@@ -12,7 +12,7 @@ from plan import matrix
 from reporting import flexibility, style, words
 from reporting.flexibility import Over
 from reporting.layout import brief
-from reporting.sections import OK, Tables
+from reporting.sections import OK, Tables, on_one_device
 from stats import estimates
 
 PHASES = {"training": "training", "forward": "inference"}
@@ -22,15 +22,11 @@ MOST_OF = 0.9  # of the measurements, how far their intervals reach
 
 def two(value: float) -> str:
     """Two digits, for prose."""
-    return (
-        f"{value:.2g}"
-        if value < 0.095
-        else f"{value:.2f}"
-        if value < 0.995
-        else f"{value:.1f}"
-        if value < 9.95
-        else f"{value:,.0f}"
-    )
+    if value < 0.095:
+        return f"{value:.2g}"
+    if value < 0.995:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
 class Measured:
@@ -46,19 +42,20 @@ class Measured:
 
     def rows(self, benchmark: str, phase: str) -> pd.DataFrame:
         """Today's, on the CPU or else on the GPU."""
-        found = flexibility.lstms(self.cells, benchmark=benchmark, phase=phase)
-        on_cpu = found[found["device"] == "cpu"]
-        return found[found["device"] == "gpu"] if on_cpu.empty else on_cpu
-
-    def benchmark(self, *named: str) -> str:
-        """The first of these that was measured; else any with operators; empty without."""
-        there = [name for name in named if name in set(self.ok["benchmark"])]
-        written = self.ok[self.ok["flexibility"].isin(flexibility.OPERATORS)]
-        return next(iter([*there, *written["benchmark"]]), "")
+        return on_one_device(flexibility.lstms(self.cells, benchmark=benchmark, phase=phase))
 
     @property
     def main(self) -> str:
-        return self.benchmark(self.settings["benchmark"])
+        """The benchmark of the headline if it was measured; else any with operators; empty without."""
+        if (named := self.settings["benchmark"]) in set(self.ok["benchmark"]):
+            return named
+        written = self.ok[self.ok["flexibility"].isin(flexibility.OPERATORS)]
+        return next(iter(written["benchmark"]), "")
+
+    @property
+    def costs(self) -> dict[str, flexibility.Cost | None]:
+        """By phase, on the benchmark of the headline."""
+        return {phase: flexibility.cost(self.rows(self.main, phase)) for phase in PHASES}
 
     @property
     def today(self) -> pd.DataFrame:
@@ -113,8 +110,8 @@ class Measured:
     @property
     def days(self) -> str:
         """The first and the last day of its measurements."""
-        days = sorted({day for each in self.about() for day in each["days"]})
-        return " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
+        days = {day for each in self.about() for day in each["days"]}
+        return words.between(min(days), max(days)) if days else ""
 
     @property
     def current(self) -> str:

@@ -94,12 +94,8 @@ def origin(folder: Path) -> dict:
         return found
     try:
         about = json.loads((folder / NOTE).read_text(encoding="utf-8"))
-        files, by, commits = (
-            about["files"],
-            about["by"],
-            [_plain(each) for each in about["commits"]],
-        )
-        files = {str(name): str(digest) for name, digest in files.items()}
+        by, commits = about["by"], [_plain(each) for each in about["commits"]]
+        files = {str(name): str(digest) for name, digest in about["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError):
         sys.exit(f"{folder / NOTE} is damaged; {FETCH}.")
     signed = _signer(folder)

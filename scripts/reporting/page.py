@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from reporting.sections import slug
 
 REPORT = Path("report")
 Site = Sequence[Mapping[str, str]]
+Tokens = Sequence[Token]
 SENTENCE = 70  # letters of a table's cell from which on it is one to be read
 LINE = 120  # letters of a typical line of a table from which on it is too
 FIGURE = re.compile(r"(?:[a-z0-9-]+/)*figures/[a-z0-9-]+/[A-Za-z0-9_-]+\.svg")
@@ -25,10 +26,10 @@ PAGE = re.compile(r"(?P<page>(?:\.\./|[a-z0-9-]+/)*[a-z0-9-]+)\.md(?P<rest>#.*)?
 INTERVAL = re.compile(r"\[([\d.,]+), ([\d.,]+)\]")
 
 
-def environment(*folders: Path) -> jinja2.Environment:
+def environment(folder: Path = REPORT) -> jinja2.Environment:
     """Templates that stop at a name nobody gave them, with all filters of layout."""
     found = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders or (REPORT,)),
+        loader=jinja2.FileSystemLoader(folder),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -42,8 +43,13 @@ def markdown(title: str, about: Mapping, parts: Sequence[Mapping], figures: str 
     `figures`: the folder of its figures, seen from the page."""
     found = [block for part in parts for block in part["blocks"]]
     context = {"title": title, "about": about, "blocks": found, "figures": figures}
-    page = environment(REPORT).get_template("page.md.j2").render(context)
-    return re.sub(r"\n{3,}", "\n\n", page).strip() + "\n"
+    return rendered("page.md.j2", context)
+
+
+def rendered(template: str, context: Mapping) -> str:
+    """What a template of report/ makes of its context, with one empty line where it leaves several."""
+    text = environment().get_template(template).render(context)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def _inlined(number: int, path: Path, text: str) -> str:
@@ -62,9 +68,7 @@ def _inlined(number: int, path: Path, text: str) -> str:
 class _Renderer(RendererHTML):
     """Figures inside the page, tables that scroll and are sorted by a click, intervals that stay on a line."""
 
-    def image(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def image(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         """One of the page's own figures; what a reason or a label names is not fetched, and no other file read."""
         source, text = str(tokens[at].attrs["src"]), tokens[at].content
         path = env["folder"] / source
@@ -73,55 +77,42 @@ class _Renderer(RendererHTML):
         env["figures"] += 1
         return _inlined(env["figures"], path, text)
 
-    def table_open(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def table_open(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         env["tables"] += 1
         wide = f'<div class="wide" tabindex="0" role="region" aria-label="Table {env["tables"]}">'
         return wide + self.renderToken(tokens, at, options, env)
 
-    def table_close(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def table_close(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         return "</table></div>"
 
-    def th_open(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def th_open(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         if not tokens[at + 1].content:
             return "<td>"  # a heading without words is none
         tokens[at].attrSet("scope", "col")
         return self.renderToken(tokens, at, options, env) + '<button type="button">'
 
-    def th_close(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def th_close(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         return "</button></th>" if tokens[at - 1].content else "</td>"
 
-    def text(
-        self, tokens: Sequence[Token], at: int, options: OptionsDict, env: MutableMapping
-    ) -> str:
+    def text(self, tokens: Tokens, at: int, options: OptionsDict, env: dict) -> str:
         return INTERVAL.sub(r"[\1,&nbsp;\2]", escapeHtml(tokens[at].content))
 
 
-def _headings(tokens: Sequence[Token]) -> list[tuple[int, str, str]]:
+def _headings(tokens: Tokens) -> list[tuple[int, str, str]]:
     """(level, anchor, words) of each heading, which gets the anchor; a second one of the same words a number."""
     found: list[tuple[int, str, str]] = []
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             words = "".join(each.content for each in inline.children or ())
-            anchor, used = slug(words), [each for _, each, _ in found]
-            count = sum(
-                each == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", each) is not None
-                for each in used
-            )
-            anchor += f"-{count}" if count else ""
+            alike = re.compile(rf"{re.escape(slug(words))}(-\d+)?")
+            count = sum(bool(alike.fullmatch(used)) for _, used, _ in found)
+            anchor = slug(words) + (f"-{count}" if count else "")
             opening.attrSet("id", anchor)
             found.append((int(opening.tag[1]), anchor, words))
     return found
 
 
-def _links(tokens: Sequence[Token]) -> None:
+def _links(tokens: Tokens) -> None:
     """Links to pages lead to the HTML ones; a figure is a block of its own."""
     for at, token in enumerate(tokens):
         children = token.children or []
@@ -133,10 +124,9 @@ def _links(tokens: Sequence[Token]) -> None:
             tokens[at - 1].hidden = tokens[at + 1].hidden = True
 
 
-def _sentences(tokens: Sequence[Token]) -> None:
+def _sentences(tokens: Tokens) -> None:
     """A table of sentences is read line by line on a narrow screen: each of its cells says what it is."""
-    starts = [at for at, token in enumerate(tokens) if token.type == "table_open"]
-    for start in starts:
+    for start in [at for at, token in enumerate(tokens) if token.type == "table_open"]:
         end = next(at for at in range(start, len(tokens)) if tokens[at].type == "table_close")
         inner = range(start, end)
         heads = [tokens[at + 1].content for at in inner if tokens[at].type == "th_open"]
@@ -159,22 +149,13 @@ def to_html(text: str, folder: Path, site: Site = (), name: str = "", switch: Si
     headings = _headings(tokens)
     _links(tokens)
     _sentences(tokens)
-    body = library.renderer.render(
-        tokens, library.options, {"folder": folder, "figures": 0, "tables": 0}
-    )
+    state = {"folder": folder, "figures": 0, "tables": 0}
+    body = library.renderer.render(tokens, library.options, state)
     title = next((words for level, _, words in headings if level == 1), "")
-    contents = [
-        (level, anchor, escapeHtml(words)) for level, anchor, words in headings if level == 2
-    ]
-    template = environment(REPORT).get_template("page.html.j2")
-    return template.render(
-        title=escapeHtml(title),
-        contents=contents,
-        body=body,
-        site=site,
-        name=name,
-        switch=switch,
-    )
+    contents = [(level, at, escapeHtml(words)) for level, at, words in headings if level == 2]
+    context = {"title": escapeHtml(title), "contents": contents, "body": body}
+    shell = environment().get_template("page.html.j2")
+    return shell.render(context, site=site, name=name, switch=switch)
 
 
 def listed(text: str, site: Site) -> str:

@@ -16,7 +16,6 @@ RELATIONS = {
     "ratio_to_gemm": ["pytorch/products-large"],
 }
 PEAK = "tvm/fma-peak"
-COLUMNS = [*RELATIONS, "ratio_to_peak"]
 BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
 
 SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
@@ -106,10 +105,8 @@ def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
     key = ["machine", "environment", "phase", "device"]
     entries = {entry["implementation"]: entry.get("workers") for entry in matrix.implementations()}
     divided = [entries.get(name) or {} for name in table["implementation"]]
-    undivided = [
-        workers.get("of", {}).get(device)
-        for workers, device in zip(divided, table["device"], strict=True)
-    ]
+    pairs = zip(divided, table["device"], strict=True)
+    undivided = [workers.get("of", {}).get(device) for workers, device in pairs]
     renamed = {"implementation": "undivided", "benchmark": "base"}
     others = table[[*renamed, *key, "process_medians_s"]].rename(columns=renamed)
     table["workers"] = [workers.get("count", np.nan) for workers in divided]

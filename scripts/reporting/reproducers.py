@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 # Error of a program that shows nothing: one weight's share of a derivative may be small.
 LARGEST = 1e-5
 SUMS = {"lstm": 4, "gru": 3, "slstm": 4}
+SIZES = ("length", "batch", "features", "hidden", "layers")
 STATES = {"lstm": 2, "gru": 1, "slstm": 4}
 UPDATES = {
     "lstm": "c = s[l][1] / (1 + m.exp(-f)) + m.tanh(g) / (1 + m.exp(-i)); "
@@ -19,7 +20,7 @@ UPDATES = {
     "c, n = f * c + i * m.tanh(g), f * n + i; h = c / n / (1 + m.exp(-o)); s[l] = h, c, n, e",
 }
 APART = {"r": "p", "z": "q", "n": "k"}  # a GRU's gates: products of x, and of h
-ONE_BIAS = "(H if l else K, 4 * H), (H, 4 * H), 4 * H"
+ONE_BIAS = "(H if l else K, {n} * H), (H, {n} * H), 4 * H"
 TWO_BIASES = "(H if l else K, {n} * H), (H, {n} * H), {n} * H, {n} * H"
 
 
@@ -36,10 +37,9 @@ def shows(printed: str) -> bool:
     return not all(float(word) <= LARGEST for word in printed.split())
 
 
-def _head(imports: str, benchmark: Mapping, shapes: str) -> list[str]:
-    sizes = ", ".join(
-        str(benchmark[name]) for name in ("length", "batch", "features", "hidden", "layers")
-    )
+def _head(imports: str, cell: str, benchmark: Mapping, biases: str = TWO_BIASES) -> list[str]:
+    sizes = ", ".join(str(benchmark[name]) for name in SIZES)
+    shapes = biases.format(n=SUMS[cell])
     bound = benchmark.get("weight_range", 0.1)
     return [
         f"import numpy as np, {imports}; r, T, B, K, H, L = np.random.RandomState(0), {sizes}  # steps, batch, inputs, units, layers",
@@ -77,12 +77,13 @@ def _own_layers(cell: str, head: list[str], lines: list[str], gates: str, shown:
 
 def _operators(cell: str, head: list[str], lines: list[str]) -> list[str]:
     """Of a step in operators: a function, which lines call with a framework's module and with NumPy."""
-    inner = [
-        "for t, l in np.ndindex(x.shape[0], L):",
-        f"    {_step(cell, 4)}",
-        f"    {UPDATES[cell]}",
+    function = [
+        "def layers(m, x, w, s):",
+        "    for t, l in np.ndindex(x.shape[0], L):",
+        f"        {_step(cell, 4)}",
+        f"        {UPDATES[cell]}",
+        "    return s",
     ]
-    function = ["def layers(m, x, w, s):", *(f"    {line}" for line in inner), "    return s"]
     return [*head, *function, *lines, f"print({OUTPUTS}, {SLOPES})"]
 
 
@@ -99,7 +100,6 @@ def _torch_operators(compiled: str) -> Callable:
     """compiled: what makes a function {f} of tensors v another one."""
 
     def made(cell: str, benchmark: Mapping) -> list[str]:
-        shapes = TWO_BIASES.format(n=SUMS[cell])
         called = (
             f"lambda *w: layers(torch, torch.tensor(x).float(), w, {_begin(cell, 'torch')})[-1][0]"
         )
@@ -108,7 +108,7 @@ def _torch_operators(compiled: str) -> Callable:
             f"y, h, d = y.detach().numpy(), layers(np, x, w, {_begin(cell, 'np')})[-1][0], "
             "np.concatenate([(p.grad * p).detach().numpy().ravel() for p in v])",
         ]
-        return _operators(cell, _head("torch", benchmark, shapes), lines)
+        return _operators(cell, _head("torch", cell, benchmark), lines)
 
     return made
 
@@ -128,9 +128,8 @@ def _torch_cells(cell: str, benchmark: Mapping) -> list[str] | None:
     """nn.LSTMCell or nn.GRUCell, beside the loop's own step."""
     if cell == "slstm":
         return None
-    begin, part = (
-        ("(torch.zeros(B, H),) * 2", "[0]") if cell == "lstm" else ("torch.zeros(B, H)", "")
-    )
+    lstm = cell == "lstm"
+    begin, part = ("(torch.zeros(B, H),) * 2", "[0]") if lstm else ("torch.zeros(B, H)", "")
     lines = [
         f"layers = torch.nn.ModuleList(torch.nn.{cell.upper()}Cell(H if l else K, H) for l in range(L))",
         _LOADED.format(transposed=".T"),
@@ -145,12 +144,9 @@ def _torch_cells(cell: str, benchmark: Mapping) -> list[str] | None:
 def _of_modules(
     cell: str, imports: str, benchmark: Mapping, lines: list[str], count: int
 ) -> list[str]:
-    shapes = TWO_BIASES.format(n=SUMS[cell])
-    if count == 3:
-        shapes = ONE_BIAS.replace("4 * H)", f"{SUMS[cell]} * H)")
     given = "np.concatenate([(p.grad * p).detach().numpy().ravel() for p in layers.parameters()])"
     shown = f"{OUTPUTS}, {SLOPES.replace('d.sum', f'(d := {given}).sum')}"
-    head = _head(imports, benchmark, shapes)
+    head = _head(imports, cell, benchmark, ONE_BIAS if count == 3 else TWO_BIASES)
     return _own_layers(cell, head, lines, _step(cell, count), shown)
 
 
@@ -167,9 +163,7 @@ def _onnx(imports: str, run: str) -> Callable:
     def made(cell: str, benchmark: Mapping) -> list[str] | None:
         if cell == "slstm":
             return None
-        length, batch, features, hidden, layers = (
-            benchmark[name] for name in ("length", "batch", "features", "hidden", "layers")
-        )
+        length, batch, features, hidden, layers = (benchmark[name] for name in SIZES)
         kind = f"hidden_size = {hidden}" + (", linear_before_reset = 1" if cell == "gru" else "")
         nodes = "".join(
             f" b{n} = Concat <axis = 1> (p{n}, q{n}) d{n} = {cell.upper()} <{kind}> (x{n}, W{n}, R{n}, b{n})"
@@ -187,8 +181,7 @@ def _onnx(imports: str, run: str) -> Callable:
             f"y, s = {run}[-1], {_begin(cell, 'np')}",
         ]
         gates = _step(cell, 4, "iofg" if cell == "lstm" else "zrn")
-        head = _head(imports, benchmark, TWO_BIASES.format(n=SUMS[cell]))
-        return _own_layers(cell, head, lines, gates, OUTPUTS)
+        return _own_layers(cell, _head(imports, cell, benchmark), lines, gates, OUTPUTS)
 
     return made
 
@@ -203,8 +196,7 @@ def _jax(function: str, gradient: str) -> Callable:
             f"h, d = layers(np, x, w, {_begin(cell, 'np')})[-1][0], "
             f"np.concatenate([(p * q).ravel() for p, q in zip(v, {gradient}(v))]); y = f(v)",
         ]
-        head = _head("jax, jax.numpy as jnp", benchmark, TWO_BIASES.format(n=SUMS[cell]))
-        return _operators(cell, head, lines)
+        return _operators(cell, _head("jax, jax.numpy as jnp", cell, benchmark), lines)
 
     return made
 
@@ -218,7 +210,7 @@ def _tensorflow(function: str, called: str) -> Callable:
             f"with tf.GradientTape() as tape: y = {called.format(f=f'lambda: {told}')}()",
             f"h, d = layers(np, x, w, {_begin(cell, 'np')})[-1][0], {_SLOPE}",
         ]
-        head = _head("tensorflow as tf", benchmark, TWO_BIASES.format(n=SUMS[cell]))
+        head = _head("tensorflow as tf", cell, benchmark)
         head[-1] += "; v = [tf.Variable(np.float32(p.real)) for p in w]"
         return _operators(cell, head, lines)
 
@@ -236,7 +228,7 @@ def _block(cell: str, benchmark: Mapping) -> list[str] | None:
         "w=tf.concat([W, R], 0), wci=z, wcf=z, wco=z, b=b, forget_bias=0)[6][-1]",
         f"d = {_SLOPE}",
     ]
-    head = _head("tensorflow as tf", benchmark, ONE_BIAS)
+    head = _head("tensorflow as tf", cell, benchmark, ONE_BIAS)
     return _own_layers(cell, head, lines, _step(cell, 3, "igfo"), f"{OUTPUTS}, {SLOPES}")
 
 

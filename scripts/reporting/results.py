@@ -63,8 +63,12 @@ def _validate(name: str) -> Callable[[dict], dict]:
     return fastjsonschema.compile(configuration.schema(name))
 
 
-def _valid(path: Path, content: dict, name: str) -> dict:
-    """What a file holds; a stop with one line if it is not what its schema says."""
+def _valid(path: Path, content: object, name: str, version: int) -> dict:
+    """What a file holds; a stop with one line if it is of another version, or not what its schema says."""
+    found = content.get("schema_version") if isinstance(content, dict) else None
+    if found != version:
+        said = f"has {name} schema {shown(repr(found))}, this workflow reads {version}"
+        sys.exit(f"{path} {said}; {ELSEWHERE}.")
     computed = {k: v for k, v in content.items() if name == "manifest" or k not in ERRORS}
     try:
         json.dumps(computed, allow_nan=False)
@@ -81,24 +85,13 @@ def read_record(path: Path) -> dict:
     """One record, held against its schema; a stop with one line if it is not what this workflow writes."""
     if not path.exists():
         sys.exit(f"{path} is missing, but a manifest next to it names it; copy the folder again.")
-    record = read_result(str(path))
-    version = record.get("schema_version") if isinstance(record, dict) else None
-    if version != SCHEMA_VERSION:
-        sys.exit(
-            f"{path} has record schema {shown(repr(version))}, this workflow reads {SCHEMA_VERSION}; {ELSEWHERE}."
-        )
-    return _valid(path, record, "record")
+    return _valid(path, read_result(str(path)), "record", SCHEMA_VERSION)
 
 
 def read_manifest(path: Path) -> dict:
     """One manifest; a stop with one line if it is of another version, or names what is not below its folder."""
     manifest = read_result(str(path), sealed=False)  # those of earlier packs have no seal
-    if not isinstance(manifest, dict) or manifest.get("schema_version") != MANIFEST_VERSION:
-        version = manifest.get("schema_version") if isinstance(manifest, dict) else None
-        sys.exit(
-            f"{path} has manifest schema {shown(repr(version))}, this workflow reads {MANIFEST_VERSION}; {ELSEWHERE}."
-        )
-    return _valid(path, manifest, "manifest")
+    return _valid(path, manifest, "manifest", MANIFEST_VERSION)
 
 
 def _plain(facts: object) -> object:
@@ -121,15 +114,12 @@ def read(path: Path) -> Part:
         status, reason = found.get("status") or "", found.get("reason") or ""
         return Row(Measurement.of(found), records, tuple(paths), status, reason)
 
-    return Part(
-        path,
-        manifest,
-        [row(found, found["records"]) for found in manifest["cells"]],
-        [
-            row(found, [found["record"]] if found.get("record") else [])
-            for found in manifest["training"]
-        ],
-    )
+    cells = [row(found, found["records"]) for found in manifest["cells"]]
+    training = [
+        row(found, [found["record"]] if found.get("record") else [])
+        for found in manifest["training"]
+    ]
+    return Part(path, manifest, cells, training)
 
 
 def manifests_in(folder: Path, document: str = "*") -> list[Path]:
@@ -149,14 +139,10 @@ def of_document(document: str, own: Iterable[Path], folders: Iterable[Path]) -> 
     """The manifests that a document's report is made of: `own` first, then all others of the document that lie beside
     them or in `folders`. A machine takes part once: a second time is refused with one line."""
     own = list(own)
-    beside = [
-        path
-        for folder in {each.parent.parent for each in own}
-        for path in manifests_in(folder, document)
-    ]
-    others = [path for folder in folders for path in manifests_in(folder, document)]
+    searched = [*{each.parent.parent for each in own}, *folders]
+    others = [path for folder in searched for path in manifests_in(folder, document)]
     found: dict[str, Path] = {}
-    for path in dict.fromkeys([*own, *beside, *others]):
+    for path in dict.fromkeys([*own, *others]):
         machine = read_manifest(path)["machine"]
         if machine in found:
             sys.exit(

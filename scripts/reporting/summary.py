@@ -20,15 +20,12 @@ def head(tables: Tables, about: Mapping) -> dict:
     """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
     {machine: {status: rows}}, "origin"}"""
     document, machines = about["document"], about["machines"]
-    cells = tables.cells
-    counts = {
-        machine: own["status"].value_counts().to_dict()
-        for machine, own in cells.groupby("machine", sort=False)
-    }
+    by_machine = tables.cells.groupby("machine", sort=False)
+    counts = {machine: own["status"].value_counts().to_dict() for machine, own in by_machine}
     measured = sum(count.get("ok", 0) for count in counts.values())
     named = words.machines(((m["machine"], m["facts"]) for m in machines), in_full=True)
     days = sorted({day for machine in machines for day in machine["days"]})
-    when = f", {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    when = f", {words.between(days[0], days[-1])}" if days else ""
     introduction = [
         origin_words(document["origin"]) if "origin" in document else document["about"],
         f"Measured on {'; '.join(named.values())}{when}: {measured:,} results. [Explore them]"

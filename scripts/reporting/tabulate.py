@@ -37,12 +37,12 @@ def device_times(records: Sequence[dict]) -> dict[str, float]:
 
 def ran_in(precision: dict[str, dict[str, int]] | None) -> str | None:
     """What of a step ran in which format, as a check's record has it, in words."""
-    kinds = {
-        data_type: ", ".join(f"{count} {operator}" for operator, count in counts.items())
+    kinds = [
+        f"{data_type}: " + ", ".join(f"{count} {operator}" for operator, count in counts.items())
         for data_type, counts in (precision or {}).items()
         if counts
-    }
-    return "; ".join(f"{data_type}: {counts}" for data_type, counts in kinds.items()) or None
+    ]
+    return "; ".join(kinds) or None
 
 
 def row(cell: Measurement, records: Sequence[dict], best: dict) -> dict:
@@ -147,11 +147,8 @@ def cells(document: str, parts: Iterable[results.Part]) -> pd.DataFrame:
     if unknown := sorted({*found} - {*COLUMNS}):
         raise ValueError(f"workflow/schemas/cells.schema.yaml lacks {', '.join(unknown)}")
     table = with_noise(found.reindex(columns=own))
-    baselines = {
-        name: parameters["baseline"]
-        for name, parameters in about["benchmarks"].items()
-        if "baseline" in parameters
-    }
+    shapes = about["benchmarks"].items()
+    baselines = {name: shape["baseline"] for name, shape in shapes if "baseline" in shape}
     table = relations.relate_to_baseline(relations.relate(table), baselines)
     over = {document: about["speedup_over"]} if "speedup_over" in about else {}
     table = relations.scale(relations.speed_up(table, over), about["benchmarks"])
@@ -178,19 +175,15 @@ def trainings(parts: Iterable[results.Part]) -> list[dict]:
     """The rows of training runs: [{"machine", the cell's names, "status", "reason", "curve": [], and what its record
     has}]."""
     found = []
+    nothing = {"curve": [], "epoch_batches": None, "resumed_at": None, "weights_sha256": None}
     for part in parts:
         for each in part.training:
             record = each.records[0] if each.records else {}
             names = {name: getattr(each.cell, name) for name in results.CELL}
             entry = {"machine": part.machine, **names, "status": each.status, "reason": each.reason}
-            kept = ("status", "reason", "curve", "epoch_batches", "resumed_at", "weights_sha256")
+            told = {key: record[key] for key in ("status", "reason", *nothing) if key in record}
             stand_in = bool(record and record["corpus"]["stand_in"])
-            found.append(
-                entry
-                | {"curve": [], "epoch_batches": None, "resumed_at": None, "weights_sha256": None}
-                | {key: record[key] for key in kept if key in record}
-                | {"stand_in": stand_in}
-            )
+            found.append(entry | nothing | told | {"stand_in": stand_in})
     return found
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from plan import matrix
 from reporting import flexibility, style, tradeoff, words
 from reporting.cards import generations
 from reporting.flexibility import Over
@@ -20,13 +19,8 @@ MOST = 6
 WIDE = (13.33, 7.5)  # inches, as slides are
 LETTERS, TITLE_LETTERS = 30, 54
 # As the explorer's, by level.
-COLORS = dict(
-    zip(
-        words.LEVELS,
-        ("#b8501a", "#8f7300", "#4a8428", "#2577ad", "#00807a", "#7657b5"),
-        strict=True,
-    )
-)
+SHADES = ("#b8501a", "#8f7300", "#4a8428", "#2577ad", "#00807a", "#7657b5")
+COLORS = dict(zip(words.LEVELS, SHADES, strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,14 +49,9 @@ class Figure:
 
 
 def _over(over: Over, level: str, name: str = "") -> Bar:
-    ends = (
-        ""
-        if math.isnan(over.low) or over.low == over.high
-        else f" [{over.low:.2f}, {over.high:.2f}]"
-    )
-    return Bar(
-        name or over.name, over.ratio, over.low, over.high, level, f"{over.ratio:.2f}x{ends}"
-    )
+    known = over.low < over.high  # not of NaN
+    said = f"{over.ratio:.2f}x" + (f" [{over.low:.2f}, {over.high:.2f}]" if known else "")
+    return Bar(name or over.name, over.ratio, over.low, over.high, level, said)
 
 
 def levels(measured: Measured) -> Figure | None:
@@ -89,9 +78,8 @@ def cell(measured: Measured) -> Figure | None:
         return None
     fused = kernel.iloc[0].to_dict()
     own = rows[rows["framework"] == fused["framework"]]
-    others = [
-        flexibility.first(own, [level]) for level in words.LEVELS if level != flexibility.FUSED
-    ]
+    changeable = [level for level in words.LEVELS if level != flexibility.FUSED]
+    others = [flexibility.first(own, [level]) for level in changeable]
     generated = flexibility.first(rows, [flexibility.GENERATED])
     chosen = sorted(filter(None, [fused, *others, generated]), key=_median, reverse=True)
     if not (written := flexibility.first(own, flexibility.WRITTEN)):
@@ -149,13 +137,13 @@ def then(measured: Measured) -> Figure | None:
     bars = []
     for new, old in generations(measured, "training"):
         if new["flexibility"] in COLORS:
-            over, year = Over.of(old, new), matrix.generation(old["environment"])
+            over, year = Over.of(old, new), old["generation"]
             said = f"{over.ratio:.1f}x since {year} ({old['framework_version']})"
             bars.append(Bar(new["name"], over.ratio, over.low, over.high, new["flexibility"], said))
     if not bars:
         return None
     bars = sorted(bars, key=lambda bar: -bar.value)[:MOST]
-    ends = " to ".join(dict.fromkeys((two(bars[-1].value), two(bars[0].value))))
+    ends = words.between(two(bars[-1].value), two(bars[0].value))
     message = f"Today's versions train {ends} times as fast as the oldest"
     return Figure("then-and-now", message, f"times as fast ({measured.main})", bars)
 
@@ -174,10 +162,7 @@ def new_cell(measured: Measured) -> Figure | None:
     if len(bars) < 2:
         return None
     low = min(bars, key=lambda bar: bar.value)
-    shapes = (about["document"]["benchmarks"] for _, about in measured.parts)
-    called = next(
-        words.cell(own[use["benchmark"]]["cell"]) for own in shapes if use["benchmark"] in own
-    )
+    called = words.cell(measured.defined(use["benchmark"])["cell"])
     message = f"{called}: {two(low.value)} times the time of the fastest LSTM as {low.name.partition(':')[0]}"
     return Figure("new-cell", message, f"time over the fastest LSTM ({best['name']})", bars[:MOST])
 
@@ -189,8 +174,7 @@ def figures(measured: Measured) -> Iterator[Figure]:
 
 
 def draw(figure: Figure, machine: str) -> plt.Figure:
-    large = style.STYLE | {"font.size": 20}
-    with plt.rc_context(large):
+    with plt.rc_context(style.STYLE | {"font.size": 20}):
         drawn, axis = plt.subplots(figsize=WIDE)
         places = range(len(figure.bars), 0, -1)
         for place, bar in zip(places, figure.bars, strict=True):

@@ -8,7 +8,8 @@ import pandas as pd
 from plan import matrix
 from stats import changes
 
-OF_LINE = ("machine", "benchmark", "phase", "device", "implementation", "name")
+KEYS = ("machine", "benchmark", "phase", "device", "implementation")
+POINT = ["year", "environment", "version", "wall_median_s", "times"]
 RELEVANT = 0.05  # smallest change from one release to the next that is named
 
 
@@ -29,25 +30,13 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
     "implementation", "name", "points": [{"year", "environment", "version", "wall_median_s", "times" (of its processes)}], by
     year}."""
     now = today(about)
-    keys = ["machine", "benchmark", "phase", "device", "implementation"]
-    for key, own in cells.groupby(keys, sort=False):
-        points = [
-            {
-                "year": year_of(row.environment, now),
-                "environment": row.environment,
-                "version": row.framework_version,
-                "wall_median_s": row.wall_median_s,
-                "times": row.process_medians_s,
-            }
-            for row in own.itertuples()
-        ]
-        if len(points) < 2:
-            continue
-        yield {
-            **dict(zip(keys, key, strict=True)),
-            "name": own["name"].iloc[0],
-            "points": sorted(points, key=lambda point: point["year"]),
-        }
+    renamed = {"framework_version": "version", "process_medians_s": "times"}
+    dated = cells.assign(year=[year_of(name, now) for name in cells["environment"]])
+    for key, own in dated.rename(columns=renamed).groupby(list(KEYS), sort=False):
+        if len(own) > 1:
+            points = own.sort_values("year", kind="stable")[POINT].to_dict("records")
+            line = {**dict(zip(KEYS, key, strict=True)), "name": own["name"].iloc[0]}
+            yield line | {"points": points}
 
 
 def releases(found: list[dict]) -> pd.DataFrame:
@@ -57,7 +46,7 @@ def releases(found: list[dict]) -> pd.DataFrame:
     before, after, about = {}, {}, []
     for line in found:
         for old, new in pairwise(line["points"]):
-            row = {key: line[key] for key in OF_LINE}
+            row = {key: line[key] for key in (*KEYS, "name")}
             row |= {"from": old["environment"], "to": new["environment"], "points": (old, new)}
             row["versions"] = f"{old['version']} to {new['version']}"
             name = str(len(about))

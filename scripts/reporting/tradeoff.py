@@ -13,12 +13,7 @@ from reporting.sections import OK
 from stats.estimates import Ratio
 
 START = ("build_s", "first_step_s")  # in every process
-ONCE = (
-    "kernel_schedule_s",
-    "tuning_start_s",
-    "tuning_s",
-    "kernel_build_s",
-)  # kept for later processes
+ONCE = ("kernel_schedule_s", "tuning_start_s", "tuning_s", "kernel_build_s")  # kept for later ones
 
 
 class Gain(NamedTuple):
@@ -42,12 +37,10 @@ def gains(table: pd.DataFrame) -> Iterator[Gain]:
     for row in measured:
         other = matrix.implementation(row["implementation"]).get("instead_of")
         # Of several generations, that of its own environment. TVM has none of what it replaces.
-        replaced = sorted(
-            rows.get((other, *(row[key] for key in keys)), []),
-            key=lambda cell: cell["environment"] != row["environment"],
-        )
+        replaced = rows.get((other, *(row[key] for key in keys)), [])
         if replaced:
-            yield _gain(row, replaced[0])
+            same = (each for each in replaced if each["environment"] == row["environment"])
+            yield _gain(row, next(same, replaced[0]))
 
 
 def start(row: Mapping) -> float:

@@ -63,15 +63,19 @@ def protocol(found: Mapping, threads: Sequence[int]) -> str:
     text = f"{processes} process{'es' * (processes > 1)} of {warm} warm-up batch{'es' * (warm != 1)} and "
     most = f", up to {found['most_s']} s" if found.get("most_s") is not None else ""
     if "rounds" in found:
-        further = f", up to {found['most_rounds']} where intervals are wide" * (
-            found["most_rounds"] > found["rounds"]
-        )
+        more = found["most_rounds"] > found["rounds"]
+        further = f", up to {found['most_rounds']} where intervals are wide" * more
         text += f"{found['rounds']} turns of {found['look_s']:g} s{further}, in random order"
     else:  # of older records
         text += f"{found['timed_batches']} timed ones{most}"
     if found["most_processes"] > processes:
         text += f"; up to {found['most_processes']} processes where they may decide a comparison"
     return f"{text}; {', '.join(map(str, threads or ['?']))} threads; seed {found['seed']}"
+
+
+def between(first: str, last: str) -> str:
+    """`a to b`; `a` where both ends are the same."""
+    return first if first == last else f"{first} to {last}"
 
 
 def listed(found: Iterable[str]) -> str:
@@ -124,11 +128,7 @@ def shape(of: Mapping) -> str:
     parts += [of["data_type"]] if "data_type" in of else []
     parts += [f"{of['threads']} thread{'s' * (of['threads'] > 1)}"] if "threads" in of else []
     parts += [f"{of['isa'].upper()} only"] if "isa" in of else []
-    if departure := of.get("departure"):
-        parts.append(DEPARTURES[departure])
-    parts += (
-        [f"by {of['optimizer']['name'].upper()}"]
-        if "baseline" in of and of.get("optimizer", {}).get("name") == "sgd"
-        else []
-    )
+    parts += [DEPARTURES[of["departure"]]] if of.get("departure") else []
+    by_sgd = "baseline" in of and of.get("optimizer", {}).get("name") == "sgd"
+    parts += ["by SGD"] if by_sgd else []
     return ", ".join(parts)

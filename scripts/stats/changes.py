@@ -57,9 +57,8 @@ def _compared(
     change = np.array([new.mean - old.mean for old, new in pairs])
     error, freedom = _errors(counts, variances)
     for at, (cell, old) in enumerate(before.items()):
-        if took_turns(
-            both := [after[cell], old]
-        ):  # with each other: by their differences within rounds
+        both = [after[cell], old]
+        if took_turns(both):  # with each other: by their differences within rounds
             change[at], variance, freedom[at] = in_rounds(both, [1, -1])
             error[at] = variance**0.5
     counts = np.array([[len(old), len(after[cell])] for cell, old in before.items()]).reshape(-1, 2)

@@ -26,7 +26,7 @@ to five processes and four further ones at most, 5.5 (4.6 of 12,000 others), 2.2
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from reporting.layout import three_digits
@@ -84,32 +84,6 @@ def _equal(low: float, high: float, claim: Mapping) -> bool:
     return 1 in bounds(claim) and estimates.compared(low, high) == "same"
 
 
-def _verdicts(
-    intervals: Sequence[Callable[[float], tuple[float, float]]], claim: Mapping, confidence: float
-) -> list[str]:
-    """Of cases, each by its interval at some confidence: those that do not hold, or make no difference, by Holm's
-    procedure (each found leaves fewer to correct for), the others by their own."""
-    found: dict[int, str] = {}
-    while left := [number for number in range(len(intervals)) if number not in found]:
-        # Those found are no less sure with what is corrected for the fewer that are left.
-        tail = (1 - confidence) / len(left)
-        more = {}
-        for number in left:
-            ends = intervals[number](1 - tail)
-            if _equal(*ends, claim):
-                more[number] = SAME
-            elif _beyond(*ends, claim):
-                more[number] = FAILS
-        found |= more
-        if not more:
-            break
-    for number in range(len(intervals)):
-        if number not in found:
-            holds = _within(*intervals[number](confidence), claim)
-            found[number] = HOLDS if holds else OPEN
-    return [found[number] for number in range(len(intervals))]
-
-
 def _verdict(cases: Collection[str]) -> str:
     """On a claim, of those on its cases."""
     if cases and {*cases} == {SAME}:
@@ -143,13 +117,23 @@ def _cases(claim: Mapping, numbers: Numbers) -> list[Case]:
 
 
 def _judge(cases: list[Case], claim: Mapping, confidence: float) -> None:
-    """The verdicts on cases that have a number."""
-    known = [case for case in cases if case.found]
-    intervals = [
-        lambda confidence, found=case.found: found.interval(confidence)[1:] for case in known
-    ]
-    for case, verdict in zip(known, _verdicts(intervals, claim, confidence), strict=True):
-        case.verdict = verdict
+    """The verdicts on cases that have a number: those that do not hold, or make no difference, by Holm's procedure (each found
+    leaves fewer to correct for), the others by their own intervals."""
+    left = found = [case for case in cases if case.found]
+    while left and found:
+        # Those found are no less sure with what is corrected for the fewer that are left.
+        tail = (1 - confidence) / len(left)
+        for case in left:
+            ends = case.found.interval(1 - tail)[1:]
+            if _equal(*ends, claim):
+                case.verdict = SAME
+            elif _beyond(*ends, claim):
+                case.verdict = FAILS
+        found = [case for case in left if case.verdict != MISSING]
+        left = [case for case in left if case.verdict == MISSING]
+    for case in left:
+        holds = _within(*case.found.interval(confidence)[1:], claim)
+        case.verdict = HOLDS if holds else OPEN
 
 
 def _needs(case: Case, claim: Mapping, cases: int) -> int | None:
@@ -228,20 +212,15 @@ def _note(verdict: str, cases: list[dict], devices: set[str], where: str) -> str
     return "; ".join(filter(None, [note, where, *(device.upper() for device in sorted(devices))]))
 
 
-def _named(cases: list[Case], claim: Mapping) -> list[str]:
+def _named(cases: list[Case], claim: Mapping, devices: set[str]) -> list[str]:
     """A case is called by what tells it from the others."""
     given = choices(claim["for"])
-    free = _open_keys(claim)
-    ratios = {case.ratio for case in cases}
-    devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
+    several = len({case.ratio for case in cases}) > 1
     telling = [key for key in given if len(given[key]) > 1]
-    telling += [key for key in free if key != "device" or len(devices) > 1]
+    telling += [key for key in _open_keys(claim) if key != "device" or len(devices) > 1]
     found = []
     for case in cases:
-        words = [
-            case.ratio if len(ratios) > 1 else "",
-            *(case.cell.get(key, "") for key in telling),
-        ]
+        words = [case.ratio if several else "", *(case.cell.get(key, "") for key in telling)]
         found.append(", ".join(filter(None, words)) or case.ratio)
     return found
 
@@ -281,13 +260,13 @@ def decide(claim: Mapping, numbers: Numbers, shapes: Collection[str] = ()) -> di
     cases = _cases(claim, numbers)
     _judge(cases, claim, CONFIDENCE)
     tested = sum(case.found is not None for case in cases)
+    free = _open_keys(claim)
+    devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     found = []
-    for case, name in zip(cases, _named(cases, claim), strict=True):
+    for case, name in zip(cases, _named(cases, claim, devices), strict=True):
         shown = _shown(case, claim, tested) if case.found else {"figures": case.missing}
         found.append({"name": name, "verdict": case.verdict, **shown})
     verdict = _verdict([case.verdict for case in cases])
-    free = _open_keys(claim)
-    devices = {case.cell.get("device") for case in cases if "device" in free} - {None}
     marks = dict.fromkeys(mark for case in found for mark in case.get("marks", ()))
     where = _measured_on(claim, cases, shapes)
     decided = _note(verdict, found, devices, where)

@@ -86,14 +86,6 @@ def together(parts: Sequence[Estimate]) -> Estimate:
     return Estimate(middle, variance, variance**2 / squares if squares else math.inf)
 
 
-class Parts(NamedTuple):
-    """Of a logarithm, and what its variance consists of: each row's looks and processes, and what rounds have in common."""
-
-    middle: float
-    own: list[Estimate]
-    common: list[Estimate]
-
-
 class Mixed:
     """Rows that blocks join to each other, directly or by others."""
 
@@ -117,15 +109,9 @@ class Mixed:
         self._basis = linalg.null_space(self._share[None])
         design = np.hstack([design[:, : len(rows)], design[:, len(rows) :] @ self._basis])
         known = np.hstack([design, self._values[:, None]])
+        places = (np.flatnonzero(of_block == number) for number in range(len(names)))
         self._blocks = [
-            Block(
-                at := np.flatnonzero(of_block == number),
-                numbers[at],
-                self._row[at],
-                processes[at],
-                known[at],
-            )
-            for number in range(len(names))
+            Block(at, numbers[at], self._row[at], processes[at], known[at]) for at in places
         ]
         self._rounds = int(rounds.sum())
         # How many processes each row has, of all blocks.
@@ -231,21 +217,16 @@ class Mixed:
             slopes = np.zeros(4)
             for block in self._blocks:
                 own = block.columns[:-1]
-                slopes += block.slopes(
-                    tried, inverse[np.ix_(own, own)], effects[own], left**2 / free
-                )
+                of_own = inverse[np.ix_(own, own)]
+                slopes += block.slopes(tried, of_own, effects[own], left**2 / free)
             value = determinant / 2 + np.log(rows).sum() + free * math.log(left)
             return value, slopes[: len(parameters)]
 
         ends = (math.log(LEAST_SHARE), math.log(MOST_SHARE))
         bounds = [SLOW, ends, ends, ends][: len(self._start)]
+        options = {"maxiter": 100, "ftol": 1e-12}
         found = optimize.minimize(
-            lost,
-            self._start,
-            method="L-BFGS-B",
-            jac=True,
-            bounds=bounds,
-            options={"maxiter": 100, "ftol": 1e-12},
+            lost, self._start, method="L-BFGS-B", jac=True, bounds=bounds, options=options
         )
         self._start = found.x
         self.spread = spread(found.x)
@@ -281,29 +262,32 @@ class Mixed:
             self._free[block.at] = free
         return left
 
-    def estimate(self, powers: np.ndarray, alone: int | None = None) -> Estimate:
+    def estimate(
+        self, powers: np.ndarray, alone: int | None = None, in_common: bool = False
+    ) -> Estimate:
         """Of a sum of `powers` (one a row) times the rows' logarithms. alone: the row whose noise and processes count, not those of
-        the others, where these are but what it stands beside."""
-        parts = self.parts(powers)
-        own = parts.own if alone is None else [parts.own[alone]]
-        return _of_parts(parts.middle, [*own, *parts.common])
+        the others, where these are but what it stands beside; in_common: as if the looks of these rows had been in the same rounds,
+        so that only what they and their processes do counts."""
+        middle, own, common = self._parts(powers)
+        if in_common:
+            parts = [own[row] for row in np.flatnonzero(powers)]
+        else:
+            parts = [*(own if alone is None else [own[alone]]), *common]
+        found = together(parts)
+        return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
-    def in_common(self, powers: np.ndarray) -> Estimate:
-        """As `estimate`, if the looks of these rows had been in the same rounds: what they and their processes do."""
-        parts = self.parts(powers)
-        return _of_parts(parts.middle, [parts.own[row] for row in np.flatnonzero(powers)])
-
-    def parts(self, powers: np.ndarray) -> Parts:
-        """What makes up the variance of a sum of `powers` (one a row) times the rows' logarithms."""
+    def _parts(self, powers: np.ndarray) -> tuple[float, list[Estimate], list[Estimate]]:
+        """(a sum of `powers` times the rows' logarithms, what makes up its variance: each row's looks and processes, and what rounds
+        have in common)."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
         middle = float(contrast @ self.rows + powers @ self._middles)
         if not powers.any():  # a row over itself
-            return Parts(middle, [Estimate(0.0, 0.0, math.inf)] * len(powers), [])
+            return middle, [Estimate(0.0, 0.0, math.inf)] * len(powers), []
         counts = np.bincount(self._row)
         if counts[powers != 0].min() < LEAST_ROUNDS:
             unknown = Estimate(0.0, math.nan, math.nan)
-            return Parts(middle, [unknown] * len(powers), [unknown])
+            return middle, [unknown] * len(powers), [unknown]
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
         of_rounds, of_slow = 0.0, 0.0
@@ -339,12 +323,7 @@ class Mixed:
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
         ]
-        return Parts(middle, own, common)
-
-
-def _of_parts(middle: float, parts: Sequence[Estimate]) -> Estimate:
-    found = together(parts)
-    return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
+        return middle, own, common
 
 
 def _correlation(series: Mapping[tuple, Mapping[int, float]]) -> float:

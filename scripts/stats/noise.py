@@ -1,6 +1,6 @@
 """How noisy a run's machine was, from raw samples: what batches and processes take over the mean of their row's, in logarithms."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,21 +17,20 @@ class Deviation(NamedTuple):
     all: float
 
 
-def _of(parts: Sequence[float]) -> Deviation:
-    variances = np.square(parts)
+def _of(groups: Iterable[Sequence[float]]) -> Deviation:
+    """Of what members of groups took (s), each around the others of its own."""
+    variances = np.square([np.std(np.log(own), ddof=1) for own in groups if len(own) > 1])
     return Deviation(float(np.median(variances) ** 0.5), float(np.mean(variances) ** 0.5))
 
 
 def within(cells: Cells) -> Deviation:
     """Of a batch around its process's others."""
-    batches = (record["samples"] for records in cells for record in records)
-    return _of([float(np.std(np.log(own), ddof=1)) for own in batches if len(own) > 1])
+    return _of(record["samples"] for records in cells for record in records)
 
 
 def between(cells: Cells) -> Deviation:
     """Of a process's median batch around its cell's other processes."""
-    medians = ([np.median(record["samples"]) for record in records] for records in cells)
-    return _of([float(np.std(np.log(own), ddof=1)) for own in medians if len(own) > 1])
+    return _of([np.median(record["samples"]) for record in records] for records in cells)
 
 
 class Turns(NamedTuple):

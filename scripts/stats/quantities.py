@@ -70,11 +70,9 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
         for quantity, column in MEASURED.items():
             if pd.notna(value := row[column]):
                 cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
-                if quantity in RATES:
-                    words = value * row["wall_s"]
+                if quantity == "wall_s" or quantity in RATES:
+                    words = value * row["wall_s"] if quantity in RATES else None
                     found[cell] = of_times(row["process_medians_s"], words, noisy)
-                elif quantity == "wall_s":
-                    found[cell] = of_times(row["process_medians_s"], noisy=noisy)
                 else:
                     ends = value / ONCE, value * ONCE
                     found[cell] = Number(value, *ends, f"{value:.4g}", once=True)

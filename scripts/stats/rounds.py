@@ -6,11 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 from threadpoolctl import ThreadpoolController
 
 from stats.mixed import LEAST_ROUNDS, Estimate, Look, Mixed, together
-
-__all__ = ["LEAST_ROUNDS", "Estimate", "Look", "Rounds", "together"]
 
 
 @functools.cache
@@ -29,27 +28,17 @@ class Rounds:
             for row, own in rows.items()
             for beside in [[each for each in own if looks[each[0].block] > 1]]
         }
-        taken: dict[Hashable, dict[str, int]] = {
-            row: Counter(look.block for look, _ in own) for row, own in rows.items()
-        }
-        group = {row: row for row in rows}
-
-        def root(row: Hashable) -> Hashable:
-            while group[row] != row:
-                row = group[row]
-            return row
-
+        group = DisjointSet(rows)
         # By fewer rounds a row does not join a block: one look that is off would move all rows of one side over those of the other.
         first: dict[str, Hashable] = {}
-        for row, blocks in taken.items():
-            for block, rounds in blocks.items():
+        for row, own in rows.items():
+            for block, rounds in Counter(look.block for look, _ in own).items():
                 if rounds >= LEAST_ROUNDS:
-                    group[root(row)] = root(first.setdefault(block, row))
-        members: dict[Hashable, list[Hashable]] = defaultdict(list)
-        for row in rows:
-            members[root(row)].append(row)
-        self._group = {row: key for key, own in members.items() for row in own}
-        self._members = members
+                    group.merge(row, first.setdefault(block, row))
+        self._group = {row: group[row] for row in rows}
+        self._members: dict[Hashable, list[Hashable]] = defaultdict(list)
+        for row, key in self._group.items():
+            self._members[key].append(row)
         self._joined: dict[Hashable, Mixed] = {}
 
     @property
@@ -105,5 +94,5 @@ class Rounds:
             vector = np.zeros(len(joined.place))
             for row, power in own.items():
                 vector[joined.place[row]] = power
-            found.append(joined.in_common(vector) if in_common else joined.estimate(vector))
+            found.append(joined.estimate(vector, in_common=in_common))
         return together(found)

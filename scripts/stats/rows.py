@@ -14,9 +14,7 @@ SPREAD_LIMIT = 0.10  # interquartile range over median
 LOAD_LIMIT = 1.5  # load average before a process over cores; the run's own jobs make up one
 FREQUENCY_LIMIT = 0.05  # fastest over slowest clock in a cell's processes, above one
 # Of devices.cuda.CLOCK_REASONS, those of heat and of the power supply; a power cap shows in the clock itself.
-SLOWDOWNS = {
-    *("hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"),
-}
+SLOWDOWNS = {"hardware slowdown", "thermal slowdown", "hardware thermal slowdown", "power brake"}
 UNEVEN_LIMIT = 1.5  # slowest process over fastest; on virtual machines one can take twice as long
 DRIFT_LIMIT = 0.05  # change over a process's samples, relative to their median
 DRIFT_SAMPLES = 10  # fewer samples show no drift

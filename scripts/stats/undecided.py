@@ -5,6 +5,7 @@ Chances are for ranking only: no verdict is made of them. That of an interval: i
 says, and its width is the one to expect of so many processes, as noisy as those that there are.
 """
 
+import functools
 import math
 import statistics
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,8 @@ ONE_ERROR = 0.6827  # confidence of an interval that reaches one standard error 
 # What is less likely is left alone: on a machine whose processes differ by 10 % most that is undecided.
 LEAST_CHANCE = 0.1
 FAR = 10  # times the fastest row beside it, from which on nobody asks how far exactly
-A_VERDICT = (
-    100.0  # cells' own numbers are worth as much: it needs up to sixteen cells, and is read first
-)
+# So many cells' own numbers are worth as much: it needs up to sixteen cells, and is read first.
+A_VERDICT = 100.0
 # All ratios between two groups of rows, and verdicts on them, rest on what joins these.
 A_JOINT = 10 * A_VERDICT
 JOINING = 2  # rows of each side: of a single one all looks may be disturbed
@@ -110,12 +110,7 @@ def of_fastest(pairs: Iterable[Sequence[Key]], numbers: Numbers, most: int) -> I
         times = [numbers[key].processes for key in pair]
         if not LEAST_PROCESSES <= min(map(len, times)) < most:
             continue
-
-        def interval(
-            confidence: float, processes: int, times: Sequence = times
-        ) -> tuple[float, float, float]:
-            return estimates.product(times, [1, -1], confidence, processes)
-
+        interval = functools.partial(estimates.product, times, [1, -1])
         if estimates.compared(*interval(STOPPING, 0)[1:]) == "undecided":
             told = ((0.0, 1.0), (1.0, math.inf), (1 / EQUIVALENCE, EQUIVALENCE))
             first = min(map(len, times))
@@ -188,7 +183,5 @@ def chosen(
             spent += cost(best)
             for cell, count in best.processes.items():
                 found[cell] = max(count, found.get(cell, 0))
-            left = [
-                each for each in left if each.name != best.name
-            ]  # which is one way to decide it
+            left = [each for each in left if each.name != best.name]  # other ways to decide it
     return found

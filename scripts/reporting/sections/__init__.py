@@ -44,17 +44,26 @@ class Tables:
 
     def measured(self, **equal: object) -> pd.DataFrame:
         """The cells with a number, of those whose columns are equal to these."""
-        found = self.cells[self.cells["status"] == OK]
-        for column, value in equal.items():
-            found = found[found[column] == value]
-        return found
+        return those(self.cells, status=OK, **equal)
+
+
+def those(cells: pd.DataFrame, **equal: object) -> pd.DataFrame:
+    """The cells whose columns are equal to these."""
+    for column, value in equal.items():
+        cells = cells[cells[column] == value]
+    return cells
+
+
+def on_one_device(cells: pd.DataFrame) -> pd.DataFrame:
+    """The cells on the CPU, or where there are none those on the GPU."""
+    on_cpu = cells[cells["device"] == "cpu"]
+    return cells if on_cpu.empty else on_cpu
 
 
 def on(cells: pd.DataFrame, benchmarks: Sequence[str]) -> pd.DataFrame:
     """The cells on benchmarks of these names, * as in file names."""
-    return cells[
-        cells["benchmark"].map(lambda name: matrix.takes_part(benchmarks, name)).astype(bool)
-    ]
+    taking = [matrix.takes_part(benchmarks, name) for name in cells["benchmark"]]
+    return cells[np.array(taking, bool)]
 
 
 def took_part(cells: pd.DataFrame, about: Mapping) -> pd.Series:
@@ -94,14 +103,15 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
             generation=found["environment"].map(matrix.generation),
         )
 
-    trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *_more(about["trainings"])])
+    more = dict.fromkeys(key for row in about["trainings"] for key in row if key not in TRAINED)
+    trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *more])
     tables = Tables(
         described(with_noise(cells)),
         described(trainings),
         published.numbers(matrix.published_files(name)),
     )
     shown = set(tables.cells["implementation"])
-    more = {
+    context = {
         "document": document,
         "claims": [claim for claim in matrix.claims() if claim["document"] == name],
         "names": names,
@@ -109,7 +119,7 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
         "machine_names": words.machines((m["machine"], m["facts"]) for m in about["machines"]),
         "entries": [entry for entry in entries if entry["implementation"] in shown],
     }
-    return tables, {**about, **more}
+    return tables, {**about, **context}
 
 
 def with_noise(cells: pd.DataFrame) -> pd.DataFrame:
@@ -126,10 +136,6 @@ def with_noise(cells: pd.DataFrame) -> pd.DataFrame:
             looks = {label: [*map(Look.read, each)] for label, each in own["looks"].items()}
             found |= with_prior({label: Times(found[label], looks=looks[label]) for label in looks})
     return cells.assign(process_medians_s=pd.Series(found, dtype=object).reindex(cells.index))
-
-
-def _more(rows: Sequence[Mapping]) -> list[str]:
-    return [key for key in dict.fromkeys(key for row in rows for key in row) if key not in TRAINED]
 
 
 def load(section: str) -> ModuleType:
@@ -161,20 +167,12 @@ def slug(heading: str) -> str:
     return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).strip().replace(" ", "-")
 
 
-HEADING = (
-    "section",
-    "title",
-    "level",
-    "line",
-    "under",
-)  # of an entry, what is not an option of its section
+# Of an entry, what is not an option of its section.
+HEADING = ("section", "title", "level", "line", "under")
 
 
 def analysed(
-    entries: Sequence[Mapping],
-    tables: Tables,
-    about: Mapping,
-    save: Callable[[str, Any], None],
+    entries: Sequence[Mapping], tables: Tables, about: Mapping, save: Callable[[str, Any], None]
 ) -> Iterator[dict]:
     """Every section of a list that has something to say: {"section", "title", "data": its answer, "blocks"}.
     `save` writes a figure below a file's name."""
@@ -191,9 +189,5 @@ def analysed(
             save(f"{name}.svg", figure)
             written.append(blocks.Figure(f"{name}.svg", text))
         written += module.write(answer)
-        yield {
-            "section": entry["section"],
-            "title": title,
-            "data": plain(answer),
-            "blocks": blocks.as_data(written),
-        }
+        found = {"section": entry["section"], "title": title}
+        yield found | {"data": plain(answer), "blocks": blocks.as_data(written)}

@@ -9,7 +9,7 @@ from plan.matrix import NOW
 from reporting import relations
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH, time, times
-from reporting.sections import Tables, on
+from reporting.sections import Tables, on, on_one_device
 from reporting.words import PHASES
 from stats.estimates import Ratio
 
@@ -43,11 +43,7 @@ def analyse(
 ) -> Answer | None:
     """`published`: the families that the document measured, unless its numbers tell."""
     cells = on(tables.measured(generation=NOW), benchmarks)
-    cells = cells[cells["flexibility"].notna()]
-    devices = [device for device in ("cpu", "gpu") if (cells["device"] == device).any()]
-    if not devices:
-        return None
-    cells = cells[cells["device"] == devices[0]]
+    cells = on_one_device(cells[cells["flexibility"].notna()])
     theirs = cells["published_wall_s"].notna() | cells["family"].isin(published)
     best: dict[str, pd.Series] = {}
     for phase, own in cells[theirs].groupby("phase"):
@@ -61,14 +57,14 @@ def analyse(
         }
         if phases:
             rows.append(Row(str(name), own["flexibility"].iloc[0], phases))
-    order = [phase for phase in ("training", "forward") if phase in best]
+    order = [phase for phase in PHASES if phase in best]
     rows.sort(key=lambda row: [row.phases[p].seconds if p in row.phases else 1e9 for p in order])
     names = {phase: row["name"] for phase, row in best.items()}
-    return Answer(rows, names, devices[0]) if rows else None
+    return Answer(rows, names, cells["device"].iloc[0]) if rows else None
 
 
 def write(answer: Answer) -> Iterator[Block]:
-    phases = [phase for phase in ("training", "forward") if phase in answer.best]
+    phases = [phase for phase in PHASES if phase in answer.best]
     best = "; ".join(f"{PHASES[p].lower()}: {answer.best[p]}" for p in phases)
     yield Text(
         f"Not in the document, {answer.device.upper()}, today's versions. Ratios are to the fastest implementation that the "

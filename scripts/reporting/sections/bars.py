@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from plan.matrix import NOW
 from reporting.blocks import Block
 from reporting.layout import none, three_digits
-from reporting.sections import Tables
+from reporting.sections import Tables, on_one_device
 from reporting.style import STYLE, framework_legend, hover, look
 
 
@@ -21,15 +21,8 @@ class Answer:
     count: int
 
 
-def shown(tables: Tables, benchmark: str) -> pd.DataFrame:
-    """On the CPU, or else on the GPU."""
-    cells = tables.measured(benchmark=benchmark)
-    on_cpu = cells[cells["device"] == "cpu"]
-    return cells if on_cpu.empty else on_cpu
-
-
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
-    cells = shown(tables, benchmark)
+    cells = on_one_device(tables.measured(benchmark=benchmark))
     return None if cells.empty else Answer(benchmark, cells["device"].iloc[0], len(cells))
 
 
@@ -39,7 +32,7 @@ def write(answer: Answer) -> Iterator[Block]:
 
 def draw(answer: Answer, tables: Tables, about: Mapping, benchmark: str) -> tuple[plt.Figure, str]:
     """Hatched with old versions."""
-    cells = shown(tables, benchmark)
+    cells = on_one_device(tables.measured(benchmark=benchmark))
     with plt.rc_context(STYLE):
         figure, axis = plt.subplots(figsize=(6.5, 1.6 + 0.3 * len(cells)))
         _bars(axis, cells)

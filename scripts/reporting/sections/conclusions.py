@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reporting import consistency
+from plan import matrix
+from reporting import consistency, words
 from reporting.blocks import Block, Table, Text
 from reporting.layout import DASH
 from reporting.sections import OK, Tables
@@ -43,7 +44,8 @@ class Answer:
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
     if not about["claims"]:
         return None
-    found = consistency.contradictions(consistency.files_of(about["name"]))
+    paths = matrix.published_files(f"{about['name']}*")  # also of its earlier states
+    found = consistency.contradictions(paths)
     (group,) = verdicts.by_document(about["claims"], tables.cells, found)
     today = [source for source in group["sources"] if source.startswith("now")]
     if not today:
@@ -82,9 +84,8 @@ def needs_gpu(claim: Mapping) -> bool:
 def verdict_of(found: Mapping | None) -> Verdict:
     if found is None:
         return Verdict(MISSING, [])
-    values = [
-        (case["value"], case["low"], case["high"]) for case in found["cases"] if "value" in case
-    ]
+    known = [case for case in found["cases"] if "value" in case]
+    values = [(case["value"], case["low"], case["high"]) for case in known]
     return Verdict(found["verdict"], values, found.get("corrected", ""))
 
 
@@ -94,9 +95,7 @@ def ratios(values: Sequence[tuple[float, float | None, float | None]]) -> str:
         return ""
     if len(values) > 1:
         ends = min(value for value, _, _ in values), max(value for value, _, _ in values)
-        return " to ".join(
-            dict.fromkeys(f"{end:.2f}" if end < 10 else f"{end:.0f}" for end in ends)
-        )
+        return words.between(*(f"{end:.2f}" if end < 10 else f"{end:.0f}" for end in ends))
     value, low, high = values[0]
     if low is None or high is None or math.isnan(low):
         return f"{value:.2f} (no interval: too few processes)"

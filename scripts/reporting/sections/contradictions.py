@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from plan import matrix
 from reporting import consistency
 from reporting.blocks import Block, Table, Text
 from reporting.layout import digits, off
@@ -41,7 +42,7 @@ class Answer:
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
-    paths = consistency.files_of(about["name"])
+    paths = matrix.published_files(f"{about['name']}*")  # also of its earlier states
     found = verdicts.consequences(about["claims"], consistency.contradictions(paths))
     if not found:
         return None

@@ -24,12 +24,10 @@ def analyse(tables: Tables, about: Mapping) -> Answer:
         name = style.look(row["implementation"]).name
         version = str(row["framework_version"]).partition("+")[0]
         versions.setdefault(row["generation"], []).append(f"{name} {version}")
-    corpus = machine["corpus"]
     text = ""
-    if corpus:
-        text = (
-            "a stand-in corpus" if corpus["stand_in"] else corpus.get("title", "the Penn Treebank")
-        )
+    if corpus := machine["corpus"]:
+        title = corpus.get("title", "the Penn Treebank")
+        text = "a stand-in corpus" if corpus["stand_in"] else title
     return Answer(machine["threads"], text, versions)
 
 

@@ -3,7 +3,6 @@ framework's library costs (those products over the machine's multiply-add peak).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 import pandas as pd
 
@@ -75,21 +74,13 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     own, peak = products(cells), limits(cells)
     found = []
     for row in cells[cells["flexibility"].notna()].sort_values("wall_median_s").to_dict("records"):
-        place = (row["device"], row["phase"])
-        ceiling = own.get((*place, library(row["implementation"]), row["generation"]))
-        limit = peak.get(place)
+        place, framework = (row["device"], row["phase"]), library(row["implementation"])
+        ceiling, limit = own.get((*place, framework, row["generation"])), peak.get(place)
         overhead = over(row, ceiling) if ceiling else None
-        found.append(
-            Row(
-                row["name"],
-                row["phase"],
-                row["device"],
-                library(row["implementation"]),
-                overhead,
-                _over_limit(ceiling, limit) if ceiling and limit else None,
-                limit / row["wall_median_s"] if limit else None,
-            )
-        )
+        of_library = _over_limit(ceiling, limit) if ceiling and limit else None
+        share = limit / row["wall_median_s"] if limit else None
+        called = row["name"], row["phase"], row["device"], framework
+        found.append(Row(*called, overhead, of_library, share))
     if not any(row.overhead or row.share for row in found):
         return None
     return Answer(sorted(found, key=lambda row: row.phase != "training"))
@@ -113,23 +104,19 @@ def write(answer: Answer) -> Iterator[Block]:
     def named(key: tuple[str, str]) -> str:
         return key[0] + (f", {key[1].upper()}" if several else "")
 
-    yield Table(
-        ["Library", *(PHASES[phase] for phase in phases)],
-        [
-            [named((look(key[0]).name, key[1])), *(times(own.get(phase)) for phase in phases)]
-            for key, own in libraries.items()
-        ],
-    )
-    heads = (
-        f"{head}, {PHASES[phase].lower()}"
-        for phase in phases
-        for head in ("Overhead", "Of the peak")
-    )
+    table = [
+        [named((look(framework).name, device)), *(times(own.get(phase)) for phase in phases)]
+        for (framework, device), own in libraries.items()
+    ]
+    yield Table(["Library", *(PHASES[phase] for phase in phases)], table)
+    heads = ["Implementation"]
+    for phase in phases:
+        heads += [f"{head}, {PHASES[phase].lower()}" for head in ("Overhead", "Of the peak")]
     table = []
     for key, own in rows.items():
-        shown = (
-            [times(own[p].overhead), percent(own[p].share)] if p in own else [DASH] * 2
-            for p in phases
-        )
-        table.append([named(key), *chain.from_iterable(shown)])
-    yield Table(["Implementation", *heads], table)
+        cells = [named(key)]
+        for phase in phases:
+            one = own.get(phase)
+            cells += [times(one.overhead), percent(one.share)] if one else [DASH] * 2
+        table.append(cells)
+    yield Table(heads, table)

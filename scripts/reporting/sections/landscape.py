@@ -38,13 +38,6 @@ def lines(about: Mapping, centre: str) -> dict[str, dict[str, int]]:
     }
 
 
-def lstms(tables: Tables) -> pd.DataFrame:
-    """Today's rows with a rate, but ceilings; `share` of the machine's multiply-add peak."""
-    cells = tables.measured(generation=NOW, phase="forward")
-    cells = cells[cells["gflops"].notna() & cells["flexibility"].notna()]
-    return cells.assign(share=1 / cells["ratio_to_peak"])
-
-
 @dataclass(frozen=True)
 class Shape:
     """The fastest implementation of a shape, the next, and the fastest of operators."""
@@ -74,14 +67,17 @@ def _shape(rows: pd.DataFrame, device: str, factor: str, value: int) -> Shape:
     return Shape(
         *(device, factor, value, best["benchmark"], best["name"], best["wall_median_s"]),
         (best["wall_low_s"], best["wall_high_s"]) if sure else None,
-        *(best["share"], rows["name"].iloc[1], over(rows.iloc[1], best)),
+        *(1 / best["ratio_to_peak"], rows["name"].iloc[1], over(rows.iloc[1], best)),
         over(written.iloc[0], best) if len(written) else None,
     )
 
 
 def analyse(tables: Tables, about: Mapping, centre: str) -> Answer | None:
+    """Of today's rows with a rate, but ceilings."""
+    cells = tables.measured(generation=NOW, phase="forward")
+    cells = cells[cells["gflops"].notna() & cells["flexibility"].notna()]
     found = []
-    for device, own in lstms(tables).groupby("device", sort=False):
+    for device, own in cells.groupby("device", sort=False):
         for factor, values in lines(about, centre).items():
             for benchmark, value in values.items():
                 rows = own[own["benchmark"] == benchmark].sort_values("wall_median_s")

@@ -3,19 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
 from reporting.blocks import Block, Table, Text
 from reporting.layout import number, percent, time
 from reporting.sections import Tables
-
-
-def shown(tables: Tables, benchmark: str) -> pd.DataFrame:
-    """The rows of which a framework told it, with `waiting`, the share of a batch in which no kernel runs."""
-    cells = tables.measured(device="gpu", benchmark=benchmark)
-    cells = cells[cells["launched_s"].notna()].sort_values(["phase", "wall_median_s"])
-    waiting = 1 - cells["kernel_s"] / cells["wall_median_s"]
-    return cells.assign(waiting=waiting.clip(lower=0), each_s=cells["kernel_s"] / cells["kernels"])
 
 
 @dataclass(frozen=True)
@@ -35,7 +25,11 @@ class Answer:
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
-    cells = shown(tables, benchmark)
+    """Of the rows of which a framework told it."""
+    cells = tables.measured(device="gpu", benchmark=benchmark)
+    cells = cells[cells["launched_s"].notna()].sort_values(["phase", "wall_median_s"])
+    waiting = 1 - cells["kernel_s"] / cells["wall_median_s"]
+    cells = cells.assign(waiting=waiting.clip(lower=0))
     columns = ["name", "phase", "wall_median_s", "launched_s", "kernel_s", "kernels", "waiting"]
     found = [Row(*row) for row in cells[columns].itertuples(index=False)]
     return Answer(found) if found else None

@@ -66,21 +66,18 @@ def _facts(facts: Mapping | None) -> list[str]:
     governor = f"frequency governor {facts['governor'] or 'not exposed'}"
     cpu = [f"{key}: {facts['cpu'][key]}" for key in FACTS if key in facts.get("cpu", {})]
     gpus = [f"GPU: {gpu['name']}, driver {gpu['driver']}, {gpu['memory']}" for gpu in facts["gpus"]]
-    system = (
-        f"{facts['system']}, kernel {facts['kernel']}; {memory}; {facts['cores']} cores; {governor}"
-    )
+    kernel = f"{facts['system']}, kernel {facts['kernel']}"
+    system = f"{kernel}; {memory}; {facts['cores']} cores; {governor}"
     return [processors.name(facts) or "", system, "; ".join(cpu), *(gpus or ["No GPU"])]
 
 
 def _measured(machine: Mapping) -> str:
     corpus, days, commits = machine["corpus"], machine["days"], machine["commits"]
-    source = corpus and (
-        "a **stand-in corpus**"
-        if corpus["stand_in"]
-        else f"{words.text(corpus)}, from {corpus['source']}"
-    )
-    text = f"; text: {source}" if corpus else ""
-    when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "nothing measured"
+    text = ""
+    if corpus:
+        source = f"{words.text(corpus)}, from {corpus['source']}"
+        text = f"; text: {'a **stand-in corpus**' if corpus['stand_in'] else source}"
+    when = words.between(days[0], days[-1]) if days else "nothing measured"
     at = f"; commit{'s' * (len(commits) > 1)} {', '.join(commits)}" if commits else ""
     changed = " (+: with uncommitted changes)" * any(each.endswith("+") for each in commits)
     return f"{machine['how']}{text}; {when}{at}{changed}"
@@ -90,28 +87,21 @@ def _origin(origin: Mapping | None) -> str:
     if not origin:
         return ""
     by = f"packed by {origin['by']}" if origin["by"] else "by an unknown packer"
-    at = (
-        f", measured at commit {', '.join(origin['commits'])}"
-        if len(origin["commits"]) == 1
-        else ""
-    )
+    commits = origin["commits"]
+    at = f", measured at commit {commits[0]}" if len(commits) == 1 else ""
     return f"Results from `{origin['folder']}`, {by}{at}, {origin['signed']}"
 
 
 def _environments(machines: Sequence[Mapping]) -> list[Environment]:
-    found: dict[str, Mapping] = {}
+    environments: dict[str, Mapping] = {}
     for machine in machines:
-        found |= machine["environments"]
-    return [
-        Environment(
-            name,
-            each["python"],
-            ", ".join(
-                f"{pin} {each['packages'][pin]}" for pin in each["pins"] if pin in each["packages"]
-            ),
-        )
-        for name, each in sorted(found.items())
-    ]
+        environments |= machine["environments"]
+    found = []
+    for name, each in sorted(environments.items()):
+        packages = each["packages"]
+        named = (f"{pin} {packages[pin]}" for pin in each["pins"] if pin in packages)
+        found.append(Environment(name, each["python"], ", ".join(named)))
+    return found
 
 
 def write(answer: Answer) -> Iterator[Block]:

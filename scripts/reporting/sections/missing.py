@@ -49,10 +49,8 @@ def write(answer: Answer) -> Iterator[Block]:
         names = ", ".join(each.names[:NAMED])
         more = f" and {len(each.names) - NAMED} more" if len(each.names) > NAMED else ""
         points.append(f"*{each.status}* ({each.count}): {names}{more}: {each.reason.rstrip('.')}.")
-    if rest := answer.reasons[REASONS:]:
-        points.append(
-            f"{sum(each.count for each in rest)} more for other reasons, listed in `cells.csv`."
-        )
+    if rest := sum(each.count for each in answer.reasons[REASONS:]):
+        points.append(f"{rest} more for other reasons, listed in `cells.csv`.")
     points += [
         f"{count} need a {device.upper()}; none was used on this machine."
         for device, count in answer.devices.items()

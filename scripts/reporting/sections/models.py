@@ -48,6 +48,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         ways = " bidirectional" if shape.get("bidirectional") else ""
         shortest = f"{shape['shortest']} to " if "shortest" in shape else ""
         loss = shape.get("loss", "ce" if "vocabulary" in shape else "")
+        by = f"{optimizer['name']}, rate {optimizer['learning_rate']}{clip}" if optimizer else ""
         found.append(
             Model(
                 benchmark=name,
@@ -56,8 +57,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
                 steps=f"{shortest}{shape['length']}",
                 outputs=shape.get("outputs", shape.get("vocabulary")),
                 loss=LOSSES.get(loss, ""),
-                optimizer=f"{optimizer['name']}, rate {optimizer['learning_rate']}{clip}"
-                * bool(optimizer),
+                optimizer=by,
                 parameters=Workload(shape, None, seed=0).parameters(),
                 published=published.get(name),
             )

@@ -56,9 +56,8 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> Answer | N
     benchmarks = about["document"]["benchmarks"]
     found = tables.measured(generation="now")
     found = found[found["flexibility"].notna()]
-    found = found.assign(
-        cell=found["benchmark"].map(lambda name: benchmarks[name].get("cell", "lstm"))
-    )
+    cells = [benchmarks[name].get("cell", "lstm") for name in found["benchmark"]]
+    found = found.assign(cell=cells)
     places = []
     for (device, phase), here in found.groupby(PLACE, sort=False):
         first = here[here["cell"] == base]
@@ -72,9 +71,7 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> Answer | N
             )
             for label, own in here.groupby("label", sort=False)
         ]
-        styles.sort(
-            key=lambda each: statistics.geometric_mean(c.ratio for c in each.cells.values())
-        )
+        styles.sort(key=lambda own: statistics.geometric_mean(c.ratio for c in own.cells.values()))
         fastest = first.loc[first["wall_median_s"].idxmin(), "label"]
         places.append(Place(str(device), str(phase), str(fastest), styles))
     if not any(asked in style.cells for place in places for style in place.styles):

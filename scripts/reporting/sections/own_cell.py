@@ -11,7 +11,7 @@ from plan.matrix import NOT_RUN, NOW
 from reporting import words
 from reporting.blocks import Block, Points, Table, Text
 from reporting.layout import DASH, time, times
-from reporting.sections import OK, Tables
+from reporting.sections import OK, Tables, those
 from reporting.sections.other_cells import PLACE, over
 from stats.estimates import Ratio
 
@@ -40,18 +40,14 @@ def pairs(tables: Tables, about: Mapping, request: bool) -> pd.DataFrame:
     others = cells[cells["benchmark"].isin(of(about, "lstm", request)) & (cells["status"] == OK)]
     known = {place: rows for place, rows in others.groupby(PLACE, sort=False)}
     none = others.head(0)
-    return mine.assign(
-        lstm=[known.get(tuple(row[key] for key in PLACE), none) for _, row in mine.iterrows()]
-    )
+    places = mine[PLACE].itertuples(index=False, name=None)
+    return mine.assign(lstm=[known.get(place, none) for place in places])
 
 
 def compared(row: Mapping) -> tuple[Ratio | None, Ratio | None, str]:
     """A row with a number over the LSTM of its own implementation, over the fastest LSTM, and which that is."""
     lstm = row["lstm"]
-    same = lstm[
-        (lstm["implementation"] == row["implementation"])
-        & (lstm["environment"] == row["environment"])
-    ]
+    same = those(lstm, **{key: row[key] for key in ("implementation", "environment")})
     base = "" if lstm.empty else lstm.loc[lstm["wall_median_s"].idxmin(), "label"]
     return over(row, same), over(row, lstm), base
 
@@ -59,7 +55,7 @@ def compared(row: Mapping) -> tuple[Ratio | None, Ratio | None, str]:
 def error(row: Mapping) -> float | None:
     """The largest error against float64 that its check found, of outputs or gradients."""
     found = [row[key] for key in ("output_error", "gradient_error") if pd.notna(row[key])]
-    return max(found) if found else None
+    return max(found, default=None)
 
 
 @dataclass(frozen=True)
@@ -132,15 +128,9 @@ def styles(rows: pd.DataFrame) -> list[Style]:
     shown = []
     for (device, label), phases in found.items():
         errors = [each for each in map(error, phases.values()) if each is not None]
-        shown.append(
-            Style(
-                label,
-                device,
-                next(iter(phases.values()))["flexibility"],
-                {phase: _measured(row) for phase, row in phases.items()},
-                max(errors, default=None),
-            )
-        )
+        level = next(iter(phases.values()))["flexibility"]
+        measured = {phase: _measured(row) for phase, row in phases.items()}
+        shown.append(Style(label, device, level, measured, max(errors, default=None)))
 
     def seconds(style: Style, phase: str) -> float:
         return style.phases[phase].seconds if phase in style.phases else math.inf
@@ -159,14 +149,10 @@ def stopped(rows: pd.DataFrame) -> list[Stopped]:
     measured = set(rows[rows["status"] == OK]["device"])
     if measured:
         absent = absent[absent["device"].isin(measured)]
-    found = [
-        Stopped(
-            str(status),
-            str(reason),
-            [f"{row['label']} ({row['phase']})" for row in those.to_dict("records")],
-        )
-        for (status, reason), those in absent.groupby(["status", "reason"], sort=False)
-    ]
+    found = []
+    for (status, reason), alike in absent.groupby(["status", "reason"], sort=False):
+        labels = [f"{row.label} ({row.phase})" for row in alike.itertuples()]
+        found.append(Stopped(str(status), str(reason), labels))
     return sorted(found, key=lambda each: each.status == "unsupported")
 
 
@@ -223,11 +209,7 @@ def _table(found: list[Style], phases: Sequence[str]) -> Table:
     several = len({each.device for each in found}) > 1
     heads = ["Implementation", "Level"]
     for phase in phases:
-        heads += [
-            words.PHASES[phase],
-            "over its own LSTM",
-            "over the fastest LSTM",
-        ]
+        heads += [words.PHASES[phase], "over its own LSTM", "over the fastest LSTM"]
     rows = []
     for each in found:
         row = [each.label + (f", {each.device.upper()}" if several else ""), each.changed]
@@ -255,11 +237,10 @@ def write(answer: Answer) -> Iterator[Block]:
         yield _table(answer.requests, ("forward",))
     if answer.stopped:
         yield Text("Not timed:")
-        yield Points(
-            [
-                f"*{each.status}*: {', '.join(each.labels)}: {each.reason.rstrip('.')}."
-                for each in answer.stopped
-            ]
+        points = (
+            f"*{each.status}*: {', '.join(each.labels)}: {each.reason.rstrip('.')}."
+            for each in answer.stopped
         )
+        yield Points([*points])
     if answer.left_out:
         yield Text(f"{answer.left_out} measurements are still to come, or were left out.")

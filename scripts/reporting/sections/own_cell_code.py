@@ -32,11 +32,7 @@ class Answer:
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
-    said = [
-        each
-        for request in (False, True)
-        for each in winners(pairs(tables, about, request), request)
-    ]
+    said = [each for one in (False, True) for each in winners(pairs(tables, about, one), one)]
     if not said:
         return None
     cell = own.name_of(name(about))
@@ -46,10 +42,9 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     labels = {each.implementation: each.label for each in said}
     found = []
     for implementation, label in labels.items():
-        own_wins = [each for each in said if each.implementation == implementation]
-        purposes = list(
-            dict.fromkeys("one sequence" if each.request else each.phase for each in own_wins)
-        )
+        wins = (each for each in said if each.implementation == implementation)
+        purposes = ["one sequence" if each.request else each.phase for each in wins]
+        purposes = list(dict.fromkeys(purposes))
         infers = bool({"forward", "one sequence"} & {*purposes})
         size = {**shape, "batch": 1 if purposes == ["one sequence"] else shape["batch"]}
         if {"forward", "one sequence"} <= {*purposes}:
@@ -57,28 +52,24 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         code, more = own_cell_lines.of(implementation, cell, folder, size)
         framework = implementation.partition("/")[0]
         step = f"{folder}/{own.FRAMEWORKS.get(framework, framework)}.py"
-        found.append(
-            Use(label, purposes, code, more * infers, implementation_file(implementation), step)
-        )
+        file = implementation_file(implementation)
+        found.append(Use(label, purposes, code, more * infers, file, step))
     return Answer(found, folder, weights_of(name(about)))
 
 
 def write(answer: Answer) -> Iterator[Block]:
     for each in answer.uses:
-        files = f": the generated step `{each.step}` in the loops of `{each.file}`." * (
-            not each.code
-        )
-        yield Text(f"**{each.label}**, fastest for {', '.join(each.purposes)}{files or ':'}")
+        files = f": the generated step `{each.step}` in the loops of `{each.file}`."
+        files = ":" if each.code else files
+        yield Text(f"**{each.label}**, fastest for {', '.join(each.purposes)}{files}")
         yield from (Code(text) for text in (each.code, each.more) if text)
     weights = answer.weights
 
     def columns(gates: Sequence[str]) -> str:
         return f"{len(gates)} H]" + (f": {' '.join(gates)}" if gates else "")
 
-    files = ", ".join(
-        f"`{answer.folder}/{framework}.py`"
-        for framework in ("pytorch", "tensorflow", "jax", "reference")
-    )
+    made = ("pytorch", "tensorflow", "jax", "reference")
+    files = ", ".join(f"`{answer.folder}/{framework}.py`" for framework in made)
     same = weights["input"] == weights["recurrent"]
     started = ", ".join(f"{state} = {start:g}" for state, start in weights["states"].items())
     yield Text(

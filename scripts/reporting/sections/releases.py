@@ -68,6 +68,5 @@ def write(answer: Answer) -> Iterator[Block]:
         columns |= {"After": lambda each: time(each.after_s)}
         yield Table.of(answer.slower, columns | {"Ratio": lambda each: times(each.ratio)})
     if answer.pattern:
-        yield Text(
-            f"To see where the time of the first one went: `make profile ROWS='{answer.pattern}'`."
-        )
+        command = f"make profile ROWS='{answer.pattern}'"
+        yield Text(f"To see where the time of the first one went: `{command}`.")

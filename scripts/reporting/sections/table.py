@@ -14,11 +14,7 @@ PHASES = {"forward": "forward-only", "training": "entire-training"}
 KEY = ("benchmark", "implementation", "phase")
 SCALES = {"s": 1.0, "ms": 1e3, "": 1.0}
 BOUNDS = {"wall_median_s": "wall", "words_per_s": "wall", "speedup": "speedup"}
-OF_MEAN = {
-    "elapsed_s": 1,
-    "sequences_per_s": -1,
-    "words_per_s": -1,
-}  # powers of wall_s, the mean batch
+OF_MEAN = {"elapsed_s": 1, "sequences_per_s": -1, "words_per_s": -1}  # powers of the mean batch
 
 
 @dataclass(frozen=True)
@@ -58,13 +54,10 @@ def analyse(
         first = printed.drop_duplicates("line")[["line", *KEY]].to_dict("records")
         rows = sorted([*first, *rows], key=lambda row: row["line"])
     cells = tables.cells[tables.cells["device"] == device]
-    found = [
-        (
-            [_name(row, how, about) for _, how in names],
-            [_value(row, column, cells, printed) for column in columns],
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        values = [_value(row, column, cells, printed) for column in columns]
+        found.append(([_name(row, how, about) for _, how in names], values))
     there = any(device in machine["devices"] for machine in about["machines"])
     heads = [*(head for head, _ in names), *(column["head"] for column in columns)]
     return Answer(heads, found, device, there)
@@ -151,12 +144,11 @@ def write(answer: Answer) -> Iterator[Block]:
     if not answer.there:
         yield Text(f"Not measured: no {device} was used on this machine.")
         return
-    count = len(answer.rows[0][0]) if answer.rows else 0
     rows = [
         [*names, *(_shown(value, bool(value.status)) for value in values)]
         for names, values in answer.rows
     ]
     if any(value.value is not None for _, values in answer.rows for value in values):
         yield Table(answer.heads, rows)
-    elif count:
+    elif rows:
         yield Text(f"Not measured on this machine: {len(rows)} results on the {device}.")

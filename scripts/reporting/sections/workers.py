@@ -35,17 +35,11 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     # Over one GPU by another row is no scaling.
     printed = printed[printed["over"].isin(["", *cells["undivided"]])]
     published = dict(zip(printed["quantity"], printed["value"], strict=True))
-    rows = [
-        Row(
-            row["label"],
-            row["environment"],
-            row["benchmark"],
-            row["words_per_s"],
-            about["labels"][row["undivided"]],
-            brief(*(row[f"scaling{end}"] for end in ("", "_low", "_high"))),
-        )
-        for row in cells.to_dict("records")
-    ]
+    kept = ("label", "environment", "benchmark", "words_per_s")
+    rows = []
+    for row in cells.to_dict("records"):
+        scaling = brief(*(row[f"scaling{end}"] for end in ("", "_low", "_high")))
+        rows.append(Row(*(row[key] for key in kept), about["labels"][row["undivided"]], scaling))
     return Answer(rows, published)
 
 

@@ -43,8 +43,8 @@ def write(answer: Answer) -> Iterator[Block]:
     years = sorted({year for line in answer.lines for year in line.seconds})
     rows = []
     for line in answer.lines:
-        took = [1e3 * line.seconds[year] if year in line.seconds else None for year in years]
-        shown = ["" if each is None else three_digits(each) for each in took]
+        took = line.seconds
+        shown = [three_digits(1e3 * took[year]) if year in took else "" for year in years]
         rows.append([line.name, *shown, times(line.gain)])
     yield Table(["Implementation (ms)", *map(str, years), "Times faster"], rows)
     yield Text(
