@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 from . import hand_made
 
 # Composed of quoted words, or of digits.
-SAFE = {f"params.{name}" for name in ("also", "machine", "processes", "source", "stamp", "stride")}
+SAFE = {f"params.{name}" for name in ("machine", "processes", "source", "stamp", "stride")}
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "workflow/rules").glob("*.smk")), ids=str)

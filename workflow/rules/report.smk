@@ -13,6 +13,14 @@ MACHINES = pages.other_machines(
 OF_MACHINE = "results/report/machines/{machine}/"
 # About all documents; one machine is compared with none.
 PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
+OF_FIRST_PAGE = [
+    *sources.files(
+        "scripts/steps/render_first_page.py",
+        "scripts/reporting/sections/machines.py",
+    ),
+    *pages.templates_of_first_page(),
+    "config/pages.yaml",
+]
 
 
 rule tabulate:
@@ -36,18 +44,14 @@ rule tabulate:
     conda:
         lambda w: tool("report", "conda")
     params:
-        also=lambda w: (
-            f"--also {shlex.join(config['also_report'])}"
-            if config["also_report"]
-            else ""
-        ),
+        also=config["also_report"],
         # Where its list is gone, so that it is made anew.
         records=lambda w: JOBS.summary(w.document),
         stamp=stamp,
     shell:
         "{params.stamp} tabulate_records --document {wildcards.document}"
         " --manifest {input.manifest} --cells {output.cells} --about {output.about}"
-        " {params.also} 2>&1 | tee {log}"
+        " --also {params.also:q} 2>&1 | tee {log}"
 
 
 rule analyse:
@@ -96,7 +100,6 @@ use rule analyse as analyse_machine with:
     log:
         "results/logs/analyse/{document}-{machine}.txt",
     params:
-        stamp=stamp,
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
@@ -148,7 +151,6 @@ use rule render_page as render_machine with:
     log:
         "results/logs/render_page/{document}-{machine}.txt",
     params:
-        stamp=stamp,
         documents=lambda w: MACHINES[w.machine],
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
@@ -179,12 +181,7 @@ rule join_tables:
 
 rule first_page:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         abouts=expand(rules.tabulate.output.about, document=DOCUMENTS),
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
@@ -227,12 +224,7 @@ rule first_page:
 
 use rule first_page as first_page_of_machine with:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=of_machine(rules.tabulate.output.cells),
         abouts=of_machine(rules.tabulate.output.about),
         summaries=of_machine(rules.analyse_machine.output.summary),
@@ -249,9 +241,7 @@ use rule first_page as first_page_of_machine with:
     log:
         "results/logs/first_page-{machine}.txt",
     params:
-        stamp=stamp,
         own="[]",
-        folder=lambda w, output: str(Path(output[0]).parent),
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
