@@ -121,25 +121,31 @@ def measure(both: Sequence[Side], config: dict) -> None:
         make(versions.beside(versions.with_processes(config, most), both[0]), targets)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "pin", help="package==version, or a package or environment for its newest version"
-    )
+def options(description: str) -> argparse.ArgumentParser:
+    """What `make bump` and `make history` can be asked for alike."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--configfile", required=True)
     parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--in", dest="within", help="environment to change, for old versions")
+    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
+    parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
+    parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
+    return parser
+
+
+def main() -> None:
+    parser = options(__doc__)
+    parser.add_argument(
+        "pin", help="package==version, or a package or environment for its newest version"
+    )
     parser.add_argument(
         "--from", dest="since", help="version to compare with, instead of that in envs/"
     )
-    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
-    parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
     parser.add_argument(
         "--again", action="store_true", help="measure both versions again, alternating"
     )
-    parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
     parser.add_argument("--fail", action="store_true", help="exit status 1 if it is worse")
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     parser.set_defaults(in_turn=False)
     asked = parser.parse_args()
     try:
@@ -148,7 +154,7 @@ def main() -> None:
         pin = pins.Pin.read(asked.pin)
         if asked.since:
             asked.since = pins.Pin.read(f"{pin.package}=={asked.since}").version
-        version = pin.version or newest(pin, config, asked.within)
+        version = pin.version or available(pin.package, config, asked.within)[0]
         found = compare(pin, version, config, asked)
     except Impossible as problem:
         told = str(problem).rstrip(".")
@@ -180,10 +186,10 @@ def stop(said: object) -> NoReturn:
     sys.exit(2)
 
 
-def newest(pin: pins.Pin, config: dict, within: str | None) -> str:
-    """The newest version there is for the first environment that pins a package."""
-    name = pins.names_of(pins.files_with(pin.package, within))[0]
-    return pins.available(pin.package, name, environments.here(name, config, conda=False))[0]
+def available(package: str, config: dict, within: str | None) -> list[str]:
+    """The versions there are for the first environment that pins a package, the newest first."""
+    name = pins.names_of(pins.files_with(package, within))[0]
+    return pins.available(package, name, environments.here(name, config, conda=False))
 
 
 if __name__ == "__main__":

@@ -101,6 +101,8 @@ def judged(python: str, row: str, asked: Sequence[tuple[str, dict, str]]) -> lis
                 f"no answer within {LONGEST_S} s a case",
             )
         lines = [json.loads(line) for line in printed.splitlines() if line.startswith("[")]
+        if len(lines) < len(left):
+            lines.append([len(lines), "failed", why, None])
         for place, status, reason, error in lines:
             name, benchmark, phase = left[place]
             verdict = {"status": status, "reason": reason, "error": error}
@@ -108,10 +110,6 @@ def judged(python: str, row: str, asked: Sequence[tuple[str, dict, str]]) -> lis
                 {"row": row, "case": name, "benchmark": benchmark, "phase": phase, **verdict}
             )
         left = left[len(lines) :]
-        if left:
-            (name, benchmark, phase), *left = left
-            lost = {"status": "failed", "reason": why, "error": None}
-            found.append({"row": row, "case": name, "benchmark": benchmark, "phase": phase, **lost})
     return found
 
 

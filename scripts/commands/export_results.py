@@ -47,10 +47,11 @@ def _run(record: Mapping) -> dict:
         "date": started.isoformat(" "),
         "duration": record["seconds"],
         "load_avg_1min": record["load"]["before"][0],
-        "mem_max_rss": int(record["memory"]["process_peak_bytes"] or 0),
     }
+    if peak := record["memory"]["process_peak_bytes"]:
+        about["mem_max_rss"] = int(peak)
     return {
-        "metadata": {key: value for key, value in about.items() if key != "mem_max_rss" or value},
+        "metadata": about,
         "warmups": [[1, seconds] for seconds in record["warmup"]],
         "values": record["samples"],
     }

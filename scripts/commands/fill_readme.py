@@ -21,6 +21,7 @@ TABLE = ROOT / "report/example/cells.csv"
 MARKED = re.compile(r"(<!--number: ([\w-]+)-->)(.*?)(<!--/-->)", re.S)
 MODEL, LAYER = "stacked-lm", "flexible-lstm"
 ZEN_5, ZEN_4, INTEL = "x86_64-2c-9d9fe8", "x86_64-2c-f226a5", "x86_64-2c-c5847f"
+OPERATORS = "pytorch/fine-grained"
 WRITTEN = ("operators", "operators in a loop")
 
 Rows = pd.DataFrame
@@ -74,11 +75,11 @@ def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -
     return shown(ratio)
 
 
-def _over_fused(rows: Rows, machine: str, of: str, to: str, benchmark: str = MODEL) -> str:
-    """Operators over the fused kernel of their own framework, in training."""
+def _over_fused(rows: Rows, machine: str, benchmark: str = MODEL) -> str:
+    """PyTorch's operators over its fused kernel, in training."""
     own = rows[(rows["machine"] == machine) & (rows["phase"] == "training")]
     own = own[own["benchmark"] == benchmark].set_index("implementation")["times"]
-    return shown(estimates.ratio([own[of]], [own[to]]))
+    return shown(estimates.ratio([own[OPERATORS]], [own["pytorch/fused"]]))
 
 
 def _found(rows: Rows, name: str) -> estimates.Ratio:
@@ -96,23 +97,19 @@ def _found(rows: Rows, name: str) -> estimates.Ratio:
     return estimates.Ratio(*found, estimates.compared(*found[1:]))
 
 
-PYTORCH = ("pytorch/fine-grained", "pytorch/fused")
-
 NUMBERS: dict[str, Callable[[Rows], str]] = {
-    "over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, *PYTORCH),
-    "over-nn-lstm-zen-4": lambda rows: _over_fused(rows, ZEN_4, *PYTORCH),
-    "layer-over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, *PYTORCH, LAYER),
-    "over-nn-lstm-intel": lambda rows: _over_fused(rows, INTEL, *PYTORCH),
+    "over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5),
+    "over-nn-lstm-zen-4": lambda rows: _over_fused(rows, ZEN_4),
+    "layer-over-nn-lstm-zen-5": lambda rows: _over_fused(rows, ZEN_5, LAYER),
+    "over-nn-lstm-intel": lambda rows: _over_fused(rows, INTEL),
     "operators-forward-least": lambda rows: _written(rows, "forward", 0),
     "operators-forward-most": lambda rows: _written(rows, "forward", -1),
     "operators-training-least": lambda rows: _written(rows, "training", 0),
     "operators-training-most": lambda rows: _written(rows, "training", -1),
-    "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, "pytorch/fine-grained"),
-    "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, "pytorch/fine-grained"),
-    "pytorch-intel": lambda rows: _of(rows, INTEL, "pytorch/fine-grained"),
-    "default-malloc-zen-5": lambda rows: _over_fused(
-        rows, ZEN_5, *PYTORCH, f"{MODEL}-default-malloc"
-    ),
+    "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, OPERATORS),
+    "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, OPERATORS),
+    "pytorch-intel": lambda rows: _of(rows, INTEL, OPERATORS),
+    "default-malloc-zen-5": lambda rows: _over_fused(rows, ZEN_5, f"{MODEL}-default-malloc"),
     "malloc-training": lambda rows: shown(_found(rows, "thresholds-of-malloc")),
     "slstm-training": lambda rows: shown(_found(rows, "other-cell-costs-little")),
 }

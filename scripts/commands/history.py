@@ -10,9 +10,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from commands.bump_version import compare, configured, stop
+from commands.bump_version import available, compare, configured, options, stop
 from commands.run_workflow import begin
-from plan import environments, pins
+from plan import pins
 from plan.jobs import RESULTS
 from plan.own_cell import Refused
 from plan.usable import Impossible
@@ -24,9 +24,7 @@ FOLDER = Path(RESULTS, "history")
 def measured(asked: argparse.Namespace, config: dict) -> Path | None:
     """Compare neighbours, the oldest first, with the page after each; the page."""
     files = pins.files_with(asked.package, asked.within)
-    name = pins.names_of(files)[0]
-    index = pins.available(asked.package, name, environments.here(name, config, conda=False))
-    versions = pins.releases(index, asked.since)
+    versions = pins.releases(available(asked.package, config, asked.within), asked.since)
     if len(versions) < 2:
         stop(
             f"SINCE={asked.since}: {asked.package} has {len(versions)} releases since; give an older one."
@@ -54,16 +52,9 @@ def measured(asked: argparse.Namespace, config: dict) -> Path | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("package")
     parser.add_argument("--since", required=True, help="the oldest version")
-    parser.add_argument("--configfile", required=True)
-    parser.add_argument("--config", nargs="*", default=[])
-    parser.add_argument("--in", dest="within", help="environment to change, for old versions")
-    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
-    parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
-    parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     parser.set_defaults(again=False, in_turn=True)
     asked = parser.parse_args()
     try:

@@ -1,6 +1,7 @@
 """`make plan`: what is missing, and about how long it takes here, by document. With --files, every result too."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +15,8 @@ from plan.estimate import A_RUN, PAGES, Estimate, speed_here, total
 from plan.jobs import CheckingJob, ConvergenceJob, Job, TimeJob, wanted
 from plan.planner import Plan
 
-KINDS = {"prepare": Job, "check": CheckingJob, "time": TimeJob, "train": ConvergenceJob}
+KINDS = {CheckingJob: "check", TimeJob: "time", ConvergenceJob: "train"}  # all others prepare
+COLUMNS = ("prepare", *KINDS.values())
 PROCESSES = "results/documents/{}/processes.json"
 
 
@@ -26,9 +28,14 @@ def missing(plan: Plan, document: str) -> list[Job]:
     return plan.with_needed(wanted([*plan.timings(document, counts), *plan.convergences(document)]))
 
 
+def is_to_judge(plan: Plan, document: str) -> bool:
+    """Whether it is not known yet which cells of a document get further processes."""
+    return plan.adapts(document) and not Path(PROCESSES.format(document)).exists()
+
+
 def further_s(plan: Plan, estimate: Estimate, document: str) -> float:
     """Expected seconds of a document's further processes, as long as it is not judged which cells get them."""
-    if not plan.adapts(document) or Path(PROCESSES.format(document)).exists():
+    if not is_to_judge(plan, document):
         return 0.0
     protocol = plan.settings(document)["protocol"]
     most = protocol["most_processes"] / protocol["processes"] - 1
@@ -37,19 +44,12 @@ def further_s(plan: Plan, estimate: Estimate, document: str) -> float:
     return min(min(estimate.further, most) * seconds, float("inf") if limit is None else limit)
 
 
-def kind_of(job: Job) -> str:
-    return next(
-        (name for name, kind in KINDS.items() if kind is not Job and isinstance(job, kind)),
-        "prepare",
-    )
-
-
 def further(plan: Plan) -> str:
     """What is not known yet, in words: how long further processes of cells take; "" where none are to be judged."""
     unjudged = [
         plan.settings(document)["protocol"]
         for document in plan.config["documents"]
-        if plan.adapts(document) and not Path(PROCESSES.format(document)).exists()
+        if is_to_judge(plan, document)
     ]
     if not unjudged:
         return ""
@@ -69,7 +69,7 @@ def main() -> None:
     text.require_fitting(plan)
     speed = None if config["machine"] else speed_here()  # of another machine nothing is read here
     estimate, console = Estimate(speed=speed), Console(highlight=False)
-    table = Table("document", *KINDS, "about", title="Jobs to do")
+    table = Table("document", *COLUMNS, "about", title="Jobs to do")
     times = len(list(stages(config["documents"])))  # that pages are made
     seen: set[str] = set()
     seconds, more_s, unknown, files = 0.0, 0.0, 0, []
@@ -81,8 +81,10 @@ def main() -> None:
         more = further_s(plan, estimate, document)
         expected += more + (estimate.slower * PAGES * times if jobs else 0.0)
         seconds, more_s, unknown = seconds + expected, more_s + more, unknown + strange
-        counts = [str(sum(kind_of(job) == kind for job in jobs)) for kind in KINDS]
-        table.add_row(document, *counts, f"{expected / 60:.1f} min")
+        counts = Counter(KINDS.get(type(job), "prepare") for job in jobs)
+        table.add_row(
+            document, *(str(counts[kind]) for kind in COLUMNS), f"{expected / 60:.1f} min"
+        )
     if not files:
         console.print("Nothing is missing.")
         return

@@ -43,7 +43,7 @@ def configurations() -> list[str]:
     found = [path for path in Path("config").glob("*.yaml") if path.stem not in tables]
     keys = configuration.schema("config")["properties"].keys()
     for path in Path().glob("*.yaml"):
-        content = configuration.read_yaml(str(path))
+        content = configuration.read(str(path))
         if isinstance(content, dict) and content.keys() & keys:
             found.append(path)
     found += own.FOLDER.glob("*/config.yaml")

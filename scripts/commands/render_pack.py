@@ -5,11 +5,13 @@ python scripts render_pack ARCHIVE|FOLDER [...] [--output FOLDER]
 """
 
 import argparse
+import itertools
 import os
 import runpy
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from multiprocessing import get_context
@@ -107,30 +109,24 @@ def render(folder: Path, others: list[Path], output: Path) -> None:
         made, report = Path(temporary, "made"), Path(temporary, "report")
         made.mkdir()
         with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-            tables = {
-                name: pool.submit(tabulate, name, path, others, made)
-                for name, path in found.items()
-            }
-            have = {name: each.result() for name, each in tables.items()}
-            first = next(iter(have.values()))[0]
-            machines = dict.fromkeys(machine for each in have.values() for machine in each)
+
+            def all_of(task: Callable, calls: Iterable[tuple]) -> list:
+                """What some calls return, made at the same time."""
+                return [each.result() for each in [pool.submit(task, *call) for call in calls]]
+
+            tables = all_of(tabulate, ((name, path, others, made) for name, path in found.items()))
+            have = dict(zip(found, tables, strict=True))
+            first = tables[0][0]
             parts = {
                 ("" if machine == first else machine): [n for n in found if machine in have[n]]
-                for machine in machines
+                for machine in dict.fromkeys(itertools.chain(*tables))
             }
-            running = [
-                pool.submit(page_of, name, machine, made, place(report, machine), site)
-                for machine, site in parts.items()
-                for name in site
-            ]
-            for each in running:
-                each.result()
-            running = [
-                pool.submit(pages_of_all, machine, made, place(report, machine), site)
-                for machine, site in parts.items()
-            ]
-            for each in running:
-                each.result()
+            sites = [(machine, place(report, machine), site) for machine, site in parts.items()]
+            all_of(
+                page_of,
+                ((name, machine, made, at, site) for machine, at, site in sites for name in site),
+            )
+            all_of(pages_of_all, ((machine, made, at, site) for machine, at, site in sites))
         cells = (files(made, name)["cells"] for name in found)
         step("join_tables", "--cells", *cells, "--csv", report / "cells.csv")
         shutil.rmtree(output, ignore_errors=True)

@@ -153,9 +153,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
         raise Refused(f"SHAPE: {told}, not {shape['hidden']}")
     formula = digest_of(generate(cell, "numpy", ""))
     document = own_cell.document(cell.name, formula, str(path), shape, phases)
-    base = configuration.mapping(arguments.configfile)
-    over = dict(each.split("=", 1) for each in arguments.config)
-    base = configuration.merged(base, {key: configuration.parsed(over[key]) for key in over})
+    base = configuration.with_settings(arguments.configfile, arguments.config)
     return path, cell, document, own_cell.config(cell.name, base, frameworks)
 
 

@@ -33,17 +33,7 @@ def load(name: str) -> ModuleType:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """The text of a file.
-
-    Parameters
-    ----------
-    content : the file's bytes
-    name : the file's name, for messages
-
-    Raises
-    ------
-    TextProblem : where it is not plain UTF-8
-    """
+    """The text of a file of these bytes; name: for messages. Raises TextProblem where it is not plain UTF-8."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -17,17 +17,7 @@ from measurement.record import SCHEMA_VERSION, damage, read_json
 from plan import matrix, reading
 from plan.jobs import MANIFEST_VERSION, SPLITS
 from plan.reading import FileProblem, shown, strange
-from plan.schemas import (
-    ROOT,
-    VALIDATOR,
-    mistakes,
-    problems,
-    read,
-    read_yaml,
-    refuse,
-    require_valid,
-    schema,
-)
+from plan.schemas import ROOT, VALIDATOR, mistakes, problems, read, refuse, require_valid, schema
 
 
 def _names() -> dict[str, set[str]]:
@@ -78,16 +68,15 @@ def implementation_problems(entries: list[dict]) -> list[str]:
     names = [entry["implementation"] for entry in entries]
     files = {file.stem for file in (ROOT / "envs").glob("*.yaml")}
     found = list(_twice(names, "implementation"))
-    for entry in entries:
+    for name, entry in zip(names, entries, strict=True):
         for other in entry["environments"]:  # of a list, or the keys of a mapping
             if other not in files:
-                name = entry["implementation"]
                 found.append(f"{name}: there is no envs/{other}.yaml{near(other, files)}")
-        name, others = entry["implementation"], [*entry.get("workers", {}).get("of", {}).values()]
         if not (ROOT / (file := matrix.implementation_file(name))).exists():
             found.append(f"{name}: there is no {file}")
-        for other in [*others, *filter(None, [entry.get("instead_of")])]:
-            if other not in names:
+        undivided = entry.get("workers", {}).get("of", {}).values()
+        for other in (*undivided, entry.get("instead_of")):
+            if other not in (None, *names):
                 found.append(f"{name}: there is no implementation `{other}`{near(other, names)}")
     return found
 
@@ -98,15 +87,10 @@ def _options(section: str) -> set[str] | None:
     path = ROOT / "scripts/reporting/sections" / f"{section}.py"
     if not path.exists() or section == "__init__":
         return None
-    own = [
-        each
-        for each in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(each, ast.FunctionDef)
-    ]
     taken = {"section", "title", "level", "line"}
-    for function in own:
-        if function.name in ("analyse", "draw"):
-            taken |= {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    for own in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(own, ast.FunctionDef) and own.name in ("analyse", "draw"):
+            taken |= {each.arg for each in (*own.args.args, *own.args.kwonlyargs)}
     return taken - {"answer", "tables", "about", "wide"}
 
 
@@ -349,7 +333,7 @@ def _version(content) -> object:
 
 def mapping(path: str) -> dict:
     """The keys of a configuration file; a stop with one line if it has none."""
-    content = read_yaml(path)
+    content = read(path)
     if not isinstance(content, dict):
         sys.exit(f"{path}: must be a mapping with keys of config/config.yaml")
     return content
@@ -359,9 +343,13 @@ def given(configfile: str, settings: list[str]) -> dict:
     """The configuration that a file and settings over it (`key=value`) make, validated: what Snakemake is given."""
     if wrong := [each for each in settings if "=" not in each]:
         sys.exit(f"--config: `{wrong[0]}` is not KEY=VALUE")
+    return validated(with_settings(configfile, settings))
+
+
+def with_settings(configfile: str, settings: list[str]) -> dict:
+    """Likewise, as it is given."""
     over = dict(each.split("=", 1) for each in settings)
-    config = mapping(configfile)
-    return validated(merged(config, {key: parsed(value) for key, value in over.items()}))
+    return merged(mapping(configfile), {key: parsed(value) for key, value in over.items()})
 
 
 def validated(

@@ -116,7 +116,7 @@ def _nothing(slower: float) -> dict[str, Earlier]:
     return found | {"check": Earlier(power=CHECKS_GROW, comparing=slower)}
 
 
-def _rows(reports: Path) -> list[dict[str, str]]:
+def example_rows(reports: Path) -> list[dict[str, str]]:
     """The rows of reports' tables of cells."""
     found: list[dict[str, str]] = []
     for path in sorted(reports.glob("*/cells.csv")):
@@ -208,7 +208,7 @@ class Estimate:
     machine is (None: as fast as that one)."""
 
     def __init__(self, results: str = RESULTS, speed: Speed | None = None) -> None:
-        table = _rows(EXAMPLES)
+        table = example_rows(EXAMPLES)
         rows = [row for row in table if row["status"] == "ok"]
         unsupported = Refused(table, ["unsupported"])
         untimed = Refused(table, ["unsupported", "incorrect"])

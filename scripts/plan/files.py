@@ -3,39 +3,38 @@
 import json
 import os
 import sys
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
 from itertools import chain, count
 from pathlib import Path
 
 from measurement import record
 
 
-@cache
-def _damage(sealed: bool, path: str, written_ns: int, size: int) -> str:
-    """What is wrong with a result's file of that time and size."""
-    return record.damage(path, sealed)
+def once(read: Callable[..., str]) -> Callable[..., str]:
+    """A function of a file, which is read once as long as it has the same time and size."""
+    cached = cache(lambda path, written_ns, size, *more: read(path, *more))
+
+    @wraps(read)
+    def answer(path: str, *more: object) -> str:
+        stat = os.stat(path)
+        return cached(path, stat.st_mtime_ns, stat.st_size, *more)
+
+    return answer
 
 
-@cache
-def _seal(path: str, written_ns: int, size: int) -> str:
+_damage, sha256 = once(record.damage), once(record.sha256)
+
+
+@once
+def seal(path: str) -> str:
+    """The seal of a result's file, which no other measurement has; "" of one that has none."""
     length = len(record.SEALED) + record.SEAL_DIGITS + len(record.CLOSING)
     with open(path, "rb") as stream:
-        stream.seek(max(0, size - length - 1))
+        stream.seek(max(0, os.path.getsize(path) - length - 1))
         end = stream.read().rstrip()[-length:]
     named = end.startswith(record.SEALED)
     return end[len(record.SEALED) : -len(record.CLOSING)].decode() if named else ""
-
-
-@cache
-def _sha256(path: str, written_ns: int, size: int) -> str:
-    return record.sha256(path)
-
-
-def _as_it_is(path: str) -> tuple[str, int, int]:
-    """A file with what tells that it has not been written since."""
-    stat = os.stat(path)
-    return path, stat.st_mtime_ns, stat.st_size
 
 
 def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
@@ -44,33 +43,19 @@ def damage(path: str, beside: Iterable[str] = (), sealed: bool = True) -> str:
     if os.path.isdir(path):
         return "it is a folder"
     try:
-        wrong = _damage(sealed, *_as_it_is(path))
-        noted = (
-            json.loads(Path(path).read_text(encoding="utf-8")).get("sha256_beside", {})
-            if beside
-            else {}
-        )
-        for file in [] if wrong else beside:
+        wrong = _damage(path, sealed)
+        if wrong or not beside:
+            return wrong
+        noted = json.loads(Path(path).read_text(encoding="utf-8")).get("sha256_beside", {})
+        for file in beside:
             name = os.path.basename(file)
             if name in noted and not os.path.exists(file):
                 return f"{name} next to it is missing"
             if name in noted and (os.path.isdir(file) or noted[name] != sha256(file)):
                 return f"{name} next to it was modified"
-        return wrong
-    except FileNotFoundError:
         return ""
-    except ValueError:
-        return wrong
-
-
-def seal(path: str) -> str:
-    """The seal of a result's file, which no other measurement has; "" of one that has none."""
-    return _seal(*_as_it_is(path))
-
-
-def sha256(path: str) -> str:
-    """Of a file, read once as long as it is the same."""
-    return _sha256(*_as_it_is(path))
+    except (FileNotFoundError, ValueError):
+        return ""
 
 
 def say(line: str) -> None:

@@ -82,16 +82,12 @@ def _refuse(descriptor: int) -> NoReturn:
     sys.exit(f"Another run is at work in this folder ({who}); wait for it, or stop it.")
 
 
-def _opened() -> int:
-    FILE.parent.mkdir(exist_ok=True)
-    return os.open(FILE, os.O_RDWR | os.O_CREAT, 0o666)
-
-
 def take() -> bool:
     """Have this folder for this process, and those that it starts, until it ends; a stop with one line where another run
     has it. A process of the run that has it, has it. Returns whether the run begins here."""
     try:
-        descriptor = _opened()
+        FILE.parent.mkdir(exist_ok=True)
+        descriptor = os.open(FILE, os.O_RDWR | os.O_CREAT, 0o666)
         known = _read(descriptor)
         if known and known.get("token") == os.environ.get(VARIABLE):
             os.close(descriptor)

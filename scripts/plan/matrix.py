@@ -151,11 +151,7 @@ def asks(row: dict, family: str, device: str, benchmark: str) -> bool:
 @functools.cache
 def cells_of(name: str) -> tuple[Measurement, ...]:
     """Every cell that one document's rows ask for, on every device there could be."""
-    return tuple(_cells_of(name))
-
-
-def _cells_of(name: str) -> Iterator[Measurement]:
-    rows = document(name)["rows"]
+    rows, found = document(name)["rows"], []
     for benchmark, device in itertools.product(document(name)["benchmarks"], DEVICES):
         for entry in implementations():
             if not takes_part(entry["benchmarks"], benchmark):
@@ -167,7 +163,10 @@ def _cells_of(name: str) -> Iterator[Measurement]:
             asked = document(name)["benchmarks"][benchmark].get("phases", document(name)["phases"])
             phases = [phase for phase in asked if phase in entry.get("phases", PHASES)]
             for environment, phase in itertools.product(environments(entry, benchmark), phases):
-                yield Measurement(benchmark, entry["implementation"], environment, phase, device)
+                found.append(
+                    Measurement(benchmark, entry["implementation"], environment, phase, device)
+                )
+    return tuple(found)
 
 
 def is_one_of(patterns: list[str], cell: Measurement) -> bool:

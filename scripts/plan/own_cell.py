@@ -2,7 +2,6 @@
 config/cell, and what is wrong with what was asked."""
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from measurement.cells import OWN
@@ -12,7 +11,6 @@ from plan.reading import FileProblem, parse_yaml
 CONFIG = Path("config/cell")
 SIZES = ("batch", "length", "features", "hidden", "layers")
 LARGEST = 1_000_000  # of a size: what is larger is a slip
-PATTERN = "own-*"  # by which implementations have any cell (config/implementations.yaml); "own-*-lstm": the LSTM only
 # What a first look has: what people write first, in the framework most of them use, and what is expected to be fastest.
 # Nothing of it compiles for long.
 FIRST = ("pytorch/fine-grained", "pytorch/fused", "pytorch/cudnn", "tvm/*")
@@ -44,30 +42,36 @@ def shape_of(text: str | None, usual: Mapping[str, int]) -> dict[str, int]:
     return {**usual, **given}
 
 
+def _names(text: str | None, what: str, known: Sequence[str]) -> list[str]:
+    """The names in a text, all of which must be known: none where it has none."""
+    asked = (text or "").replace(",", " ").split()
+    for name in asked:
+        if name not in known:
+            close, there = configuration.near(name, known), ", ".join(known)
+            raise Refused(f"{what.upper()}S: there is no {what} `{name}`{close}; there are {there}")
+    return asked
+
+
 def phases_of(text: str | None, usual: Sequence[str]) -> list[str]:
     """PHASES, in the usual order."""
-    asked = (text or "").replace(",", " ").split() or list(usual)
-    for name in asked:
-        if name not in matrix.PHASES:
-            close = configuration.near(name, matrix.PHASES)
-            raise Refused(f"PHASES: there is no phase `{name}`{close}; there are forward, training")
+    asked = _names(text, "phase", matrix.PHASES) or usual
     return [name for name in usual if name in asked]
+
+
+def _rows() -> list[str]:
+    """The implementations that have a row of such a cell: `own-*` in config/implementations.yaml, or `own-*-lstm`, of the
+    LSTM only."""
+    return [
+        entry["implementation"]
+        for entry in matrix.implementations()
+        if any(pattern.startswith("own-") for pattern in entry["benchmarks"])
+    ]
 
 
 def frameworks_of(text: str | None) -> list[str]:
     """FRAMEWORKS, of those that have a row of such a cell."""
-    known = {
-        entry["implementation"].partition("/")[0]
-        for entry in matrix.implementations()
-        if any(pattern.startswith("own-") for pattern in entry["benchmarks"])
-    }
-    asked = (text or "").replace(",", " ").split() or sorted(known)
-    for name in asked:
-        if name not in known:
-            close = configuration.near(name, known)
-            there = ", ".join(sorted(known))
-            raise Refused(f"FRAMEWORKS: there is no framework `{name}`{close}; there are {there}")
-    return list(dict.fromkeys(asked))
+    known = sorted({name.partition("/")[0] for name in _rows()})
+    return list(dict.fromkeys(_names(text, "framework", known) or known))
 
 
 def benchmarks(
@@ -88,21 +92,25 @@ def benchmarks(
     return found
 
 
+def template() -> dict:
+    """What documents of cells are made of, with the usual `shape` and `phases`, and `around`, what else benchmarks have."""
+    return parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))
+
+
 def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequence[str]) -> dict:
     """The document of a cell. formula: a digest of what it computes; file: where it came from."""
-    template = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))
-    around = template.pop("around")
-    template.pop("shape")
+    made = template()
+    around = made.pop("around")
+    made.pop("shape")
     for key in ("title", "about"):
-        template[key] = template[key].format(name=name, file=file)
-    made = benchmarks(name, formula, shape, around, phases)
-    return {**template, "benchmarks": made, "phases": list(phases)}
+        made[key] = made[key].format(name=name, file=file)
+    own = benchmarks(name, formula, shape, around, phases)
+    return {**made, "benchmarks": own, "phases": list(phases)}
 
 
 def usual() -> tuple[dict[str, int], list[str]]:
     """The shape and the phases unless others are asked for."""
-    template = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))
-    return template["shape"], template["phases"]
+    return template()["shape"], template()["phases"]
 
 
 def config(name: str, base: Mapping, frameworks: Sequence[str]) -> dict:
@@ -112,27 +120,20 @@ def config(name: str, base: Mapping, frameworks: Sequence[str]) -> dict:
     return configuration.merged(dict(base), {"documents": [called], "overrides": rows})
 
 
+def rows_of(config: Mapping) -> list[str]:
+    """The rows of a cell's configuration."""
+    (called,) = config["documents"]
+    return list(config["overrides"][called]["implementations"])
+
+
 def first_look(config: Mapping) -> list[str]:
     """Of a configuration's rows those that are measured first; all, where it has none of these."""
-    (called,) = config["documents"]
-    asked = config["overrides"][called]["implementations"]
-    found = [each for each in FIRST if any(fnmatchcase(each, pattern) for pattern in asked)]
-    return found or list(asked)
+    return [each for each in FIRST if matrix.takes_part(rows_of(config), each)] or rows_of(config)
 
 
 def without_last(config: Mapping) -> list[str]:
     """Of a configuration's rows those that are measured before LAST; all, where it has none of these, or no others."""
-    (called,) = config["documents"]
-    asked = config["overrides"][called]["implementations"]
-    known = [
-        entry["implementation"]
-        for entry in matrix.implementations()
-        if any(pattern.startswith("own-") for pattern in entry["benchmarks"])
-    ]
-    found = [
-        each
-        for each in known
-        if each not in LAST and any(fnmatchcase(each, pattern) for pattern in asked)
-    ]
-    late = any(fnmatchcase(each, pattern) for each in LAST for pattern in asked)
-    return found if found and late else list(asked)
+    rows = rows_of(config)
+    found = [each for each in _rows() if each not in LAST and matrix.takes_part(rows, each)]
+    late = any(matrix.takes_part(rows, each) for each in LAST)
+    return found if found and late else rows

@@ -1,7 +1,5 @@
 """`make bump SHAPE=...`: a benchmark of a shape and cell of one's own, as a document among the results."""
 
-from pathlib import Path
-
 import yaml
 
 from measurement.cells import BUILT_IN
@@ -15,14 +13,9 @@ BENCHMARK = "flexible-"  # how the names of benchmarks begin that implementation
 
 
 def document(text: str) -> tuple[str, dict]:
-    """The name and the document of a shape, such as `{cell: gru, batch: 1, length: 1, hidden: 256}`.
-
-    Raises
-    ------
-    Refused
-        If it is not a shape.
-    """
-    template = parse_yaml((own_cell.CONFIG / "document.yaml").read_text(encoding="utf-8"))
+    """The name and the document of a shape, such as `{cell: gru, batch: 1, length: 1, hidden: 256}`. Raises Refused where
+    it is none."""
+    template = own_cell.template()
     try:
         asked = parse_yaml(text)
     except FileProblem:
@@ -52,8 +45,6 @@ def document(text: str) -> tuple[str, dict]:
 def write(text: str) -> str:
     """Write the document of a shape; its name."""
     name, made = document(text)
-    path = Path(FOLDER_OF_SHAPES, f"{name}.yaml")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(str(path)) as stream:
+    with whole(str(FOLDER_OF_SHAPES / f"{name}.yaml")) as stream:
         stream.write(yaml.safe_dump(made, sort_keys=False))
     return name

@@ -5,12 +5,12 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from inspect import signature
 from pathlib import Path
 
 from measurement.record import write_json
-from plan import environments, listing
+from plan import environments, listing, memory
 from plan.files import damage, say_once
 from plan.jobs import (
     BuildJob,
@@ -26,7 +26,6 @@ from plan.jobs import (
     past_checkings,
     with_needs,
 )
-from plan.memory import Peaks
 from plan.planner import Plan
 
 
@@ -58,7 +57,7 @@ class Register:
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
         self._lists: dict[str, dict] = {}  # what may stand in lists of records
-        self._memory = Peaks()
+        self._megabytes = cache(memory.megabytes)
 
     def __getitem__(self, digest: str) -> Job:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
@@ -153,7 +152,7 @@ class Register:
 
     def memory_mb(self, job: Job) -> int:
         """How much memory a timing takes, as far as it is known."""
-        return self._memory.megabytes(job)
+        return self._megabytes(job.cell.name)
 
     def files(self, need: Job) -> list[str]:
         """The files of a result, as an input of what reads it."""

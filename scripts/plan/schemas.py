@@ -56,19 +56,12 @@ def mistakes(content, name: str) -> list[str]:
     return found or problems(content, name)
 
 
-def read_yaml(path: str):
-    """What a YAML file holds; a stop with one line if it is none."""
-    try:
-        return reading.read_yaml(path)
-    except FileProblem as problem:
-        sys.exit(str(problem))
-
-
 def read(path: str):
-    """What a YAML file holds, or a CSV file: {line: {column: text}}, without empty fields."""
-    if not path.endswith(".csv"):
-        return read_yaml(path)
+    """What a YAML file holds, or a CSV file: {line: {column: text}}, without empty fields; a stop with one line if it is
+    none."""
     try:
+        if not path.endswith(".csv"):
+            return reading.read_yaml(path)
         rows = reading.read_csv(path)
     except FileProblem as problem:
         sys.exit(str(problem))

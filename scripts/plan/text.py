@@ -1,7 +1,7 @@
 """Whether a text can be measured on: its tokens, and the sizes of the benchmarks that read it."""
 
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from plan.planner import Plan
 
 
-def require_known(found: Iterable[str], known: Container[str], name: str) -> None:
-    """Raise TextProblem where a file of this name has a token that is not among the known ones."""
-    if unknown := next((word for word in found if word not in known), None):
-        raise TextProblem(
-            f"{name} has a word that training lacks: {unknown!r}; replace rare words by <unk>"
-        )
+def words(
+    dataset: ModuleType, contents: Mapping[str, bytes], names: Mapping[str, str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """{split: its tokens} of a text's files, and the vocabulary; names: {split: name of its file}, for messages. Raises
+    TextProblem where a file is empty or not UTF-8, or has a word that training lacks."""
+    texts = {split: dataset.tokens(content, names[split]) for split, content in contents.items()}
+    vocabulary = dataset.vocabulary(texts["train"])
+    known = set(vocabulary)
+    for split, found in texts.items():
+        if unknown := next((word for word in found if word not in known), None):
+            raise TextProblem(
+                f"{names[split]} has a word that training lacks: {unknown!r}; replace rare words by <unk>"
+            )
+    return texts, vocabulary
 
 
 def counts(dataset: ModuleType, contents: Mapping[str, bytes], names: Mapping[str, str]) -> dict:
-    """{"tokens": {split: number}, "vocabulary": number} of a text's files.
-
-    Raises
-    ------
-    TextProblem : a file is empty or not UTF-8, or has a word that training lacks
-    """
-    texts = {split: dataset.tokens(content, names[split]) for split, content in contents.items()}
-    known = set(dataset.vocabulary(texts["train"]))
-    for split, found in texts.items():
-        require_known(found, known, names[split])
+    """{"tokens": {split: number}, "vocabulary": number} of a text's files. Raises as `words`."""
+    texts, vocabulary = words(dataset, contents, names)
     sizes = {split: len(found) for split, found in texts.items()}
-    return {"tokens": sizes, "vocabulary": len(known)}
+    return {"tokens": sizes, "vocabulary": len(vocabulary)}
 
 
 def require_fits(
@@ -43,20 +43,9 @@ def require_fits(
     trained: Iterable[str],
     stride: int,
 ) -> None:
-    """Check a text's sizes against the benchmarks that read it.
-
-    Parameters
-    ----------
-    counted : what `counts` returns
-    names : {split: name of its file}, for messages
-    benchmarks : {name: sizes} of language models
-    trained : the benchmarks with training runs, which read the validation text, too
-    stride : tokens from the start of a window to the next
-
-    Raises
-    ------
-    TextProblem : the vocabulary is larger than a benchmark's, or the text is shorter than a batch
-    """
+    """Raise TextProblem where a text's vocabulary is larger than that of a benchmark that reads it, or the text shorter
+    than a batch. counted: what `counts` returns; benchmarks: {name: sizes} of language models; trained: those with
+    training runs, which read the validation text, too; stride: tokens from the start of a window to the next."""
     for name, sizes in benchmarks.items():
         if counted["vocabulary"] > sizes["vocabulary"]:
             raise TextProblem(

@@ -24,6 +24,10 @@ class Unavailable(EnvironmentProblem):
     """The environment cannot be had here, and trying again changes nothing."""
 
 
+def tell(line: str) -> None:
+    print(f"    {line}", file=sys.stderr)
+
+
 def require_framework(
     specification: Specification, source: str, python: str, packages: dict[str, str]
 ) -> None:
@@ -35,7 +39,7 @@ def require_framework(
     if others and matrix.generation(specification.name.removesuffix("-cuda")) != matrix.NOW:
         raise Unavailable(f"{python} does not have the versions of {source}: {'; '.join(others)}")
     if others:
-        print(f"    environment {specification.name}: {'; '.join(others)}", file=sys.stderr)
+        tell(f"environment {specification.name}: {'; '.join(others)}")
 
 
 def require_planned(job: dict, specification: Specification, lock: Lock | None) -> None:
@@ -61,9 +65,7 @@ def have(arguments: argparse.Namespace, specification: Specification, record: di
             )
         folder = Path(job["folder"])
         with (
-            machine_lock.hold(
-                False, lambda line: print(f"    {line}", file=sys.stderr), arguments.parent
-            ),
+            machine_lock.hold(False, tell, arguments.parent),
             open(arguments.log, "w", encoding="utf-8") as log,
         ):
             python = virtual.build_venv(specification, python, folder, log, lock)
@@ -78,10 +80,9 @@ def have(arguments: argparse.Namespace, specification: Specification, record: di
             + "; ".join(mismatches)
         )
     if not lock and job["builder"] != "interpreter":
-        print(
-            f"    environment {specification.name}: not locked for Python {record['python']} and these pins, so an "
-            f"index chose all beneath them today; to keep it: make lock ENVIRONMENT={specification.name}",
-            file=sys.stderr,
+        tell(
+            f"environment {specification.name}: not locked for Python {record['python']} and these pins, so an "
+            f"index chose all beneath them today; to keep it: make lock ENVIRONMENT={specification.name}"
         )
 
 
@@ -110,10 +111,7 @@ def main() -> None:
         reason = virtual.explained(error, Path(arguments.log), Path(job["folder"]))
         record |= {"status": "failed", "reason": reason}
     if record["status"] != "ok":
-        print(
-            f"    environment {specification.name}: {record['status']}: {record['reason']}",
-            file=sys.stderr,
-        )
+        tell(f"environment {specification.name}: {record['status']}: {record['reason']}")
     record["seconds"] = time.time() - start
     note_attempt(job["failures"], record)
     if record["status"] != "ok" and specification.name in TOOLS:

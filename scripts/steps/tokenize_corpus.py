@@ -17,13 +17,12 @@ def tokenize(
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """{split: int32 tokens}, and the vocabulary, whose positions the tokens are."""
     files = {split: folder / dataset.FILE.format(split=split) for split in splits}
-    texts = {split: dataset.tokens(file.read_bytes(), str(file)) for split, file in files.items()}
-    vocabulary = dataset.vocabulary(texts["train"])
+    contents = {split: file.read_bytes() for split, file in files.items()}
+    texts, vocabulary = text.words(dataset, contents, {split: str(files[split]) for split in files})
     index = {word: position for position, word in enumerate(vocabulary)}
-    tokens = {}
-    for split, words in texts.items():
-        text.require_known(words, index, str(files[split]))
-        tokens[split] = np.array([index[word] for word in words], np.int32)
+    tokens = {
+        split: np.array([index[word] for word in words], np.int32) for split, words in texts.items()
+    }
     return tokens, vocabulary
 
 

@@ -101,7 +101,7 @@ def test_devices_auto(monkeypatch: pytest.MonkeyPatch, gpus: list, expected: lis
     ],
 )
 def test_a_mistake_in_claims(name: str, change: dict, line: str) -> None:
-    claims = list(configuration.read_yaml("config/claims.yaml"))
+    claims = list(configuration.read("config/claims.yaml"))
     (at,) = (at for at, claim in enumerate(claims) if claim["name"] == name)
     claims[at] = {key: value for key, value in (claims[at] | change).items() if value}
     (found,) = configuration.claim_problems(claims)
