@@ -137,11 +137,12 @@ def deploy(measured: Measured) -> Card:
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
             said.append([f"Not measured here: {words.listed(left)}", ""])
-        shape = f" ({measured.shape(there[0])})" * (there[0] != measured.main)
-        groups[f"{use['to']}{shape}"] = said
+        shape = measured.shape(there[0])
+        same = shape.removesuffix(f", {number_format}") == measured.shape(measured.main)
+        groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
         "The fastest with a package, what may be as fast, and what is faster without one: times relative to the first. "
-        "Error: the largest of outputs, relative to float64."
+        "Workload as above unless given. Error: the largest of outputs, relative to float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
 
