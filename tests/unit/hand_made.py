@@ -14,6 +14,7 @@ from plan import matrix
 from plan.configuration import validated
 from plan.matrix import Measurement
 from reporting import results
+from reporting.sections import Tables
 from steps import analyse_document, join_tables, render_first_page, render_page, tabulate_records
 from tests.conftest import ROOT
 
@@ -351,6 +352,24 @@ def part(folder: Path, document: str, section: str) -> dict:
     """The data of one section of a document's page."""
     found = read_json(str(folder / "results" / "documents" / document / "sections.json"))
     return next(each["data"] for each in found["parts"] if each["section"] == section)
+
+
+def row(implementation: str, seconds: float | None, **more: object) -> dict:
+    """A row of the table, of training on a CPU, whose three processes lie 1 % apart; without a time it is unsupported."""
+    times = [] if seconds is None else [seconds / 1.01, seconds, seconds * 1.01]
+    return {
+        **{"document": "d", "benchmark": "b", "implementation": implementation},
+        **{"environment": "e", "machine": "m", "phase": "training", "device": "cpu"},
+        **{"generation": "now", "name": implementation, "label": implementation},
+        **{"status": "unsupported" if seconds is None else "ok", "reason": "", "flexibility": None},
+        **{"wall_s": seconds, "wall_median_s": seconds, "process_medians_s": times},
+        **dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"]),
+    } | more
+
+
+def tables(rows: Sequence[dict] | pd.DataFrame) -> Tables:
+    """What a section is given: these rows, nothing trained and nothing published."""
+    return Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
 
 
 QUIET = {"wall_s": 10.0, "own_cpu_s": 19.0, "other_cpu_s": 0.1, "steal_s": 0.0}

@@ -32,11 +32,11 @@ Array = np.ndarray
 
 def _read() -> dict[str, dict[tuple[str, str], dict[int, float]]]:
     """{where and what: {(row, process): {round: s}}}"""
-    found: dict[str, dict] = defaultdict(lambda: defaultdict(dict))
+    found: dict[str, dict] = defaultdict(dict)
     with LOOKS.open(newline="") as stream:
-        for each in csv.DictReader(stream):
-            own = found[each["recorded"]][each["row"], each["process"]]
-            own[int(each["round"])] = float(each["seconds"])
+        _, *lines = csv.reader(stream)
+    for recorded, row, process, *seconds in lines:
+        found[recorded][row, process] = dict(enumerate(map(float, seconds)))
     return found
 
 

@@ -11,7 +11,7 @@ from reporting.sections import conclusions
 from stats import claims, estimates
 from stats.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
 from stats.quantities import Number, Numbers, of_cells, of_times
-from tests.unit import simulated
+from tests.unit import hand_made, simulated
 
 HEAD = {"name": "c", "document": "d", "lines": "1", "statement": "s"}
 NOISY = (1.0, 1.01, 0.99)
@@ -203,12 +203,10 @@ def test_of_several_benchmarks_those_with_numbers_decide() -> None:
 
 
 def cell(implementation: str, environment: str, machine: str, wall_s: float, **more) -> dict:
-    row = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
-    row |= {"environment": environment, "phase": "training", "device": "cpu", "status": "ok"}
-    row |= {"machine": machine, "wall_median_s": wall_s}
-    row |= {"process_medians_s": [0.98 * wall_s, wall_s, 1.02 * wall_s]}
-    without = dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"], math.nan)
-    return row | without | more
+    own = {"document": "stacked-lm", "benchmark": "stacked-lm", "environment": environment}
+    own |= {"machine": machine, "process_medians_s": [0.98 * wall_s, wall_s, 1.02 * wall_s]}
+    own |= dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"], math.nan)
+    return hand_made.row(implementation, wall_s, **own | more)
 
 
 def test_cells_know_whether_their_processes_were_clean() -> None:

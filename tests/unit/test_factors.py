@@ -1,6 +1,5 @@
 """Two factors: the row over its framework's products, and those over the peak."""
 
-import pandas as pd
 import pytest
 
 from plan import matrix
@@ -8,6 +7,7 @@ from reporting.blocks import Table
 from reporting.layout import DASH
 from reporting.relations import PEAK
 from reporting.sections import Tables, factors
+from tests.unit import hand_made
 
 ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}}
 
@@ -27,13 +27,10 @@ def tables(*measured: tuple[str, str, list[float]]) -> Tables:
     found = []
     for name, phase, seconds in measured:
         implementation, family, flexibility = ROWS[name]
-        found.append(
-            {"machine": "m", "benchmark": "lm", "implementation": implementation, "name": name}
-            | {"environment": "here", "generation": "now", "phase": phase, "device": "cpu"}
-            | {"family": family, "flexibility": flexibility, "status": "ok"}
-            | {"wall_median_s": sorted(seconds)[1], "process_medians_s": seconds}
-        )
-    return Tables(pd.DataFrame(found), pd.DataFrame(), pd.DataFrame())
+        own = {"benchmark": "lm", "phase": phase, "name": name, "process_medians_s": seconds}
+        own |= {"family": family, "flexibility": flexibility}
+        found.append(hand_made.row(implementation, sorted(seconds)[1], **own))
+    return hand_made.tables(found)
 
 
 def test_both_factors_multiply_to_the_whole() -> None:

@@ -1,10 +1,10 @@
 """What was found here: statements that hold come first, one that stopped to be true says so, the others are named."""
 
-import pandas as pd
 import pytest
 
-from reporting.sections import Tables, findings
+from reporting.sections import findings
 from stats import claims
+from tests.unit import hand_made
 
 ABOUT = {
     "name": "stacked-lm",
@@ -13,21 +13,14 @@ ABOUT = {
 }
 
 
-def row(implementation: str, phase: str, seconds: float, machine: str = "m") -> dict:
-    """A row of the table; processes are 1 % apart."""
-    return {
-        **{"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation},
-        **{"environment": "e", "machine": machine, "device": "cpu", "phase": phase, "status": "ok"},
-        **{"wall_s": seconds, "wall_median_s": seconds, "words_per_s": None},
-        **{"kernel_schedule_s": None, "kernel_build_s": None},
-        "process_medians_s": [seconds, seconds * 1.01, seconds / 1.01],
-    }
-
-
 def found(times: dict[str, float]) -> list[findings.Finding]:
-    rows = [row(name, phase, s) for name, s in times.items() for phase in ("forward", "training")]
-    tables = Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
-    return findings.analyse(tables, ABOUT).findings
+    where = {"document": "stacked-lm", "benchmark": "stacked-lm"}
+    rows = [
+        hand_made.row(name, seconds, phase=phase, **where)
+        for name, seconds in times.items()
+        for phase in ("forward", "training")
+    ]
+    return findings.analyse(hand_made.tables(rows), ABOUT).findings
 
 
 def test_decided_by_this_run() -> None:
@@ -43,5 +36,4 @@ def test_decided_by_this_run() -> None:
 
 
 def test_a_document_without_any_adds_nothing() -> None:
-    tables = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
-    assert findings.analyse(tables, ABOUT | {"name": "cudnn-lstm-ptb"}) is None
+    assert findings.analyse(hand_made.tables([]), ABOUT | {"name": "cudnn-lstm-ptb"}) is None

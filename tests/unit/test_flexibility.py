@@ -7,7 +7,7 @@ import pytest
 
 from reporting import cards, machine_comparison
 from reporting.measured import Measured
-from reporting.sections import Tables
+from tests.unit import hand_made
 
 LEVELS = {
     "pytorch/fused": "fused kernel",
@@ -25,20 +25,15 @@ EXPECTED = {"training": (4.0, 5.0, [4.5, 5.0]), "forward": (3.0, 6.0, [3.0, 4.0]
 @pytest.fixture
 def measured() -> Measured:
     rows = [
-        {"machine": "m", "benchmark": "b", "phase": phase, "device": "cpu", "environment": "e"}
-        | {"implementation": name, "name": name, "flexibility": LEVELS[name], "status": "ok"}
-        | {"generation": "now", "records": f"{name} {phase}", "wall_median_s": seconds}
-        | {"process_medians_s": [0.99 * seconds, seconds, seconds / 0.99]}
+        hand_made.row(name, seconds, phase=phase, flexibility=LEVELS[name])
+        | {"records": f"{name} {phase}"}
         | {"looks": ["block 1 1"] if name == "tensorflow/graph-while" else None}
         for phase, own in SECONDS.items()
         for name, seconds in own.items()
     ]
-    nothing = pd.DataFrame()
     about = {"name": "d", "machines": [{"machine": "m", "days": ["2026-01-01"], "facts": None}]}
     about |= {"document": {"benchmarks": {}}}
-    return Measured(
-        [(Tables(pd.DataFrame(rows), nothing, nothing), about)], "m", {"benchmark": "b"}
-    )
+    return Measured([(hand_made.tables(rows), about)], "m", {"benchmark": "b"})
 
 
 @pytest.fixture
@@ -88,7 +83,7 @@ def test_a_kernel_with_one_thing_changed_over_itself(measured: Measured) -> None
     half["process_medians_s"] = [[each / 4 for each in own] for own in half["process_medians_s"]]
     half["records"] += " half"
     benchmarks = {"b": {}, "half": {"baseline": "b", "data_type": "bfloat16"}, "none": {}}
-    tables = Tables(pd.concat([cells, half]), pd.DataFrame(), pd.DataFrame())
+    tables = hand_made.tables(pd.concat([cells, half]))
     settings = {"benchmark": "b", "fused": "pytorch/fused", "varied": ["half", "none"]}
     parts = [(tables, {"name": "d", "document": {"benchmarks": benchmarks}})]
     (rows,) = cards.varied(Measured(parts, "m", settings)).groups.values()
@@ -99,11 +94,9 @@ def test_a_kernel_with_one_thing_changed_over_itself(measured: Measured) -> None
 
 def test_frameworks_that_a_run_left_out() -> None:
     """Of what can be installed; one that was measured in another implementation is not left out."""
-    common = {"benchmark": "b", "phase": "forward", "device": "cpu", "machine": "m"}
-    common |= {"generation": "now", "flexibility": "fused kernel", "wall_median_s": 1.0}
     names = ["pytorch/fused", "pytorch/cell", "onnxruntime/lstm", "tvm/template-tuned"]
-    rows = [common | {"implementation": name, "status": "not-run"} for name in names]
+    own = {"phase": "forward", "flexibility": "fused kernel", "status": "not-run"}
+    rows = [hand_made.row(name, 1.0, **own) for name in names]
     rows[0]["status"] = "ok"
-    nothing = pd.DataFrame()
-    measured = Measured([(Tables(pd.DataFrame(rows), nothing, nothing), {})], "m", {})
+    measured = Measured([(hand_made.tables(rows), {})], "m", {})
     assert measured.left_out(measured.rows("b", "forward")) == ["ONNX Runtime"]

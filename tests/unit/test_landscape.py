@@ -1,9 +1,9 @@
 """The map of shapes: the best row, and operators over it."""
 
-import pandas as pd
 import pytest
 
 from reporting.sections import Tables, landscape
+from tests.unit import hand_made
 
 
 def shape(batch: int, length: int = 64, hidden: int = 256, **more: int) -> dict:
@@ -34,17 +34,13 @@ def tables(*cells: tuple[str, str, float]) -> Tables:
     found = []
     for row, benchmark, seconds in cells:
         implementation, flexibility = ROWS[row]
-        found.append(
-            {"machine": "m", "benchmark": benchmark, "implementation": implementation, "name": row}
-            | {"generation": "now", "phase": "forward", "device": "cpu", "status": "ok"}
-            | {"flexibility": flexibility, "gflops": 1 / seconds, "ratio_to_peak": seconds * 100}
-            | {"wall_median_s": seconds, "wall_s": seconds, "processes": 3}
-            | {"process_medians_s": [seconds * f for f in (0.99, 1, 1.01)]}
-            | {"sequences_per_s": SHAPES[benchmark]["batch"] / seconds}
-            | {"interval": "confidence", "wall_low_s": seconds, "wall_high_s": seconds}
-            | {"wall_p99_s": 3 * seconds, "batches": 7, "peak_memory_bytes": 2**20 * seconds}
-        )
-    return Tables(pd.DataFrame(found), pd.DataFrame(), pd.DataFrame())
+        own = {"benchmark": benchmark, "phase": "forward", "name": row, "flexibility": flexibility}
+        own |= {"gflops": 1 / seconds, "ratio_to_peak": seconds * 100, "processes": 3}
+        own |= {"sequences_per_s": SHAPES[benchmark]["batch"] / seconds}
+        own |= {"interval": "confidence", "wall_low_s": seconds, "wall_high_s": seconds}
+        own |= {"wall_p99_s": 3 * seconds, "batches": 7, "peak_memory_bytes": 2**20 * seconds}
+        found.append(hand_made.row(implementation, seconds, **own))
+    return hand_made.tables(found)
 
 
 def test_a_line_has_what_differs_in_one_factor_alone() -> None:

@@ -42,6 +42,20 @@ def test_what_it_refuses(options: dict, said: str) -> None:
     assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["nothing.py", ".", "binary.py", "computes.py"])
+def test_a_file_that_is_no_cell_is_told_in_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
+) -> None:
+    """And is not run. packages/recurrent_cells/tests/test_cell_language.py has what no cell may have."""
+    (tmp_path / "binary.py").write_bytes(bytes(range(256)))
+    (tmp_path / "computes.py").write_text("print('it ran')\n")
+    monkeypatch.setattr(sys, "argv", ["run_cell", str(tmp_path / name)])
+    monkeypatch.setattr(run_cell.run_workflow, "begin", lambda *_: pytest.fail("it went on"))
+    with pytest.raises(SystemExit, match=rf"^{tmp_path / name}:\d+: .*$"):
+        run_cell.main()
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_name_with_another_formula_is_another_benchmark(tmp_path: Path) -> None:
     """Else rows of two machines would stand side by side, each of a cell of its own."""
 

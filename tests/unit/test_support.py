@@ -1,9 +1,8 @@
 """Which implementation runs which cell in which format."""
 
-import pandas as pd
-
 from reporting import blocks
-from reporting.sections import Tables, support
+from reporting.sections import support
+from tests.unit import hand_made
 
 HALF = {"data_type": "bfloat16"}
 BENCHMARKS = {"a": {}, "a-half": HALF, "b-half": HALF | {"cell": "gru"}}
@@ -24,9 +23,8 @@ def test_a_time_stands_in_its_format_and_a_reason_once() -> None:
         row("a-half", "wrong", "off by 2", "incorrect"),
         row("a", "left", status="not-run"),
     ]
-    nothing = pd.DataFrame()
-    tables, about = Tables(pd.DataFrame(rows), nothing, nothing), {"benchmarks": BENCHMARKS}
-    found = support.analyse(tables, {"document": about})
+    about = {"document": {"benchmarks": BENCHMARKS}}
+    found = support.analyse(hand_made.tables(rows), about)
     assert found and found.reasons == [reason, "off by 2"]
     lstm, gru = (block.rows for block in support.write(found) if isinstance(block, blocks.Table))
     assert [line[0] for line in lstm] == ["fast", "wrong"]

@@ -4,15 +4,13 @@ import pandas as pd
 import pytest
 
 from reporting import tradeoff
+from tests.unit import hand_made
 
 
 def cell(implementation: str, wall_s: float, start_s: float = 0.0, **changes: object) -> dict:
-    once = dict.fromkeys(tradeoff.ONCE)
-    found = {"document": "stacked-lm", "benchmark": "stacked-lm", "implementation": implementation}
-    found |= {"machine": "m", "environment": "here", "phase": "forward", "device": "cpu"}
-    found |= {"status": "ok", "build_s": 0.0, "first_step_s": start_s, **once}
-    found |= {"wall_median_s": wall_s, "process_medians_s": [0.99 * wall_s, wall_s, 1.01 * wall_s]}
-    return found | changes
+    own = dict.fromkeys(tradeoff.ONCE) | {"build_s": 0.0, "first_step_s": start_s}
+    own |= {"document": "stacked-lm", "benchmark": "stacked-lm", "phase": "forward"}
+    return hand_made.row(implementation, wall_s, **own | changes)
 
 
 COMPILED, EAGER = "pytorch/compiled", "pytorch/fine-grained"

@@ -187,269 +187,126 @@ def test_names_are_the_authors_and_common_values_computed_once() -> None:
     assert "n + z * (h - n)" in generate(CELLS["gru"], "jax", "-")
 
 
-HEAD = "from recurrent_cells import cell, sigmoid, tanh, where\n\n\n"
-
-
-DECLARED = HEAD + '@cell(gates="f g", states="h c")\n'
-
-
-SQUARE = HEAD + '@cell(gates="f g", states="h c", squares="c", heads=2)\n'
-
-
-MATRICES = HEAD + '@cell(gates="f g", states="h c", matrices="u")\n'
-
-
+HEAD = (
+    "from recurrent_cells import cell, sigmoid, tanh, where\n\n\n"  # a cell is declared in line 4
+)
+TWO, ONE = '@cell(gates="f g", states="h c")\n', '@cell(gates="f", states="h")\n'
+SQUARE = '@cell(gates="f g", states="h c", squares="c", heads=2)\n'
+MATRICES = '@cell(gates="f g", states="h c", matrices="u")\n'
+VECTOR = '@cell(gates="f", states="h", vectors="v", matrices="u")\n'
+OF_ONE = '@cell(gates="f", states="h c")\n'
 GOOD = "def mine(f, g, h, c):\n    return sigmoid(f) * h + g, c\n"
 
-
-WRONG_FILES = {
-    "syntax": (DECLARED + "def mine(f, g, h, c):\n    return f +\n", 6, "invalid syntax"),
-    "indentation": (
-        DECLARED + "def mine(f, g, h, c):\nreturn f\n",
-        6,
-        "expected an indented block",
-    ),
-    "unknown name": (
-        DECLARED + "def mine(f, g, h, c):\n    return k * f, g\n",
-        6,
-        "unknown name k",
-    ),
-    "not imported": (
-        DECLARED + "def mine(f, g):\n    return softplus(f), g\n",
-        6,
-        "softplus is not imported",
-    ),
-    "no such function": (
-        DECLARED + "def mine(f, g):\n    return gelu(f), g\n",
-        6,
-        "the language has no gelu; it has",
-    ),
-    "imports what is not there": (
-        "from recurrent_cells import gelu\n",
-        1,
-        "the language has no gelu",
-    ),
-    "NumPy": ("import numpy as np\n" + DECLARED + GOOD, 1, "numpy cannot be used in a cell"),
-    "torch": ("from torch import tanh\n" + DECLARED + GOOD, 1, "torch cannot be used in a cell"),
+# What is wrong: (how the cell is declared, its arguments, what it returns in line 6, what is told).
+RETURNED = {
+    "syntax": (TWO, "f, g", "f +", "invalid syntax"),
+    "unknown name": (TWO, "f, g", "k * f, g", "unknown name k"),
+    "not imported": (TWO, "f, g", "softplus(f), g", "softplus is not imported"),
+    "no such function": (TWO, "f, g", "gelu(f), g", "the language has no gelu; it has"),
+    "too many are": (TWO, "f, g, c", "f, g, c", "returns 3 values for 2 states"),
+    "a text is": (TWO, "f, g", 'f + g, "c"', "'c' is no value"),
+    "a function is": (TWO, "f, g", "f + g, tanh", "tanh, which is not called,"),
+    "a dictionary is": (TWO, "f, g", '{"h": f, "c": g}', "no dict in it"),
+    "too few arguments": (TWO, "f, g", "sigmoid(), f * g", "sigmoid() missing 1 required"),
+    "a gate is called": (TWO, "f, g", "f(g), g", "f is a value, and none can be called"),
+    "an unused gate": (TWO, "f, c", "f, c", "depends on g"),
+    "not a matrix": (TWO, "f, g, h", "f @ h, g", "matrices=..."),
+    "a matrix as a value": (MATRICES, "f, g, h, u", "f * u + g, h", "u is a matrix"),
+    "a matrix first": (MATRICES, "f, g, h, u", "u @ f + g, h", "u is a matrix"),
+    "a product of a number": (MATRICES, "f, g, h, u", "f + 2 @ u + g, h", "@"),
+    "an unused matrix": (MATRICES, "f, g, h", "f + g, h", "depends on u"),
+    "a product of a vector": (VECTOR, "f, v, u", "f + v @ u", "the same in every row"),
+    "a matrix state as a value": (SQUARE, "f, g, c", "f * g, c * c + f", "two matrix states"),
+    "a value added to it": (SQUARE, "f, g, c", "f * g, c + f", "only another one can be added"),
+    "a value as the new one": (SQUARE, "f, g, c", "c @ f * g, f", "the new c is no matrix"),
+    "a part": (TWO, "f, g, h", "f[0] + g, h", "it has no parts"),
+    "not apart": (TWO, "f, g, h", "f.x + g, h", "f is not kept apart"),
+    "and": (TWO, "f, g, h", "where(f > 0 and g > 0, f, g), h", "where(a >= b"),
+    "a comparison in two": (TWO, "f, g, h", "(0 < f < 1) * g, h", "where(a >= b"),
+    "&": (TWO, "f, g, h", "((f > 0) & (g < 1)) * f, h", "no //, %, ~, &, | and ^"),
+    "a whole division": (TWO, "f, g, h", "f // g, h", "no //, %, ~, &, | and ^"),
+    "==": (TWO, "f, g, h", "where(f == 0, f, g), h", "== and != compare nothing"),
+    "a power": (TWO, "f, g, h", "f ** 0.3, g + h", "a whole number or 0.5"),
+    "a large power": (TWO, "f, g, h", "f ** 1000, g + h", "64 is the most"),
+    "a power without end": (TWO, "f, g, h", "f * 10**10**10, g + h", "OverflowError"),
+    "divided by nothing": (TWO, "f, g, h", "f + 1 / 0, g + h", "ZeroDivisionError"),
+    "eval": (TWO, "f, g", "eval('f'), g", "the language has no eval"),
+    "underscores": (TWO, "f, g", "f.__class__, g", "has no .__class__"),
+    "the same in every row": (OF_ONE, "f", "f, 1.0", "the new c is the same"),
+}
+# What is wrong: (what stands in @cell(...), what is told).
+DECLARED = {
+    "a square": ('gates="f", states="h", squares="h"', "the output cannot be a matrix"),
+    "no head": ('gates="f", states="h", heads=0', "heads must be"),
+    "two": ('gates="f", states="h", heads=2, projected=True', "neither heads nor matrices"),
+    "a weight's name": ('gates="f", states="h", vectors="bias"', "cannot be called bias"),
+    "twice": ('gates="f f", states="h"', "f is declared twice"),
+    "no such keyword": ('gates="f", state="h"', "state"),
+    "taken": ('gates="f", states="y"', "a state cannot be called y"),
+    "no gate of x": ('gates="f", h_only="f", states="h"', "no gate reads x"),
+    "no number": ('gates="f", states="h=x"', "is not a number"),
+    "commas": ('gates="f,g", states="h"', "separate names with spaces"),
+    "commas of numbers": ('gates="f", states="h=0,m=1"', "separate names with spaces"),
+    "a list": ('gates=["f"], states="h"', "names in strings"),
+    "computed": ("gates=tanh, states='h'", "names in strings"),
+    "run": ('gates="f", states="h" if print("x") is None else ""', "names in strings"),
+}
+MINE = "def mine(f, g, h, c):\n"
+LOOP = f"{MINE}    for _ in range({{}}):\n        c = f * c\n    return h + g, c\n"
+# What is wrong: (what follows HEAD, the line that is named, what is told).
+WHOLE = {
+    "indentation": (f"{TWO}{MINE}return f\n", 6, "expected an indented block"),
     "a state is not returned": (
-        DECLARED + "def mine(f, g, c):\n    c = f * c\n    return c + g\n",
+        f"{TWO}{MINE}    c = f * c\n    return c + g\n",
         7,
-        "returns 1 value for 2 states: h, c",
+        "1 value for 2",
     ),
-    "too many are": (
-        DECLARED + "def mine(f, g, c):\n    return f, g, c\n",
-        6,
-        "returns 3 values for 2 states",
-    ),
-    "nothing is": (
-        DECLARED + "def mine(f, g, c):\n    c = f * g\n",
-        6,
-        "returns nothing for 2 states",
-    ),
-    "a text is": (DECLARED + 'def mine(f, g):\n    return f + g, "c"\n', 6, "'c' is no value"),
-    "a function is": (
-        DECLARED + "def mine(f, g):\n    return f + g, tanh\n",
-        6,
-        "tanh, which is not called,",
-    ),
-    "no gate": (
-        DECLARED + "def mine(f, g, k):\n    return f + g, k\n",
-        4,
-        "k is not declared",
-    ),
-    "an unused gate": (DECLARED + "def mine(f, c):\n    return f, c\n", 6, "depends on g"),
-    "not a matrix": (DECLARED + "def mine(f, g, h):\n    return f @ h, g\n", 6, "matrices=..."),
-    "a matrix as a value": (
-        MATRICES + "def mine(f, g, h, u):\n    return f * u + g, h\n",
-        6,
-        "u is a matrix",
-    ),
-    "a matrix first": (
-        MATRICES + "def mine(f, g, h, u):\n    return u @ f + g, h\n",
-        6,
-        "u is a matrix",
-    ),
-    "a product of a number": (
-        MATRICES + "def mine(f, g, h, u):\n    return f + 2 @ u + g, h\n",
-        6,
-        "@",
-    ),
-    "an unused matrix": (
-        MATRICES + "def mine(f, g, h):\n    return f + g, h\n",
-        6,
-        "depends on u",
-    ),
-    "a product of a vector": (
-        HEAD
-        + '@cell(gates="f", states="h", vectors="v", matrices="u")\n'
-        + "def mine(f, v, u):\n    return f + v @ u\n",
-        6,
-        "the same in every row",
-    ),
-    "a matrix state as a value": (
-        SQUARE + "def mine(f, g, c):\n    return f * g, c * c + f\n",
-        6,
-        "two matrix states",
-    ),
-    "a value added to a matrix state": (
-        SQUARE + "def mine(f, g, c):\n    return f * g, c + f\n",
-        6,
-        "only another one can be added",
-    ),
-    "a value as the new matrix state": (
-        SQUARE + "def mine(f, g, c):\n    return c @ f * g, f\n",
-        6,
-        "the new c is no matrix",
-    ),
-    "an output that is a matrix": (
-        HEAD + '@cell(gates="f", states="h", squares="h")\ndef mine(f, h):\n    return h * f\n',
-        4,
-        "the output cannot be a matrix",
-    ),
-    "no head": (
-        HEAD + '@cell(gates="f", states="h", heads=0)\ndef mine(f):\n    return f\n',
-        4,
-        "heads must be",
-    ),
-    "projected with heads": (
-        HEAD
-        + '@cell(gates="f", states="h", heads=2, projected=True)\ndef mine(f):\n    return f\n',
-        4,
-        "neither heads nor matrices",
-    ),
-    "a part": (DECLARED + "def mine(f, g, h):\n    return f[0] + g, h\n", 6, "it has no parts"),
-    "not apart": (
-        DECLARED + "def mine(f, g, h):\n    return f.x + g, h\n",
-        6,
-        "f is not kept apart",
-    ),
+    "nothing is": (f"{TWO}{MINE}    c = f * g\n", 6, "returns nothing for 2 states"),
+    "no gate": (f"{TWO}def mine(f, g, k):\n    return f + g, k\n", 4, "k is not declared"),
     "apart as one": (
-        HEAD
-        + '@cell(gates="f", apart="f", states="h")\ndef mine(f):\n    a = 1\n    return a + f\n',
-        7,
-        "f is kept apart: f.x and f.h",
+        '@cell(gates="f", apart="f", states="h")\ndef mine(f):\n    a = 1\n    return a + f\n',
+        *(7, "f is kept apart: f.x and f.h"),
     ),
-    "if": (
-        DECLARED + "def mine(f, g, h):\n    if f > 0:\n        f = g\n    return f + g, h\n",
-        6,
-        "where(a >= b",
+    "if": (f"{TWO}{MINE}    if f > 0:\n        f = g\n    return f + g, h\n", 6, "where(a >= b"),
+    "if ==": (f"{TWO}{MINE}    if f != 0:\n        f = g\n    return f, h\n", 6, "== and !="),
+    "== of a matrix state": (f"{SQUARE}{MINE}    if c == 0:\n        f = g\n", 6, "a matrix state"),
+    "a loop": (f"{TWO}{MINE}    while True:\n        pass\n", 6, "no while in it"),
+    "a loop without end": (TWO + LOOP.format("10**9"), 6, "more than 1000 times"),
+    "a long chain": (TWO + LOOP.format("300"), 8, "200 are the most"),
+    "an import inside": (f"{TWO}{MINE}    import os\n    return f, g\n", 6, "no import in it"),
+    "code": (f"{TWO}{GOOD}print(mine)\n", 7, "would be run by an import"),
+    "a main of its own": (
+        f'{TWO}{GOOD}if __name__ == "__main__":\n    mine\n',
+        *(7, "would be run by an import"),
     ),
-    "and": (
-        DECLARED + "def mine(f, g, h):\n    return where(f > 0 and g > 0, f, g), h\n",
-        6,
-        "where(a >= b",
-    ),
-    "==": (
-        DECLARED + "def mine(f, g, h):\n    return where(f == 0, f, g), h\n",
-        6,
-        "== and != compare nothing",
-    ),
-    "if ==": (
-        DECLARED + "def mine(f, g, h):\n    if f != 0:\n        f = g\n    return f + g, h\n",
-        6,
-        "== and != compare nothing",
-    ),
-    "== of a matrix state": (
-        SQUARE + "def mine(f, g, c):\n    if c == 0:\n        f = g\n    return c @ f, c\n",
-        6,
-        "a matrix state",
-    ),
-    "a vector called as a weight": (
-        HEAD
-        + '@cell(gates="f", states="h", vectors="bias")\ndef mine(f, bias):\n    return f + bias\n',
-        4,
-        "cannot be called bias",
-    ),
-    "a power": (
-        DECLARED + "def mine(f, g, h):\n    return f ** 0.3, g + h\n",
-        6,
-        "a whole number or 0.5",
-    ),
-    "divided by nothing": (
-        DECLARED + "def mine(f, g, h):\n    return f + 1 / 0, g + h\n",
-        6,
-        "ZeroDivisionError",
-    ),
+    "two cells": (f"{TWO}{GOOD}\n\n{ONE}def two(f):\n    return f\n", 10, "a second cell"),
+    "a default": (f'{ONE}def mine(f, a="b"):\n    return f\n', 5, "a number"),
+    "a name": (f"{ONE}def Mine(f):\n    return f\n", 5, "lower-case letters"),
+    "a call as a number": (f"N = open('x')\n{ONE}{GOOD}", 4, "can stand for a number only"),
+    "no cell": (GOOD, 4, "no function with @cell"),
+    "decorated otherwise": (f"@tanh\n{GOOD}", 4, "declared by @cell("),
+    "an import of the system": (f"import os\n{TWO}{GOOD}", 4, "os cannot be used in a cell"),
+    "NumPy": (f"import numpy as np\n{TWO}{GOOD}", 4, "numpy cannot be used in a cell"),
+    "torch": (f"from torch import tanh\n{TWO}{GOOD}", 4, "torch cannot be used in a cell"),
+    "another name": (f"import recurrent_cells as rc\n{TWO}{GOOD}", 4, "recurrent_cells cannot be"),
+    "an import of all": (f"from recurrent_cells import *\n{TWO}{GOOD}", 4, "import each name"),
+    "what is not there": ("from recurrent_cells import gelu\n", 4, "the language has no gelu"),
     "log of nothing": (
-        HEAD.replace("tanh", "log")
-        + '@cell(gates="f", states="h")\ndef mine(f):\n    return f * log(0)\n',
-        6,
-        "log(0.0)",
+        f"from recurrent_cells import log\n{ONE}def mine(f):\n    return f * log(0)\n",
+        *(7, "log(0.0)"),
     ),
-    "code": (DECLARED + GOOD + "print(mine)\n", 7, "would be run by an import"),
-    "a call as a number": (
-        HEAD + "N = open('x')\n" + '@cell(gates="f", states="h")\ndef mine(f):\n    return f\n',
-        4,
-        "can stand for a number only",
-    ),
-    "a loop": (DECLARED + "def mine(f, g):\n    while True:\n        pass\n", 6, "no while in it"),
-    "an import inside": (
-        DECLARED + "def mine(f, g):\n    import os\n    return f, g\n",
-        6,
-        "no import in it",
-    ),
-    "eval": (
-        DECLARED + "def mine(f, g):\n    return eval('f'), g\n",
-        6,
-        "the language has no eval",
-    ),
-    "underscores": (
-        DECLARED + "def mine(f, g):\n    return f.__class__, g\n",
-        6,
-        "has no .__class__",
-    ),
-    "no cell": (HEAD + GOOD, 4, "no function with @cell"),
-    "two cells": (
-        DECLARED + GOOD + "\n\n" + '@cell(gates="f", states="h")\n' + "def two(f):\n    return f\n",
-        10,
-        "a second cell",
-    ),
-    "decorated otherwise": (HEAD + "@tanh\n" + GOOD, 4, "declared by @cell("),
-    "a declaration that is computed": (
-        HEAD + "@cell(gates=tanh, states='h')\n" + GOOD,
-        4,
-        "names in strings",
-    ),
-    "declared twice": (
-        HEAD + '@cell(gates="f f", states="h")\ndef mine(f):\n    return f\n',
-        4,
-        "f is declared twice",
-    ),
-    "no such keyword": (
-        HEAD + '@cell(gates="f", state="h")\ndef mine(f):\n    return f\n',
-        4,
-        "state",
-    ),
-    "taken": (
-        HEAD + '@cell(gates="f", states="y")\ndef mine(f):\n    return f\n',
-        4,
-        "a state cannot be called y",
-    ),
-    "no gate of x": (
-        HEAD + '@cell(gates="f", h_only="f", states="h")\ndef mine(f):\n    return f\n',
-        4,
-        "no gate reads x",
-    ),
-    "no number": (
-        HEAD + '@cell(gates="f", states="h=x")\ndef mine(f):\n    return f\n',
-        4,
-        "is not a number",
-    ),
-    "a default": (
-        HEAD + '@cell(gates="f", states="h")\ndef mine(f, a="b"):\n    return f\n',
-        5,
-        "a number",
-    ),
-    "a name": (
-        HEAD + '@cell(gates="f", states="h")\ndef Mine(f):\n    return f\n',
-        5,
-        "lower-case letters",
-    ),
-    "the same in every row": (
-        HEAD + '@cell(gates="f", states="h c")\ndef mine(f):\n    return f, 1.0\n',
-        6,
-        "the new c is the same",
-    ),
+    "no text": (f"{TWO}{GOOD}\x00", 1, "null bytes"),
+}
+WRONG_FILES = {
+    **{
+        what: (f"{HEAD}{declared}def mine({arguments}):\n    return {returned}\n", 6, told)
+        for what, (declared, arguments, returned, told) in RETURNED.items()
+    },
+    **{
+        f"declared: {what}": (f"{HEAD}@cell({declared})\ndef mine(f):\n    return f\n", 4, told)
+        for what, (declared, told) in DECLARED.items()
+    },
+    **{what: (HEAD + text, line, told) for what, (text, line, told) in WHOLE.items()},
     "empty": ("", 1, "no function with @cell"),
 }
 
@@ -478,15 +335,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_nothing_of_a_file_is_run_before_it_was_held_against_the_list(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     with pytest.raises(CellError):
-        load(written(tmp_path, f"{DECLARED}{GOOD}open({str(mark)!r}, 'w')\n"))
+        load(written(tmp_path, f"{HEAD}{TWO}{GOOD}open({str(mark)!r}, 'w')\n"))
     assert not mark.exists()
-
-
-def test_examples_are_of_at_most_fifteen_lines_and_cited() -> None:
-    assert len(EXAMPLES) >= 10
-    for path in EXAMPLES.values():
-        text = path.read_text()
-        assert len(text.splitlines()) <= 15 and re.search(r"arXiv:\d{4}\.\d{4,5}", text), path
 
 
 def test_a_matrix_state_may_be_divided() -> None:
