@@ -141,8 +141,8 @@ def deploy(measured: Measured) -> Card:
         same = shape.removesuffix(f", {number_format}") == measured.shape(measured.main)
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
-        "The fastest with a package, what may be as fast, and what is faster without one: times relative to the first. "
-        "Workload as above unless given. Error: the largest of outputs, relative to float64."
+        "The fastest with a package, ties, and what is faster without one: times relative to the first. Workload as above unless "
+        "given. Error: of outputs, relative to float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
 
