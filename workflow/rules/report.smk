@@ -95,6 +95,7 @@ use rule analyse as analyse_machine with:
         figures=directory(f"{OF_MACHINE}figures/{{document}}"),
     log:
         "results/logs/analyse/{document}-{machine}.txt",
+    localrule: True  # which is not taken over
     params:
         stamp=stamp,
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
@@ -147,6 +148,7 @@ use rule render_page as render_machine with:
         html=f"{OF_MACHINE}{{document}}.html",
     log:
         "results/logs/render_page/{document}-{machine}.txt",
+    localrule: True  # which is not taken over
     params:
         stamp=stamp,
         documents=lambda w: MACHINES[w.machine],
@@ -248,6 +250,7 @@ use rule first_page as first_page_of_machine with:
         figures=directory(f"{OF_MACHINE}figures/talks"),
     log:
         "results/logs/first_page-{machine}.txt",
+    localrule: True  # which is not taken over
     params:
         stamp=stamp,
         own="[]",
