@@ -137,8 +137,8 @@ def deploy(measured: Measured) -> Card:
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
             said.append([f"Not measured here: {words.listed(left)}", ""])
-        shape = measured.shape(there[0])
-        same = shape.removesuffix(f", {number_format}") == measured.shape(measured.main)
+        shape, main = measured.shape(there[0]), measured.shape(measured.main)
+        same = shape in (main, f"{main}, {number_format}")
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
         "The fastest with a package, ties, and what is faster without one: times relative to the first. Workload as above unless "

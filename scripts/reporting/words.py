@@ -21,7 +21,8 @@ LEVELS = {
 
 def text(corpus: Mapping) -> str:
     """The title of a record's text, without an article."""
-    return corpus.get("title", "Penn Treebank").removeprefix("the ")  # old records have no title
+    title = corpus.get("title") or "Penn Treebank"  # old records have none
+    return title.removeprefix("the ")
 
 
 def names(entries: Iterable[Mapping]) -> dict[str, str]:
