@@ -44,7 +44,7 @@ class Measured:
         """Today's, on the CPU or else on the GPU."""
         return on_one_device(flexibility.lstms(self.cells, benchmark=benchmark, phase=phase))
 
-    @property
+    @cached_property
     def main(self) -> str:
         """The benchmark of the headline if it was measured; else any with operators; empty without."""
         if (named := self.settings["benchmark"]) in set(self.ok["benchmark"]):
@@ -52,7 +52,7 @@ class Measured:
         written = self.ok[self.ok["flexibility"].isin(flexibility.OPERATORS)]
         return next(iter(written["benchmark"]), "")
 
-    @property
+    @cached_property
     def costs(self) -> dict[str, flexibility.Cost | None]:
         """By phase, on the benchmark of the headline."""
         return {phase: flexibility.cost(self.rows(self.main, phase)) for phase in PHASES}

@@ -57,9 +57,9 @@ def _over(over: Over, level: str, name: str = "") -> Bar:
 def levels(measured: Measured) -> Figure | None:
     """Operators, the slowest and the fastest, and the fastest of each other level."""
     for phase in PHASES:
-        rows = measured.rows(measured.main, phase)
-        if not (cost := flexibility.cost(rows)):
+        if not (cost := measured.costs[phase]):
             continue
+        rows = measured.rows(measured.main, phase)
         operators = rows[rows["flexibility"].isin(flexibility.OPERATORS)]
         chosen = [operators.iloc[-1].to_dict(), operators.iloc[0].to_dict()][-len(operators) :]
         others = [name for name in words.LEVELS if name not in flexibility.OPERATORS]
