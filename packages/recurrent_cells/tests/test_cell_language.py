@@ -206,6 +206,11 @@ RETURNED = {
     "too many are": (TWO, "f, g, c", "f, g, c", "returns 3 values for 2 states"),
     "a text is": (TWO, "f, g", 'f + g, "c"', "'c' is no value"),
     "a function is": (TWO, "f, g", "f + g, tanh", "tanh, which is not called,"),
+    "one within another": (TWO, "f, g", "(f, g),", "a tuple within another"),
+    "a tuple as a state": (TWO, "f, g, c", "f, (g, c)", "a tuple of 2 is no value"),
+    "a method": (TWO, "f, g", "f.sigmoid(), g", "write sigmoid(f)"),
+    "an index": (TWO, "f, g", "f, [f, g][g]", "Python needs a number here, and g"),
+    "beyond float32": (TWO, "f, g", "f * 1e39, g", "not a number of float32"),
     "a dictionary is": (TWO, "f, g", '{"h": f, "c": g}', "no dict in it"),
     "too few arguments": (TWO, "f, g", "sigmoid(), f * g", "sigmoid() missing 1 required"),
     "a gate is called": (TWO, "f, g", "f(g), g", "f is a value, and none can be called"),
@@ -220,7 +225,7 @@ RETURNED = {
     "a value added to it": (SQUARE, "f, g, c", "f * g, c + f", "only another one can be added"),
     "a value as the new one": (SQUARE, "f, g, c", "c @ f * g, f", "the new c is no matrix"),
     "a part": (TWO, "f, g, h", "f[0] + g, h", "it has no parts"),
-    "not apart": (TWO, "f, g, h", "f.x + g, h", "f is not kept apart"),
+    "not apart": (TWO, "f, g, h", "f.x + g, h", 'has no .x: apart="f"'),
     "and": (TWO, "f, g, h", "where(f > 0 and g > 0, f, g), h", "where(a >= b"),
     "a comparison in two": (TWO, "f, g, h", "(0 < f < 1) * g, h", "where(a >= b"),
     "&": (TWO, "f, g, h", "((f > 0) & (g < 1)) * f, h", "no //, %, ~, &, | and ^"),
@@ -245,6 +250,8 @@ DECLARED = {
     "taken": ('gates="f", states="y"', "a state cannot be called y"),
     "no gate of x": ('gates="f", h_only="f", states="h"', "no gate reads x"),
     "no number": ('gates="f", states="h=x"', "is not a number"),
+    "spaces": ('gates="f", states="h = 1"', "without spaces"),
+    "too large": ('gates="f", states="h=1e39"', "is not a number"),
     "commas": ('gates="f,g", states="h"', "separate names with spaces"),
     "commas of numbers": ('gates="f", states="h=0,m=1"', "separate names with spaces"),
     "a list": ('gates=["f"], states="h"', "names in strings"),
@@ -288,7 +295,20 @@ WHOLE = {
     "an import of the system": (f"import os\n{TWO}{GOOD}", 4, "os cannot be used in a cell"),
     "NumPy": (f"import numpy as np\n{TWO}{GOOD}", 4, "numpy cannot be used in a cell"),
     "torch": (f"from torch import tanh\n{TWO}{GOOD}", 4, "torch cannot be used in a cell"),
-    "another name": (f"import recurrent_cells as rc\n{TWO}{GOOD}", 4, "recurrent_cells cannot be"),
+    "nothing of the package's": (
+        f"import recurrent_cells as rc\n{ONE}def mine(f):\n    return f + rc.load\n",
+        *(7, "the language has no load"),
+    ),
+    "what is decorated by another": (
+        f"import recurrent_cells as rc\n@rc.tanh\n{GOOD}",
+        *(5, "declared by @cell("),
+    ),
+    "a module is changed": (
+        f"import math\n{TWO}{MINE}    math.pi = 3\n    return f, g\n",
+        7,
+        ".pi",
+    ),
+    "a constant": (f"{ONE}def mine(f, a=1e39):\n    return f * a\n", 4, "no number of float32"),
     "an import of all": (f"from recurrent_cells import *\n{TWO}{GOOD}", 4, "import each name"),
     "what is not there": ("from recurrent_cells import gelu\n", 4, "the language has no gelu"),
     "log of nothing": (
@@ -337,6 +357,13 @@ def test_nothing_of_a_file_is_run_before_it_was_held_against_the_list(tmp_path: 
     with pytest.raises(CellError):
         load(written(tmp_path, f"{HEAD}{TWO}{GOOD}open({str(mark)!r}, 'w')\n"))
     assert not mark.exists()
+
+
+def test_the_package_may_have_another_name_in_a_file(tmp_path: Path) -> None:
+    text = "import recurrent_cells as rc\n@rc.cell('f g', 'h')\ndef mine(f, g):\n    return rc.tanh(f) * g\n"
+    assert load(written(tmp_path, text)) == load(
+        written(tmp_path, f"{HEAD}@cell('f g', 'h')\ndef mine(f, g):\n    return tanh(f) * g\n")
+    )
 
 
 def test_a_matrix_state_may_be_divided() -> None:

@@ -9,6 +9,7 @@ import operator
 import re
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from .cells import language
@@ -169,6 +170,10 @@ class _Reader:
             to = one.asname or one.name
             if isinstance(statement, ast.Import) and one.name == "math":
                 self._known[to] = math
+            elif isinstance(statement, ast.Import) and one.name == PACKAGES[0]:
+                self._known[to] = SimpleNamespace(
+                    **{word: getattr(language, word) for word in WORDS}
+                )
             elif module == "math" and one.name in NUMBERS:
                 self._known[to] = getattr(math, one.name)
             elif module == "__future__":
@@ -185,7 +190,7 @@ class _Reader:
             else:
                 raise _Told(
                     statement,
-                    f"{module or one.name} cannot be used in a cell's file, only `from recurrent_cells import ...` and math's numbers",
+                    f"{module or one.name} cannot be used in a cell's file, only `import recurrent_cells`, `from recurrent_cells import ...` and math's numbers",
                 )
 
     def _number(self, statement: ast.Assign | ast.AnnAssign) -> None:
@@ -247,12 +252,11 @@ class _Reader:
     def _declaration(self, update: ast.FunctionDef) -> None:
         """@cell(gates="...", ...) and nothing else, of literals."""
         decorator = update.decorator_list[0]
-        called = isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name)
-        if (
-            len(update.decorator_list) > 1
-            or not called
-            or self._known.get(decorator.func.id) is not language.cell
-        ):
+        called = decorator.func if isinstance(decorator, ast.Call) else None
+        found = self._known.get(called.id) if isinstance(called, ast.Name) else None
+        if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+            found = getattr(self._known.get(called.value.id), called.attr, None)
+        if len(update.decorator_list) > 1 or called is None or found is not language.cell:
             raise _Told(
                 decorator,
                 'a cell is declared by @cell(gates="...", states="..."), imported from recurrent_cells',
@@ -290,6 +294,12 @@ class _Reader:
                 _as_floats(node)
             if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
                 raise _Told(node, f"a value has no .{node.attr}")
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                raise _Told(node, f".{node.attr} cannot be set")
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                owner = self._known.get(node.value.id)
+                if isinstance(owner, SimpleNamespace) and node.attr not in WORDS:
+                    raise _Told(node, f"the language has no {node.attr}; {_has()}")
             if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
                 raise _Told(node, f"{node.value!r} is no value of a cell")
         self._names(function, names | self._locals(function))

@@ -83,7 +83,8 @@ def rename_checkpoint(
 def from_torch(made_of: Any, given: nn.RNNBase, kind: type[nn.RNNBase], name: str) -> Any:
     """A `Recurrent` with the weights of an nn.LSTM or nn.GRU."""
     if not isinstance(given, kind):
-        told = f"expected nn.{kind.__name__}, not {type(given).__name__}"
+        own = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+        told = f"expected a layer, nn.{kind.__name__}(...), not {own}"
         raise TypeError(f"from_{kind.__name__.lower()}: {told}")
     facts = {each: getattr(given, each) for each in (*COMMON, "bidirectional", "proj_size")}
     first = given.weight_ih_l0

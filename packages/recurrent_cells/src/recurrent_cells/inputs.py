@@ -245,7 +245,9 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
     if all(isinstance(one, int) for one in given):
         raise TypeError("Recurrent: states must be tensors, not integers: use lengths=...")
     if len(given) != len(sizes):
-        raise ValueError(f"Recurrent: {len(given)} initial states, not {told}")
+        own = "one tensor" if isinstance(states, Tensor) else f"{len(given)} tensors"
+        wanted = f"a tuple of {told}" if len(sizes) > 1 else f"one tensor ({cell.states[0]})"
+        raise ValueError(f"Recurrent: initial states are {wanted}, not {own}")
     found = []
     for name, one, size in zip(cell.states, given, sizes, strict=True):
         one = _checked(f"initial {name}", one, kind)

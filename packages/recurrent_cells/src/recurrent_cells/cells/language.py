@@ -18,12 +18,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
+from types import FunctionType
 from typing import Any
 
 Operand = Any  # an Expression or a number
 
 
 MOST_POWER = 64
+LARGEST = (2 - 2**-23) * 2.0**127
+"""The largest number of float32."""
+
 MOST_HEADS = 1024
 MOST_DEEP = 200
 """Operations of a step that wait for each other: an LSTM's are 7."""
@@ -178,17 +182,23 @@ class Expression:
     def __iter__(self) -> Any:
         raise CellError("a value is one of every unit: it has no parts")
 
-    def __float__(self) -> float:
+    def __float__(self) -> Any:
         raise CellError(
-            "Python's math and float() need a number, which a value of a cell is not: use the functions of recurrent_cells"
+            f"Python needs a number here, and {self!r} differs from unit to unit: use the functions of recurrent_cells"
         )
+
+    __int__ = __index__ = __complex__ = __float__
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        kept = " is not kept apart (apart=...)" if name in ("x", "h") else ""
-        own = self.value if self.operation == "input" else "what is computed here"
-        raise CellError(f"{own}{kept}: it has no .{name}")
+        plain = self.operation == "input"
+        own = self.value if plain else "a value"
+        if isinstance(globals().get(name), FunctionType):
+            raise CellError(f"{own} has no .{name}: write {name}({self!r})")
+        part = plain and name in ("x", "h")
+        kept = f': apart="{own}" keeps its sums of x and of h apart' if part else ""
+        raise CellError(f"{own} has no .{name}{kept}")
 
     def __radd__(self, other: Operand) -> Expression:
         return constant(other) + self
@@ -220,14 +230,21 @@ def constant(value: Operand) -> Expression:
         raise CellError("a matrix state is read by state @ value or value @ state")
     if isinstance(value, bool) or not isinstance(value, Real):
         raise CellError(f"{_told(value)} is no value of a cell")
-    if not math.isfinite(value):
-        raise CellError(f"{value} is no number that can be computed with")
+    if not is_number(value):
+        raise CellError(f"{value} is not a number of float32, in which kernels compute")
     return Expression.of("constant", value=float(value))
+
+
+def is_number(value: Any) -> bool:
+    """Whether kernels can compute with it: finite in float32."""
+    return isinstance(value, Real) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _told(value: Any) -> str:
     if isinstance(value, bool):
         return f"{value} (== compares nothing here; >=, <=, > and < do)"
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
     name = getattr(value, "__name__", None)
     return f"{name}, which is not called," if name else f"{value!r}"
 
@@ -674,6 +691,8 @@ class Cell:
             _IN_A_CELL.reset(token)
         if missing:
             told = "nothing" if nothing else f"{len(found)} value{'s' * (len(found) != 1)}"
+            if len(found) == 1 and isinstance(found[0], tuple | list):
+                told = f"a {type(found[0]).__name__} within another"
             wanted = f"{len(self.states)} states: {', '.join(self.states)}"
             raise self._error(f"it returns {told} for {wanted}")
         outputs = dict(zip(self.states, new, strict=True))
@@ -868,8 +887,8 @@ def cell(
         names = [*own_gates, *state_names, *vector_names, *own_matrices, *constants]
         _distinct(where, names, state_names, vector_names)
         for name, value in constants.items():
-            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-                raise CellError(f"{where}: the constant {name} is {value!r}, no number")
+            if not is_number(value):
+                raise CellError(f"{where}: the constant {name} is {value!r}, no number of float32")
         made = Cell(
             name=update.__name__,
             gates=own_gates,
@@ -910,6 +929,8 @@ def _parsed(where: str, argument: str, text: Any, numbered: bool = True) -> list
     found = []
     for one in text.split():
         name, equals, number = one.partition("=")
+        if not name or (equals and not number):
+            raise CellError(f"{where}: {argument}: {text!r}: write name=1 without spaces")
         if not name.isidentifier() or keyword.iskeyword(name) or (equals and not numbered):
             told = ": separate names with spaces" if "," in one else ""
             raise CellError(f"{where}: {argument}: {one!r} is not a name{told}")
@@ -917,9 +938,9 @@ def _parsed(where: str, argument: str, text: Any, numbered: bool = True) -> list
             value = float(number) if equals else 0.0
         except ValueError:
             value = math.nan
-        if not math.isfinite(value):
+        if not is_number(value):
             told = ": separate names with spaces" if "," in number else ""
-            raise CellError(f"{where}: {argument}: {name} = {number!r} is not a number{told}")
+            raise CellError(f"{where}: {argument}: {name}={number} is not a number{told}")
         found.append((name, value))
     return found
 
