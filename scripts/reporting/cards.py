@@ -10,7 +10,7 @@ from measurement.precision import FLOAT32
 from plan import matrix
 from reporting import flexibility, tradeoff, words
 from reporting.flexibility import Over
-from reporting.layout import none, scientific, seconds, time_within
+from reporting.layout import none, scientific, seconds, time_of
 from reporting.measured import PHASES, Measured
 from reporting.sections import variations
 
@@ -121,10 +121,8 @@ def deploy(measured: Measured) -> Card:
             continue
         sure = [row for row in packaged if row["interval"] == "confidence"]
         best = (sure or packaged)[0]
-        ends = (best["wall_low_s"], best["wall_high_s"]) if sure else ()
-        took = time_within(best["wall_median_s"], *ends)
         number_format = measured.defined(there[0]).get("data_type", FLOAT32)
-        said = [[f"{best['name']} ({_aside(best, number_format)})", took]]
+        said = [[f"{best['name']} ({_aside(best, number_format)})", time_of(best)]]
         over = ((row, Over.of(row, best)) for row in packaged if row is not best)
         ties = [(row, each) for row, each in over if each.verdict != "slower"]
         for row, each in ties[: MOST_NAMED - 1]:

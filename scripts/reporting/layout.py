@@ -121,6 +121,12 @@ def time_within(value: float | None, low: float | None = None, high: float | Non
     return time(value) if none(value) else f"{time(value)} {within(value, low, high, time)}".strip()
 
 
+def time_of(row: Mapping) -> str:
+    """A row's time, and its interval where it has one."""
+    ends = ("wall_low_s", "wall_high_s") if row["interval"] == "confidence" else ()
+    return time_within(row["wall_median_s"], *(row[end] for end in ends))
+
+
 FORMATS: dict[str, tuple[Callable[[Any], str], str]] = {
     "text": (lambda value: DASH if none(value) else cell(value), ":--"),
     "code": (lambda value: DASH if none(value) or value == "" else f"`{cell(value)}`", ":--"),

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from reporting import page, pages, style, words
 from reporting.flexibility import Cost, Over
 from reporting.front import over_words
-from reporting.layout import time
+from reporting.layout import time_of
 from reporting.measured import PHASES, Measured, two
 
 NAME, FOLDER = "machines", "figures/talks"
@@ -50,7 +50,7 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
     for each in machines:
         costs = [_ends(c) if (c := each.costs[phase]) else "–" for phase in PHASES]
         first = each.costs["training"] or each.costs["forward"]
-        best = f"{first.fastest['name']}, {time(first.fastest['wall_median_s'])}" if first else "–"
+        best = f"{first.fastest['name']}, {time_of(first.fastest)}" if first else "–"
         within = "–" if math.isnan(each.within) else f"±{two(100 * each.within)} %"
         row = [f"[{each.name}]({each.link})", each.measured, within]
         found.append([*row, *costs, best, _within(each, "training")])

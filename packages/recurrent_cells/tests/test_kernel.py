@@ -312,7 +312,16 @@ def test_a_cell_has_one_kernel_and_one_file(
     monkeypatch.setenv("RECURRENT_CELLS_CACHE", str(tmp_path))
     for _ in range(2):
         library("int one(void) { return 1; }", "one")
-    assert len(list(tmp_path.iterdir())) == 1
+    (made,) = tmp_path.iterdir()
+    whole = made.read_bytes()
+    for damaged in (whole[: len(whole) // 2], whole[:-1], b""):
+        other = tmp_path / "other"  # a new file: the old one is in this process's memory
+        other.write_bytes(damaged)
+        other.replace(made)
+        assert library("int one(void) { return 1; }", "one").one() == 1
+        assert made.read_bytes() == whole
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert library("int one(void) { return 1; }", "one").one() == 1
 
 
 def test_compilers_that_are_missing_or_fail(
@@ -322,9 +331,10 @@ def test_compilers_that_are_missing_or_fail(
     with pytest.raises(CompilerError) as failed:
         library("no C", "wrong")
     assert "\n" not in str(failed.value)
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(CompilerError, match="no-such-compiler"):
-        library("int one(void) { return 1; }", "one")
+    for wrong in ("no-such-compiler", "true", "'"):
+        monkeypatch.setenv("CC", wrong)
+        with pytest.raises(CompilerError, match=wrong):
+            library("int one(void) { return 1; }", "one")
     assert not list(tmp_path.iterdir())
 
 
@@ -335,6 +345,7 @@ def test_kernels_of_a_wheel_compute_without_a_compiler(
     prebuilt.build(tmp_path)
     monkeypatch.setattr(prebuilt, "FOLDER", tmp_path)
     monkeypatch.setattr(kernel, "_kernels", {})
+    monkeypatch.setenv("RECURRENT_CELLS_CACHE", str(tmp_path / "none"))
     monkeypatch.setenv("CC", "no-such-compiler")
     for name in ("lstm", "gru"):
         check(Case(CELLS[name], Shape(5, 17, 9, 21, 21)))

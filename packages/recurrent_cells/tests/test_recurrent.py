@@ -347,6 +347,18 @@ def test_int8_layers_keep_their_types() -> None:
         torch.export.export(own, (x,))
 
 
+@pytest.mark.parametrize("change", ["in place", "another"])
+def test_an_int8_layer_that_changes_is_noticed(change: str) -> None:
+    layer, x = Recurrent("lstm", INPUTS, HIDDEN).int8(), torch.randn(STEPS, BATCH, INPUTS)
+    before = layer(x)[0]
+    if change == "in place":
+        layer.bias_l0.add_(1)
+    else:
+        layer.bias_l0 = torch.ones(4 * HIDDEN)
+    after = layer(x)[0]
+    assert not torch.equal(after, before) and torch.equal(after, copy.deepcopy(layer)(x)[0])
+
+
 def test_int8_does_what_float32_does() -> None:
     """Rows of any lengths are what each is alone; streams, copies, pickles and checkpoints compute the same."""
     layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True, bias=False).requires_grad_(
@@ -439,13 +451,17 @@ def test_one_sequence_and_an_empty_batch() -> None:
     assert not own.weight_input_l0.grad.any()
 
 
-@pytest.mark.parametrize("strange", ["transposed", "every second", "expanded", "last axis"])
+@pytest.mark.parametrize(
+    "strange", ["transposed", "every second", "expanded", "last axis", "negated", "nowhere"]
+)
 def test_x_may_lie_in_memory_as_it_likes(strange: str) -> None:
     x = {
         "transposed": torch.rand(BATCH, STEPS, INPUTS).transpose(0, 1),
         "every second": torch.rand(STEPS, 2 * BATCH, INPUTS)[:, ::2],
         "expanded": torch.rand(STEPS, 1, INPUTS).expand(STEPS, BATCH, INPUTS),
         "last axis": torch.rand(INPUTS, STEPS, BATCH).permute(1, 2, 0),
+        "negated": torch._neg_view(torch.rand(STEPS, BATCH, INPUTS)),
+        "nowhere": torch._efficientzerotensor((STEPS, BATCH, INPUTS)),
     }[strange]
     layer = Recurrent("gru", INPUTS, HIDDEN, bidirectional=True)
     assert error(flat(*layer(x)), flat(*layer(x.clone().contiguous()))) == 0.0
@@ -483,6 +499,13 @@ def test_a_stream_is_the_same_step_by_step() -> None:
     assert error([other.step(x[3])], [y[3]]) < 1e-6
     with pytest.raises(TypeError):
         other.states[0] = torch.zeros(2, BATCH, HIDDEN)
+    two = Recurrent("lstm", INPUTS, HIDDEN)
+    with torch.inference_mode():
+        stream = two.stream(BATCH)
+    stream.step(x[0])
+    h, c = (one.clone() for one in stream.states)
+    stream.states = reversed(stream.states)
+    assert error(stream.states, [c, h]) == 0.0
     single = Recurrent("gru", INPUTS, HIDDEN)
     final = single(x[:3])[1]
     stream = single.stream(BATCH)
@@ -689,6 +712,39 @@ def test_gradients_of_gradients() -> None:
     assert error(*found) < 1e-4
 
 
+def carried(layer: Recurrent, x: Tensor) -> Tensor:
+    """Of states that come of x and of the same weights."""
+    return layer(x, layer(x)[1])[0]
+
+
+def tied(layer: Recurrent, x: Tensor) -> Tensor:
+    for name in ("weight_input", "weight_recurrent", "bias"):
+        setattr(layer, f"{name}_l0_reverse", getattr(layer, f"{name}_l0"))
+    return layer(x)[0]
+
+
+@pytest.mark.parametrize("use", [carried, tied])
+def test_gradients_that_will_be_differentiated_are_the_same(
+    use: Callable[[Recurrent, Tensor], Tensor],
+) -> None:
+    layer = Recurrent("gru", INPUTS, HIDDEN, bidirectional=True)
+    x, found = torch.rand(STEPS, BATCH, INPUTS, requires_grad=True), []
+    for again in (False, True):
+        y = use(layer, x).square().sum()
+        found.append(torch.autograd.grad(y, [x, *layer.parameters()], create_graph=again))
+    assert error(*found) < 1e-5
+
+
+def test_gradients_of_gradients_of_an_exported_program() -> None:
+    layer, x = Recurrent("gru", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+    found = []
+    for one in (layer, torch.export.export(layer, (x,)).module()):
+        own = x.clone().requires_grad_()
+        (d_x,) = torch.autograd.grad(one(own)[0].square().sum(), own, create_graph=True)
+        found.append(torch.autograd.grad(d_x.square().sum(), [own, *one.parameters()]))
+    assert error(*found) < 1e-5
+
+
 def test_checkpoint_inference_mode_and_two_backward_passes() -> None:
     layer, x = Recurrent("lstm", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
     y, _ = layer(x)
@@ -855,6 +911,9 @@ WRONG = {
     "int8 with gradients": lambda: layer_of().int8()(X.clone().requires_grad_()),
     "int8 as C": lambda: layer_of().int8().export_c("."),
     "int8 twice": lambda: layer_of().int8().int8(),
+    "gradients in a batch": lambda: torch.autograd.functional.jacobian(
+        lambda x: layer_of()(x)[0], X, vectorize=True
+    ),
     "stream of another shape": lambda: layer_of().stream(5).step(X[0, 0]),
 }
 
@@ -897,6 +956,12 @@ TOLD: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "at most": (ValueError, lambda: layer_of().stream(threads=10**6)),
     "the state h has": (ValueError, lambda: setattr(layer_of().stream(), "states", (X, X))),
     "1 states, not 2": (ValueError, lambda: setattr(layer_of().stream(), "states", X)),
+    "states must be": (TypeError, lambda: setattr(layer_of().stream(), "states", None)),
+    "in order": (TypeError, lambda: layer_of()(X, lengths={1, 2})),
+    "that are not finite": (
+        ValueError,
+        lambda: having(bias_l0=torch.full((16,), torch.nan)).export_c("."),
+    ),
     "prefix": (ValueError, lambda: layer_of().export_c(".", prefix="a-b")),
     "not finite": (ValueError, lambda: having(bias_l0=torch.full((16,), torch.nan)).int8()),
     "int8 layer is on meta": (ValueError, lambda: layer_of().int8().to("meta")(X)),

@@ -14,7 +14,7 @@ from .codegen import export as files
 
 def export(layer: Any, folder: str | os.PathLike[str], prefix: str) -> None:
     """Write the layers as C files."""
-    if not re.fullmatch("([a-z][a-z0-9_]*)?", prefix):
+    if not isinstance(prefix, str) or not re.fullmatch("([a-z][a-z0-9_]{0,99})?", prefix):
         told = "a lowercase letter and then lowercase letters, digits and _"
         raise ValueError(f"export_c: prefix must be {told}, not {prefix!r}")
     with torch.autocast("cpu", enabled=False):
@@ -23,6 +23,8 @@ def export(layer: Any, folder: str | os.PathLike[str], prefix: str) -> None:
         told = "on meta" if meta else f"{kind}, not torch.float32: .float()"
         raise ValueError(f"export_c: the parameters are {told}")
     weights = [[one.detach() for one in own] for own in weights]
+    if not all(one.isfinite().all() for own in weights for one in own):
+        raise ValueError("export_c: the parameters have values that are not finite")
     x = torch.from_numpy(files.test_input(layer.input_size))
     training = layer.training
     with torch.no_grad(), torch.autocast("cpu", enabled=False):

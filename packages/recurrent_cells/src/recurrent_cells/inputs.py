@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
@@ -281,6 +281,8 @@ def _check_shape(layer: Any, x: Tensor, turned: bool, single: bool = False) -> N
 def _checked_lengths(lengths: Any, x: Tensor) -> Tensor:
     rows = x.shape[1]
     if not isinstance(lengths, Tensor):
+        if isinstance(lengths, Set | Mapping):
+            raise TypeError(f"Recurrent: lengths must be in order, not a {type(lengths).__name__}")
         try:
             given = list(lengths)
             lengths = torch.tensor(given or [0], device=x.device)[: len(given)]

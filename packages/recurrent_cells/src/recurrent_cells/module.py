@@ -216,7 +216,7 @@ class Recurrent(nn.Module):
         export(self, folder, prefix)
 
     def int8(self) -> Recurrent:
-        """Make a copy for inference that multiplies int8, in a quarter of the memory.
+        """Make a copy for inference that multiplies int8: a quarter of the memory when saved, half when it computes.
 
         Each column of a matrix is rounded to 127 steps of its largest value, once, and so is each row of x and of the output at
         each step. Sums are exact; biases, states and updates are float32, as are the arguments and results. The copy has no
@@ -283,7 +283,8 @@ class Int8(Recurrent):
                 self.register_buffer(name + "_scale", scale)
                 value = (value / scale.clamp(min=1e-30)).round().to(torch.int8)
             self.register_buffer(name, value)
-        self._packed: list[list[Tensor]] | None = None
+        # The buffers and their versions, and what was packed of them.
+        self._packed: tuple[list[tuple[Tensor, int]], list[list[Tensor]]] | None = None
         self.train(layer.training)
 
     def _wide(self, name: str) -> Tensor:
@@ -291,7 +292,12 @@ class Int8(Recurrent):
         return value if scale is None else value * scale.float()
 
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
-        if self._packed is None:
+        written = [(one, 0 if one.is_inference() else one._version) for one in self.buffers()]
+        known = self._packed
+        if known is None or not all(
+            one is old and version == of_old
+            for (one, version), (old, of_old) in zip(written, known[0], strict=True)
+        ):
             found, kernel = [], tensors.kernel_of(self._text, torch.int8)
             for end in self._ends():
                 own = [self._wide(name + end) for name in self._names()]
@@ -301,9 +307,11 @@ class Int8(Recurrent):
                 if not self.bias:
                     own.insert(2, torch.zeros(len(self.cell.sums) * self.hidden_size))
                 # The kernel rounds again: to the same steps, but for a matrix that is used transposed.
-                found.append([tensors.packed(kernel, own).view(torch.int8), *own[1:]])
-            self._packed = found
-        return self._packed, inputs.Kind(torch.float32, False)
+                # Of the others only the bias is asked for its size: the kernel has all in the first one.
+                packed = tensors.packed(kernel, own).view(torch.int8)
+                found.append([packed, tensors.NONE, own[2]])
+            known = self._packed = written, found
+        return known[1], inputs.Kind(torch.float32, False)
 
     @torch.compiler.disable
     def forward(self, *given: Any, **options: Any) -> tuple[Any, Any]:

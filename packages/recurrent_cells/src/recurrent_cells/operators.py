@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_legacy_batchedtensor as _is_batched
 from torch.autograd import forward_ad
 
 from . import steps, tensors
@@ -85,6 +86,9 @@ class _Layer(torch.autograd.Function):
         lengths, resets, x, *rest, y, tape = ctx.saved_tensors
         initial, weights = rest[: ctx.count], rest[ctx.count :]
         how = lengths, resets, ctx.directions
+        if any(d is not None and _is_batched(d) for d in (d_y, *d_final)):
+            told = "several gradients at once (is_grads_batched, vectorize) are not computed"
+            raise RuntimeError(f"Recurrent: {told}: one after another")
         if torch.is_grad_enabled():  # create_graph=True
             found = _differentiable(ctx.cell, x, initial, weights, how, (d_y, *d_final))
         else:
@@ -112,13 +116,17 @@ def _differentiable(
     gradients: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
     """The gradients as operators that can be differentiated again."""
-    wide = [one.to(torch.float32) for one in (x, *initial, *weights)]
+    inputs = [x, *initial, *weights]
+    # Each by itself: one may be computed from another, or be the same one, and autograd goes on from there by itself.
+    inputs = [one.view_as(one) if one.requires_grad else one for one in inputs]
+    wide = [one.to(torch.float32) for one in inputs]
     states, own = wide[1 : 1 + len(initial)], wide[1 + len(initial) :]
     made = steps.both(from_text(cell), wide[0], states, own, *how)
-    made = [one.to(given.dtype) for one, given in zip(made, (x, *initial), strict=True)]
+    made = [one.to(given.dtype) for one, given in zip(made, inputs, strict=False)]
     pairs = [(one, d) for one, d in zip(made, gradients, strict=True) if d is not None]
-    inputs = [x, *initial, *weights]
     wanted = [one for one in inputs if one.requires_grad]
+    if not pairs:
+        return [None] * len(inputs)
     outputs, own = zip(*pairs, strict=True)
     found = iter(torch.autograd.grad(outputs, wanted, own, create_graph=True, allow_unused=True))
     return [next(found) if one.requires_grad else None for one in inputs]
@@ -194,6 +202,10 @@ def _gradients(ctx: Any, grads: Sequence[Tensor | None]) -> Any:
     x, *rest = saved
     made, tape = rest[-ctx.count - 2 : -1], rest[-1]
     initial, weights = rest[: ctx.count], rest[ctx.count : -ctx.count - 2]
+    if torch.is_grad_enabled():  # create_graph=True
+        how = lengths, resets, ctx.directions
+        found = _differentiable(ctx.cell, x, initial, weights, how, grads[:-1])
+        return found[0], found[1 : 1 + ctx.count], found[1 + ctx.count :], *[None] * 5
     given = [
         torch.zeros_like(one) if d is None else d for one, d in zip(made, grads[:-1], strict=True)
     ]

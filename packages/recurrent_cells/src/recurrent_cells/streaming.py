@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -43,6 +43,13 @@ class Stream:
         if meta:
             raise ValueError("stream: the parameters are on meta, where nothing is computed")
         own = [[one.detach() for one in each] for each in own]
+        with torch.inference_mode(False):  # whose tensors could not be written outside of it
+            self._begin(layer, own, kind, threads)
+        self.reset()
+
+    def _begin(self, layer: Any, own: list[list[Tensor]], kind: torch.dtype, threads: int) -> None:
+        """Take the memory of all steps."""
+        batch = self.batch
         shapes = self.cell.state_shapes(layer.hidden_size, layer.output_size)
         self._x = empty(1, batch, layer.input_size, dtype=kind)
         self._kernel = tensors.kernel_of(layer._text, tensors.kind_of(self._x, own[0]))
@@ -69,7 +76,6 @@ class Stream:
             self._held += [packed, scratch, y]
             x = y
         self.y = x[0]
-        self.reset()
 
     @property
     def states(self) -> tuple[Tensor, ...]:
@@ -78,16 +84,25 @@ class Stream:
 
     @states.setter
     def states(self, given: Tensor | Sequence[Tensor]) -> None:
-        given = [given] if isinstance(given, Tensor) else list(given)
+        given = [given] if isinstance(given, Tensor) else given
+        if not isinstance(given, Iterable) or isinstance(given, str):
+            raise TypeError(f"stream: states must be tensors, not {type(given).__name__}")
+        given = [*given]
         if len(given) != len(self._states):
             names = ", ".join(self.cell.states)
             raise ValueError(f"stream: {len(given)} states, not {len(self._states)} ({names})")
         for name, own, one in zip(self.cell.states, self._states, given, strict=True):
+            if not isinstance(one, Tensor):
+                raise TypeError(
+                    f"stream: the state {name} must be a tensor, not {type(one).__name__}"
+                )
             if one.shape != own.shape:
                 told = f"{tuple(one.shape)}, not {tuple(own.shape)}"
                 raise ValueError(f"stream: the state {name} has the shape {told}")
-        for own, one in zip(self._states, given, strict=True):
-            own.copy_(one.detach())
+        # All are read before one is written: they may be the stream's own in another order.
+        copies = [one.detach().clone() for one in given]
+        for own, one in zip(self._states, copies, strict=True):
+            own.copy_(one)
 
     def step(self, x: Tensor) -> Tensor:
         """Return the output [B, P] for the input x [B, K] of a step; the next step overwrites it."""
@@ -111,5 +126,7 @@ class Stream:
 
     def reset(self, rows: Tensor | slice | int = slice(None)) -> None:
         """Start some sequences again from the cell's initial states."""
+        if isinstance(rows, Tensor) and rows.dtype == torch.uint8:  # a mask, as of `resets`
+            rows = rows.bool()
         for name, state in zip(self.cell.states, self.states, strict=True):
             state[:, rows] = self.cell.start(name)

@@ -59,12 +59,19 @@ def strided(one: Tensor, first: int = 0) -> Strided:
 
 
 def dense(one: Tensor) -> Tensor:
-    """A tensor whose last axis is contiguous: itself, or a copy."""
+    """A tensor in memory whose last axis is contiguous: itself, or a copy."""
+    one = in_memory(one)
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
+
+
+def in_memory(one: Tensor) -> Tensor:
+    """A tensor whose values are in memory: not those of a negative view, whose signs are not, nor of zeros that have none."""
+    return one.clone() if one.is_neg() or one._is_zerotensor() else one
 
 
 def as_kind(one: Tensor, kind: torch.dtype) -> Tensor:
     """The values one after another in a type: the tensor itself, if they are. Asking is quicker than having it done."""
+    one = in_memory(one)
     return one if one.dtype == kind and one.is_contiguous() else one.to(kind).contiguous()
 
 
@@ -235,7 +242,7 @@ def backward(
     for number, (begin, d_end, d_begin, own, d_own) in enumerate(given):
         _held, where = addressed(kernel, own, sizes.packed_backward)
         begin = _begun(kernel, begin)
-        d_end = [None if one is None else one.to(torch.float32).contiguous() for one in d_end]
+        d_end = [None if one is None else as_kind(one, torch.float32) for one in d_end]
         first = number * shape.outputs
         d_x = output(x, shape.inputs) if wanted[0] else None
         kernel.backward(

@@ -96,16 +96,16 @@ typedef struct {
 
 static void *aligned(void *p) { return (void *)(((uintptr_t)p + 63) & ~(uintptr_t)63); }
 typedef struct {
-  char *at;
+  uintptr_t at; /* a number: where sizes are wanted it begins at 0 */
 } Arena;
 static void *take(Arena *a, long count, long size) {
-  char *p = a->at = aligned(a->at);
-  a->at += count * size;
+  void *p = aligned((void *)a->at);
+  a->at = (uintptr_t)p + count * size;
   return p;
 }
 #define FLOATS(count) take(&a, count, sizeof(float))
 #define NUMBERS(count) take(&a, count, sizeof(number))
-#define SIZE_OF(a) ((int64_t)((uintptr_t)(a).at / sizeof(float)) + 16) /* and 64 bytes to begin at a line */
+#define SIZE_OF(a) ((int64_t)((a).at / sizeof(float)) + 16) /* and 64 bytes to begin at a line */
 
 /* Block-diagonal matrices: columns `begin` to `end` have values in these rows. */
 static long first_read(const Call *c, long begin) { return begin / (c->hidden / HEADS) * (c->hidden / HEADS); }
@@ -158,7 +158,7 @@ static void lay_out(Layout *l, const Call *c) {
   l->parts = l->by_units ? 1 : most(1, least(c->threads, c->batch));
 }
 static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memory) {
-  Arena a = {memory};
+  Arena a = {(uintptr_t)memory};
   if (backward) {
     l->back_h = NUMBERS(l->panels_y * l->units_read * (D_SUMS - D_H) * UNIT * PANEL);
     l->back_x = NUMBERS(l->panels_x * l->units * D_X * UNIT * PANEL);
@@ -172,7 +172,7 @@ static int64_t lay_out_packed(Layout *l, const Call *c, int backward, void *memo
   return SIZE_OF(a);
 }
 static int64_t lay_out_tape(Layout *l, const Call *c, long total, void *memory) {
-  Arena a = {memory};
+  Arena a = {(uintptr_t)memory};
   take(&a, 1, 64); /* how many parts there were */
   l->kept = FLOATS((OF_HEADS ? c->steps * c->batch : total) * KEPT * l->width);
   l->made_kept = NUMBERS(PROJECTED * total * l->width);
@@ -196,7 +196,7 @@ static void lay_out_plan(Layout *l, const Call *c, Arena *a) {
   l->begin = take(a, most(l->width, c->outputs), sizeof(number));
 }
 static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
-  Arena a = {memory};
+  Arena a = {(uintptr_t)memory};
   lay_out_plan(l, c, &a);
   l->memory = FLOATS((STATES - !OWN_OUTPUT) * c->batch * l->width);
   l->made = NUMBERS(PROJECTED * c->batch * l->width);
@@ -218,7 +218,7 @@ static int64_t lay_out_forward(Layout *l, const Call *c, void *memory) {
 #if TRAINING
 static long tiles(long n) { return up(n, FACTORS); }
 static int64_t lay_out_backward(Layout *l, const Call *c, void *memory) {
-  Arena a = {memory};
+  Arena a = {(uintptr_t)memory};
   const long most_total = c->steps * c->batch;
   l->x_by_steps = !l->by_units && !ALONE && c->batch >= 2 * ROWS * l->parts; /* while their sums' gradients are in a cache */
   lay_out_plan(l, c, &a);

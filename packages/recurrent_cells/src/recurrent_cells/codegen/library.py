@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import glob
 import hashlib
 import os
 import platform
@@ -30,13 +31,24 @@ COMPILERS = ("gcc", "cc", "clang")
 """clang 14 is as good with AVX-512, but with AVX2's 16 registers it keeps sums in memory, which takes twice as long."""
 
 
+SEAL = hashlib.sha256().digest_size
+"""Bytes of the digest at a library's end."""
+
+
 class CompilerError(RuntimeError):
     """No compiler, or one that fails, told in one line."""
 
 
 def compiler() -> list[str]:
     """The C compiler: $CC, else the first that is installed."""
-    if given := shlex.split(os.environ.get("CC", "")):
+    named = os.environ.get("CC", "")
+    if shutil.which(named):  # with blanks in its path
+        return [named]
+    try:
+        given = shlex.split(named)
+    except ValueError as error:
+        raise CompilerError(f"$CC is {named!r}: {error}") from None
+    if given:
         if shutil.which(given[0]) is None:
             raise CompilerError(f"$CC names {given[0]}, which is not installed")
         return given
@@ -54,31 +66,45 @@ def native_flags() -> list[str]:
 
 
 def library(source: str, name: str) -> ctypes.CDLL:
-    """The source, compiled and loaded."""
-    flags = [*native_flags(), f"-DSECOND_LEVEL={second_level()}"]
-    command = [*compiler(), *FLAGS, *flags]
-    identity = [
-        source,
-        *command[1:],
-        _version(tuple(command[: -len(FLAGS) - len(flags)])),
-        _machine(),
-    ]
-    digest = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:20]
+    """The source, compiled and loaded; where there is no compiler, as one that was there before has compiled it."""
+    flags = [*FLAGS, *native_flags(), f"-DSECOND_LEVEL={second_level()}"]
+    start = f"{name}-{_digest(source, *flags, _machine())}"
+    try:
+        own = compiler()
+    except CompilerError:
+        for path in next(_folders()).glob(f"{glob.escape(start)}-*.so"):
+            if _is_whole(path):
+                return ctypes.CDLL(str(path))
+        raise
+    file = f"{start}-{_digest(*own[1:], _version(tuple(own)))}.so"
     refused = ""
     for folder in _folders():
-        path = folder / f"{name}-{digest}.so"
+        path = folder / file
         try:
-            if not path.exists():
-                compile_library(command, source, path)
+            if not _is_whole(path):
+                compile_library([*own, *flags], source, path)
             return ctypes.CDLL(str(path))
         except OSError as error:  # a folder that cannot be written, or from which nothing may run
             refused = str(error)
     raise CompilerError(f"no folder for compiled kernels: {refused}; set $RECURRENT_CELLS_CACHE")
 
 
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:20]
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a library is there and as it was written: of one that was cut short, the process would die without a word."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    return content[-SEAL:] == hashlib.sha256(content[:-SEAL]).digest()
+
+
 def _folders() -> Iterator[Path]:
     if given := os.environ.get("RECURRENT_CELLS_CACHE"):
-        yield Path(given)
+        yield Path(given).expanduser()
     else:
         home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         yield Path(home, "recurrent-cells")
@@ -86,7 +112,7 @@ def _folders() -> Iterator[Path]:
 
 
 def compile_library(command: list[str], source: str, path: Path) -> None:
-    """Written beside its place and moved there, so that no process sees a half of it."""
+    """Written beside its place and moved there, so that no process sees a half of it; with its digest at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         made = Path(folder, "kernel.so")
@@ -102,6 +128,10 @@ def compile_library(command: list[str], source: str, path: Path) -> None:
             errors = [line for line in ran.stderr.splitlines() if "error" in line]
             told = (errors or ran.stderr.splitlines() or ["no message"])[0]
             raise CompilerError(f"{command[0]} failed: {told}")
+        if not made.exists():
+            raise CompilerError(f"{command[0]} is no C compiler: it wrote no library")
+        content = made.read_bytes()
+        made.write_bytes(content + hashlib.sha256(content).digest())
         os.replace(made, path)
 
 
