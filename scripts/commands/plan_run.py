@@ -54,8 +54,15 @@ def further(plan: Plan) -> str:
     if not unjudged:
         return ""
     limits = [each["further_s"] for each in unjudged]
-    most = "" if None in limits else f", up to {sum(limits) / 60:.0f} minutes"
+    if not any(limit is None or limit > 0 for limit in limits):
+        return ""
+    most = "" if None in limits else f", up to {_minutes(sum(limits))}"
     return f"Extra processes are added where they are likely to decide something{most}."
+
+
+def _minutes(seconds: float) -> str:
+    count = round(seconds / 60)
+    return "1 minute" if count == 1 else f"{count} minutes"
 
 
 def main() -> None:
@@ -90,17 +97,16 @@ def main() -> None:
         return
     console.print(table)
     if arguments.files:
-        console.print("\n".join(sorted(files)))
+        print(*sorted(files), sep="\n")
     seconds += estimate.slower * A_RUN * times
-    console.print(f"About {seconds / 60:.0f} minutes in total, pages included.")
+    console.print(f"About {_minutes(seconds)} in total, pages included.")
     if unknown:
         console.print(
             f"Of {unknown} jobs no implementation like theirs was seen before: they are counted as a usual row of the shape nearest to theirs, in proportion to what both compute."
         )
     if said := further(plan):
-        console.print(
-            f"{said} {more_s / 60:.0f} are included for them, as in the published examples."
-        )
+        of_that = f" {_minutes(more_s)} of that, as in the published examples." if more_s else ""
+        console.print(said + of_that)
     if speed and estimate.example:
         console.print(
             f"This machine multiplies at {speed.gflops:.0f} GFLOP/s and the examples' at {estimate.example.gflops:.0f}: "

@@ -22,7 +22,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -38,7 +38,7 @@ from plan.planner import Plan
 
 STOPPED = "Stopped. Finished results are kept; run the same command to continue."
 LOCKS = Path(".snakemake/locks")
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SCRIPTS = Path(__file__).resolve().parents[1]
 ROOM_BYTES = 20_000  # a record
 
@@ -81,7 +81,7 @@ def stop(*_: object) -> None:
     """What a signal does, once."""
     for number in STOPPING:
         signal.signal(number, signal.SIG_IGN)
-    sys.exit(f"\n{STOPPED}")
+    sys.exit(STOPPED)
 
 
 def begin(parent: int | None = None) -> None:
@@ -165,6 +165,24 @@ def end_all() -> None:
         ]
 
 
+@contextmanager
+def reaping(other_than: int) -> Iterator[None]:
+    """Linux: take the exit status of adopted processes that end, or they stay as zombies; not that of `other_than`, which the
+    caller waits for."""
+
+    def reap(*_: object) -> None:
+        with suppress(ChildProcessError, AttributeError):  # no children; no waitid
+            peek = os.WEXITED | os.WNOHANG | os.WNOWAIT
+            while (found := os.waitid(os.P_ALL, 0, peek)) and found.si_pid != other_than:
+                os.waitpid(found.si_pid, 0)
+
+    signal.signal(signal.SIGCHLD, reap)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 def snakemake(
     configfile: str,
     settings: Sequence[str] = (),
@@ -186,12 +204,19 @@ def snakemake(
         preexec_fn=processes.die_with_parent,
     )
     try:
-        return process.wait(limit)
+        with reaping(process.pid):
+            status = process.wait(limit)
+        if status < 0:
+            said = f"Snakemake was ended by {signal.Signals(-status).name}."
+            print(f"{said} Run the same command to continue.", file=sys.stderr)
+        return status
     except subprocess.TimeoutExpired:
         return None
     finally:
         end_all()  # also what a Snakemake that was killed has left
         process.wait()
+        with suppress(OSError):  # the terminal may be gone
+            print("\r\x1b[K" * sys.stderr.isatty(), end="", file=sys.stderr)  # the line of progress
         shutil.rmtree(LOCKS, ignore_errors=True)
 
 

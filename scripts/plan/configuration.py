@@ -6,6 +6,7 @@ import fnmatch
 import functools
 import math
 import operator
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -363,6 +364,8 @@ def validated(
     if not list(strange(config)):
         config = _with_types(config, "config")
     found = mistakes(config, "config")
+    if not found and config["corpus"]["path"]:
+        config["corpus"]["path"] = os.path.expanduser(config["corpus"]["path"])
     if not found and not measures_here:
         found = list(_unknown_here(config))
     if not found:

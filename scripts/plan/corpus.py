@@ -118,6 +118,6 @@ class Corpus:
             found = sha256(str(file))
             if found != wanted:
                 sys.exit(
-                    f"corpus.path: {file} is not the expected text: SHA-256 {found[:12]}..., "
-                    f"corpus.sha256.{split} is {wanted[:12]}... (truncated, or another edition)."
+                    f"corpus.path: {file} is not the expected text: its SHA-256 is {found}, corpus.sha256.{split} is "
+                    f"{wanted[:12]}... It is truncated or another edition; for a text of your own, set corpus.sha256 to its checksums."
                 )

@@ -61,7 +61,11 @@ def _content(path: str) -> bytes:
 def _imports(path: Path) -> list[Path]:
     """The files of scripts/ that a module imports."""
     found = []
-    for node in ast.walk(ast.parse(_content(str(path)), str(path))):
+    try:
+        tree = ast.parse(_content(str(path)), str(path))
+    except SyntaxError as error:
+        sys.exit(f"{path}:{error.lineno or 1}: {error.msg}")
+    for node in ast.walk(tree):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

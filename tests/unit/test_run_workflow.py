@@ -18,6 +18,7 @@ from plan import listing
 from plan.matrix import UNUSED
 from plan.planner import Plan
 from snakemake_logger_plugin_cells import plain, progress_line
+from tests.conftest import ROOT
 from tests.unit import planned
 
 
@@ -82,6 +83,25 @@ def test_what_is_left_of_snakemakes_errors() -> None:
     # `Failed: ...` follows, with the end of its log.
     said = 'RuleException:\nCalledProcessError in file "check.smk", line 27:\nCommand \'{"long": 1}\' returned 1.'
     assert plain(said) == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="adopts nothing")
+def test_adopted_processes_that_end_are_let_go() -> None:
+    """In a process of its own, as adopting cannot be undone."""
+    program = """
+import subprocess, time, psutil
+from commands.run_workflow import reaping
+from measurement import processes
+processes.adopt()
+waited_for = subprocess.Popen(["sh", "-c", "sleep 0.1 & sleep 0.1 & exit 3"])
+with reaping(waited_for.pid):
+    while psutil.Process().children(recursive=True):
+        waited_for.poll()
+        time.sleep(0.02)
+assert waited_for.returncode == 3
+"""
+    paths = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=20, env=paths)
 
 
 def test_line_of_progress() -> None:

@@ -97,6 +97,12 @@ def test_packages_run_their_init(scripts: Path) -> None:
     assert sources.files("scripts/main.py") == sorted(f"scripts/{name}" for name in texts)
 
 
+def test_a_file_that_is_no_python(scripts: Path) -> None:
+    write(scripts, {"main.py": "import broken\n", "broken.py": "\ndef f(:\n"})
+    with pytest.raises(SystemExit, match=r"^scripts/broken\.py:2: "):
+        sources.files("scripts/main.py")
+
+
 def test_missing_file(scripts: Path) -> None:
     with pytest.raises(SystemExit, match=r"^scripts/none\.py .* config/implementations"):
         sources.files("scripts/none.py")

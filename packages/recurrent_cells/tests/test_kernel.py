@@ -318,7 +318,7 @@ def test_a_cell_has_one_kernel_and_one_file(
         other = tmp_path / "other"  # a new file: the old one is in this process's memory
         other.write_bytes(damaged)
         other.replace(made)
-        assert library("int one(void) { return 1; }", "one").one() == 1
+        library("int one(void) { return 1; }", "one")
         assert made.read_bytes() == whole
     monkeypatch.setenv("CC", "no-such-compiler")
     assert library("int one(void) { return 1; }", "one").one() == 1

@@ -347,12 +347,15 @@ def test_int8_layers_keep_their_types() -> None:
         torch.export.export(own, (x,))
 
 
-@pytest.mark.parametrize("change", ["in place", "another"])
+@pytest.mark.parametrize("change", ["in place", "another", "tied"])
 def test_an_int8_layer_that_changes_is_noticed(change: str) -> None:
-    layer, x = Recurrent("lstm", INPUTS, HIDDEN).int8(), torch.randn(STEPS, BATCH, INPUTS)
+    layer = Recurrent("lstm", INPUTS, HIDDEN, bidirectional=True).int8()
+    x = torch.randn(STEPS, BATCH, INPUTS)
     before = layer(x)[0]
     if change == "in place":
-        layer.bias_l0.add_(1)
+        layer.weight_input_l0.clamp_(0)
+    elif change == "tied":
+        layer.bias_l0_reverse = layer.bias_l0
     else:
         layer.bias_l0 = torch.ones(4 * HIDDEN)
     after = layer(x)[0]
@@ -735,8 +738,14 @@ def test_gradients_that_will_be_differentiated_are_the_same(
     assert error(*found) < 1e-5
 
 
-def test_gradients_of_gradients_of_an_exported_program() -> None:
-    layer, x = Recurrent("gru", INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
+@cell(gates="f", states="h t")
+def counting(f, h, t):  # type: ignore[no-untyped-def]
+    return tanh(f) / (t + 1) + h, t + 1
+
+
+@pytest.mark.parametrize("kind", ["gru", counting])
+def test_gradients_of_gradients_of_an_exported_program(kind: Any) -> None:
+    layer, x = Recurrent(kind, INPUTS, HIDDEN), torch.rand(STEPS, BATCH, INPUTS)
     found = []
     for one in (layer, torch.export.export(layer, (x,)).module()):
         own = x.clone().requires_grad_()

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from plan import own
-from plan.matrix import NOT_RUN, NOW
+from plan import listing, own
+from plan.matrix import DEVICES, NOT_RUN, NOW, UNUSED
 from reporting import words
 from reporting.blocks import Block, Points, Table, Text
 from reporting.layout import DASH, time, times
@@ -106,6 +106,7 @@ class Answer:
     requests: list[Style]  # of single sequences
     stopped: list[Stopped]
     left_out: int
+    to_come: bool  # whether some of these are for a later run
     about: list[str]
 
 
@@ -146,6 +147,7 @@ def _measured(row: Mapping) -> Measured:
 def stopped(rows: pd.DataFrame) -> list[Stopped]:
     """What has no number on devices that took part, by reason: what failed or was refused first. What this run left out is not among them."""
     absent = rows[~rows["status"].isin([OK, NOT_RUN])]
+    absent = absent[~absent["reason"].isin(UNUSED.format(device.upper()) for device in DEVICES)]
     measured = set(rows[rows["status"] == OK]["device"])
     if measured:
         absent = absent[absent["device"].isin(measured)]
@@ -174,6 +176,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         styles(single),
         stopped(batches),
         int((batches["status"] == NOT_RUN).sum()),
+        bool((batches["reason"] == listing.LATER).any()),
         [about["document"]["about"]] if "about" in about["document"] else [],
     )
 
@@ -194,12 +197,10 @@ def _headline(answer: Answer) -> str:
             f"**`{answer.cell}` takes {said}: its fastest implementation over the fastest LSTM.**"
         )
     wrong = [each for each in answer.stopped if each.status != "unsupported"]
+    wrong = wrong or ([] if answer.to_come else [*answer.stopped])
     if wrong and not answer.styles:
-        count = sum(len(each.labels) for each in wrong)
-        return (
-            f"**No implementation of `{answer.cell}` was timed: {count} failed, the first as *{wrong[0].status}*: "
-            f"{wrong[0].reason.rstrip('.')}.**"
-        )
+        said = f"The first reason (*{wrong[0].status}*): {wrong[0].reason.rstrip('.')}"
+        return f"**No implementation of `{answer.cell}` was timed. {said}.**"
     if answer.styles:
         return f"**`{answer.cell}` was measured, but no LSTM to compare it with.**"
     return f"**`{answer.cell}` has not been measured yet.**"

@@ -9,17 +9,13 @@ import operator
 import re
 import traceback
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from .cells import language
 from .cells.language import Cell, CellError
 
-WORDS = (
-    *("cell", "sigmoid", "tanh", "exp", "log", "sqrt", "sin", "cos", "softplus", "relu"),
-    *("absolute", "sign", "maximum", "minimum", "where", "norm"),
-    *("outer", "head_sum", "head_mean"),
-)
+WORDS = ("cell", *language.WORDS)
 """What a cell is written in."""
 
 PACKAGES = ("recurrent_cells", "recurrent_cells.cells")
@@ -97,6 +93,10 @@ def load(path: str | Path) -> Cell:
         raise CellError(f"{path}:{line}: {told}") from None
 
 
+class _Package(ModuleType):
+    """What a file may use of recurrent_cells."""
+
+
 class _Told(Exception):
     def __init__(self, node: ast.AST | int, text: str) -> None:
         super().__init__(text)
@@ -171,9 +171,8 @@ class _Reader:
             if isinstance(statement, ast.Import) and one.name == "math":
                 self._known[to] = math
             elif isinstance(statement, ast.Import) and one.name == PACKAGES[0]:
-                self._known[to] = SimpleNamespace(
-                    **{word: getattr(language, word) for word in WORDS}
-                )
+                self._known[to] = _Package(PACKAGES[0])
+                self._known[to].__dict__.update({word: getattr(language, word) for word in WORDS})
             elif module == "math" and one.name in NUMBERS:
                 self._known[to] = getattr(math, one.name)
             elif module == "__future__":
@@ -298,7 +297,7 @@ class _Reader:
                 raise _Told(node, f".{node.attr} cannot be set")
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 owner = self._known.get(node.value.id)
-                if isinstance(owner, SimpleNamespace) and node.attr not in WORDS:
+                if isinstance(owner, _Package) and node.attr not in WORDS:
                     raise _Told(node, f"the language has no {node.attr}; {_has()}")
             if isinstance(node, ast.Constant) and isinstance(node.value, bytes | complex):
                 raise _Told(node, f"{node.value!r} is no value of a cell")

@@ -15,7 +15,7 @@ from .codegen import export as files
 def export(layer: Any, folder: str | os.PathLike[str], prefix: str) -> None:
     """Write the layers as C files."""
     if not isinstance(prefix, str) or not re.fullmatch("([a-z][a-z0-9_]{0,99})?", prefix):
-        told = "a lowercase letter and then lowercase letters, digits and _"
+        told = "a lowercase letter and then up to 99 lowercase letters, digits and _"
         raise ValueError(f"export_c: prefix must be {told}, not {prefix!r}")
     with torch.autocast("cpu", enabled=False):
         weights, (kind, meta) = layer._weights()

@@ -245,7 +245,11 @@ def initial_states(layer: Any, batch: Batch, states: Any, kind: Kind) -> list[li
     if all(isinstance(one, int) for one in given):
         raise TypeError("Recurrent: states must be tensors, not integers: use lengths=...")
     if len(given) != len(sizes):
-        own = "one tensor" if isinstance(states, Tensor) else f"{len(given)} tensors"
+        own = (
+            "one tensor"
+            if isinstance(states, Tensor)
+            else f"{len(given)} in a {type(states).__name__}"
+        )
         wanted = f"a tuple of {told}" if len(sizes) > 1 else f"one tensor ({cell.states[0]})"
         raise ValueError(f"Recurrent: initial states are {wanted}, not {own}")
     found = []

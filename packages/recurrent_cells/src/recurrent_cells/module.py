@@ -258,6 +258,14 @@ class Recurrent(nn.Module):
         return conversion.to_torch(self, nn.GRU, CELLS["gru"])
 
 
+def _same(written: list[tuple[Tensor, int]], before: list[tuple[Tensor, int]]) -> bool:
+    """Whether these are the same tensors, unchanged."""
+    return len(written) == len(before) and all(
+        one is old and version == of_old
+        for (one, version), (old, of_old) in zip(written, before, strict=True)
+    )
+
+
 class Int8(Recurrent):
     """Layers that multiply int8. Made by `Recurrent.int8`.
 
@@ -292,12 +300,11 @@ class Int8(Recurrent):
         return value if scale is None else value * scale.float()
 
     def _weights(self) -> tuple[list[list[Tensor]], inputs.Kind]:
-        written = [(one, 0 if one.is_inference() else one._version) for one in self.buffers()]
+        given = [one for one in self._buffers.values() if one is not None]
+        # Tensors of inference_mode have no versions.
+        written = [(one, 0 if one.is_inference() else one._version) for one in given]
         known = self._packed
-        if known is None or not all(
-            one is old and version == of_old
-            for (one, version), (old, of_old) in zip(written, known[0], strict=True)
-        ):
+        if known is None or not _same(written, known[0]):
             found, kernel = [], tensors.kernel_of(self._text, torch.int8)
             for end in self._ends():
                 own = [self._wide(name + end) for name in self._names()]

@@ -86,9 +86,7 @@ class _Layer(torch.autograd.Function):
         lengths, resets, x, *rest, y, tape = ctx.saved_tensors
         initial, weights = rest[: ctx.count], rest[ctx.count :]
         how = lengths, resets, ctx.directions
-        if any(d is not None and _is_batched(d) for d in (d_y, *d_final)):
-            told = "several gradients at once (is_grads_batched, vectorize) are not computed"
-            raise RuntimeError(f"Recurrent: {told}: one after another")
+        _check_single((d_y, *d_final))
         if torch.is_grad_enabled():  # create_graph=True
             found = _differentiable(ctx.cell, x, initial, weights, how, (d_y, *d_final))
         else:
@@ -105,6 +103,12 @@ class _Layer(torch.autograd.Function):
                 ctx.needs_input_grad[5:],
             )
         return None, None, None, None, None, *found
+
+
+def _check_single(gradients: Sequence[Tensor | None]) -> None:
+    if any(d is not None and _is_batched(d) for d in gradients):
+        told = "several gradients at once (is_grads_batched, vectorize) are not computed"
+        raise RuntimeError(f"Recurrent: {told}: one after another")
 
 
 def _differentiable(
@@ -124,6 +128,9 @@ def _differentiable(
     made = steps.both(from_text(cell), wide[0], states, own, *how)
     made = [one.to(given.dtype) for one, given in zip(made, inputs, strict=False)]
     pairs = [(one, d) for one, d in zip(made, gradients, strict=True) if d is not None]
+    pairs = [
+        (one, d) for one, d in pairs if one.requires_grad
+    ]  # of a count of steps there are none
     wanted = [one for one in inputs if one.requires_grad]
     if not pairs:
         return [None] * len(inputs)
@@ -197,6 +204,7 @@ def _keep(ctx: Any, inputs: Any, output: list[Tensor]) -> None:
 
 
 def _gradients(ctx: Any, grads: Sequence[Tensor | None]) -> Any:
+    _check_single(grads)
     saved = iter(ctx.saved_tensors)
     lengths, resets = (next(saved) if has else None for has in ctx.has)
     x, *rest = saved

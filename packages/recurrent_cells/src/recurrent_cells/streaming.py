@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -83,9 +83,9 @@ class Stream:
         return self._states
 
     @states.setter
-    def states(self, given: Tensor | Sequence[Tensor]) -> None:
+    def states(self, given: Tensor | Iterable[Tensor]) -> None:
         given = [given] if isinstance(given, Tensor) else given
-        if not isinstance(given, Iterable) or isinstance(given, str):
+        if not isinstance(given, Iterable):
             raise TypeError(f"stream: states must be tensors, not {type(given).__name__}")
         given = [*given]
         if len(given) != len(self._states):

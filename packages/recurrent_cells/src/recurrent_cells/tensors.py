@@ -60,18 +60,18 @@ def strided(one: Tensor, first: int = 0) -> Strided:
 
 def dense(one: Tensor) -> Tensor:
     """A tensor in memory whose last axis is contiguous: itself, or a copy."""
-    one = in_memory(one)
+    if one.is_neg() or one._is_zerotensor():
+        return one.clone()
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
-def in_memory(one: Tensor) -> Tensor:
-    """A tensor whose values are in memory: not those of a negative view, whose signs are not, nor of zeros that have none."""
-    return one.clone() if one.is_neg() or one._is_zerotensor() else one
-
-
 def as_kind(one: Tensor, kind: torch.dtype) -> Tensor:
-    """The values one after another in a type: the tensor itself, if they are. Asking is quicker than having it done."""
-    one = in_memory(one)
+    """The values in memory one after another in a type: the tensor itself, if they are. Asking is quicker than having it done.
+
+    The values of a negative view are in memory with the other sign, those of PyTorch's zero tensors are nowhere.
+    """
+    if one.is_neg() or one._is_zerotensor():
+        one = one.clone()
     return one if one.dtype == kind and one.is_contiguous() else one.to(kind).contiguous()
 
 

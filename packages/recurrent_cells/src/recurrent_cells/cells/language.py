@@ -18,8 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn
 
 Operand = Any  # an Expression or a number
 
@@ -182,7 +181,7 @@ class Expression:
     def __iter__(self) -> Any:
         raise CellError("a value is one of every unit: it has no parts")
 
-    def __float__(self) -> Any:
+    def __float__(self) -> NoReturn:
         raise CellError(
             f"Python needs a number here, and {self!r} differs from unit to unit: use the functions of recurrent_cells"
         )
@@ -194,9 +193,9 @@ class Expression:
             raise AttributeError(name)
         plain = self.operation == "input"
         own = self.value if plain else "a value"
-        if isinstance(globals().get(name), FunctionType):
+        if name in WORDS:
             raise CellError(f"{own} has no .{name}: write {name}({self!r})")
-        part = plain and name in ("x", "h")
+        part = plain and name in ("x", "h") and self.value in _GATES.get()
         kept = f': apart="{own}" keeps its sums of x and of h apart' if part else ""
         raise CellError(f"{own} has no .{name}{kept}")
 
@@ -427,6 +426,25 @@ class Matrix:
     __matmul__ = __call__ = __getitem__ = __bool__ = __eq__ = _alone
 
 
+WORDS = (
+    *(
+        "sigmoid",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "sin",
+        "cos",
+        "softplus",
+        "relu",
+        "absolute",
+        "sign",
+    ),
+    *("maximum", "minimum", "where", "norm", "outer", "head_sum", "head_mean"),
+)
+"""Functions of the language."""
+
+_GATES: ContextVar[tuple[str, ...]] = ContextVar("gates", default=())
 _HEADS: ContextVar[int] = ContextVar("heads", default=1)
 _IN_A_CELL: ContextVar[bool] = ContextVar("in a cell", default=False)
 
@@ -437,12 +455,13 @@ def _heads() -> Expression:
 
 @contextmanager
 def heads_of(cell: Cell) -> Iterator[None]:
-    """Where the cell's function runs: how many heads its matrix states have."""
-    token = _HEADS.set(cell.heads)
+    """Where the cell's function runs: its gates, and how many heads its matrix states have."""
+    token, gates = _HEADS.set(cell.heads), _GATES.set(cell.gates)
     try:
         yield
     finally:
         _HEADS.reset(token)
+        _GATES.reset(gates)
 
 
 @dataclass(frozen=True)
@@ -929,7 +948,7 @@ def _parsed(where: str, argument: str, text: Any, numbered: bool = True) -> list
     found = []
     for one in text.split():
         name, equals, number = one.partition("=")
-        if not name or (equals and not number):
+        if numbered and (not name or (equals and not number)):
             raise CellError(f"{where}: {argument}: {text!r}: write name=1 without spaces")
         if not name.isidentifier() or keyword.iskeyword(name) or (equals and not numbered):
             told = ": separate names with spaces" if "," in one else ""
@@ -940,7 +959,7 @@ def _parsed(where: str, argument: str, text: Any, numbered: bool = True) -> list
             value = math.nan
         if not is_number(value):
             told = ": separate names with spaces" if "," in number else ""
-            raise CellError(f"{where}: {argument}: {name}={number} is not a number{told}")
+            raise CellError(f"{where}: {argument}: {name}={number} is no number of float32{told}")
         found.append((name, value))
     return found
 

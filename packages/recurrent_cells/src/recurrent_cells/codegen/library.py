@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import glob
 import hashlib
 import os
 import platform
@@ -13,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 FLAGS = (
@@ -44,11 +44,7 @@ def compiler() -> list[str]:
     named = os.environ.get("CC", "")
     if shutil.which(named):  # with blanks in its path
         return [named]
-    try:
-        given = shlex.split(named)
-    except ValueError as error:
-        raise CompilerError(f"$CC is {named!r}: {error}") from None
-    if given:
+    if given := _words("CC", named):
         if shutil.which(given[0]) is None:
             raise CompilerError(f"$CC names {given[0]}, which is not installed")
         return given
@@ -58,10 +54,17 @@ def compiler() -> list[str]:
     raise CompilerError("a C compiler is needed: install gcc or clang, or set $CC")
 
 
+def _words(name: str, given: str) -> list[str]:
+    try:
+        return shlex.split(given)
+    except ValueError as error:
+        raise CompilerError(f"${name} is {given!r}: {error}") from None
+
+
 def native_flags() -> list[str]:
     """What makes a compiler use all instructions of this machine; $RECURRENT_CELLS_CFLAGS instead, where it is set."""
     if given := os.environ.get("RECURRENT_CELLS_CFLAGS"):
-        return shlex.split(given)
+        return _words("RECURRENT_CELLS_CFLAGS", given)
     return ["-mcpu=native" if platform.machine() in ("aarch64", "arm64") else "-march=native"]
 
 
@@ -72,9 +75,10 @@ def library(source: str, name: str) -> ctypes.CDLL:
     try:
         own = compiler()
     except CompilerError:
-        for path in next(_folders()).glob(f"{glob.escape(start)}-*.so"):
-            if _is_whole(path):
-                return ctypes.CDLL(str(path))
+        with suppress(OSError):
+            for path in next(_folders()).glob(f"{start}-*.so"):
+                if _is_whole(path):
+                    return ctypes.CDLL(str(path))
         raise
     file = f"{start}-{_digest(*own[1:], _version(tuple(own)))}.so"
     refused = ""
