@@ -84,12 +84,26 @@ def stop(*_: object) -> None:
     sys.exit(STOPPED)
 
 
+def pause(*_: object) -> None:
+    """What Ctrl-Z does: all that this process has started waits until `fg`, and so does it."""
+    waiting = psutil.Process().children(recursive=True)
+    for each in waiting:
+        with suppress(psutil.NoSuchProcess):
+            each.suspend()
+    os.kill(os.getpid(), signal.SIGSTOP)
+    for each in waiting:
+        with suppress(psutil.NoSuchProcess):
+            each.resume()
+
+
 def begin(parent: int | None = None) -> None:
     """What a command does first that starts Snakemake: it answers signals, ends with its parent, has the folder for
     itself, and a folder of its own for temporary files, which goes with it."""
     for number in STOPPING:
         if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, stop)
+    if signal.getsignal(signal.SIGTSTP) != signal.SIG_IGN:
+        signal.signal(signal.SIGTSTP, pause)
     processes.adopt()
     if parent:
         threading.Thread(target=follow, args=(parent,), daemon=True).start()

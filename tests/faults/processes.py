@@ -4,6 +4,8 @@ import os
 import signal
 import time
 
+import psutil
+
 from .trial import CHECK_S, CHILD_S, MEASURE, REPORT, RUN_S, TIMING_S, TUNING_S, Trial, fault
 
 GOES_ON = r"Cells: 4 ok"  # what `make report` and `make measure` end with
@@ -56,6 +58,24 @@ def snakemake_killed(trial: Trial) -> None:
     trial.command = MEASURE
     trial.run_and_kill("snakemake", RUN_S)
     assert not trial.path("results/failures").exists()  # of a cell
+
+
+@fault(
+    "make report is paused",
+    "SIGTSTP to its process, as by Ctrl-Z, and SIGCONT a second later, as by fg",
+    GOES_ON,
+    quick=True,
+    ends=True,
+)
+def report_paused(trial: Trial) -> None:
+    trial.timing_under_way(REPORT)
+    report = trial.one("script run_workflow")
+    report.send_signal(signal.SIGTSTP)
+    time.sleep(1)
+    states = {each.status() for each in [report, *report.children(recursive=True)]}
+    assert states <= {psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE}, states
+    report.resume()
+    trial.wait()
 
 
 @fault("make report is killed", "kill -9 of its process", GOES_ON, times=3, ends=False)
