@@ -75,11 +75,11 @@ def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -
     return shown(ratio)
 
 
-def _over_fused(rows: Rows, machine: str, benchmark: str = MODEL) -> str:
-    """PyTorch's operators over its fused kernel, in training."""
+def _over_fused(rows: Rows, machine: str, benchmark: str = MODEL, of: str = OPERATORS) -> str:
+    """PyTorch's operators, or other rows, over its fused kernel, in training."""
     own = rows[(rows["machine"] == machine) & (rows["phase"] == "training")]
     own = own[own["benchmark"] == benchmark].set_index("implementation")["times"]
-    return shown(estimates.ratio([own[OPERATORS]], [own["pytorch/fused"]]))
+    return shown(estimates.ratio([own[of]], [own["pytorch/fused"]]))
 
 
 def _found(rows: Rows, name: str) -> estimates.Ratio:
@@ -110,6 +110,7 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, OPERATORS),
     "pytorch-intel": lambda rows: _of(rows, INTEL, OPERATORS),
     "default-malloc-zen-5": lambda rows: _over_fused(rows, ZEN_5, f"{MODEL}-default-malloc"),
+    "compiled-zen-5": lambda rows: _over_fused(rows, ZEN_5, of="pytorch/compiled"),
     "malloc-training": lambda rows: shown(_found(rows, "thresholds-of-malloc")),
     "slstm-training": lambda rows: shown(_found(rows, "other-cell-costs-little")),
 }

@@ -110,7 +110,7 @@ def _aside(row: Mapping, number_format: str) -> str:
 
 
 def deploy(measured: Measured) -> Card:
-    """What to install: the fastest of what has a package, whatever ties with it, then the fastest of all."""
+    """What to install: the fastest of what has a package, whatever ties with it or is the next, then the fastest of all."""
     groups = {}
     for use in measured.settings["deploy"]:
         there = [name for name in use["benchmarks"] if len(measured.rows(name, "forward"))]
@@ -123,9 +123,9 @@ def deploy(measured: Measured) -> Card:
         best = (sure or packaged)[0]
         number_format = measured.defined(there[0]).get("data_type", FLOAT32)
         said = [[f"{best['name']} ({_aside(best, number_format)})", time_of(best)]]
-        over = ((row, Over.of(row, best)) for row in packaged if row is not best)
+        over = [(row, Over.of(row, best)) for row in packaged if row is not best]
         ties = [(row, each) for row, each in over if each.verdict != "slower"]
-        for row, each in ties[: MOST_NAMED - 1]:
+        for row, each in ties[: MOST_NAMED - 1] or over[:1]:
             name = f"{row['name']} ({_call(row, number_format)})"
             said.append([name, measured.linked(each, "forward", there[0])])
         fastest = Over.of(rows[0], best)
@@ -134,13 +134,13 @@ def deploy(measured: Measured) -> Card:
             name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
-            said.append([f"Not measured here: {words.listed(left)}", ""])
+            said.append([f"Not measured for this workload: {words.listed(left)}", ""])
         shape, main = measured.shape(there[0]), measured.shape(measured.main)
         same = shape in (main, f"{main}, {number_format}")
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
-        "The fastest with a package, ties, and what is faster without one: times relative to the first. Workload as above unless "
-        "given. Error: of outputs, relative to float64."
+        "The fastest with a package, what ties with it or is next, and what is faster without one: times relative to the first. "
+        "Workload as above unless given. Error: of outputs, relative to float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
 
@@ -151,7 +151,7 @@ def compiling(measured: Measured) -> Card:
     for gain in tradeoff.gains(measured.today):
         if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
             continue
-        pays = "never" if gain.ratio.verdict == "faster" else "undecided"
+        pays = "never" if gain.ratio.verdict == "faster" else "no gain shown"
         after = f"{pays} (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
             ends = words.between(*(f"{each:,}" for each in gain.batches))
@@ -231,7 +231,7 @@ def then(measured: Measured) -> Card:
             found.setdefault(name, {})[phase] = said
     groups = {"": by_phase(found)} if found else {}
     told = found and measured.has("timeline")
-    points = ["All releases: [timeline](timeline.md)."] if told else []
+    points = ["All releases, and which became slower: [timeline](timeline.md)."] if told else []
     about = "Times relative to old versions, same workload."
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 

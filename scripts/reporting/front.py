@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from measurement.shapes import forward_flops
 from reporting import cards, flexibility, words
 from reporting.cards import Card, way
 from reporting.flexibility import Over
@@ -38,9 +39,9 @@ def line(measured: Measured) -> str:
     corpora = [each["corpus"] for each in measured.about() if each["corpus"]]
     stand_in = any(corpus["stand_in"] for corpus in corpora)
     text = ["stand-in text"] if stand_in else dict.fromkeys(map(words.text, corpora))
-    sure = f"nine of ten ratios to the fastest are known within ±{two(100 * measured.within)} %"
+    sure = f"nine of ten ratios to the fastest within ±{two(100 * measured.within)} %"
     if unsure := sum(map(math.isnan, measured.reaches)):
-        sure += f", apart from {unsure:,} without an interval"
+        sure += f" ({unsure:,} have no interval)"
     sure = "without intervals" if math.isnan(measured.within) else sure
     count = f"{len(measured.ok):,} measurements{measured.current}, {sure}"
     return " · ".join([name, *text, measured.days, count])
@@ -74,8 +75,16 @@ def sentence(measured: Measured) -> str:
     return (
         f"On {measured.name}, LSTMs written from basic operators {own} {ends_words(said[first])} times "
         f"as long as the fastest implementation ({fastest['name']}, a {fastest['flexibility']}){more}. Workload: "
-        f"{model}{measured.shape(measured.main)}.{alone(measured)}"
+        f"{model}{measured.shape(measured.main)}{_output_layer(measured.defined(measured.main))}.{alone(measured)}"
     )
+
+
+def _output_layer(model: Mapping) -> str:
+    """How much of a language model no implementation of its LSTM changes."""
+    if "vocabulary" not in model:
+        return ""
+    own = 2 * model["length"] * model["batch"] * model["hidden"] * model["vocabulary"]
+    return f", whose output layer has {100 * own / forward_flops(model):.0f} % of the multiply-adds"
 
 
 def ends_words(cost: flexibility.Cost) -> str:
