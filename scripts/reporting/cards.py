@@ -125,12 +125,13 @@ def deploy(measured: Measured) -> Card:
         said = [[f"{best['name']} ({_aside(best, number_format)})", time_of(best)]]
         over = [(row, Over.of(row, best)) for row in packaged if row is not best]
         ties = [(row, each) for row, each in over if each.verdict != "slower"]
-        for row, each in ties[: MOST_NAMED - 1] or over[:1]:
-            name = f"{row['name']} ({_call(row, number_format)})"
-            said.append([name, measured.linked(each, "forward", there[0])])
         fastest = Over.of(rows[0], best)
         unsure = math.isnan(fastest.low)
-        if not rows[0]["install"] and (fastest.verdict == "faster" or unsure):
+        faster = not rows[0]["install"] and (fastest.verdict == "faster" or unsure)
+        for row, each in ties[: MOST_NAMED - 1] or over[: not faster]:
+            name = f"{row['name']} ({_call(row, number_format)})"
+            said.append([name, measured.linked(each, "forward", there[0])])
+        if faster:
             name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
@@ -139,7 +140,7 @@ def deploy(measured: Measured) -> Card:
         same = shape in (main, f"{main}, {number_format}")
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
-        "The fastest with a package, what ties with it or is next, and what is faster without one: times relative to the first. "
+        "The fastest with a package, what ties with it, and what is faster without one, or the next: times relative to the first. "
         "Workload as above unless given. Error: of outputs, relative to float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
