@@ -135,13 +135,13 @@ def deploy(measured: Measured) -> Card:
             name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
         if left := measured.left_out(found):
-            said.append([f"Not measured for this workload: {words.listed(left)}", ""])
+            said.append([f"Not measured: {words.listed(left)}", ""])
         shape, main = measured.shape(there[0]), measured.shape(measured.main)
         same = shape in (main, f"{main}, {number_format}")
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
-        "The fastest with a package, what ties with it, and what is faster without one, or the next: times relative to the first. "
-        "Workload as above unless given. Error: of outputs, relative to float64."
+        "The fastest with a package, ties, and what is faster without one, or the next: times relative to the first. "
+        "Error: of outputs, relative to float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
 
@@ -188,7 +188,7 @@ def varied(measured: Measured) -> Card:
             found.setdefault(called, {})[phase] = measured.linked(over, phase, benchmark)
     groups = {"": by_phase(found)} if found else {}
     name = next((row["name"] for row in known.values()), "")
-    about = f"{name} with one thing changed, relative to itself as above, where freed memory is kept ([malloc](findings.md)). "
+    about = f"{name} with one thing changed, relative to itself, where freed memory is kept ([malloc](findings.md)). "
     about += "Other implementations: [analysis](analysis.md)."
     head = ["", "Training", "Inference"]
     return Card("What else changes the time?", about, head, groups, _operators(measured, there))
@@ -232,7 +232,7 @@ def then(measured: Measured) -> Card:
             found.setdefault(name, {})[phase] = said
     groups = {"": by_phase(found)} if found else {}
     told = found and measured.has("timeline")
-    points = ["All releases, and which became slower: [timeline](timeline.md)."] if told else []
+    points = ["All releases: [timeline](timeline.md)."] if told else []
     about = "Times relative to old versions, same workload."
     return Card("Then and now", about, ["", "Training", "Inference"], groups, points)
 

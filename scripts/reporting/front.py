@@ -84,7 +84,7 @@ def _output_layer(model: Mapping) -> str:
     if "vocabulary" not in model:
         return ""
     own = 2 * model["length"] * model["batch"] * model["hidden"] * model["vocabulary"]
-    return f", whose output layer has {100 * own / forward_flops(model):.0f} % of the multiply-adds"
+    return f" (output layer: {100 * own / forward_flops(model):.0f} % of multiply-adds)"
 
 
 def ends_words(cost: flexibility.Cost) -> str:

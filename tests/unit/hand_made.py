@@ -363,7 +363,7 @@ def row(implementation: str, seconds: float | None, **more: object) -> dict:
         **{"generation": "now", "name": implementation, "label": implementation},
         **{"status": "unsupported" if seconds is None else "ok", "reason": "", "flexibility": None},
         **{"wall_s": seconds, "wall_median_s": seconds, "process_medians_s": times},
-        **dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s"]),
+        **dict.fromkeys(["words_per_s", "kernel_schedule_s", "kernel_build_s", "interval"]),
     } | more
 
 
