@@ -455,7 +455,8 @@ def test_one_sequence_and_an_empty_batch() -> None:
 
 
 @pytest.mark.parametrize(
-    "strange", ["transposed", "every second", "expanded", "last axis", "negated", "nowhere"]
+    "strange",
+    ["transposed", "every second", "expanded", "last axis", "negated", "negated, too", "nowhere"],
 )
 def test_x_may_lie_in_memory_as_it_likes(strange: str) -> None:
     x = {
@@ -464,6 +465,7 @@ def test_x_may_lie_in_memory_as_it_likes(strange: str) -> None:
         "expanded": torch.rand(STEPS, 1, INPUTS).expand(STEPS, BATCH, INPUTS),
         "last axis": torch.rand(INPUTS, STEPS, BATCH).permute(1, 2, 0),
         "negated": torch._neg_view(torch.rand(STEPS, BATCH, INPUTS)),
+        "negated, too": torch._neg_view(torch.rand(INPUTS, STEPS, BATCH).permute(1, 2, 0)),
         "nowhere": torch._efficientzerotensor((STEPS, BATCH, INPUTS)),
     }[strange]
     layer = Recurrent("gru", INPUTS, HIDDEN, bidirectional=True)

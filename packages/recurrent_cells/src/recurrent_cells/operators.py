@@ -127,10 +127,11 @@ def _differentiable(
     states, own = wide[1 : 1 + len(initial)], wide[1 + len(initial) :]
     made = steps.both(from_text(cell), wide[0], states, own, *how)
     made = [one.to(given.dtype) for one, given in zip(made, inputs, strict=False)]
-    pairs = [(one, d) for one, d in zip(made, gradients, strict=True) if d is not None]
     pairs = [
-        (one, d) for one, d in pairs if one.requires_grad
-    ]  # of a count of steps there are none
+        (one, d)
+        for one, d in zip(made, gradients, strict=True)
+        if d is not None and one.requires_grad  # a count of steps has no gradient
+    ]
     wanted = [one for one in inputs if one.requires_grad]
     if not pairs:
         return [None] * len(inputs)

@@ -61,7 +61,7 @@ def strided(one: Tensor, first: int = 0) -> Strided:
 def dense(one: Tensor) -> Tensor:
     """A tensor in memory whose last axis is contiguous: itself, or a copy."""
     if one.is_neg() or one._is_zerotensor():
-        return one.clone()
+        one = one.clone()  # which lies as the view did
     return one if one.shape[-1] == 1 or one.stride(-1) == 1 else one.contiguous()
 
 
