@@ -33,7 +33,7 @@ from measurement import machine, processes
 from measurement.record import read_json, refused, write_sealed
 from plan import configuration, copies, lease, listing
 from plan.jobs import RESULTS, wanted
-from plan.matrix import DEVICES, NOT_RUN, UNUSED
+from plan.matrix import NOT_RUN, UNUSED
 from plan.planner import Plan
 
 STOPPED = "Stopped. Finished results are kept; run the same command to continue."
@@ -147,11 +147,10 @@ def follow(parent: int) -> None:
 def counted(rows: Iterable[tuple[str, str]]) -> str:
     """How many cells have which status, in words, by the status and reason of each: neither those that the configuration
     left out nor those of a device that is not there."""
-    unused = [UNUSED.format(device.upper()) for device in DEVICES]
     counts = Counter(
         status
         for status, reason in rows
-        if reason not in unused and (status != NOT_RUN or reason == listing.LATER)
+        if reason not in UNUSED.values() and (status != NOT_RUN or reason == listing.LATER)
     )
     said = ", ".join(f"{number} {status}" for status, number in counts.most_common())
     return f"Cells: {said}\n"

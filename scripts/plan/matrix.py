@@ -21,7 +21,7 @@ DEVICES = ("cpu", "gpu")
 LEAST_PROCESSES = 3  # fewer give no interval between them, and no verdict
 PHASES = ("forward", "training")
 NOT_RUN = "not-run"  # the status of what a run left out
-UNUSED = "no {} is used in this run"  # why a device has no row
+UNUSED = {each: f"no {each.upper()} is used in this run" for each in DEVICES}  # why it has no row
 NOW = "now"  # the generation of today's frameworks
 
 
@@ -191,7 +191,7 @@ def why_not(
 ) -> tuple[str, str] | None:
     """(status, reason) of a cell that this run does not measure; None if it does. `trained`: of its training run."""
     if cell.device not in config["devices"]:
-        return "unsupported", UNUSED.format(cell.device.upper())
+        return "unsupported", UNUSED[cell.device]
     how = protocol_of(config, document_name)
     if trained:
         measured = is_one_of(how["training"]["implementations"], cell)

@@ -1,7 +1,6 @@
 """The plan of a run: every job that a configuration asks for on this machine, and what of it is wanted still."""
 
 import math
-import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,8 +27,9 @@ from plan.jobs import (
     wanted,
 )
 from plan.matrix import Measurement
+from recurrent_cells.codegen.library import CompilerError, compiler
 
-COMPILERS = {"C": ("gcc", "cc", "clang"), "C++": ("g++", "clang++")}
+LINKERS = ("g++", "clang++")  # what TVM links kernels with
 MEASURE = ("scripts/steps/measure_cell.py", "scripts/measurement/worker.py")
 # What of a protocol decides how one process measures; the others decide how many there are, and when it is given up.
 TIMED = ("warmup_batches", "rounds", "least_rounds", "most_rounds", "look_s", "most_s")
@@ -137,7 +137,7 @@ class Plan:
             "sources": self._kernel_sources("tune_kernel", variant, shape.cell),
             "environment": self.environment(environment).stem,
             "machine": self.machine,
-            **self._compiler("C++", "linker", "TVM's kernels"),
+            **self._linker,
         }
         order = {"shape": asdict(shape), "variant": variant, "trials": trials, "isa": isa}
         name = f"{environment}/{variant}/{shape.name}.{self.machine}"
@@ -153,16 +153,25 @@ class Plan:
         files = f"scripts/steps/{step}.py", matrix.variant_file(variant)
         return sources.digest(*files, *own.entries(cell))
 
-    @staticmethod
-    def _compiler(language: str, part: str, whose: str) -> dict[str, str]:
-        """A part of the identity of what needs a compiler where there is none; once there is one, it is made after all."""
-        known = COMPILERS[language]
-        if language == "C" and (named := os.environ.get("CC", "").split()):
-            known = (named[0],)
-        if any(map(shutil.which, known)):
+    @cached_property
+    def _linker(self) -> dict[str, str]:
+        """A part of a kernel's identity where nothing here can link it; once there is a compiler, it is built after all."""
+        if any(map(shutil.which, LINKERS)):
             return {}
-        say_once(f"{whose} will be unsupported: no {language} compiler ({' or '.join(known)}).")
-        return {part: "none"}
+        say_once(
+            f"TVM's kernels will be unsupported: they need a C++ compiler ({' or '.join(LINKERS)})."
+        )
+        return {"linker": "none"}
+
+    @cached_property
+    def _compiler(self) -> dict[str, str]:
+        """Likewise of implementations that compile C when they run."""
+        try:
+            compiler()
+        except CompilerError as error:
+            say_once(f"recurrent_cells will be unsupported: {error}.")
+            return {"compiler": "none"}
+        return {}
 
     def _asks_gpu(self, variant: str) -> int:
         """GPUs that tuning and building a kernel take: one, of a kernel for GPUs only, which asks for its architecture."""
@@ -186,7 +195,7 @@ class Plan:
             "environment": self.environment(environment).stem,
             "tuning": needs[-1].digest if len(needs) > 1 else "none",
             "machine": self.machine,
-            **self._compiler("C++", "linker", "TVM's kernels"),
+            **self._linker,
         }
         return BuildJob(
             f"{environment}/{benchmark}/{variant}",
@@ -204,9 +213,9 @@ class Plan:
         protocol = self.settings(self.documents[cell])["protocol"]
         file = matrix.implementation_file(cell.implementation)
         which = self.benchmarks[cell.benchmark].get("cell", "")
-        needs = matrix.implementation(cell.implementation).get("compiler")
+        compiles = "compiler" in matrix.implementation(cell.implementation)
         return {
-            **(self._compiler(needs, "compiler", cell.implementation) if needs else {}),
+            **(self._compiler if compiles else {}),
             "benchmark": digest_of(self.benchmarks[cell.benchmark]),
             "workers": str(matrix.workers(cell.implementation)),
             "threads": str(self.threads_on(cell.benchmark)),

@@ -128,7 +128,7 @@ def deploy(measured: Measured) -> Card:
         fastest = Over.of(rows[0], best)
         unsure = math.isnan(fastest.low)
         faster = not rows[0]["install"] and (fastest.verdict == "faster" or unsure)
-        for row, each in ties[: MOST_NAMED - 1] or over[: not faster]:
+        for row, each in ties[: MOST_NAMED - 1] or ([] if faster else over[:1]):
             name = f"{row['name']} ({_call(row, number_format)})"
             said.append([name, measured.linked(each, "forward", there[0])])
         if faster:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from measurement.shapes import forward_flops
+from measurement import shapes
 from reporting import cards, flexibility, words
 from reporting.cards import Card, way
 from reporting.flexibility import Over
@@ -83,8 +83,9 @@ def _output_layer(model: Mapping) -> str:
     """How much of a language model no implementation of its LSTM changes."""
     if "vocabulary" not in model:
         return ""
-    own = 2 * model["length"] * model["batch"] * model["hidden"] * model["vocabulary"]
-    return f" (output layer: {100 * own / forward_flops(model):.0f} % of multiply-adds)"
+    *_, output = found = shapes.products(shapes.Shapes(model), "forward", shapes.HOISTED)
+    share = shapes.flops([output]) / shapes.flops(found)
+    return f" (output layer: {100 * share:.0f} % of multiply-adds)"
 
 
 def ends_words(cost: flexibility.Cost) -> str:

@@ -133,19 +133,19 @@ def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
 
 def test_without_a_compiler_kernels_are_others(before: dict, monkeypatch) -> None:
     """They are unsupported then, until there is a compiler."""
-    monkeypatch.setitem(planner.COMPILERS, "C++", ("no-such-compiler",))
+    monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     found = changed(before, Plan(planned.config()))
     assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
 
 
 def test_without_a_compiler_what_compiles_when_it_runs_is_another(before, monkeypatch) -> None:
-    monkeypatch.setitem(planner.COMPILERS, "C", ("no-such-compiler",))
+    monkeypatch.setenv("CC", "no-such-compiler")
     found = changed(before, Plan(planned.config()))
     assert found == {key for key in before if "recurrent_cells/" in key[1]}
 
 
 def test_without_a_compiler_rows_are_unsupported(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(planner.COMPILERS, "C++", ("no-such-compiler",))
+    monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     monkeypatch.setattr(os, "environ", {**os.environ})  # the step changes it
     files.say_once.cache_clear()
     plan = Plan(planned.config())

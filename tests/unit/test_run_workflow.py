@@ -121,7 +121,7 @@ def test_a_look_is_left_out_where_most_is_there(tmp_path: Path, monkeypatch) -> 
 
 
 def test_a_run_counts_what_it_was_asked_for(folder: Path) -> None:
-    rows = [("unsupported", "needs g++", "cpu"), ("unsupported", UNUSED.format("GPU"), "gpu")]
+    rows = [("unsupported", "needs g++", "cpu"), ("unsupported", UNUSED["gpu"], "gpu")]
     rows += [("not-run", "left out", "cpu"), ("not-run", listing.LATER, "cpu")]
     Path("results").mkdir()
     with open("results/cells.csv", "w") as table:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from plan import listing, own
-from plan.matrix import DEVICES, NOT_RUN, NOW, UNUSED
+from plan.matrix import NOT_RUN, NOW, UNUSED
 from reporting import words
 from reporting.blocks import Block, Points, Table, Text
 from reporting.layout import DASH, time, times
@@ -147,7 +147,7 @@ def _measured(row: Mapping) -> Measured:
 def stopped(rows: pd.DataFrame) -> list[Stopped]:
     """What has no number on devices that took part, by reason: what failed or was refused first. What this run left out is not among them."""
     absent = rows[~rows["status"].isin([OK, NOT_RUN])]
-    absent = absent[~absent["reason"].isin(UNUSED.format(device.upper()) for device in DEVICES)]
+    absent = absent[~absent["reason"].isin(UNUSED.values())]
     measured = set(rows[rows["status"] == OK]["device"])
     if measured:
         absent = absent[absent["device"].isin(measured)]
@@ -196,13 +196,12 @@ def _headline(answer: Answer) -> str:
         return (
             f"**`{answer.cell}` takes {said}: its fastest implementation over the fastest LSTM.**"
         )
-    wrong = [each for each in answer.stopped if each.status != "unsupported"]
-    wrong = wrong or ([] if answer.to_come else [*answer.stopped])
-    if wrong and not answer.styles:
-        said = f"The first reason (*{wrong[0].status}*): {wrong[0].reason.rstrip('.')}"
-        return f"**No implementation of `{answer.cell}` was timed. {said}.**"
     if answer.styles:
         return f"**`{answer.cell}` was measured, but no LSTM to compare it with.**"
+    first = next(iter(answer.stopped), None)  # what is unsupported comes last
+    if first and (first.status != "unsupported" or not answer.to_come):
+        said = f"The first reason (*{first.status}*): {first.reason.rstrip('.')}"
+        return f"**No implementation of `{answer.cell}` was timed. {said}.**"
     return f"**`{answer.cell}` has not been measured yet.**"
 
 
