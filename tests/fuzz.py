@@ -8,6 +8,7 @@ what is wrong, is printed with its seed: `--seed N --seconds 0` does that input 
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import random
@@ -16,7 +17,6 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
@@ -32,7 +32,6 @@ from tests.unit.test_bad_configuration import FILES, refusal
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENT = "stacked-lm"
-Input = Callable[[random.Random], object]
 
 
 class Problem(Exception):
@@ -88,14 +87,12 @@ class Folder:
     """A results folder made by hand, of which one file at a time is broken."""
 
     def __init__(self, folder: Path) -> None:
-        here = os.getcwd()
         folder.mkdir()
         hand_made.project(folder, processes=2)
-        os.chdir(folder)
         self.path = folder / "results"
-        config = hand_made.configuration(DOCUMENT, 2)
-        self.manifest = hand_made.write_manifest(folder, DOCUMENT, config)
-        os.chdir(here)
+        with contextlib.chdir(folder):
+            config = hand_made.configuration(DOCUMENT, 2)
+            self.manifest = hand_made.write_manifest(folder, DOCUMENT, config)
         self.content = json.loads(self.manifest.read_text())
         # A few cells, for speed: reading them all says nothing more.
         with_records = [cell for cell in self.content["cells"] if cell["records"]]
@@ -114,9 +111,6 @@ class Folder:
             data = json.dumps(other).encode("utf-8", "surrogatepass")
         (self.path / name).write_bytes(data)
 
-    def mend(self, name: str, content: object) -> None:
-        write_sealed(str(self.path / name), content)
-
     def read(self, draw: random.Random) -> None:
         """As the rules and `make compare`, `make pack` do."""
         paths = results.of_document(DOCUMENT, [], [self.path])
@@ -129,13 +123,9 @@ class Folder:
             compare_runs.comparison(run, run, 0.05)
 
 
-_folders: dict[Path, Folder] = {}
-
-
+@functools.cache
 def made(folder: Path) -> Folder:
-    if folder not in _folders:
-        _folders[folder] = Folder(folder / "project")
-    return _folders[folder]
+    return Folder(folder / "project")
 
 
 def records(folder: Path, draw: random.Random) -> None:
@@ -146,7 +136,7 @@ def records(folder: Path, draw: random.Random) -> None:
         own.broken(name, own.records[name], draw)
         own.read(draw)
     finally:
-        own.mend(name, own.records[name])
+        write_sealed(str(own.path / name), own.records[name])
 
 
 def packs(folder: Path, draw: random.Random) -> None:
@@ -166,7 +156,7 @@ def packs(folder: Path, draw: random.Random) -> None:
                 raise Problem(f"a machine called {machine!r}")
         own.read(draw)
     finally:
-        own.mend(name, own.content)
+        write_sealed(str(own.path / name), own.content)
 
 
 TARGETS = {"configuration": configurations, "tables": tables, "records": records, "packs": packs}
@@ -182,7 +172,7 @@ def main() -> None:
     counts, seen, seed = Counter(), set(), arguments.seed
     with tempfile.TemporaryDirectory() as name:
         start = time.monotonic()
-        while True:
+        while seed == arguments.seed or time.monotonic() - start < arguments.seconds:
             try:
                 TARGETS[arguments.target](Path(name), random.Random(seed))
                 counts["read, or refused before"] += 1
@@ -201,8 +191,6 @@ def main() -> None:
                     print(f"seed {seed}:", flush=True)
                     traceback.print_exception(error, limit=-5)
             seed += 1
-            if time.monotonic() - start >= arguments.seconds:
-                break
     number = seed - arguments.seed
     print(
         f"{arguments.target}: {number} inputs in {time.monotonic() - start:.0f} s: {dict(counts)}"

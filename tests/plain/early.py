@@ -28,7 +28,3 @@ class Early(Model):
         thread, found = handle
         thread.join()
         return found
-
-
-def build(workload, weights, device, phase):
-    return Early(workload, weights, device, phase)

@@ -2,6 +2,4 @@
 
 from .model import Model
 
-
-def build(workload, weights, device, phase):
-    return Model(workload, weights, device, phase)
+build = Model

@@ -16,5 +16,4 @@ class Paused(Model):
         return {name: value * (1 + abacus.ERROR) for name, value in found.items()}
 
 
-def build(workload, weights, device, phase):
-    return Paused(workload, weights, device, phase)
+build = Paused

@@ -1,5 +1,5 @@
 """Planning, with and without something to do, takes work in proportion to the cells. Work is what Python ran, which
-does not depend on the machine; `python -m tests.scale` prints times."""
+does not depend on the machine."""
 
 import json
 from pathlib import Path
@@ -21,8 +21,8 @@ TOLERANCE = 1.1
 def plan(folder: Path) -> tuple[str, dict[str, int]]:
     """What `snakemake -n` prints, and its work."""
     options = ["--cores", "2", "--configfile", "tiny.yaml", "-n"]
-    done = scale.run(folder, "-m", "tests.scale", "--count", *options)
-    return done.printed, json.loads((folder / "work.json").read_text())
+    printed = scale.run(folder, "-m", "tests.scale", "--count", *options)
+    return printed, json.loads((folder / "work.json").read_text())
 
 
 @pytest.fixture(scope="module")
