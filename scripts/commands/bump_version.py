@@ -8,12 +8,12 @@ Exit status: 0; with --fail, 1 if the new version is worse; 2 if it cannot be ha
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 from rich.console import Console
 
+from commands import run_workflow, unable
 from commands.run_workflow import begin, make
 from measurement.record import write_json
 from plan import configuration, environments, own_shape, pins, versions
@@ -24,13 +24,11 @@ from plan.versions import FOLDER, Side
 from reporting import bumps, page
 
 
-def announce(
-    old: Side, new: Side, cells: Mapping[Measurement, object], files: Iterable[Path]
-) -> None:
+def announce(old: Side, new: Side, cells: int, files: Iterable[Path]) -> None:
     """Say what becomes stale and how long it takes."""
     console = Console(highlight=False, soft_wrap=True)
     where = ", ".join(pins.names_of(files))
-    console.print(f"{where}: {old.version} -> {new.version}, {len(cells)} cells")
+    console.print(f"{where}: {old.version} -> {new.version}, {cells} cells")
     for side in (old, new):
         if side.missing:
             of = len({job.cell for job in side.missing})
@@ -88,7 +86,7 @@ def compare(pin: pins.Pin, version: str, config: dict, asked: argparse.Namespace
     names = pins.names_of(files)
     try:
         cells = prepared(config, both, names, asked)
-        announce(old, new, dict.fromkeys(cells), files)
+        announce(old, new, len(set(cells)), files)
         require_usable(new, names, cells)
         if old.missing:
             old.put()
@@ -123,14 +121,11 @@ def measure(both: Sequence[Side], config: dict) -> None:
 
 def options(description: str) -> argparse.ArgumentParser:
     """What `make bump` and `make history` can be asked for alike."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--configfile", required=True)
-    parser.add_argument("--config", nargs="*", default=[])
+    parser = run_workflow.options(description)
     parser.add_argument("--in", dest="within", help="environment to change, for old versions")
     parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
     parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
     parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     return parser
 
 
@@ -158,11 +153,11 @@ def main() -> None:
         found = compare(pin, version, config, asked)
     except Impossible as problem:
         told = str(problem).rstrip(".")
-        stop(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin is restored.")
+        unable(f"{asked.pin}: {told}{'' if told.endswith('?') else '.'} The old pin is restored.")
     except Refused as problem:
-        stop(str(problem))
-    except SystemExit as problem:
-        stop(problem.code)
+        unable(str(problem))
+    except SystemExit as problem:  # 1 says that the new version is worse
+        unable(problem.code)
     output = FOLDER / f"{pins.known_as(pin.package)}-{found['before'].version}-{version}.md"
     page.write(output, bumps.rendered(found))
     print(f"{found['title']}\nPage: {output.with_suffix('.html')} (and .md)")
@@ -177,13 +172,6 @@ def configured(asked: argparse.Namespace) -> dict:
     if asked.shape:
         settings.append(f"documents=[{own_shape.write(asked.shape)}]")
     return configuration.given(asked.configfile, settings)
-
-
-def stop(said: object) -> NoReturn:
-    """End with 2, as 1 says that the new version is worse."""
-    if isinstance(said, str):
-        print(said, file=sys.stderr)
-    sys.exit(2)
 
 
 def available(package: str, config: dict, within: str | None) -> list[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from commands import unable
 from measurement import quiet
 from plan.listing import NOT_YET
 from plan.matrix import NOT_RUN
@@ -270,16 +271,14 @@ def main() -> None:
         with ExitStack() as stack:
             runs = [load(_folder(each, stack), str(each)) for each in (arguments.a, arguments.b)]
     except SystemExit as problem:
-        print(problem, file=sys.stderr)
-        sys.exit(2)
+        unable(problem.code)
     found = comparison(*runs, arguments.relevant / 100)
     text = page.environment(TEMPLATES).get_template("comparison.md.j2").render(found)
     if arguments.output:
         try:
             arguments.output.write_text(text, encoding="utf-8")
         except OSError as error:
-            print(f"{arguments.output} cannot be written: {error.strerror}.", file=sys.stderr)
-            sys.exit(2)
+            unable(f"{arguments.output} cannot be written: {error.strerror}.")
     else:
         sys.stdout.write(text)
     if found["regressions"]:

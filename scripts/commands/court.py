@@ -8,7 +8,6 @@ case in which float32 itself is imprecise is left out.
 Exit status: 0; 1 if something is wrong; 2 if the environment cannot be had.
 """
 
-import argparse
 import json
 import os
 import random
@@ -18,7 +17,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from commands.run_workflow import begin, make
+from commands import unable
+from commands.run_workflow import begin, make, options
 from measurement.supervisor import worker_environment
 from plan import configuration, environments, matrix, pins
 from plan.jobs import RESULTS
@@ -145,20 +145,16 @@ def interpreter(environment: str, config: dict) -> tuple[str, Mapping]:
         make(config, [job.path])
     record = json.loads(Path(job.path).read_text(encoding="utf-8"))
     if record["status"] != "ok":
-        print(f"{environment}: {record['reason']}", file=sys.stderr)
-        sys.exit(2)
+        unable(f"{environment}: {record['reason']}")
     return environments.python(job.order), record
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("environment", help="an environment of envs/")
     parser.add_argument("--rows", default="*", help="implementations, with *")
     parser.add_argument("--random", type=int, default=4, help="random shapes beside the named ones")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--configfile", required=True)
-    parser.add_argument("--config", nargs="*", default=[])
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     asked = parser.parse_args()
     begin(asked.parent)
     config = configuration.given(asked.configfile, asked.config)
@@ -167,8 +163,7 @@ def main() -> None:
     if not names:
         said = f"no implementation {asked.rows}" if known else "no environment to check"
         there = ", ".join(known or filter(rows, pins.measured()))
-        print(f"ENVIRONMENT={asked.environment}: {said}; there are: {there}", file=sys.stderr)
-        sys.exit(2)
+        unable(f"ENVIRONMENT={asked.environment}: {said}; there are: {there}")
     python, record = interpreter(asked.environment, config)
     drawn, found = list(cases(asked.seed, asked.random)), []
     output = Path(RESULTS, "court", f"{asked.environment}.md")

@@ -10,7 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from commands.bump_version import available, compare, configured, options, stop
+from commands import unable
+from commands.bump_version import available, compare, configured, options
 from commands.run_workflow import begin
 from plan import pins
 from plan.jobs import RESULTS
@@ -26,7 +27,7 @@ def measured(asked: argparse.Namespace, config: dict) -> Path | None:
     files = pins.files_with(asked.package, asked.within)
     versions = pins.releases(available(asked.package, config, asked.within), asked.since)
     if len(versions) < 2:
-        stop(
+        unable(
             f"SINCE={asked.since}: {asked.package} has {len(versions)} releases since; give an older one."
         )
     print(f"{asked.package}: {', '.join(versions)}", flush=True)
@@ -60,14 +61,14 @@ def main() -> None:
     try:
         begin(asked.parent)
         if not asked.package or not pins.Pin.read(f"{asked.package}=={asked.since}").version:
-            stop("Name a package and its oldest version: make history PACKAGE=torch SINCE=2.8")
+            unable("Name a package and its oldest version: make history PACKAGE=torch SINCE=2.8")
         output = measured(asked, configured(asked))
     except (Impossible, Refused) as problem:
-        stop(str(problem))
+        unable(str(problem))
     except SystemExit as problem:
-        stop(problem.code)
+        unable(problem.code)
     if output is None:
-        stop(f"{asked.package}: fewer than two releases could be measured.")
+        unable(f"{asked.package}: fewer than two releases could be measured.")
     print(f"Page: {output.with_suffix('.html')} (and .md)")
 
 

@@ -4,7 +4,6 @@ A row is checked and timed first, as by any run, where it was not; then a furthe
 of which no time is kept. What was seen lies in results/profiles/, beside the record that it explains, and pages show it.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from commands.run_workflow import begin, make
+from commands.run_workflow import begin, make, options
 from measurement import compiler_caches, machine, processes, supervisor
 from measurement.record import read_json, write_json, write_sealed
 from plan import configuration, environments, matrix
@@ -121,12 +120,9 @@ def show(console: Console, job: TimeJob, profile: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("rows", help="as in `overrides`, separated by commas")
-    parser.add_argument("--configfile", required=True)
-    parser.add_argument("--config", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of batches, at least")
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     asked = parser.parse_args()
     if not shutil.which("perf"):
         sys.exit(PERF)

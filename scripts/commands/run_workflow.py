@@ -114,6 +114,15 @@ def begin(parent: int | None = None) -> None:
     lease.use_temporary()
 
 
+def options(description: str) -> argparse.ArgumentParser:
+    """What all commands are asked by that measure by a configuration."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--configfile", required=True)
+    parser.add_argument("--config", nargs="*", default=[])
+    parser.add_argument("--parent", type=int, help="stop when this process ends")
+    return parser
+
+
 def have_cache() -> None:
     """Give Snakemake and pip a folder for their caches where that of the user cannot be written."""
     usual = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -257,17 +266,14 @@ def pack(config: dict) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--configfile", required=True)
-    parser.add_argument("--config", nargs="*", default=[])
+    parser = options(__doc__)
     parser.add_argument("--measure", action="store_true", help="no pages")
     parser.add_argument("--limit", type=float, help="seconds")
-    parser.add_argument("--parent", type=int, help="stop when this process ends")
     arguments = parser.parse_args()
     end = time.monotonic() + arguments.limit if arguments.limit else None
     begin(arguments.parent)
     copies.take()  # for all stages
-    targets, options = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
+    targets, how = (["measure"], ["--keep-going"]) if arguments.measure else ([], [])
     config = configuration.given(arguments.configfile, arguments.config)
     status: int | None = 0
     for said, settings in stages(config["documents"]):
@@ -276,7 +282,7 @@ def main() -> None:
             continue
         print(said, flush=True)
         left = end and max(0.0, end - time.monotonic())
-        status = snakemake(arguments.configfile, asked, targets, options, left)
+        status = snakemake(arguments.configfile, asked, targets, how, left)
         if status is None:
             print(STOPPED, flush=True)
         elif status == 0 and not arguments.measure:

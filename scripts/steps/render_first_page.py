@@ -2,9 +2,8 @@
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -52,70 +51,61 @@ def _lower(block: Mapping, folder: str) -> dict:
     return {**block, "folder": folder} if block["kind"] == "figure" else {**block}
 
 
-class Machines(NamedTuple):
-    """Those that a report is about, this run's first. `names`: {machine: what pages call it}; `shown`: whose pages are rendered."""
-
-    names: dict[str, str]
-    shown: str
-
-    @classmethod
-    def of(cls, abouts: Sequence[Mapping], shown: str) -> "Machines":
-        facts: dict[str, Mapping | None] = {}
-        for machine in (machine for each in abouts for machine in each["machines"]):
-            # A document of which nothing was measured knows none.
-            facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
-        names = words.machines(facts.items())
-        return cls(names, shown or next(iter(names)))
-
-    @property
-    def own(self) -> bool:
-        return self.shown == next(iter(self.names))
-
-    def site(self, documents: Iterable[str]) -> page.Site:
-        return pages.site(documents, len(self.names), self.own)
-
-    def switch(self, name: str) -> page.Site:
-        return pages.switch(self.names, self.shown, name)
+def names_of(abouts: Sequence[Mapping]) -> dict[str, str]:
+    """{machine: what pages call it} of those that a report is about, this run's first."""
+    facts: dict[str, Mapping | None] = {}
+    for machine in (machine for each in abouts for machine in each["machines"]):
+        # A document of which nothing was measured knows none.
+        facts[machine["machine"]] = facts.get(machine["machine"]) or machine["facts"]
+    return words.machines(facts.items())
 
 
 def first_page(
-    arguments: argparse.Namespace, machines: Machines, summaries: Sequence[Mapping]
+    arguments: argparse.Namespace,
+    names: Mapping[str, str],
+    summaries: Sequence[Mapping],
+    site: page.Site,
 ) -> None:
     """index.md and index.html, the figures for talks, and of this run's machine the comparison with others."""
-    only = "" if machines.own else machines.shown  # the first page has the numbers of all
+    shown = arguments.machine
+    own = shown == next(iter(names))
+    only = "" if own else shown  # this run's page has the numbers of all
     parts = [
         sections.read(pd.read_parquet(cells), read_json(about), only)
         for cells, about in zip(arguments.cells, arguments.abouts, strict=True)
     ]
     settings = pages.settings()["first_page"]
-    measured = Measured(parts, machines.shown, settings)
-    name = machines.names[machines.shown]
-    figures = talks.write(measured, name, arguments.folder / front_page.FIGURES)
-    site = machines.site(each["name"] for each in summaries)
+    measured = Measured(parts, shown, settings)
+    figures = talks.write(measured, names[shown], arguments.folder / front_page.FIGURES)
     front_page.write(
         arguments.folder,
         front.front(measured, summaries),
         figures,
         explorer.data(parts),
         site,
-        machines.switch(front_page.NAME),
+        pages.switch(names, shown, front_page.NAME),
         front_page.of_own_cells(arguments.own),
     )
-    if machines.own and len(machines.names) > 1:
+    if own and len(names) > 1:
         compared = [
             machine_comparison.machine(
                 Measured(parts, each, settings),
                 called,
-                f"{'' if each == machines.shown else pages.folder(each) + '/'}index.html",
+                f"{'' if each == shown else pages.folder(each) + '/'}index.html",
             )
-            for each, called in machines.names.items()
+            for each, called in names.items()
         ]
         machine_comparison.write(arguments.folder, compared, site, ())
 
 
-def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) -> None:
+def other_pages(
+    arguments: argparse.Namespace,
+    names: Mapping[str, str],
+    summaries: Sequence[Mapping],
+    site: page.Site,
+) -> None:
     """Those of sections."""
-    about = {"machine_names": machines.names, "documents": summaries, "introduction": []}
+    about = {"machine_names": names, "documents": summaries, "introduction": []}
     about["preliminary"] = any(each["preliminary"] for each in summaries)
     stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries})
     section = sections.load("machines")
@@ -124,13 +114,13 @@ def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) 
         "machine": [{"blocks": own}],
         **{name: placed(summaries, name) for name in pages.gathered()},
     }
-    site = machines.site(each["name"] for each in summaries)
     for name, parts in found.items():
         about["introduction"] = [VERDICTS] if name in ("findings", "claims") else []
         of_text = name != "contradictions"  # which is about published numbers alone
         about["stand_in"] = stand_in if of_text else ""
         text = page.markdown(pages.settings()["titles"][name], about, parts)
-        page.write(folder / f"{name}.md", text, site, machines.switch(name))
+        switch = pages.switch(names, arguments.machine, name)
+        page.write(arguments.folder / f"{name}.md", text, site, switch)
 
 
 def main() -> None:
@@ -144,10 +134,14 @@ def main() -> None:
     )
     parser.add_argument("--folder", required=True, type=Path, help="to write the pages to")
     arguments = parser.parse_args()
-    machines = Machines.of([read_json(path) for path in arguments.abouts], arguments.machine)
+    names = names_of([read_json(path) for path in arguments.abouts])
+    first = next(iter(names))
+    arguments.machine = arguments.machine or first
     summaries = [read_json(path) for path in arguments.summaries]
-    first_page(arguments, machines, summaries)
-    other_pages(arguments.folder, machines, summaries)
+    documents = [each["name"] for each in summaries]
+    site = pages.site(documents, len(names), arguments.machine == first)
+    first_page(arguments, names, summaries, site)
+    other_pages(arguments, names, summaries, site)
 
 
 if __name__ == "__main__":
