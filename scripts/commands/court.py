@@ -96,10 +96,8 @@ def judged(python: str, row: str, asked: Sequence[tuple[str, dict, str]]) -> lis
             printed, why = done.stdout, f"the process ended with status {done.returncode}"
             why += f": {(done.stderr.strip().splitlines() or [''])[-1][:300]}"
         except subprocess.TimeoutExpired as problem:
-            printed, why = (
-                (problem.stdout or b"").decode(),
-                f"no answer within {LONGEST_S} s a case",
-            )
+            printed = (problem.stdout or b"").decode()
+            why = f"no answer within {LONGEST_S} s a case"
         lines = [json.loads(line) for line in printed.splitlines() if line.startswith("[")]
         if len(lines) < len(left):
             lines.append([len(lines), "failed", why, None])

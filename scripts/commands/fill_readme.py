@@ -27,9 +27,9 @@ WRITTEN = ("operators", "operators in a loop")
 Rows = pd.DataFrame
 
 
-def table(path: Path = TABLE) -> Rows:
+def table() -> Rows:
     """Results of current versions that are LSTMs or other cells, with `level` and `times`, as pages compare them."""
-    rows = pd.read_csv(path, low_memory=False)
+    rows = pd.read_csv(TABLE, low_memory=False)
     levels = {each["implementation"]: each.get("flexibility") for each in matrix.implementations()}
     rows["level"] = rows["implementation"].map(levels)
     rows = rows[rows["status"] == "ok"].copy()
@@ -40,15 +40,13 @@ def table(path: Path = TABLE) -> Rows:
     return rows[now & rows["level"].notna()].rename(columns={"process_medians_s": "times"})
 
 
-def ratios(
-    rows: Rows, machine: str, phase: str, of: str, to: str
-) -> list[tuple[pd.Series, estimates.Ratio]]:
-    """Results on benchmark `of` over the fastest on benchmark `to`, fastest first."""
+def ratios(rows: Rows, machine: str, phase: str) -> list[tuple[pd.Series, estimates.Ratio]]:
+    """Results of the model over the fastest, fastest first."""
     own = rows[(rows["machine"] == machine) & (rows["phase"] == phase)]
-    fastest = own[own["benchmark"] == to].nsmallest(1, "wall_median_s").iloc[0]
+    own = own[own["benchmark"] == MODEL]
+    fastest = own.nsmallest(1, "wall_median_s").iloc[0]
     found = [
-        (row, estimates.ratio([row["times"]], [fastest["times"]]))
-        for _, row in own[own["benchmark"] == of].iterrows()
+        (row, estimates.ratio([row["times"]], [fastest["times"]])) for _, row in own.iterrows()
     ]
     return sorted(found, key=lambda each: each[1].ratio)
 
@@ -65,13 +63,13 @@ def shown(ratio: estimates.Ratio) -> str:
 
 
 def _written(rows: Rows, phase: str, which: int) -> str:
-    found = ratios(rows, ZEN_5, phase, MODEL, MODEL)
+    found = ratios(rows, ZEN_5, phase)
     return shown([ratio for row, ratio in found if row["level"] in WRITTEN][which])
 
 
-def _of(rows: Rows, machine: str, implementation: str, phase: str = "forward") -> str:
-    found = ratios(rows, machine, phase, MODEL, MODEL)
-    (ratio,) = (each for row, each in found if row["implementation"] == implementation)
+def _operators(rows: Rows, machine: str) -> str:
+    found = ratios(rows, machine, "forward")
+    (ratio,) = (each for row, each in found if row["implementation"] == OPERATORS)
     return shown(ratio)
 
 
@@ -106,9 +104,9 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "operators-forward-most": lambda rows: _written(rows, "forward", -1),
     "operators-training-least": lambda rows: _written(rows, "training", 0),
     "operators-training-most": lambda rows: _written(rows, "training", -1),
-    "pytorch-zen-5": lambda rows: _of(rows, ZEN_5, OPERATORS),
-    "pytorch-zen-4": lambda rows: _of(rows, ZEN_4, OPERATORS),
-    "pytorch-intel": lambda rows: _of(rows, INTEL, OPERATORS),
+    "pytorch-zen-5": lambda rows: _operators(rows, ZEN_5),
+    "pytorch-zen-4": lambda rows: _operators(rows, ZEN_4),
+    "pytorch-intel": lambda rows: _operators(rows, INTEL),
     "default-malloc-zen-5": lambda rows: _over_fused(rows, ZEN_5, f"{MODEL}-default-malloc"),
     "compiled-zen-5": lambda rows: _over_fused(rows, ZEN_5, of="pytorch/compiled"),
     "malloc-training": lambda rows: shown(_found(rows, "thresholds-of-malloc")),

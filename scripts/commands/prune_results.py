@@ -80,12 +80,8 @@ def reported() -> set[Path]:
 
 def superfluous(kept: set[Path]) -> list[Path]:
     """Files, and folders of kernels, that are not kept."""
-    patterns = (
-        "*.json",
-        "*.jsonl",
-        "*.damaged",
-        "*.tmp",
-    )  # the last two: set aside, and left by what was killed
+    # The last two: set aside, and left by what was killed.
+    patterns = ("*.json", "*.jsonl", "*.damaged", "*.tmp")
     folders = [Path(RESULTS, name) for name in FOLDERS]
     files = [file for folder in folders for pattern in patterns for file in folder.rglob(pattern)]
     found = [file for file in files if file not in kept]

@@ -9,8 +9,8 @@ import argparse
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -23,42 +23,38 @@ DATED, SINCE_1970 = (1980, 1, 1, 0, 0, 0), 315_532_800
 READABLE = 0o644
 
 
-@contextmanager
-def written(path: Path, solid: bool) -> Iterator[Callable[[str, bytes], None]]:
-    """A zip archive, or a tar archive that is compressed as a whole: gives what adds a file by name and content."""
+def write_zip(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files:
+            about = zipfile.ZipInfo(name, DATED)
+            about.external_attr = READABLE << 16
+            archive.writestr(about, content, zipfile.ZIP_DEFLATED)
 
-    def zipped(name: str, content: bytes) -> None:
-        about = zipfile.ZipInfo(name, DATED)
-        about.compress_type = zipfile.ZIP_DEFLATED
-        about.external_attr = READABLE << 16
-        archive.writestr(about, content)
 
-    def added(name: str, content: bytes) -> None:
-        about = tarfile.TarInfo(name)
-        about.size, about.mtime, about.mode = len(content), SINCE_1970, READABLE
-        archive.addfile(about, io.BytesIO(content))
-
-    if solid:
-        with tarfile.open(path, "w:xz") as archive:
-            yield added
-    else:
-        with zipfile.ZipFile(path, "w") as archive:
-            yield zipped
+def write_tar(path: Path, files: Iterable[tuple[str, bytes]]) -> None:
+    with tarfile.open(path, "w:xz") as archive:
+        for name, content in files:
+            about = tarfile.TarInfo(name)
+            about.size, about.mtime, about.mode = len(content), SINCE_1970, READABLE
+            archive.addfile(about, io.BytesIO(content))
 
 
 def pack(results_folder: Path, archive: Path, by: str | None, key: Path | None) -> None:
     """Write the archive of a results folder, whole."""
     members = results.members(results_folder)
     temporary = archive.with_name(archive.name + ".tmp")
-    solid = archive.name.endswith(packs.SOLID)
-    with TemporaryDirectory() as folder, written(temporary, solid) as add:
+    write = write_tar if archive.name.endswith(packs.SOLID) else write_zip
+    with TemporaryDirectory() as folder:
         note = Path(folder, packs.NOTE)
         note.write_text(packs.note(results_folder, members, by), encoding="utf-8")
         said = {packs.NOTE: note}
         if key:
             said[packs.SIGNATURE] = packs.sign(note, key)
-        for member, file in (members | said).items():
-            add(f"{packs.stem(archive)}/{member}", file.read_bytes())
+        files = (members | said).items()
+        write(
+            temporary,
+            ((f"{packs.stem(archive)}/{name}", file.read_bytes()) for name, file in files),
+        )
     temporary.replace(archive)
     print(
         f"{archive}: {len(members)} files. To report it elsewhere, unpack it there and run\n"
