@@ -51,8 +51,7 @@ def documents(folder: Path) -> dict[str, Path]:
         sys.exit(
             f"{folder} has pages of {strange[0]}, a document that this workflow does not have."
         )
-    order = {name: place for place, name in enumerate(known)}
-    return dict(sorted(found.items(), key=lambda each: order.get(each[0], len(order))))
+    return {name: found[name] for name in (*known, *found) if name in found}
 
 
 def step(name: str, *arguments: object) -> None:
@@ -121,7 +120,10 @@ def render(folder: Path, others: list[Path], output: Path) -> None:
                 ("" if machine == first else machine): [n for n in found if machine in have[n]]
                 for machine in dict.fromkeys(itertools.chain(*tables))
             }
-            sites = [(machine, place(report, machine), site) for machine, site in parts.items()]
+            sites = [
+                (machine, report / pages.folder(machine) if machine else report, site)
+                for machine, site in parts.items()
+            ]
             all_of(
                 page_of,
                 ((name, machine, made, at, site) for machine, at, site in sites for name in site),
@@ -131,11 +133,6 @@ def render(folder: Path, others: list[Path], output: Path) -> None:
         step("join_tables", "--cells", *cells, "--csv", report / "cells.csv")
         shutil.rmtree(output, ignore_errors=True)
         shutil.copytree(report, output)
-
-
-def place(report: Path, machine: str) -> Path:
-    """The folder of a machine's pages; of the first one's ("") the report's."""
-    return report / pages.folder(machine) if machine else report
 
 
 def main() -> None:
