@@ -130,12 +130,6 @@ def stages(config: dict) -> Iterator[tuple[str, list[str]]]:
         yield "Implementations that compile slowly.", []
 
 
-def worth_it(config: dict) -> bool:
-    """Whether something of a stage is to be timed."""
-    plan = Plan(config, cores=machine.usable_cores())
-    return any(wanted(plan.timings(document)) for document in config["documents"])
-
-
 def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
     """(file, cell, document, configuration) of what was asked for, all of it held against what it may be."""
     if not arguments.file:
@@ -167,10 +161,10 @@ def run(file: Path, config: dict) -> int | None:
     status: int | None = 0
     all_stages = list(stages(config))
     for said, settings in all_stages:
-        last = settings == all_stages[-1][1]
-        asked = configuration.given(str(file), settings)
-        if not last and not worth_it(asked):
-            continue
+        if settings != all_stages[-1][1]:
+            plan = Plan(configuration.given(str(file), settings), cores=machine.usable_cores())
+            if not wanted(plan.timings(called)):
+                continue
         print(said, flush=True)
         status = run_workflow.snakemake(str(file), settings, targets)
         if status != 0:
