@@ -48,8 +48,9 @@ JOBS = Register(
     PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
 )
 DOCUMENTS = config["documents"]
-FIRST = "results/documents/{document}/first.json"
-PROCESSES = "results/documents/{document}/processes.json"
+OF_DOCUMENT = "results/documents/{document}/"
+FIRST = f"{OF_DOCUMENT}first.json"
+PROCESSES = f"{OF_DOCUMENT}processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
 tool = JOBS.tool
 
@@ -117,11 +118,8 @@ def missing_records(wildcards):
     """Likewise, of all its processes and training runs."""
     require_text(wildcards.document)
     counts = counts_of(wildcards.document)
-    path, serves = (
-        MANIFEST.format(**wildcards),
-        f"results/documents/{wildcards.document}/cells.parquet",
-    )
-    return JOBS.listed(path, serves, wildcards.document, counts)
+    path, serves = MANIFEST.format(**wildcards), f"{OF_DOCUMENT}cells.parquet"
+    return JOBS.listed(path, serves.format(**wildcards), wildcards.document, counts)
 
 
 def all_records(wildcards):

@@ -4,7 +4,6 @@ import shlex
 
 from reporting import pages
 
-OF_DOCUMENT = "results/documents/{document}/"
 FIGURES = "results/report/figures/{document}"
 # Other machines whose results are reported too: {machine: documents that it has}.
 MACHINES = pages.other_machines(
@@ -97,7 +96,6 @@ use rule analyse as analyse_machine with:
         "results/logs/analyse/{document}-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
@@ -150,7 +148,6 @@ use rule render_page as render_machine with:
         "results/logs/render_page/{document}-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         documents=lambda w: MACHINES[w.machine],
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
@@ -252,9 +249,7 @@ use rule first_page as first_page_of_machine with:
         "results/logs/first_page-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         own="[]",
-        folder=lambda w, output: str(Path(output[0]).parent),
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
