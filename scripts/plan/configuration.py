@@ -224,15 +224,11 @@ def _with_types(config: dict, name: str) -> dict:
 
 def merged(base: dict, over: dict) -> dict:
     """`over` laid over `base`, mapping by mapping."""
-    return {
-        **base,
-        **{
-            key: merged(base[key], value)
-            if isinstance(value, dict) and isinstance(base.get(key), dict)
-            else value
-            for key, value in over.items()
-        },
-    }
+    found = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        found[key] = merged(base[key], value) if both else value
+    return found
 
 
 def _unknown_here(config: dict) -> Iterator[str]:
@@ -265,7 +261,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
             cells, asked = matrix.cells_of(name), override.get("training", {})
             benchmarks = {cell.benchmark for cell in cells}
             for pattern in override.get("benchmarks", []):
-                if not any(matrix.takes_part([pattern], each) for each in benchmarks):
+                if not fnmatch.filter(benchmarks, pattern):
                     close = near(pattern, benchmarks)
                     yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`{close}"
             named = {

@@ -280,11 +280,9 @@ def _here(name: str, source: str, file: str, named: str | None, conda: bool, fol
     found = None if named or conda else find_interpreter(specification.python)
     # Where conda builds, a job finds the interpreter of its activated environment on PATH.
     interpreter = named or ("python" if conda else found and found[0])
-    lock = (
-        lock_for(specification, source, found and found[1])
-        if not named and (conda or found)
-        else None
-    )
+    lock = None
+    if not named and (conda or found):
+        lock = lock_for(specification, source, found and found[1])
     mark = fingerprint(specification, builder, interpreter, lock)
     return {
         "source": file,

@@ -67,9 +67,7 @@ A_CHECK = 0.5  # of the reference, beside what the implementation takes
 A_TURN = 0.05  # of a turn beside its batches: what waits until threads sleep, and whose turn it is
 VALIDATING = 5.0  # at each point of a training run
 PAGES = 4.0  # of a document, each time they are made
-A_RUN = (
-    8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
-)
+A_RUN = 8.0  # of Snakemake, until its first job begins, and of the pages about all documents
 READINGS = 5  # of this machine's speed, where none was taken before
 
 

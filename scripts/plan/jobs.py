@@ -107,9 +107,8 @@ class Job:
             **self.order,
             "parts": self.parts,
             "failures": self.failures,
-            "failed_attempts": failed_attempts(
-                self.failures
-            ),  # one more makes Snakemake run it again
+            # One more makes Snakemake run it again.
+            "failed_attempts": failed_attempts(self.failures),
             "reads": {job.kind: job.path for job in self.needs},
         }
 
@@ -212,9 +211,8 @@ class TimeJob(MeasurementJob):
             "looks": self.looks,
             "turns": f"{RESULTS}/{TURNS}",
         }
-        return told | (
-            {"compiled": self.compiled} if self.order["protocol"]["compile_once"] else {}
-        )
+        once = self.order["protocol"]["compile_once"]
+        return told | ({"compiled": self.compiled} if once else {})
 
     @property
     def compiled(self) -> str:

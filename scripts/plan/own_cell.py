@@ -108,11 +108,6 @@ def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequenc
     return {**made, "benchmarks": own, "phases": list(phases)}
 
 
-def usual() -> tuple[dict[str, int], list[str]]:
-    """The shape and the phases unless others are asked for."""
-    return template()["shape"], template()["phases"]
-
-
 def config(name: str, base: Mapping, frameworks: Sequence[str]) -> dict:
     """The configuration of a cell's run: its document's, of some frameworks' rows."""
     called = own.document_of(name)

@@ -313,9 +313,7 @@ class Plan:
 
     def environments(self) -> list[EnvironmentJob]:
         """All environments of a run: those of its cells, and those of the corpus and the report."""
-        measured = {
-            cell.environment for name in self.config["documents"] for cell in self.cells(name)
-        }
+        measured = {cell.environment for cell in matrix.cells(self.config)}
         return [self.environment(name) for name in sorted(measured | {"corpus", "report"})]
 
     @kept

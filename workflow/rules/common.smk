@@ -61,11 +61,6 @@ def stamp(wildcards, input, output):
     return shlex.join([*map(str, command), "--inputs", *input, "--"])
 
 
-def scripts(wildcards, input):
-    """This run's copy of the scripts, from which it measures."""
-    return SCRIPTS
-
-
 def anew(*paths):
     """Have files made that are there: damaged, or a list that says what is not so any more."""
     workflow.dag.forcefiles.update(paths)
@@ -168,6 +163,7 @@ inputs = for_rules(lambda w: JOBS.inputs(job(w)) if workflow.is_main_process els
 told = for_rules(lambda w, input: json.dumps(job(w).told(), sort_keys=True))
 why = for_rules(lambda w, input: news(job(w)))
 python_of = for_rules(lambda w, input: JOBS.python(job(w)))
+scripts = for_rules(lambda w, input: SCRIPTS)  # this run's copy
 conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))
 if not PLAN.conda and "--lint" not in sys.argv:
     conda_of = None  # Snakemake asks for each job even so

@@ -5,7 +5,6 @@
 # - that a result is whole which a run was killed beside: results are written in one step, with a seal.
 from snakemake.exceptions import InputFunctionException
 
-from measurement.record import refused
 from plan import marks, stamps
 from plan.files import say_once
 

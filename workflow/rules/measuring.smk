@@ -1,9 +1,9 @@
 # What measures a cell, a process a job.
 
 
-# The gate: every implementation against the float64 reference before anything is timed. Of one implementation and document
-# in one process. Each check leaves a record of its own in results/checks/, which tells whether it was made; the output
-# lists them.
+# The gate: every implementation against the float64 reference before anything is timed. Of one implementation and
+# document in one process. Each check leaves a record of its own in results/checks/, which tells whether it was made;
+# the output lists them.
 rule check_implementation:
     input:
         inputs,
@@ -29,8 +29,8 @@ rule check_implementation:
 
 
 # The clock. Several processes live at once and take turns (scripts/measurement/rounds.py), so they take no threads: the
-# machine's clock is one process's at a time. How many there are, seats and memory say. On a cluster those that are compared
-# with each other go to one node as a group, within which Snakemake (9.27) runs them as it does here.
+# machine's clock is one process's at a time. How many there are, seats and memory say. On a cluster those that are
+# compared with each other go to one node as a group, within which Snakemake (9.27) runs them as it does here.
 use rule check_implementation as time_cell with:
     output:
         "results/records/{cell}.{digest}.json",
@@ -43,12 +43,12 @@ use rule check_implementation as time_cell with:
     resources:
         **RESOURCES,
         seats=1,
-        living_mb=for_rules(lambda w: JOBS.memory_mb(job(w)) if MEASURES_HERE else 0),
+        living_mb=for_rules(lambda w: memory.megabytes(job(w).cell.name) if MEASURES_HERE else 0),
     message:
         "time {wildcards.cell}: {params.why}"
 
 
-# From the same seed, with perplexity on the way. Killed half way, it goes on from its checkpoint when the job is run again.
+# From the same seed, with perplexity on the way. Killed half way, it goes on from its checkpoint when it is run again.
 use rule check_implementation as train_implementation with:
     output:
         "results/convergence/{cell}.{digest}.json",

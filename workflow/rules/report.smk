@@ -1,7 +1,5 @@
 # Records become a document's table, the table its sections, sections its page: each step by document. The first page
 # is made of summaries only; nothing of one document is read for another.
-import shlex
-
 from reporting import pages
 
 FIGURES = "results/report/figures/{document}"
