@@ -144,7 +144,7 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
         raise Refused(f"SET: `{wrong[0]}` is not KEY=VALUE")
     path = Path(arguments.file)
     usual = own_cell.template()
-    shape = own_cell.shape_of(arguments.shape, usual["shape"])
+    shape = own_cell.shape_of(own_cell.given(arguments.shape), usual["shape"])
     phases = own_cell.phases_of(arguments.phases, usual["phases"])
     frameworks = own_cell.frameworks_of(arguments.frameworks)
     cell = load(path)

@@ -43,7 +43,9 @@ use rule check_implementation as time_cell with:
     resources:
         **RESOURCES,
         seats=1,
-        living_mb=for_rules(lambda w: memory.megabytes(job(w).cell.name) if MEASURES_HERE else 0),
+        living_mb=for_rules(
+            lambda w: memory.megabytes(job(w).cell.name) if MEASURES_HERE else 0
+        ),
     message:
         "time {wildcards.cell}: {params.why}"
 
