@@ -16,7 +16,7 @@ def document(text: str) -> tuple[str, dict]:
     it is none."""
     template, asked = own_cell.template(), own_cell.given(text)
     cell = asked.pop("cell", "lstm")
-    if cell not in BUILT_IN:
+    if cell not in list(BUILT_IN):  # it may be no name at all
         close = configuration.near(str(cell), BUILT_IN)
         raise Refused(f"SHAPE: there is no cell `{cell}`{close}; there are {', '.join(BUILT_IN)}")
     shape = own_cell.shape_of(asked, template["shape"])
