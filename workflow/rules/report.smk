@@ -10,6 +10,13 @@ MACHINES = pages.other_machines(
 OF_MACHINE = "results/report/machines/{machine}/"
 # About all documents; one machine is compared with none.
 PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
+OF_FIRST_PAGE = [
+    *sources.files(
+        "scripts/steps/render_first_page.py", "scripts/reporting/sections/machines.py"
+    ),
+    *pages.templates_of_first_page(),
+    "config/pages.yaml",
+]
 
 
 rule tabulate:
@@ -176,12 +183,7 @@ rule join_tables:
 
 rule first_page:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         abouts=expand(rules.tabulate.output.about, document=DOCUMENTS),
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
@@ -224,12 +226,7 @@ rule first_page:
 
 use rule first_page as first_page_of_machine with:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=of_machine(rules.tabulate.output.cells),
         abouts=of_machine(rules.tabulate.output.about),
         summaries=of_machine(rules.analyse_machine.output.summary),
