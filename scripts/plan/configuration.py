@@ -349,13 +349,11 @@ def with_settings(configfile: str, settings: list[str]) -> dict:
     return merged(mapping(configfile), {key: parsed(value) for key, value in over.items()})
 
 
-def validated(
-    config: dict, default: str = "config/config.yaml", measures_here: bool = True
-) -> dict:
+def validated(config: dict, measures_here: bool = True) -> dict:
     """The configuration with every string that stands for another type read as such, or a stop with
     one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
     measures."""
-    base = mapping(default)
+    base = mapping("config/config.yaml")
     config = merged(base, {key: _without_null(parsed(value)) for key, value in config.items()})
     if not list(strange(config)):
         config = _with_types(config, "config")

@@ -44,15 +44,11 @@ def check_text(known):
 
 check_text(PLAN.corpus.known)
 BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
-JOBS = Register(
-    PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
-)
 DOCUMENTS = config["documents"]
 OF_DOCUMENT = "results/documents/{document}/"
 FIRST = f"{OF_DOCUMENT}first.json"
 PROCESSES = f"{OF_DOCUMENT}processes.json"
 MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
-tool = JOBS.tool
 
 
 def stamp(wildcards, input, output):
@@ -77,6 +73,10 @@ def have_folder():
 def changes_nothing():
     """Whether files stay as they are: in a dry run, and where Snakemake only tells something (--summary)."""
     return workflow.executor_plugin is None or workflow.dryrun
+
+
+JOBS = Register(PLAN, anew, changes_nothing, BESIDE, kept=ancient)
+tool = JOBS.tool
 
 
 def counts_of(document):
