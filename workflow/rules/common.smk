@@ -12,7 +12,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json, refused
-from plan import configuration, copies, lease, matrix, memory, sources
+from plan import configuration, copies, lease, listing, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -48,7 +48,7 @@ DOCUMENTS = config["documents"]
 OF_DOCUMENT = "results/documents/{document}/"
 FIRST = f"{OF_DOCUMENT}first.json"
 PROCESSES = f"{OF_DOCUMENT}processes.json"
-MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
+MANIFEST = listing.path_of(PLAN, "{document}")
 
 
 def stamp(wildcards, input, output):

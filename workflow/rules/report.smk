@@ -3,10 +3,9 @@
 from reporting import pages
 
 FIGURES = "results/report/figures/{document}"
+FOLDERS = ["results", *config["also_report"]]
 # Other machines whose results are reported too: {machine: documents that it has}.
-MACHINES = pages.other_machines(
-    DOCUMENTS, MANIFEST, ["results", *config["also_report"]]
-)
+MACHINES = pages.other_machines(DOCUMENTS, MANIFEST, FOLDERS)
 OF_MACHINE = "results/report/machines/{machine}/"
 # About all documents; one machine is compared with none.
 PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
@@ -25,9 +24,7 @@ rule tabulate:
         "workflow/schemas/cells.schema.yaml",
         "config/implementations.yaml",
         lambda w: str(matrix.document_file(w.document)),
-        lambda w: pages.manifests_of_others(
-            w.document, MANIFEST, ["results", *config["also_report"]]
-        ),
+        lambda w: pages.manifests_of_others(w.document, MANIFEST, FOLDERS),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
         environment=lambda w: tool("report", "record"),
