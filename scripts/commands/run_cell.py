@@ -137,9 +137,9 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
     if wrong := [each for each in arguments.config if "=" not in each]:
         raise Refused(f"SET: `{wrong[0]}` is not KEY=VALUE")
     path = Path(arguments.file)
-    shape, phases = own_cell.usual()
-    shape = own_cell.shape_of(arguments.shape, shape)
-    phases = own_cell.phases_of(arguments.phases, phases)
+    usual = own_cell.template()
+    shape = own_cell.shape_of(own_cell.given(arguments.shape), usual["shape"])
+    phases = own_cell.phases_of(arguments.phases, usual["phases"])
     frameworks = own_cell.frameworks_of(arguments.frameworks)
     cell = load(path)
     if shape["hidden"] % cell.heads:

@@ -1,1 +1,1 @@
-"""The plan: what a run is made of, as data. Pure, and without anything that Snakemake does not bring itself."""
+"""The plan: what a run is made of, as data, without anything that Snakemake does not bring itself."""

@@ -224,15 +224,11 @@ def _with_types(config: dict, name: str) -> dict:
 
 def merged(base: dict, over: dict) -> dict:
     """`over` laid over `base`, mapping by mapping."""
-    return {
-        **base,
-        **{
-            key: merged(base[key], value)
-            if isinstance(value, dict) and isinstance(base.get(key), dict)
-            else value
-            for key, value in over.items()
-        },
-    }
+    found = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        found[key] = merged(base[key], value) if both else value
+    return found
 
 
 def _unknown_here(config: dict) -> Iterator[str]:
@@ -265,7 +261,7 @@ def _unknown_names(config: dict) -> Iterator[str]:
             cells, asked = matrix.cells_of(name), override.get("training", {})
             benchmarks = {cell.benchmark for cell in cells}
             for pattern in override.get("benchmarks", []):
-                if not any(matrix.takes_part([pattern], each) for each in benchmarks):
+                if not fnmatch.filter(benchmarks, pattern):
                     close = near(pattern, benchmarks)
                     yield f"overrides.{name}.benchmarks: the document has none like `{pattern}`{close}"
             named = {
@@ -353,13 +349,11 @@ def with_settings(configfile: str, settings: list[str]) -> dict:
     return merged(mapping(configfile), {key: parsed(value) for key, value in over.items()})
 
 
-def validated(
-    config: dict, default: str = "config/config.yaml", measures_here: bool = True
-) -> dict:
+def validated(config: dict, measures_here: bool = True) -> dict:
     """The configuration with every string that stands for another type read as such, or a stop with
     one line a mistake. `devices: auto` becomes the devices of this machine, which must be the one that
     measures."""
-    base = mapping(default)
+    base = mapping("config/config.yaml")
     config = merged(base, {key: _without_null(parsed(value)) for key, value in config.items()})
     if not list(strange(config)):
         config = _with_types(config, "config")

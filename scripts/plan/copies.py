@@ -15,10 +15,8 @@ from plan import own, sources
 from plan.jobs import RESULTS
 
 FOLDER = Path(RESULTS, "sources")
-LEFT_OUT = "__pycache__"
-PACKAGE = (
-    sources.SCRIPTS / "recurrent_cells"
-)  # a link to packages/recurrent_cells/src; in a copy, a folder
+# A link to packages/recurrent_cells/src; in a copy, a folder.
+PACKAGE = sources.SCRIPTS / "recurrent_cells"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -26,7 +24,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     somebody's own where they are imported from."""
     tops = [folder / sources.SCRIPTS, folder / PACKAGE]  # rglob follows no link below its top
     found = [file for top in tops for file in top.rglob("*")]
-    files = {file.relative_to(folder): file for file in found if LEFT_OUT not in file.parts}
+    files = {file.relative_to(folder): file for file in found if "__pycache__" not in file.parts}
     cells = (folder / own.FOLDER).glob("*/*.py")
     files |= {own.PACKAGE / file.relative_to(folder / own.FOLDER): file for file in cells}
     return {str(name): files[name].read_bytes() for name in sorted(files) if files[name].is_file()}

@@ -4,7 +4,7 @@ import functools
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from measurement import shapes
@@ -107,28 +107,21 @@ def medians(rows: Iterable[Sequence[float]]) -> list[float]:
     return [statistics.median(each) for each in zip(*rows, strict=True)]
 
 
-class Builds:
-    """Seconds that kernels took to build, beside starting TVM: {(variant, benchmark): seconds}, here, and on other machines."""
-
-    def __init__(
-        self, here: dict[tuple[str, str], float], others: dict[tuple[str, str], list[float]]
-    ) -> None:
-        self._took = {key: statistics.median(each) for key, each in others.items()} | here
-
-    def seconds(self, variant: str, benchmark: str) -> float | None:
-        """Of a kernel; of one that was never built, on the line through the logarithms of others' seconds and steps."""
-        if own := self._took.get((variant, benchmark)):
-            return own
-        steps, took = [], []
-        for (each, shape), seconds in self._took.items():
-            if each == variant and (known := _steps(shape)):
-                steps.append(math.log(known))
-                took.append(math.log(seconds))
-        wanted = _steps(benchmark)
-        if not wanted or len({*steps}) < 2:
-            return math.exp(statistics.median(took)) if took else None
-        slope, there = statistics.linear_regression(steps, took)
-        return math.exp(there + slope * math.log(wanted))
+def building(builds: Mapping[tuple[str, str], float], variant: str, benchmark: str) -> float | None:
+    """Seconds that a kernel takes to build, beside starting TVM. builds: {(variant, benchmark): seconds}; of one that was
+    never built, on the line through the logarithms of others' seconds and steps."""
+    if own := builds.get((variant, benchmark)):
+        return own
+    steps, took = [], []
+    for (each, shape), seconds in builds.items():
+        if each == variant and (known := _steps(shape)):
+            steps.append(math.log(known))
+            took.append(math.log(seconds))
+    wanted = _steps(benchmark)
+    if not wanted or len({*steps}) < 2:
+        return math.exp(statistics.median(took)) if took else None
+    slope, there = statistics.linear_regression(steps, took)
+    return math.exp(there + slope * math.log(wanted))
 
 
 def _steps(benchmark: str) -> int:

@@ -26,16 +26,12 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from plan import locks
-from plan.locks import Lock, LockProblem
+from plan.locks import EnvironmentProblem, Lock
 from plan.reading import FileProblem, read_yaml, shown, strange
 
 SCRIPTS = Path(__file__).resolve().parent.parent
 CONDA_FILES = Path("results/environments")
 NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-class EnvironmentProblem(Exception):
-    """An environment file or an interpreter is not usable; the message says which and what to do."""
 
 
 @dataclass(frozen=True)
@@ -201,14 +197,9 @@ def find_interpreter(python: SpecifierSet) -> tuple[str, str] | None:
 def lock_for(specification: Specification, source: str, python: str | None) -> Lock | None:
     """What an environment file is built from, if it was ever locked for these pins, this platform and this Python (None:
     conda installs any, so the oldest of them: it is locked for most environments)."""
-    try:
-        paths = [locks.path_of(source, python)] if python else locks.paths_of(source)
-        found = [locks.read(path) for path in paths if path.exists()]
-    except LockProblem as problem:
-        raise EnvironmentProblem(str(problem)) from None
     fit = [
         lock
-        for lock in found
+        for lock in map(locks.read, locks.paths_of(source, python))
         if lock.pins == locks.digest_of_pins(specification.pip)
         and (python or specification.python.contains(f"{lock.python}.99"))  # any last digit
     ]
@@ -280,11 +271,9 @@ def _here(name: str, source: str, file: str, named: str | None, conda: bool, fol
     found = None if named or conda else find_interpreter(specification.python)
     # Where conda builds, a job finds the interpreter of its activated environment on PATH.
     interpreter = named or ("python" if conda else found and found[0])
-    lock = (
-        lock_for(specification, source, found and found[1])
-        if not named and (conda or found)
-        else None
-    )
+    lock = None
+    if not named and (conda or found):
+        lock = lock_for(specification, source, found and found[1])
     mark = fingerprint(specification, builder, interpreter, lock)
     return {
         "source": file,

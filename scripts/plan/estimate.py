@@ -34,9 +34,9 @@ from plan.earlier import (
     A_PROCESS,
     CHECKS_GROW,
     VERIFYING,
-    Builds,
     Earlier,
     Refused,
+    building,
     comparing,
     name_of,
     parameters,
@@ -67,9 +67,7 @@ A_CHECK = 0.5  # of the reference, beside what the implementation takes
 A_TURN = 0.05  # of a turn beside its batches: what waits until threads sleep, and whose turn it is
 VALIDATING = 5.0  # at each point of a training run
 PAGES = 4.0  # of a document, each time they are made
-A_RUN = (
-    8.0  # of Snakemake, until its first job begins, and of the pages that are about all documents
-)
+A_RUN = 8.0  # of Snakemake, until its first job begins, and of the pages about all documents
 READINGS = 5  # of this machine's speed, where none was taken before
 
 
@@ -159,8 +157,8 @@ def _example(
 
 def _builds(
     results: str, rows: Iterable[dict[str, str]], slower: dict[str, tuple[float, float]]
-) -> Builds:
-    """Of this folder's kernels, and of other machines' as `_example` says."""
+) -> dict[tuple[str, str], float]:
+    """Seconds of this folder's kernels, and of other machines' as `_example` says, by variant and benchmark."""
     here, others = {}, defaultdict(list)
     variants = {
         each["implementation"]: each["kernel"]
@@ -177,7 +175,7 @@ def _builds(
         record = read_json(str(path))
         if record["status"] == "ok":
             here[record["variant"], path.parts[-3]] = sum(record["seconds"].values())
-    return Builds(here, others)
+    return {key: statistics.median(each) for key, each in others.items()} | here
 
 
 def _here(results: str, slower: float) -> dict[str, Earlier]:
@@ -276,8 +274,8 @@ class Estimate:
         if isinstance(job, TuneJob):
             return self.slower * (TUNING + A_TRIAL * job.order["trials"]), True
         if isinstance(job, BuildJob):
-            building = self._builds.seconds(job.order["variant"], job.name.split("/")[1]) or 0.0
-            return self.slower * USUAL["kernel"] + min(building, job.order["build_limit_s"]), True
+            took = building(self._builds, job.order["variant"], job.name.split("/")[1]) or 0.0
+            return self.slower * USUAL["kernel"] + min(took, job.order["build_limit_s"]), True
         found = self._of(job.kind, job.name) if isinstance(job, EnvironmentJob) else None
         return found[0][0] if found else self.slower * USUAL[job.kind], True
 

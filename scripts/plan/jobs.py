@@ -107,9 +107,8 @@ class Job:
             **self.order,
             "parts": self.parts,
             "failures": self.failures,
-            "failed_attempts": failed_attempts(
-                self.failures
-            ),  # one more makes Snakemake run it again
+            # One more makes Snakemake run it again.
+            "failed_attempts": failed_attempts(self.failures),
             "reads": {job.kind: job.path for job in self.needs},
         }
 
@@ -212,9 +211,8 @@ class TimeJob(MeasurementJob):
             "looks": self.looks,
             "turns": f"{RESULTS}/{TURNS}",
         }
-        return told | (
-            {"compiled": self.compiled} if self.order["protocol"]["compile_once"] else {}
-        )
+        once = self.order["protocol"]["compile_once"]
+        return told | ({"compiled": self.compiled} if once else {})
 
     @property
     def compiled(self) -> str:
@@ -255,11 +253,8 @@ class CheckingJob(Job):
         }
 
 
-@dataclass(frozen=True, eq=False)
 class PastChecking(CheckingJob):
     """Such a process of an earlier run, by the result that it left."""
-
-    made: str = ""
 
     @classmethod
     def of(cls, made: str, checks: Sequence[CheckJob]) -> "PastChecking":
@@ -267,13 +262,9 @@ class PastChecking(CheckingJob):
         needs = {need.path: need for check in checks for need in check.needs}
         name = os.path.relpath(made, f"{RESULTS}/{cls.folder}").rpartition(".")[0]
         name, _, digest = name.rpartition(".")
-        past = cls(name, {}, tuple(needs.values()), checks=tuple(checks), made=made)
+        past = cls(name, {}, tuple(needs.values()), checks=tuple(checks))
         past.__dict__["digest"] = digest
         return past
-
-    @property
-    def path(self) -> str:
-        return self.made
 
     def done(self) -> bool:
         return True

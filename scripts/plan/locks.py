@@ -25,7 +25,11 @@ HEADER = re.compile(r"# \S+, Python (\d+\.\d+)\S*, pip \S+, for the pins ([0-9a-
 PACKAGE = re.compile(r"([a-z0-9-]+)==([A-Za-z0-9.!+]+)((?: --hash=sha256:[0-9a-f]{64})+)")
 
 
-class LockProblem(Exception):
+class EnvironmentProblem(Exception):
+    """An environment file or an interpreter is not usable; the message says which and what to do."""
+
+
+class LockProblem(EnvironmentProblem):
     """A lock cannot be read; the message says which and what to do."""
 
 
@@ -63,9 +67,9 @@ def path_of(source: str, python: str) -> Path:
     return Path(source).parent / "locks" / f"{PLATFORM}-py{minor}" / f"{Path(source).stem}.txt"
 
 
-def paths_of(source: str) -> list[Path]:
-    """Its locks for this platform, whatever the Python."""
-    lock = path_of(source, "*")
+def paths_of(source: str, python: str | None) -> list[Path]:
+    """Its locks that are there for this platform, of one Python, or (None) of any."""
+    lock = path_of(source, python or "*")
     return list(lock.parent.parent.glob(f"{lock.parent.name}/{lock.name}"))
 
 

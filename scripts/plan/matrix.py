@@ -234,13 +234,6 @@ def check_of(config: dict, document_name: str, cell: Measurement) -> dict:
     return check | {"tolerance": tolerance(check, benchmark, cell.phase)} | own
 
 
-def adapts(config: dict, document_name: str) -> bool:
-    """Whether cells of a document may get further processes, once the first ones are judged."""
-    asked = protocol_of(config, document_name)["protocol"]
-    looks = asked["processes"] * asked["rounds"]
-    return asked["most_processes"] > asked["processes"] and looks >= LEAST_PROCESSES
-
-
 def cells(config: dict) -> dict[Measurement, str]:
     """{cell: document} of all cells to measure, each once: a benchmark belongs to one document."""
     return {

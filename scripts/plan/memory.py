@@ -27,6 +27,7 @@ def _examples() -> dict[str, int]:
     return found
 
 
+@functools.cache
 def megabytes(name: str) -> int:
     """Of a process that times a cell: the highest peak of its records, else of the examples. What is damaged says nothing."""
     place = Path(RESULTS, TimeJob.folder, name)

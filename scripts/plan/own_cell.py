@@ -22,17 +22,20 @@ class Refused(Exception):
     """What was asked for and cannot be, in a line."""
 
 
-def shape_of(text: str | None, usual: Mapping[str, int]) -> dict[str, int]:
-    """SHAPE over the usual sizes."""
-    if not text:
-        return dict(usual)
+def given(text: str | None) -> dict:
+    """What SHAPE says, which may be nothing."""
     try:
-        given = parse_yaml(text)
+        found = parse_yaml(text) if text else {}
     except FileProblem as problem:
         raise Refused(f"SHAPE: `{text}` is not YAML: {problem}") from None
     wanted = "{batch: 32, length: 200, features: 64, hidden: 256, layers: 2}"
-    if not isinstance(given, dict):
+    if not isinstance(found, dict):
         raise Refused(f"SHAPE: `{text}` is not a mapping such as {wanted}")
+    return found
+
+
+def shape_of(given: Mapping, usual: Mapping[str, int]) -> dict[str, int]:
+    """Sizes of SHAPE over the usual ones."""
     for name, value in given.items():
         if name not in SIZES:
             close = configuration.near(str(name), SIZES)
@@ -106,11 +109,6 @@ def document(name: str, formula: str, file: str, shape: Mapping, phases: Sequenc
         made[key] = made[key].format(name=name, file=file)
     own = benchmarks(name, formula, shape, around, phases)
     return {**made, "benchmarks": own, "phases": list(phases)}
-
-
-def usual() -> tuple[dict[str, int], list[str]]:
-    """The shape and the phases unless others are asked for."""
-    return template()["shape"], template()["phases"]
 
 
 def config(name: str, base: Mapping, frameworks: Sequence[str]) -> dict:

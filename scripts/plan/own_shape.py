@@ -7,7 +7,6 @@ from measurement.record import whole
 from plan import configuration, own_cell
 from plan.own import FOLDER_OF_SHAPES, SHAPE_DOCUMENT
 from plan.own_cell import Refused
-from plan.reading import FileProblem, parse_yaml
 
 BENCHMARK = "flexible-"  # how the names of benchmarks begin that implementations of any cell have
 
@@ -15,21 +14,12 @@ BENCHMARK = "flexible-"  # how the names of benchmarks begin that implementation
 def document(text: str) -> tuple[str, dict]:
     """The name and the document of a shape, such as `{cell: gru, batch: 1, length: 1, hidden: 256}`. Raises Refused where
     it is none."""
-    template = own_cell.template()
-    try:
-        asked = parse_yaml(text)
-    except FileProblem:
-        asked = {}  # shape_of says what is wrong
-    cell = "lstm"
-    if isinstance(asked, dict) and "cell" in asked:
-        cell = asked.pop("cell")
-        if cell not in BUILT_IN:
-            close = configuration.near(str(cell), BUILT_IN)
-            raise Refused(
-                f"SHAPE: there is no cell `{cell}`{close}; there are {', '.join(BUILT_IN)}"
-            )
-        text = yaml.safe_dump(asked, default_flow_style=True)
-    shape = own_cell.shape_of(text, template["shape"])
+    template, asked = own_cell.template(), own_cell.given(text)
+    cell = asked.pop("cell", "lstm")
+    if cell not in list(BUILT_IN):  # it may be no name at all
+        close = configuration.near(str(cell), BUILT_IN)
+        raise Refused(f"SHAPE: there is no cell `{cell}`{close}; there are {', '.join(BUILT_IN)}")
+    shape = own_cell.shape_of(asked, template["shape"])
     sizes = "{batch}x{length}x{features}x{hidden}-d{layers}".format(**shape)
     made = shape | template["around"] | ({} if cell == "lstm" else {"cell": cell})
     return f"{SHAPE_DOCUMENT}{sizes}-{cell}", {

@@ -313,9 +313,7 @@ class Plan:
 
     def environments(self) -> list[EnvironmentJob]:
         """All environments of a run: those of its cells, and those of the corpus and the report."""
-        measured = {
-            cell.environment for name in self.config["documents"] for cell in self.cells(name)
-        }
+        measured = {cell.environment for cell in matrix.cells(self.config)}
         return [self.environment(name) for name in sorted(measured | {"corpus", "report"})]
 
     @kept
@@ -330,7 +328,9 @@ class Plan:
 
     def adapts(self, document: str) -> bool:
         """Whether some cells get further processes, once the first ones are judged."""
-        return not self.config["preliminary"] and matrix.adapts(self.config, document)
+        asked = self.settings(document)["protocol"]
+        more = asked["most_processes"] > asked["processes"] and not self.config["preliminary"]
+        return more and asked["processes"] * asked["rounds"] >= matrix.LEAST_PROCESSES
 
     def most(self, document: str) -> dict[str, int]:
         """How many processes the cells of a document may get, by name, where that is to be judged."""

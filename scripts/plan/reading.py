@@ -37,9 +37,7 @@ def parse_yaml(text: str):
         return yaml.load(text, Loader)  # noqa: S506 (a SafeLoader)
     except RecursionError:
         raise FileProblem("it is nested too deeply") from None
-    except (
-        Exception
-    ) as error:  # PyYAML's own, and of a date such as 2026-13-45, say, whatever Python has
+    except Exception as error:  # PyYAML's own, and of a date such as 2026-13-45, say, Python's
         raise FileProblem(shown(str(error) or type(error).__name__)) from None
 
 
@@ -90,9 +88,8 @@ def strange(content, where: tuple = (), inside: tuple = ()) -> Iterator[tuple[st
     elif isinstance(content, str) and not PRINTED.fullmatch(content):
         yield name, f"{content!r} has characters that cannot be printed"
     elif isinstance(content, int | float) and not abs(content) <= LARGEST:
-        said = (
-            hex(content) if isinstance(content, int) else repr(content)
-        )  # Python prints no 5000 digits
+        # Python prints no 5000 digits.
+        said = hex(content) if isinstance(content, int) else repr(content)
         yield name, f"{said} is no number up to {LARGEST:.0e}"
 
 

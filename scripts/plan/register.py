@@ -5,12 +5,12 @@ import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache, cached_property
+from functools import cached_property
 from inspect import signature
 from pathlib import Path
 
 from measurement.record import write_json
-from plan import environments, listing, memory
+from plan import environments, listing
 from plan.files import damage, say_once
 from plan.jobs import (
     BuildJob,
@@ -57,7 +57,6 @@ class Register:
         self._checking: dict[str, CheckingJob] = {}  # by the digest of a check
         self._place: dict[str, int] = {}  # of a timing or a training run, among all
         self._lists: dict[str, dict] = {}  # what may stand in lists of records
-        self._megabytes = cache(memory.megabytes)
 
     def __getitem__(self, digest: str) -> Job:
         """The job of that digest; where this process has not planned it, as on a node of a cluster, all are planned."""
@@ -149,10 +148,6 @@ class Register:
     def place(self, job: Job) -> int:
         """Where a timing or a training run stands among those that were asked for, from 1; 0: it was not asked for by a document."""
         return self._place.get(job.digest, 0)
-
-    def memory_mb(self, job: Job) -> int:
-        """How much memory a timing takes, as far as it is known."""
-        return self._megabytes(job.cell.name)
 
     def files(self, need: Job) -> list[str]:
         """The files of a result, as an input of what reads it."""

@@ -44,8 +44,7 @@ class Side:
         self.plan = Plan(config, cores=machine.usable_cores())
         cells = [
             cell
-            for document in config["documents"]
-            for cell in self.plan.cells(document)
+            for cell in matrix.cells(config)
             if cell.environment in names and matrix.is_one_of(list(patterns), cell)
         ]
         for cell in cells:  # an environment is read once, now

@@ -40,6 +40,9 @@ def plain(message: str) -> str:
 
 
 class LogHandler(LogHandlerBase):
+    writes_to_stream = has_filter = has_formatter = True
+    writes_to_file = needs_rulegraph = False
+
     def __post_init__(self) -> None:
         # Or a full disk gives a stack trace a line of Snakemake's own log.
         logging.raiseExceptions = False
@@ -90,23 +93,3 @@ class LogHandler(LogHandlerBase):
         self._print(
             "Finished results are kept. Fix the cause and run the same command to continue."
         )
-
-    @property
-    def writes_to_stream(self) -> bool:
-        return True
-
-    @property
-    def writes_to_file(self) -> bool:
-        return False
-
-    @property
-    def has_filter(self) -> bool:
-        return True
-
-    @property
-    def has_formatter(self) -> bool:
-        return True
-
-    @property
-    def needs_rulegraph(self) -> bool:
-        return False

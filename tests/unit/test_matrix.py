@@ -9,7 +9,7 @@ from plan.matrix import Measurement
 
 def test_every_implementation_has_its_benchmarks() -> None:
     documents = [path.stem for path in Path("config/documents").glob("*.yaml")]
-    own = own_cell.document("mine", "f0", "mine.py", own_cell.usual()[0], matrix.PHASES)
+    own = own_cell.document("mine", "f0", "mine.py", own_cell.template()["shape"], matrix.PHASES)
     known = [*matrix.benchmarks(documents), *own["benchmarks"]]
     for entry in matrix.implementations():
         for pattern in entry["benchmarks"]:

@@ -58,13 +58,13 @@ def given(folder: Path, frameworks: list[str]) -> dict:
 )
 def test_a_shape_that_is_none(asked: str, said: str) -> None:
     with pytest.raises(Refused, match=r"^SHAPE: ") as refused:
-        own_cell.shape_of(asked, SHAPE)
+        own_cell.shape_of(own_cell.given(asked), SHAPE)
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
 def test_what_is_asked_for_and_what_is_usual() -> None:
-    assert own_cell.shape_of("{length: 7}", SHAPE) == SHAPE | {"length": 7}
-    assert own_cell.shape_of(None, SHAPE) == SHAPE
+    assert own_cell.shape_of({"length": 7}, SHAPE) == SHAPE | {"length": 7}
+    assert own_cell.shape_of(own_cell.given(None), SHAPE) == SHAPE
     assert own_cell.phases_of("forward", PHASES) == ["forward"]
     assert own_cell.phases_of(None, PHASES) == PHASES
     assert own_cell.frameworks_of("jax,pytorch") == ["jax", "pytorch"]

@@ -70,8 +70,8 @@ def test_what_a_cell_of_ones_own_asks_for_stays(monkeypatch, capsys) -> None:
     """As long as its folder is there; of another cell's records nothing is asked."""
     folder = own.FOLDER / "mine"
     folder.mkdir(parents=True)
-    shape, phases = own_cell.usual()
-    document = own_cell.document("mine", "f0", "mine.py", shape, phases)
+    usual = own_cell.template()
+    document = own_cell.document("mine", "f0", "mine.py", usual["shape"], usual["phases"])
     (folder / "document.yaml").write_text(yaml.safe_dump(document))
     base = configuration.mapping("config/cell/config.yaml")
     (folder / "config.yaml").write_text(yaml.safe_dump(own_cell.config("mine", base, ["pytorch"])))

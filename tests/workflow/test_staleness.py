@@ -99,7 +99,7 @@ def test_a_module_of_another_workflow_knows_what_was_done(
 
 def test_an_edited_rule_measures_nothing_again(project: Project) -> None:
     """Nor does the mark of a job whose end Snakemake did not see; a page is made again by the rule that it has now."""
-    for name in ("timing", "check", "environments"):
+    for name in ("check", "environments"):
         project.edit(f"workflow/rules/{name}.smk", "{params.python:q}", "true; {params.python:q}")
     (record,) = project.path("results/records/plain").rglob("forward-*.json")
     name = str(record.relative_to(project.root))

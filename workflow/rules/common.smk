@@ -12,7 +12,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json, refused
-from plan import configuration, copies, lease, matrix, memory, sources
+from plan import configuration, copies, lease, listing, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -44,25 +44,17 @@ def check_text(known):
 
 check_text(PLAN.corpus.known)
 BESIDE = [Plan(config, CONDA, PLAN.cores, instead=files) for files in config["beside"]]
-JOBS = Register(
-    PLAN, lambda path: anew(path), lambda: changes_nothing(), BESIDE, kept=ancient
-)
 DOCUMENTS = config["documents"]
-FIRST = "results/documents/{document}/first.json"
-PROCESSES = "results/documents/{document}/processes.json"
-MANIFEST = f"results/manifests/{{document}}-{PLAN.machine}.json"
-tool = JOBS.tool
+OF_DOCUMENT = "results/documents/{document}/"
+FIRST = f"{OF_DOCUMENT}first.json"
+PROCESSES = f"{OF_DOCUMENT}processes.json"
+MANIFEST = listing.path_of(PLAN, "{document}")
 
 
 def stamp(wildcards, input, output):
     """What a step of the report begins with: its files get a stamp (scripts/plan/stamps.py)."""
     command = [tool("report", "python"), "scripts", "stamped", "--outputs", *output]
     return shlex.join([*map(str, command), "--inputs", *input, "--"])
-
-
-def scripts(wildcards, input):
-    """This run's copy of the scripts, from which it measures."""
-    return SCRIPTS
 
 
 def anew(*paths):
@@ -81,6 +73,10 @@ def have_folder():
 def changes_nothing():
     """Whether files stay as they are: in a dry run, and where Snakemake only tells something (--summary)."""
     return workflow.executor_plugin is None or workflow.dryrun
+
+
+JOBS = Register(PLAN, anew, changes_nothing, BESIDE, kept=ancient)
+tool = JOBS.tool
 
 
 def counts_of(document):
@@ -117,11 +113,8 @@ def missing_records(wildcards):
     """Likewise, of all its processes and training runs."""
     require_text(wildcards.document)
     counts = counts_of(wildcards.document)
-    path, serves = (
-        MANIFEST.format(**wildcards),
-        f"results/documents/{wildcards.document}/cells.parquet",
-    )
-    return JOBS.listed(path, serves, wildcards.document, counts)
+    path, serves = MANIFEST.format(**wildcards), f"{OF_DOCUMENT}cells.parquet"
+    return JOBS.listed(path, serves.format(**wildcards), wildcards.document, counts)
 
 
 def all_records(wildcards):
@@ -170,6 +163,7 @@ inputs = for_rules(lambda w: JOBS.inputs(job(w)) if workflow.is_main_process els
 told = for_rules(lambda w, input: json.dumps(job(w).told(), sort_keys=True))
 why = for_rules(lambda w, input: news(job(w)))
 python_of = for_rules(lambda w, input: JOBS.python(job(w)))
+scripts = for_rules(lambda w, input: SCRIPTS)  # this run's copy
 conda_of = for_rules(lambda w: JOBS.conda_file(job(w)))
 if not PLAN.conda and "--lint" not in sys.argv:
     conda_of = None  # Snakemake asks for each job even so

@@ -1,26 +1,12 @@
-# Training runs: each implementation from the same seed, with its perplexity on the way.
+# Training runs: each implementation from the same seed, with its perplexity on the way. Killed half way, one goes on
+# from its checkpoint when it is run again.
 
 
-# Killed half way, it goes on from its checkpoint when the job is run again.
-rule train_implementation:
-    input:
-        inputs,
+use rule check_implementation as train_implementation with:
     output:
         "results/convergence/{cell}.{digest}.json",
     log:
         "results/logs/convergence/{cell}.{digest}.txt",
     priority: for_rules(lambda w: -JOBS.place(job(w)))  # after what is timed
-    conda:
-        conda_of
-    threads: PLAN.cores
-    resources:
-        **RESOURCES,
-    params:
-        job=told,
-        why=why,
-        python=python_of,
-        scripts=scripts,
     message:
         "train {wildcards.cell}: {params.why}"
-    shell:
-        "{params.python:q} {params.scripts:q} measure_cell --job {params.job:q} --parent $PPID --log {log} --output {output}"

@@ -5,7 +5,6 @@
 # - that a result is whole which a run was killed beside: results are written in one step, with a seal.
 from snakemake.exceptions import InputFunctionException
 
-from measurement.record import refused
 from plan import marks, stamps
 from plan.files import say_once
 
@@ -49,19 +48,16 @@ def watched(asked):
     def expand_input(wildcards, groupid=None):
         try:
             have_folder()  # before anything is set aside
-        except SystemExit as error:
-            stop(asked, error)
-        found = expand(wildcards, groupid)
-        try:
+            found = expand(wildcards, groupid)
             if "stamp" in asked.params.keys():
                 outputs, inputs = asked.expand_output(wildcards)[0], found[0]
                 heal(list(map(str, outputs)), list(map(str, inputs)))
                 code = workflow.persistence.code(outputs[0])
                 if code not in (None, asked.shellcmd):
                     anew(*outputs)
+            return found
         except (OSError, SystemExit) as error:
             stop(asked, error)
-        return found
 
     asked.apply_input_function, asked.expand_input = apply_input_function, expand_input
 

@@ -1,13 +1,6 @@
 # How many processes noisy cells get, and which records a document's report is made of.
 
 
-# What this run planned for each list stands in one file.
-LIST_RECORDS = (
-    "{params.python:q} scripts list_records --plan results/plan.json --output {output}"
-    " 2>&1 | tee {log}"
-)
-
-
 # A target for machines that make no pages; `make measure` lists what is there.
 rule measure:
     input:
@@ -15,6 +8,7 @@ rule measure:
     localrule: True
 
 
+# What this run planned for each list stands in one file.
 rule list_first_records:
     input:
         first_records,
@@ -31,7 +25,8 @@ rule list_first_records:
     message:
         "list the first records of {wildcards.document}"
     shell:
-        LIST_RECORDS
+        "{params.python:q} scripts list_records --plan results/plan.json --output {output}"
+        " 2>&1 | tee {log}"
 
 
 checkpoint judge_precision:
@@ -52,7 +47,7 @@ checkpoint judge_precision:
         " --output {output} 2>&1 | tee {log}"
 
 
-rule list_records:
+use rule list_first_records as list_records with:
     input:
         missing_records,
         processes=lambda w: (
@@ -62,13 +57,6 @@ rule list_records:
         MANIFEST,
     log:
         "results/logs/documents/{document}/manifest.txt",
-    localrule: True
-    conda:
-        lambda w: tool("report", "conda")
-    params:
-        records=lambda w: JOBS.summary(w.document),
-        python=lambda w, input: sys.executable,
+    localrule: True  # which is not taken over
     message:
         "list the records of {wildcards.document}"
-    shell:
-        LIST_RECORDS

@@ -1,18 +1,21 @@
 # Records become a document's table, the table its sections, sections its page: each step by document. The first page
 # is made of summaries only; nothing of one document is read for another.
-import shlex
-
 from reporting import pages
 
-OF_DOCUMENT = "results/documents/{document}/"
 FIGURES = "results/report/figures/{document}"
+FOLDERS = ["results", *config["also_report"]]
 # Other machines whose results are reported too: {machine: documents that it has}.
-MACHINES = pages.other_machines(
-    DOCUMENTS, MANIFEST, ["results", *config["also_report"]]
-)
+MACHINES = pages.other_machines(DOCUMENTS, MANIFEST, FOLDERS)
 OF_MACHINE = "results/report/machines/{machine}/"
 # About all documents; one machine is compared with none.
 PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
+OF_FIRST_PAGE = [
+    *sources.files(
+        "scripts/steps/render_first_page.py", "scripts/reporting/sections/machines.py"
+    ),
+    *pages.templates_of_first_page(),
+    "config/pages.yaml",
+]
 
 
 rule tabulate:
@@ -21,9 +24,7 @@ rule tabulate:
         "workflow/schemas/cells.schema.yaml",
         "config/implementations.yaml",
         lambda w: str(matrix.document_file(w.document)),
-        lambda w: pages.manifests_of_others(
-            w.document, MANIFEST, ["results", *config["also_report"]]
-        ),
+        lambda w: pages.manifests_of_others(w.document, MANIFEST, FOLDERS),
         published=lambda w: matrix.published_files(w.document),
         manifest=MANIFEST,
         environment=lambda w: tool("report", "record"),
@@ -97,7 +98,6 @@ use rule analyse as analyse_machine with:
         "results/logs/analyse/{document}-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
@@ -150,7 +150,6 @@ use rule render_page as render_machine with:
         "results/logs/render_page/{document}-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         documents=lambda w: MACHINES[w.machine],
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
@@ -181,12 +180,7 @@ rule join_tables:
 
 rule first_page:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
         abouts=expand(rules.tabulate.output.about, document=DOCUMENTS),
         summaries=expand(rules.analyse.output.summary, document=DOCUMENTS),
@@ -229,12 +223,7 @@ rule first_page:
 
 use rule first_page as first_page_of_machine with:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
-        pages.templates_of_first_page(),
-        "config/pages.yaml",
+        OF_FIRST_PAGE,
         cells=of_machine(rules.tabulate.output.cells),
         abouts=of_machine(rules.tabulate.output.about),
         summaries=of_machine(rules.analyse_machine.output.summary),
@@ -252,9 +241,7 @@ use rule first_page as first_page_of_machine with:
         "results/logs/first_page-{machine}.txt",
     localrule: True  # which is not taken over
     params:
-        stamp=stamp,
         own="[]",
-        folder=lambda w, output: str(Path(output[0]).parent),
         machine=lambda w: f"--machine {shlex.quote(w.machine)}",
 
 
