@@ -181,10 +181,7 @@ rule join_tables:
 
 rule first_page:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
+        sources.files("scripts/steps/render_first_page.py"),
         pages.templates_of_first_page(),
         "config/pages.yaml",
         cells=expand(rules.tabulate.output.cells, document=DOCUMENTS),
@@ -229,10 +226,7 @@ rule first_page:
 
 use rule first_page as first_page_of_machine with:
     input:
-        sources.files(
-            "scripts/steps/render_first_page.py",
-            "scripts/reporting/sections/machines.py",
-        ),
+        sources.files("scripts/steps/render_first_page.py"),
         pages.templates_of_first_page(),
         "config/pages.yaml",
         cells=of_machine(rules.tabulate.output.cells),
