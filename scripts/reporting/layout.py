@@ -22,11 +22,6 @@ def cell(text: object) -> str:
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """A number with fixed decimals, as the documents print them; a dash where there is none."""
-    return DASH if none(value) else f"{value:.{digits}f}"
-
-
 def seconds(value: float | None) -> str:
     """Seconds, with decimals where they are few."""
     return DASH if none(value) else f"{value:.2f}" if value < 10 else f"{value:,.0f}"

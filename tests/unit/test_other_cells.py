@@ -48,7 +48,7 @@ def tables() -> Tables:
         for name, times in seconds.items()
         for cell, time in zip(("lstm", "slstm"), times, strict=True)
     ]
-    return Tables(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
+    return Tables(pd.DataFrame(rows), pd.DataFrame())
 
 
 def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> None:
@@ -74,7 +74,7 @@ def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> 
 
 def test_no_answer_without_a_base(tables: Tables) -> None:
     own = tables.cells[tables.cells["benchmark"] != "flexible-lstm"]
-    without = Tables(own, tables.trainings, tables.published)
+    without = Tables(own, tables.published)
     assert other_cells.analyse(without, ABOUT, base="lstm", asked="slstm") is None
 
 
