@@ -50,18 +50,14 @@ def percent(value: float | None) -> str:
     return DASH if none(value) else f"{100 * value:.0f} %"
 
 
-def deviation(value: float | None) -> str:
+def deviation(value: float) -> str:
     """A relative difference."""
-    if none(value):
-        return DASH
     return f"{100 * value:,.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"
 
 
-def off(value: float | None) -> str:
+def off(value: float) -> str:
     """How much too large or too small a number is, that is `value` times what it should be: how many times, or in per cent of
     what it should be."""
-    if none(value):
-        return DASH
     times, way = (value, "large") if value >= 1 else (1 / value, "small")
     if times >= 1.5:
         return f"{times:.3g} times too {way}"
