@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = "workflow/schemas"
 FILES = "repository"  # in the book: files of the repository that are no pages
 REPORT = "report/example/index"
-# The parts, with their folders and these's pages in order; `*`: those that stand nowhere else.
+# The parts: the folder of each and its pages in order; `*`: those that stand nowhere else.
 ORDER = {
     "Tutorial": ("tutorial", "*"),
     "How to": (

@@ -1,4 +1,4 @@
-"""The machine and its environments, once for all documents."""
+"""The machine and its environments, once for all documents: no section of a list, steps/render_first_page.py writes it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
