@@ -8,7 +8,7 @@ import posixpath
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,56 +18,32 @@ ROOT = Path(__file__).resolve().parents[1]
 SCHEMAS = "workflow/schemas"
 FILES = "repository"  # in the book: files of the repository that are no pages
 REPORT = "report/example/index"
-# The parts, with their pages in order; `*`: those that stand nowhere else.
-CONTENTS = {
-    "Tutorial": ["tutorial/*"],
-    "How to": [
-        *(
-            "how-to/own-cell",
-            "how-to/new-version",
-            "how-to/full-protocol",
-            "how-to/more-benchmarks",
-        ),
-        *("how-to/compare-runs", "how-to/several-machines", "how-to/gpu", "how-to/slurm"),
-        *("how-to/without-network", "how-to/container", "how-to/profile", "how-to/export"),
-        *("how-to/own-text", "how-to/new-implementation", "how-to/new-document", "how-to/*"),
-        *(
-            "how-to/ci",
-            "how-to/recurrent-cells",
-            "how-to/kernels",
-            "how-to/cite",
-            "how-to/troubleshooting",
-        ),
-        "how-to/contributing",
-    ],
-    "Reference": [
-        *("reference/configuration", "reference/files-of-config", "reference/make"),
-        *("reference/statuses", "reference/columns", "reference/records", "reference/folders"),
-        *(
-            "reference/cells",
-            "reference/published-cells",
-            "reference/api",
-            "reference/glossary",
-            "reference/commands",
-            "reference/*",
-        ),
-        *(
-            "reference/tests",
-            "reference/faults",
-            "reference/changelog",
-            "reference/package-changelog",
-        ),
-    ],
-    "Explanation": [
-        *("explanation/how-it-is-measured", "explanation/correctness", "explanation/two-factors"),
-        *("explanation/what-is-kept", "explanation/architecture", "explanation/*"),
-    ],
-    "Notebook": ["notebook/index", "notebook/*"],
-    "Report": [REPORT],
+# The parts: the folder of each and its pages in order; `*`: those that stand nowhere else.
+ORDER = {
+    "Tutorial": ("tutorial", "*"),
+    "How to": (
+        "how-to",
+        "own-cell new-version full-protocol more-benchmarks compare-runs several-machines gpu slurm without-network "
+        "container profile export own-text new-implementation new-document * ci recurrent-cells kernels cite "
+        "troubleshooting contributing",
+    ),
+    "Reference": (
+        "reference",
+        "configuration files-of-config make statuses columns records folders cells published-cells api glossary commands * "
+        "tests faults changelog package-changelog",
+    ),
+    "Explanation": (
+        "explanation",
+        "how-it-is-measured correctness two-factors what-is-kept architecture *",
+    ),
+    "Notebook": ("notebook", "index *"),
 }
+CONTENTS = {
+    part: [f"{folder}/{name}" for name in names.split()] for part, (folder, names) in ORDER.items()
+} | {"Report": [REPORT]}
 TITLES = {REPORT: "Published report"}  # of pages that have one title
 LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
-FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+FENCE = re.compile(r"(^```.*?^```$)", re.M | re.S)
 # A block of commands, and in a comment before it why no test runs it.
 BLOCK = re.compile(r"(?:<!-- not run: ((?:(?!-->).)+) -->\n)?^```sh\n(.*?)^```$", re.M | re.S)
 
@@ -98,17 +74,11 @@ def elsewhere() -> dict[str, str]:
 
 # ---- pages that are made
 
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
 
 def schema(name: str) -> dict:
     return yaml.safe_load((ROOT / SCHEMAS / f"{name}.schema.yaml").read_text())
-
-
-class Key(NamedTuple):
-    """One key of a schema, with what it may be."""
-
-    name: str  # from the top: `protocol.seed`; [] of a list, * of any name
-    about: str
-    allowed: str
 
 
 def _allowed(node: Mapping, root: Mapping) -> str:
@@ -128,15 +98,7 @@ def _allowed(node: Mapping, root: Mapping) -> str:
     if kinds == ["array"] and isinstance(node.get("items"), dict):
         of = _allowed(_resolved(node["items"], root), root)
         found += f" of {of}" if of and of not in ("mapping", "list") else ""
-    for key, sign in (
-        ("minimum", "≥"),
-        ("exclusiveMinimum", ">"),
-        ("maximum", "≤"),
-        ("exclusiveMaximum", "<"),
-    ):
-        if key in node:
-            found += f" {sign} {node[key]}"
-    return found
+    return found + "".join(f" {sign} {node[key]}" for key, sign in BOUNDS.items() if key in node)
 
 
 def _resolved(node: Mapping, root: Mapping) -> dict:
@@ -146,36 +108,29 @@ def _resolved(node: Mapping, root: Mapping) -> dict:
     target = root
     for part in node["$ref"].removeprefix("#/").split("/"):
         target = target[part]
-    return {
-        **_resolved(target, root),
-        **{key: value for key, value in node.items() if key != "$ref"},
-    }
+    return _resolved(target, root) | {key: node[key] for key in node if key != "$ref"}
 
 
-def keys(node: Mapping, root: Mapping, path: str = "", seen: tuple[str, ...] = ()) -> Iterator[Key]:
-    """All keys of a schema, in order."""
+def keys(
+    node: Mapping, root: Mapping, path: str = "", seen: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str, str]]:
+    """All keys of a schema, in order: (name, what it says, what it may be). Names are from the top, `protocol.seed`, with []
+    of a list and * of any name."""
     seen += (node["$ref"],) if "$ref" in node else ()
     node = _resolved(node, root)
     for part in node.get("allOf", []):
         if "if" not in part:
             yield from keys(part, root, path, seen)
-    children = [
-        (f"{path}.{name}" if path else name, each)
-        for name, each in node.get("properties", {}).items()
-    ]
-    if isinstance(other := node.get("additionalProperties"), dict):
-        children.append((f"{path}.*" if path else "*", other))
-    if isinstance(node.get("items"), dict):
-        children.append((f"{path}[]", node["items"]))
+    below = f"{path}." if path else ""
+    children = [(f"{below}{name}", each) for name, each in node.get("properties", {}).items()]
+    children += [(f"{below}*", node.get("additionalProperties")), (f"{path}[]", node.get("items"))]
     for name, child in children:
         if not isinstance(child, dict) or child.get("$ref") in seen:
             continue
         full = _resolved(child, root)
-        about = full.get("description", "")
-        more = full.get("details", "")
+        about = ". ".join(filter(None, (full.get("description"), full.get("details"))))
         if about or not name.endswith("]"):
-            about = f"{about}. {more}" if about and more else about or more
-            yield Key(name, _sentence(about), _allowed(full, root))
+            yield name, _sentence(about), _allowed(full, root)
         yield from keys(child, root, name, seen)
 
 
@@ -194,15 +149,17 @@ def _code(text: str) -> str:
     return f"`{text}`"
 
 
+def _table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
+    """Rows of Markdown."""
+    first, *others = (f"| {' | '.join(row)} |" for row in (heads, *rows))
+    return "\n".join([first, "|" + ":--|" * len(heads), *others])
+
+
 def table_of(name: str) -> str:
     """The keys of a schema, a row each."""
     root = schema(name)
-    lines = ["| Key | Meaning | Allowed |", "|:--|:--|:--|"]
-    lines += [
-        f"| {_code(key.name)} | {_cell(key.about)} | {_cell(key.allowed)} |"
-        for key in keys(root, root)
-    ]
-    return "\n".join(lines)
+    rows = ([_code(key), *map(_cell, said)] for key, *said in keys(root, root))
+    return _table(["Key", "Meaning", "Allowed"], rows)
 
 
 def _flat(content: Mapping, path: str = "") -> Iterator[tuple[str, object]]:
@@ -217,109 +174,78 @@ def _flat(content: Mapping, path: str = "") -> Iterator[tuple[str, object]]:
 def configuration() -> str:
     """Every key of a configuration, its default, and what quick.yaml lays over it."""
     default, quick = (
-        {key: value for key, value in _flat(yaml.safe_load((ROOT / "config" / name).read_text()))}
+        dict(_flat(yaml.safe_load((ROOT / "config" / name).read_text())))
         for name in ("config.yaml", "quick.yaml")
     )
     root = schema("config")
     rows, overrides = [], []
-    for key in keys(root, root):
-        row = f"| {_code(key.name)} | {_cell(key.about)} | {_cell(key.allowed)} |"
-        if key.name.startswith("overrides."):
+    for key, *said in keys(root, root):
+        row = [_code(key), *map(_cell, said)]
+        if not key.startswith("overrides."):
+            rows.append([*row, *(_shown(given.get(key, [])) for given in (default, quick))])
+        elif not re.search(r"\.(protocol|check|training)\.", key):
             overrides.append(row)
-            continue
-        shown = [_shown(given.get(key.name, [])) for given in (default, quick)]
-        rows.append(f"{row} {_cell(shown[0])} | {_cell(shown[1])} |")
-    own = [
-        row
-        for row in overrides
-        if ".protocol." not in row and ".check." not in row and ".training." not in row
-    ]
-    return "\n".join(
-        [
-            "# Configuration",
-            "",
-            "`config/config.yaml` has every key with its default, the full protocol. Another file replaces some of them:",
-            "`config/quick.yaml` for `make report`, any file with `make report CONFIG=file` or `snakemake --configfile file`.",
-            "Single keys are set with `make report SET='protocol={seed: 1}'` or `--config corpus='{path: /data/ptb}'`. A",
-            "mistake stops the run with one line that says where it is and what is allowed.",
-            "",
-            "| Key | Meaning | Allowed | Default | Quick |",
-            "|:--|:--|:--|:--|:--|",
-            *rows,
-            "",
-            "For lists and mappings see [config.yaml](../../config/config.yaml) and [quick.yaml](../../config/quick.yaml).",
-            "",
-            "## Settings for one document",
-            "",
-            "Below `overrides` and the document's name: any key of `protocol`, `check` and `training`, and a selection of what is",
-            "measured.",
-            "",
-            "| Key | Meaning | Allowed |",
-            "|:--|:--|:--|",
-            *own,
-            "",
-        ]
-    )
+    return f"""# Configuration
+
+`config/config.yaml` has every key with its default, the full protocol. Another file replaces some of them:
+`config/quick.yaml` for `make report`, any file with `make report CONFIG=file` or `snakemake --configfile file`.
+Single keys are set with `make report SET='protocol={{seed: 1}}'` or `--config corpus='{{path: /data/ptb}}'`. A
+mistake stops the run with one line that says where it is and what is allowed.
+
+{_table(["Key", "Meaning", "Allowed", "Default", "Quick"], rows)}
+
+For lists and mappings see [config.yaml](../../config/config.yaml) and [quick.yaml](../../config/quick.yaml).
+
+## Settings for one document
+
+Below `overrides` and the document's name: any key of `protocol`, `check` and `training`, and a selection of what is
+measured.
+
+{_table(["Key", "Meaning", "Allowed"], overrides)}
+"""
 
 
 def _shown(value: object) -> str:
-    """A value of a configuration; nothing for lists, mappings and digests."""
+    """A value of a configuration, for a table; nothing for lists, mappings and digests."""
     if isinstance(value, list | dict) or len(str(value)) > 60:
         return ""
-    return _code(_value(value))
-
-
-def _value(value: object) -> str:
-    return (
-        yaml.safe_dump(value, default_flow_style=True, width=1000)
-        .removesuffix("\n")
-        .removesuffix("\n...")
-    )
+    text = yaml.safe_dump(value, default_flow_style=True, width=1000)
+    return _cell(_code(text.removesuffix("\n").removesuffix("\n...")))
 
 
 def columns() -> str:
     """Every column of results/cells.csv."""
-    rows = [
-        f"| {_code(name)} | {_cell(_sentence(about['description']))} | {_cell(about.get('unit', ''))} | {_cell(_allowed(about, {}))} |"
-        for name, about in schema("cells")["properties"].items()
-    ]
-    return "\n".join(
-        [
-            "# Columns of cells.csv",
-            "",
-            "`results/cells.csv` has a row per measurement and machine, also for those without a number. The rows of a document",
-            "are in `results/documents/<document>/cells.parquet` too, where each column has its meaning (`description`) and",
-            "`unit` as metadata. A value that does not apply is empty.",
-            "",
-            "| Column | Meaning | Unit | Allowed |",
-            "|:--|:--|:--|:--|",
-            *rows,
-            "",
-        ]
-    )
+    rows = []
+    for name, about in schema("cells")["properties"].items():
+        said = _sentence(about["description"]), about.get("unit", ""), _allowed(about, {})
+        rows.append([_code(name), *map(_cell, said)])
+    return f"""# Columns of cells.csv
+
+`results/cells.csv` has a row per measurement and machine, also for those without a number. The rows of a document
+are in `results/documents/<document>/cells.parquet` too, where each column has its meaning (`description`) and
+`unit` as metadata. A value that does not apply is empty.
+
+{_table(["Column", "Meaning", "Unit", "Allowed"], rows)}
+"""
 
 
 def records() -> str:
     """The record of a process, and the list of a document's records."""
-    return "\n".join(
-        [
-            "# Records and manifests",
-            "",
-            "A process writes one JSON file with its raw samples and how they were measured. It is validated against this",
-            "schema, and its seal against its bytes, whenever it is read. `[]` is any item of a list, `*` any name.",
-            "",
-            "## A record",
-            "",
-            table_of("record"),
-            "",
-            "## A manifest",
-            "",
-            "The measurements of a document on a machine, and the records that their numbers come from.",
-            "",
-            table_of("manifest"),
-            "",
-        ]
-    )
+    return f"""# Records and manifests
+
+A process writes one JSON file with its raw samples and how they were measured. It is validated against this
+schema, and its seal against its bytes, whenever it is read. `[]` is any item of a list, `*` any name.
+
+## A record
+
+{table_of("record")}
+
+## A manifest
+
+The measurements of a document on a machine, and the records that their numbers come from.
+
+{table_of("manifest")}
+"""
 
 
 def files() -> str:
@@ -331,33 +257,33 @@ def files() -> str:
         "claims": "Claims: config/claims.yaml",
         "pages": "Pages: config/pages.yaml",
     }
-    found = [
-        "# Files of config/",
-        "",
-        "These files say what is measured; the [configuration](../../config/README.md) says how. To write them, see",
-        "[implementations](../../docs/how-to/new-implementation.md) and [documents](../../docs/how-to/new-document.md).",
-        "`[]` is any item of a list, `*` any name.",
-    ]
-    for name, heading in headings.items():
-        found += ["", f"## {heading}", "", table_of(name)]
-    return "\n".join([*found, ""])
+    head = """# Files of config/
+
+These files say what is measured; the [configuration](../../config/README.md) says how. To write them, see
+[implementations](../../docs/how-to/new-implementation.md) and [documents](../../docs/how-to/new-document.md).
+`[]` is any item of a list, `*` any name.
+"""
+    parts = (f"\n## {heading}\n\n{table_of(name)}\n" for name, heading in headings.items())
+    return head + "".join(parts)
 
 
 def commands() -> str:
     """The book's commands, and which of them a test runs."""
-    found = [
-        "# Commands of this book",
-        "",
-        "A test compares every command of this book with the Makefile, Snakemake's options and existing files, and runs",
-        "it in a small project unless a reason is given.",
-        "",
-        "| Page | Command | Why it is not run |",
-        "|:--|:--|:--|",
-    ]
-    for page, block in all_blocks():
-        shown = "<br>".join(_cell(_code(line)) for line in block.commands)
-        found.append(f"| [{page}](../../{page}) | {shown} | {_cell(block.why_not or '')} |")
-    return "\n".join([*found, ""])
+    rows = (
+        [
+            f"[{page}](../../{page})",
+            "<br>".join(_cell(_code(line)) for line in block.commands),
+            _cell(block.why_not or ""),
+        ]
+        for page, block in all_blocks()
+    )
+    return f"""# Commands of this book
+
+A test compares every command of this book with the Makefile, Snakemake's options and existing files, and runs
+it in a small project unless a reason is given.
+
+{_table(["Page", "Command", "Why it is not run"], rows)}
+"""
 
 
 # A target of the Makefile, with the lines above it that begin with two number signs.
@@ -366,23 +292,17 @@ TARGET = re.compile(r"((?:^## .+\n)+)^([a-z-]+):", re.M)
 
 def targets_of_make() -> str:
     """The Makefile's targets, as `make help` prints them."""
-    rows = [
-        f"| {_code('make ' + name)} | {_cell(about.replace('## ', ''))} |"
+    rows = (
+        [_code(f"make {name}"), _cell(about.replace("## ", ""))]
         for about, name in TARGET.findall((ROOT / "Makefile").read_text())
-    ]
-    return "\n".join(
-        [
-            "# make targets",
-            "",
-            "`make help` prints this list. Options in brackets may be left out. `CONFIG=file` selects another",
-            "configuration and `SET='key=value'` changes single settings, wherever something is planned or measured.",
-            "",
-            "| Target | What it does |",
-            "|:--|:--|",
-            *rows,
-            "",
-        ]
     )
+    return f"""# make targets
+
+`make help` prints this list. Options in brackets may be left out. `CONFIG=file` selects another
+configuration and `SET='key=value'` changes single settings, wherever something is planned or measured.
+
+{_table(["Target", "What it does"], rows)}
+"""
 
 
 MADE = {
@@ -443,37 +363,28 @@ def places(own: list[str]) -> dict[str, str]:
     return found | INSTEAD
 
 
-def outside_code(text: str, change: re.Pattern, to) -> str:
-    """re.sub, but in blocks of code."""
-    found, end = [], 0
-    for fence in FENCE.finditer(text):
-        found += [change.sub(to, text[end : fence.start()]), fence[0]]
-        end = fence.end()
-    return "".join([*found, change.sub(to, text[end:])])
-
-
-def targets(text: str, source: str) -> Iterator[str]:
-    """The files of the repository that a page links to, `source` being its own."""
-    for link in LINK.findall(FENCE.sub("", text)):
-        file = link.partition("#")[0]
-        if file and not re.match(r"[a-z]+:", link):
-            yield posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
+def target(link: str, source: str) -> str:
+    """The file of the repository that a link of the file `source` leads to; "" where that is none, or itself."""
+    file = link.partition("#")[0]
+    if not file or re.match(r"[a-z]+:", link):
+        return ""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
 
 
 def linked(text: str, source: str, page: str, known: Mapping[str, str]) -> str:
-    """A page's text with links that lead to where things stand in the book."""
+    """A page's text with links that lead to where things stand in the book. `source`: its file of the repository."""
 
     def lead(match: re.Match) -> str:
-        file, mark, anchor = match[0].partition("#")
-        if not file or re.match(r"[a-z]+:", match[0]):
-            return match[0]
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), file))
-        if target not in known and not (ROOT / target).is_file():
+        file = target(match[0], source)
+        if not file or (file not in known and not (ROOT / file).is_file()):
             return match[0]  # which Sphinx will not find
-        there = known.get(target, f"{FILES}/{target}")
+        there = known.get(file, f"{FILES}/{file}")
+        _, mark, anchor = match[0].partition("#")
         return posixpath.relpath(there, posixpath.dirname(page) or ".") + mark + anchor
 
-    return outside_code(text, LINK, lead)
+    parts = FENCE.split(text)
+    parts[::2] = [LINK.sub(lead, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def readable(text: str) -> str:
@@ -487,9 +398,7 @@ def readable(text: str) -> str:
 def contents(title: str, pages: list[str]) -> str:
     """What Sphinx takes for a part of the table of contents."""
     entries = [f"{TITLES[page]} <{page}>" if page in TITLES else page for page in pages]
-    return "\n".join(
-        ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *entries, "```", ""]
-    )
+    return "\n".join(["\n```{toctree}\n:hidden:", f":caption: {title}\n", *entries, "```\n"])
 
 
 def parts(pages: list[str]) -> dict[str, list[str]]:
@@ -513,26 +422,22 @@ def assembled() -> tuple[dict[str, str], dict[str, Path]]:
     own = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))
     sources = {name: f"docs/{name}" for name in own} | elsewhere()
     texts = {page: (ROOT / name).read_text() for page, name in sources.items()}
-    texts = {
-        page: readable(text) if page.startswith("report/") else text for page, text in texts.items()
-    }
+    reports = [page for page in texts if page.startswith("report/")]
+    texts |= {page: readable(texts[page]) for page in reports}
     texts |= {page: make() for page, make in MADE.items()}
     sources |= {page: f"docs/{page}" for page in MADE}
-    known, files = places(own), {}
+    known, beside = places(own), {}
     for page, text in texts.items():
-        files |= {
-            f"{FILES}/{name}": ROOT / name
-            for name in targets(text, sources[page])
-            if name not in known
-        }
+        for link in LINK.findall(FENCE.sub("", text)):
+            file = target(link, sources[page])
+            if file not in known and (ROOT / file).is_file():
+                beside[f"{FILES}/{file}"] = ROOT / file
         texts[page] = linked(text, sources[page], page, known)
     for name, pages in parts([page.removesuffix(".md") for page in texts]).items():
         texts["index.md"] += contents(name, pages)
-    beside = [
-        f"/{page[:-3]}" for page in texts if page.startswith("report/") and page != f"{REPORT}.md"
-    ]
-    texts[f"{REPORT}.md"] += contents("Its pages", beside)
-    return texts, {name: path for name, path in files.items() if path.is_file()}
+    first = f"{REPORT}.md"
+    texts[first] += contents("Its pages", [f"/{page[:-3]}" for page in reports if page != first])
+    return texts, beside
 
 
 def main() -> None:

@@ -28,15 +28,9 @@ function frameworkChoices(all) {
   return choices("frameworks", "Frameworks", entries, "checkbox", value => chosen.has(value), toggled);
 }
 function limitChoice() {
+  const entries = [["1", "products and peak"]];
   const toggled = (value, on) => change({ limits: on ? "1" : "" });
-  return choices(
-    "limits",
-    "Reference points",
-    [["1", "products and peak"]],
-    "checkbox",
-    () => Boolean(state.limits),
-    toggled,
-  );
+  return choices("limits", "Reference points", entries, "checkbox", () => Boolean(state.limits), toggled);
 }
 function radio(key, label, entries) {
   const chosen = value => value === state[key];
@@ -56,18 +50,12 @@ function drawPick() {
   const documents = DATA.documents.map(({ name, title }) => [name, title.split(":")[0]]);
   const machines = options("machine").map(each => [each, `${DATA.machines[each]} (${DATA.days[each]})`]);
   const since = "all since " + Math.min(...all.map(row => row.year));
-  const versions = [
-    ["current", "current"],
-    ["all", since],
-  ];
+  const versions = ["current", "all"].map(each => [each, each === "all" ? since : each]);
   const phases = options("phase").map(each => [each, each]);
   const devices = options("device").map(each => [each, each.toUpperCase()]);
+  const first = name => ({ benchmark: of(name).find(each => here.has(each)) ?? of(name)[0] });
   const found = [
-    documents.length > 1
-      ? select("document", "Document", documents, named, name => ({
-          benchmark: of(name).find(each => here.has(each)) ?? of(name)[0],
-        }))
-      : null,
+    documents.length > 1 ? select("document", "Document", documents, named, first) : null,
     select("benchmark", "Benchmark", benchmarks, state.benchmark, benchmark => ({ benchmark })),
     machines.length > 1
       ? select("machine", "Machine, of the chart and the table", machines, state.machine, machine => ({ machine }))

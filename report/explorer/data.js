@@ -110,9 +110,8 @@ function ratio(of, to) {
 function options(key) {
   if (key === "benchmark") return Object.keys(DATA.benchmarks);
   const before = PLACE.slice(0, PLACE.indexOf(key));
-  return [
-    ...new Set(DATA.groups.filter(group => before.every(each => group[each] === state[each])).map(group => group[key])),
-  ];
+  const groups = DATA.groups.filter(group => before.every(each => group[each] === state[each]));
+  return [...new Set(groups.map(group => group[key]))];
 }
 const groupOf = benchmark =>
   DATA.groups.find(

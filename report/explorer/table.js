@@ -38,22 +38,11 @@ function drawTable() {
       change({ sort: key, down: down ? "1" : "" });
       $("table").querySelector(`[data-key=${key}] button`).focus();
     });
-    return make(
-      "th",
-      {
-        scope: "col",
-        "data-key": key,
-        "aria-sort": state.sort === key ? (state.down ? "descending" : "ascending") : null,
-      },
-      found,
-    );
+    const order = state.sort === key ? (state.down ? "descending" : "ascending") : null;
+    return make("th", { scope: "col", "data-key": key, "aria-sort": order }, found);
   });
   const cell = value =>
-    make(
-      "td",
-      { class: typeof value === "number" ? "n" : null },
-      value == null ? "–" : typeof value === "number" ? digits(value, 4) : value,
-    );
+    typeof value === "number" ? make("td", { class: "n" }, digits(value, 4)) : make("td", {}, value ?? "–");
   $("table").replaceChildren(
     make("thead", {}, make("tr", {}, ...heads)),
     make("tbody", {}, ...sorted().map(row => make("tr", {}, ...COLUMNS.map(([, , of]) => cell(of(row)))))),
@@ -107,10 +96,7 @@ function draw() {
   $("view").replaceChildren(!rows.length ? make("p", {}, nothing()) : state.view === "bars" ? drawBars() : drawLines());
   drawTable();
   $("missing").replaceChildren(missing());
-  if (focused)
-    $("view")
-      .querySelector(`[data-row="${CSS.escape(focused)}"]`)
-      ?.focus();
+  if (focused) $("view").querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
 }
 $("csv").addEventListener("click", download);
 function restore() {

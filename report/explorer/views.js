@@ -1,6 +1,7 @@
 // Text whose code is in backquotes.
 const code = text => text.split("`").map((part, at) => (at % 2 ? make("code", {}, part) : part));
 const bold = text => make("b", {}, text);
+const color = row => `var(--l${LEVELS.indexOf(row.level)})`;
 // The fastest, and how far it leads other frameworks.
 function fastest(lstms, operators) {
   const [best] = lstms;
@@ -50,45 +51,26 @@ function headline() {
 }
 
 function button(row) {
-  const found = make(
-    "button",
-    {
-      type: "button",
-      "aria-pressed": String(row.key === state.baseline),
-      "data-row": row.key,
-      title: `${row.does} ${row.version}. Click to compare the others with it and to see details.`,
-    },
-    row.name,
-    " ",
-    make("small", {}, row.version.split(/[-+]/)[0]),
-  );
+  const title = `${row.does} ${row.version}. Click to compare the others with it and to see details.`;
+  const pressed = String(row.key === state.baseline);
+  const attributes = { type: "button", "aria-pressed": pressed, "data-row": row.key, title };
+  const found = make("button", attributes, row.name, " ", make("small", {}, row.version.split(/[-+]/)[0]));
   found.addEventListener("click", () => change({ baseline: row.key === state.baseline ? "" : row.key }));
   return found;
 }
 function bar(row, found, most) {
   const x = value => ((1000 * Math.min(value, most)) / most).toFixed(1),
     cut = found.ratio > most,
-    middle = "M" + x(found.low ?? 0) + " 10H" + x(found.high ?? 0);
+    middle = "M" + x(found.low ?? 0) + " 10H" + x(found.high ?? 0),
+    known = found.low != null && found.low !== found.high,
+    line = { stroke: "currentColor", "vector-effect": "non-scaling-stroke" },
+    style = `fill: ${color(row)}`;
   return make(
     "svg",
     { viewBox: "0 0 1000 20", preserveAspectRatio: "none", "aria-hidden": "true" },
-    make("rect", {
-      x: 0,
-      y: 3,
-      width: x(found.ratio),
-      height: 14,
-      style: `fill: var(--l${LEVELS.indexOf(row.level)})`,
-      opacity: row.sure ? 1 : 0.55,
-    }),
-    found.low != null && found.low !== found.high
-      ? make("path", { d: middle, stroke: "currentColor", "stroke-width": 2, "vector-effect": "non-scaling-stroke" })
-      : null,
-    make("path", {
-      d: `M${x(1)} 0V20`,
-      stroke: "currentColor",
-      "stroke-dasharray": "2 2",
-      "vector-effect": "non-scaling-stroke",
-    }),
+    make("rect", { x: 0, y: 3, width: x(found.ratio), height: 14, style, opacity: row.sure ? 1 : 0.55 }),
+    known ? make("path", { ...line, d: middle, "stroke-width": 2 }) : null,
+    make("path", { ...line, d: `M${x(1)} 0V20`, "stroke-dasharray": "2 2" }),
     cut ? make("path", { d: "M985 3L1000 10L985 17Z", fill: "currentColor" }) : null,
   );
 }
@@ -129,11 +111,8 @@ const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 function linePoints(over) {
   const yearly = state.view === "year";
   const hasBaseline = row => rows.some(each => each.group === row.group && each.key === state.baseline);
-  const alone = row => ({
-    ratio: row.wall_median_s,
-    low: row.sure ? row.wall_low_s : null,
-    high: row.sure ? row.wall_high_s : null,
-  });
+  const ends = row => (row.sure ? { low: row.wall_low_s, high: row.wall_high_s } : { low: null, high: null });
+  const alone = row => ({ ratio: row.wall_median_s, ...ends(row) });
   return rows
     .filter(row => !over || yearly || hasBaseline(row))
     .map(row => ({ row, y: over ? ratio(row, baselineOf(row)) : alone(row), line: yearly ? row.id : row.key }))
@@ -174,21 +153,20 @@ function drawAxes(svg, { X, Y, xs, y0, y1 }, over) {
 const DASHES = ["", "7 3", "2 3", "9 3 2 3", "4 4", "12 3"];
 function drawLine(svg, own, { X, Y }, over, number) {
   const { row } = own.at(-1);
-  const color = `var(--l${LEVELS.indexOf(row.level)})`;
+  const fill = color(row),
+    stroke = `stroke: ${fill}`;
   const d = own.map(({ row, y }, at) => `${at ? "L" : "M"}${X(row.x)} ${Y(y.ratio)}`).join("");
   const width = row.key === state.baseline ? 4 : 2;
   const dashes = DASHES[number % DASHES.length];
-  svg.append(
-    make("path", { d, fill: "none", style: `stroke: ${color}`, "stroke-width": width, "stroke-dasharray": dashes }),
-  );
+  svg.append(make("path", { d, fill: "none", style: stroke, "stroke-width": width, "stroke-dasharray": dashes }));
   for (const { row, y } of own) {
     const text = `${row.name} ${row.version}, ${row.x}: ${over ? times(y.ratio) + bracket(y) : time(y.ratio)}`;
-    const interval = { d: `M${X(row.x)} ${Y(y.low)}V${Y(y.high)}`, style: `stroke: ${color}` };
-    const circle = { cx: X(row.x), cy: Y(y.ratio), r: 3.5, style: `fill: ${color}` };
+    const interval = { d: `M${X(row.x)} ${Y(y.low)}V${Y(y.high)}`, style: stroke };
+    const circle = { cx: X(row.x), cy: Y(y.ratio), r: 3.5, style: `fill: ${fill}` };
     const parts = [make("title", {}, text), y.low != null ? make("path", interval) : null, make("circle", circle)];
     svg.append(make("g", {}, ...parts));
   }
-  return make("li", {}, make("span", { class: "key", style: `background: ${color}` }), button(row));
+  return make("li", {}, make("span", { class: "key", style: `background: ${fill}` }), button(row));
 }
 
 // Names to the right of lines, moved apart where they would lie on each other, each with a leader to the end of its line.
@@ -204,7 +182,7 @@ function nameLines(svg, lines, { X, Y }) {
   let most = FRAME.height - FRAME.bottom - 4;
   for (const end of [...ends].reverse()) most = (end.y = Math.min(end.y, most)) - LINE_HEIGHT;
   for (const { row, from, at, y } of ends) {
-    const style = `stroke: var(--l${LEVELS.indexOf(row.level)})`;
+    const style = `stroke: ${color(row)}`;
     svg.append(make("path", { d: `M${from + 4} ${at}L${x - 3} ${y}`, style, "stroke-width": 0.7, opacity: 0.7 }));
     svg.append(make("text", { x, y: y + 4 }, row.name));
   }
@@ -217,11 +195,8 @@ function drawLines() {
   const lines = names.map(name => drawn.filter(each => each.line === name));
   const scale = scales(drawn);
   const what = over ? "Time over the baseline's" : "Time of a batch";
-  const svg = make("svg", {
-    viewBox: `0 0 ${FRAME.width} ${FRAME.height}`,
-    role: "img",
-    "aria-label": `${what} over ${state.view}; the table below has the numbers`,
-  });
+  const label = `${what} over ${state.view}; the table below has the numbers`;
+  const svg = make("svg", { viewBox: `0 0 ${FRAME.width} ${FRAME.height}`, role: "img", "aria-label": label });
   drawAxes(svg, scale, over);
   const legend = make("ol", {}, ...lines.map((own, number) => drawLine(svg, own, scale, over, number)));
   if (FRAME === WIDE) nameLines(svg, lines, scale);
@@ -235,11 +210,16 @@ function counted({ process_medians, processes }) {
   return process_medians.length < processes ? `the ${process_medians.length} that were undisturbed` : "each";
 }
 function detail(row) {
-  const found = ratio(row, rows.filter(each => each.group === row.group && each.level !== LIMIT)[0] ?? row),
-    parts = (...children) => make("span", {}, ...children);
+  const found = ratio(row, rows.find(each => each.group === row.group && each.level !== LIMIT) ?? row);
   const benchmark = row.group.benchmark,
     named = DATA.benchmarks[benchmark].document,
-    chosen = `${row.id} in ${row.environment} for ${row.group.phase} on ${benchmark}`;
+    chosen = `${row.id} in ${row.environment} for ${row.group.phase} on ${benchmark}`,
+    selected = `{${named}: {benchmarks: [${benchmark}], implementations: ["${chosen}"]}}`;
+  const install = row.install ? [make("code", {}, row.install), "; "] : [];
+  const low_high = `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}`;
+  const interval = row.sure ? low_high : ", too few turns or processes for an interval";
+  const medians = row.process_medians.map(each => time((1 + each / 1000) * row.wall_median_s));
+  const on_device = row.device_peak_bytes ? `, ${bytes(row.device_peak_bytes)} on the device` : "";
   const facts = [
     ["What it is", row.does],
     ["What can be changed", `${row.level}: ${DATA.levels[row.level]}`],
@@ -247,38 +227,29 @@ function detail(row) {
     ["Versions", `${row.version} (environment ${row.environment})`],
     [
       "Time of a batch",
-      `${time(row.wall_median_s)}${row.sure ? `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}` : ", too few turns or processes for an interval"}; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}`,
+      `${time(row.wall_median_s)}${interval}; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}`,
     ],
     ["Relative to the fastest", times(found.ratio) + bracket(found)],
     [
       "Samples",
-      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${row.process_medians.map(each => time((1 + each / 1000) * row.wall_median_s)).join(", ")}`,
+      `${row.processes} process${row.processes > 1 ? "es" : ""} of at least ${row.batches} batches; medians of ${counted(row)}: ${medians.join(", ")}`,
     ],
     ["Raw samples", "the files named in the column records of cells.csv, in the results folder or its pack"],
     [
       "Start-up",
       `${time(row.start_s)} before the second batch (building, compiling, first batch), import ${time(row.import_s)}`,
     ],
-    [
-      "Peak memory",
-      bytes(row.peak_memory_bytes) + (row.device_peak_bytes ? `, ${bytes(row.device_peak_bytes)} on the device` : ""),
-    ],
+    ["Peak memory", bytes(row.peak_memory_bytes) + on_device],
     [
       "Error",
       row.error == null ? "–" : `${row.error.toExponential(1)} against the float64 reference (largest relative error)`,
     ],
     row.gflops ? ["Rate", `${digits(row.gflops, 3)} GFLOP/s`] : null,
     row.published_wall_s ? ["Published", `${time(row.published_wall_s)} a batch`] : null,
-    row.use
-      ? ["How to get it", parts(row.install ? make("code", {}, row.install) : null, row.install ? "; " : "", ...code(row.use))]
-      : null,
+    row.use ? ["How to get it", make("span", {}, ...install, ...code(row.use))] : null,
     [
       "Measure it on your machine",
-      make(
-        "pre",
-        {},
-        `snakemake --cores all --config documents='[${named}]' \\\n  overrides='{${named}: {benchmarks: [${benchmark}], implementations: ["${chosen}"]}}'`,
-      ),
+      make("pre", {}, `snakemake --cores all --config documents='[${named}]' \\\n  overrides='${selected}'`),
     ],
   ].filter(Boolean);
   return make(

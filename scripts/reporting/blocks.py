@@ -36,7 +36,6 @@ class Points:
 @dataclass(frozen=True)
 class Code:
     text: str
-    language: str = "python"
     kind: str = "code"
 
 

@@ -58,16 +58,12 @@ def _part(value: float, median: float, scale: float) -> int | None:
     return round(scale * value / median) if math.isfinite(value) else None
 
 
-class Names(list):
-    """Values that are written once and referred to by place."""
-
-    def at(self, value: object) -> int:
-        if value not in self:
-            self.append(value)
-        return self.index(value)
+Lists = Mapping[str, dict[str, int]]  # what rows refer to: {value: its place}
 
 
-Lists = Mapping[str, Names]  # what rows refer to
+def _place(known: dict[str, int], value: str) -> int:
+    """Of a value that is written once."""
+    return known.setdefault(value, len(known))
 
 
 def _row(row: Mapping, lists: Lists) -> list:
@@ -76,9 +72,9 @@ def _row(row: Mapping, lists: Lists) -> list:
     found["error"] = output if pd.isna(gradient) else gradient
     median = row["wall_median_s"]
     return [
-        lists["names"].at(row["implementation"]),
-        lists["environments"].at(row["environment"]),
-        lists["versions"].at(row["framework_version"]),
+        _place(lists["names"], row["implementation"]),
+        _place(lists["environments"], row["environment"]),
+        _place(lists["versions"], row["framework_version"]),
         int(row["interval"] == "confidence"),
         *(_digits(found[name], *how) for name, how in NUMBERS.items()),
         *(_part(row[name], median, scale) for name, scale in OF_MEDIAN.items()),
@@ -128,9 +124,9 @@ def groups(tables: Tables, about: Mapping, lists: Lists) -> Iterator[dict]:
             "ratios": ratios([*measured["process_medians_s"]], [*measured["wall_median_s"]]),
             "missing": [
                 [
-                    lists["names"].at(row.implementation),
-                    lists["environments"].at(row.environment),
-                    lists["reasons"].at(", ".join(filter(None, [row.status, row.reason]))),
+                    _place(lists["names"], row.implementation),
+                    _place(lists["environments"], row.environment),
+                    _place(lists["reasons"], ", ".join(filter(None, [row.status, row.reason]))),
                 ]
                 for row in missing.itertuples()
             ],
@@ -171,7 +167,7 @@ def _implementation(entry: Mapping) -> dict:
 
 def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
     """All that the explorer shows, of documents' tables."""
-    lists = {key: Names() for key in ("names", "environments", "versions", "reasons")}
+    lists: Lists = {key: {} for key in ("names", "environments", "versions", "reasons")}
     found: dict = {"columns": COLUMNS, "documents": [], "benchmarks": {}, "series": []}
     found |= {"groups": [], "axes": AXES, "step": MARGIN, "none": NONE}
     found |= {"scales": {name: scale for name, (_, scale) in NUMBERS.items()}, "parts": OF_MEDIAN}
@@ -210,8 +206,8 @@ def data(parts: Iterable[tuple[Tables, Mapping]]) -> dict:
             }
             for name in lists["environments"]
         ],
-        "versions": lists["versions"],
-        "reasons": lists["reasons"],
+        "versions": [*lists["versions"]],
+        "reasons": [*lists["reasons"]],
         "levels": words.LEVELS | {LIMIT: LIMIT_MEANS},
         "machines": words.machines(facts.items()),
         "days": {

@@ -71,9 +71,10 @@ def sentence(measured: Measured) -> str:
     own = f"take, {where}, {words.listed(own)}. They take" if own else f"take, {where},"
     more = f", and {cost_words(said[other[0]])} times in {PHASES[other[0]]}" if other else ""
     fastest = said[first].fastest
+    ends = (f"{two(each.ratio)} ({each.name})" for each in (said[first].least, said[first].most))
     model = "a language model of " * ("vocabulary" in measured.defined(measured.main))
     return (
-        f"On {measured.name}, LSTMs written from basic operators {own} {ends_words(said[first])} times "
+        f"On {measured.name}, LSTMs written from basic operators {own} {words.between(*ends)} times "
         f"as long as the fastest implementation ({fastest['name']}, a {fastest['flexibility']}){more}. Workload: "
         f"{model}{measured.shape(measured.main)}{_output_layer(measured.defined(measured.main))}.{alone(measured)}"
     )
@@ -86,11 +87,6 @@ def _output_layer(model: Mapping) -> str:
     *_, output = found = shapes.products(shapes.Shapes(model), "forward", shapes.HOISTED)
     share = shapes.flops([output]) / shapes.flops(found)
     return f" (output layer: {100 * share:.0f} % of multiply-adds)"
-
-
-def ends_words(cost: flexibility.Cost) -> str:
-    """`1.3 (TF Graph, operators) to 3.4 (PyTorch, operators)`"""
-    return words.between(*(f"{two(each.ratio)} ({each.name})" for each in (cost.least, cost.most)))
 
 
 def alone(measured: Measured) -> str:

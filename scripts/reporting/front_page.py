@@ -49,11 +49,10 @@ def write(
     shown = next(iter(figures), None)
     figure = f"![{shown.message}]({FIGURES}/{shown.name}.svg)" if shown else ""
     context = {"title": title, "front": front, "own": own}
-    text = templates.get_template("index.md.j2").render(context | {"figure": figure})
-    text = re.sub(r"\n{3,}", "\n\n", re.sub(VIEW, r"\1", text))
+    text = re.sub(VIEW, r"\1", page.rendered("index.md.j2", context | {"figure": figure}))
     linked = {NAME, *(each.name for each in front.documents)}  # these in a table
     others = [each for each in site if each["name"] not in linked]
-    (folder / f"{NAME}.md").write_text(page.listed(text.strip() + "\n", others))
+    (folder / f"{NAME}.md").write_text(page.listed(text, others))
     context["explorer"] = explorer.page_part(data)
     body = templates.get_template("explorer/front.html.j2").render(context)
     shell = templates.get_template("page.html.j2")

@@ -22,11 +22,6 @@ def cell(text: object) -> str:
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
-def number(value: float | None, digits: int = 4) -> str:
-    """A number with fixed decimals, as the documents print them; a dash where there is none."""
-    return DASH if none(value) else f"{value:.{digits}f}"
-
-
 def seconds(value: float | None) -> str:
     """Seconds, with decimals where they are few."""
     return DASH if none(value) else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
@@ -55,18 +50,14 @@ def percent(value: float | None) -> str:
     return DASH if none(value) else f"{100 * value:.0f} %"
 
 
-def deviation(value: float | None) -> str:
+def deviation(value: float) -> str:
     """A relative difference."""
-    if none(value):
-        return DASH
     return f"{100 * value:,.0f} %" if value >= 0.1 else f"{100 * value:.2g} %"
 
 
-def off(value: float | None) -> str:
+def off(value: float) -> str:
     """How much too large or too small a number is, that is `value` times what it should be: how many times, or in per cent of
     what it should be."""
-    if none(value):
-        return DASH
     times, way = (value, "large") if value >= 1 else (1 / value, "small")
     if times >= 1.5:
         return f"{times:.3g} times too {way}"

@@ -187,11 +187,6 @@ def trainings(parts: Iterable[results.Part]) -> list[dict]:
     return found
 
 
-def _environments(records: Sequence[dict]) -> dict[str, dict]:
-    """{name: its record}"""
-    return {record["identity"]["environment"]: record["environment"] for record in records}
-
-
 def _renewed(part: results.Part) -> str:
     """How many measurements were renewed by turns in a document that was first measured by one stretch a process."""
     looked = [
@@ -227,7 +222,7 @@ def machine(part: results.Part) -> dict:
         "threads": threads,
         "how": words.protocol(protocol, threads) + _renewed(part),
         "corpus": corpus,
-        "environments": _environments(records),
+        "environments": {each["identity"]["environment"]: each["environment"] for each in records},
         "days": sorted({record["started"][:10] for record in records}),
         "commits": sorted({state["commit"][:10] + "+" * state["dirty"] for state in states}),
     }

@@ -22,6 +22,7 @@ from reporting import (
     words,
 )
 from reporting.measured import Measured
+from reporting.sections import machines as machine_section
 
 VERDICTS = (
     "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
@@ -108,8 +109,7 @@ def other_pages(
     about = {"machine_names": names, "documents": summaries, "introduction": []}
     about["preliminary"] = any(each["preliminary"] for each in summaries)
     stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries})
-    section = sections.load("machines")
-    own = blocks.as_data(section.write(section.of_summaries(summaries)))
+    own = blocks.as_data(machine_section.write(summaries))
     found = {
         "machine": [{"blocks": own}],
         **{name: placed(summaries, name) for name in pages.gathered()},

@@ -7,7 +7,7 @@ from plan import matrix
 from reporting import words
 from reporting.sections import Tables, contradictions
 
-NOTHING = Tables(pd.DataFrame(), pd.DataFrame(), pd.DataFrame())
+NOTHING = Tables(pd.DataFrame(), pd.DataFrame())
 DOCUMENT = matrix.document("stacked-lm")
 CLAIMS = [claim for claim in matrix.claims() if claim["document"] == "stacked-lm"]
 NAMES = words.names(matrix.implementations())

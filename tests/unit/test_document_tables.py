@@ -16,6 +16,6 @@ def test_published_scaling_is_over_the_same_row_undivided() -> None:
     scaled = {"label": "two", "environment": "e", "benchmark": "b", "status": "ok", "workers": 2}
     scaled |= {"words_per_s": 7e3, "scaling": 0.4, "scaling_low": 0.3, "scaling_high": 0.5}
     cells = pd.DataFrame([scaled | {"undivided": "tensorflow/graph-unrolled"}])
-    found = workers.analyse(Tables(cells, pd.DataFrame(), published), ABOUT)
+    found = workers.analyse(Tables(cells, published), ABOUT)
     assert found.published == {"words_per_s": 25e3, "speedup": 1.7}
     assert found.rows[0].undivided == "BasicLSTMCell"

@@ -250,7 +250,7 @@ def test_the_first_page_says_what_was_measured(folder: Path) -> None:
 
 def test_of_nothing_measured_nothing_is_said(measured: pd.DataFrame) -> None:
     empty = measured.head(0).assign(flexibility="", generation="", name="")
-    parts = [(sections.Tables(empty, empty, empty), {"machines": []})]
+    parts = [(sections.Tables(empty, empty), {"machines": []})]
     found = Measured(parts, "m", pages.settings()["first_page"])
     assert list(talks.figures(found)) == [] and front.front(found, []).cards == []
 

@@ -39,7 +39,7 @@ def tables(**changes: object) -> Tables:
                 | {"published_wall_s": float("nan")}
                 | changes
             )
-    return Tables(pd.DataFrame(found), pd.DataFrame(), pd.DataFrame())
+    return Tables(pd.DataFrame(found), pd.DataFrame())
 
 
 def drawn(module: object, found: Tables, **options: object) -> tuple[str, str]:

@@ -89,7 +89,7 @@ ROWS = [{"implementation": "pytorch/fused", "benchmark": "b"}]
 
 
 def cells(printed: tuple = (), **changes: object) -> Tables:
-    return Tables(pd.DataFrame([CELL | changes]), pd.DataFrame(), pd.DataFrame(printed))
+    return Tables(pd.DataFrame([CELL | changes]), pd.DataFrame(printed))
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("confidence", (810, 1000)), ("quartiles", None)])

@@ -179,7 +179,7 @@ def test_sections(folder: Path, tmp_path: Path, device: str) -> None:
         about = read_json(str(made / "about.json"))
         tables, about = sections.read(pd.read_parquet(made / "cells.parquet"), about)
     if not device:
-        tables = sections.Tables(tables.cells.head(0), tables.trainings, tables.published)
+        tables = sections.Tables(tables.cells.head(0), tables.published)
     own_ones = [{"section": "own_cell"}, {"section": "own_cell_code"}]
     parts = list(sections.analysed(own_ones, tables, about, lambda *_: None))
     assert len(parts) == 2 * bool(device)

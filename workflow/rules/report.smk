@@ -10,9 +10,7 @@ OF_MACHINE = "results/report/machines/{machine}/"
 # About all documents; one machine is compared with none.
 PAGES = [name for name in pages.settings()["titles"] if MACHINES or name != "machines"]
 OF_FIRST_PAGE = [
-    *sources.files(
-        "scripts/steps/render_first_page.py", "scripts/reporting/sections/machines.py"
-    ),
+    *sources.files("scripts/steps/render_first_page.py"),
     *pages.templates_of_first_page(),
     "config/pages.yaml",
 ]

@@ -17,7 +17,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -29,17 +28,15 @@ from reporting import blocks, published, words
 from stats.rounds import Look
 from stats.samples import Prior, Times, with_prior
 
-FOLDER = Path(__file__).parent
 OK = "ok"
 
 
 @dataclass(frozen=True)
 class Tables:
     """cells: a row a cell and machine, as in cells.csv, with `label`, `name`, `family`, `flexibility`, `generation`.
-    trainings: a row a training run. published: a row a printed number (reporting/published.py)."""
+    published: a row a printed number (reporting/published.py)."""
 
     cells: pd.DataFrame
-    trainings: pd.DataFrame
     published: pd.DataFrame
 
     def measured(self, **equal: object) -> pd.DataFrame:
@@ -74,9 +71,6 @@ def took_part(cells: pd.DataFrame, about: Mapping) -> pd.Series:
     return pd.Series(found, cells.index, dtype=bool)
 
 
-TRAINED = ("machine", "benchmark", "implementation", "environment", "phase", "device", "status")
-
-
 def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables, dict]:
     """(tables, about) of a document on one machine, on all unless given, from its tables and what stands beside them, with
     what config/ says of it."""
@@ -93,24 +87,15 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
     labels = {entry["implementation"]: entry["label"] for entry in entries}
     labels |= document.get("labels", {})
 
-    def described(table: pd.DataFrame) -> pd.DataFrame:
-        columns = ["implementation", "family", "flexibility"]
-        known = pd.DataFrame(entries).reindex(columns=columns)
-        found = table.merge(known, on="implementation", how="left")
-        return found.assign(
-            label=found["implementation"].map(labels),
-            name=found["implementation"].map(names),
-            generation=found["environment"].map(matrix.generation),
-        )
-
-    more = dict.fromkeys(key for row in about["trainings"] for key in row if key not in TRAINED)
-    trainings = pd.DataFrame(about["trainings"], columns=[*TRAINED, *more])
-    tables = Tables(
-        described(with_noise(cells)),
-        described(trainings),
-        published.numbers(matrix.published_files(name)),
+    columns = ["implementation", "family", "flexibility"]
+    known = pd.DataFrame(entries).reindex(columns=columns)
+    cells = with_noise(cells).merge(known, on="implementation", how="left")
+    cells = cells.assign(
+        label=cells["implementation"].map(labels),
+        name=cells["implementation"].map(names),
+        generation=cells["environment"].map(matrix.generation),
     )
-    shown = set(tables.cells["implementation"])
+    shown = set(cells["implementation"])
     context = {
         "document": document,
         "claims": [claim for claim in matrix.claims() if claim["document"] == name],
@@ -119,7 +104,7 @@ def read(cells: pd.DataFrame, about: Mapping, machine: str = "") -> tuple[Tables
         "machine_names": words.machines((m["machine"], m["facts"]) for m in about["machines"]),
         "entries": [entry for entry in entries if entry["implementation"] in shown],
     }
-    return tables, {**about, **context}
+    return Tables(cells, published.numbers(matrix.published_files(name))), {**about, **context}
 
 
 def with_noise(cells: pd.DataFrame) -> pd.DataFrame:
@@ -157,11 +142,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def rows(table: pd.DataFrame, *columns: str) -> list[dict]:
-    """A table as JSON, of these columns or of all."""
-    return plain(table[[*columns] if columns else list(table)].to_dict("records"))
-
-
 def slug(heading: str) -> str:
     """The anchor of a heading."""
     return re.sub(r"[^a-z0-9 _-]", "", heading.lower()).strip().replace(" ", "-")
@@ -189,5 +169,5 @@ def analysed(
             save(f"{name}.svg", figure)
             written.append(blocks.Figure(f"{name}.svg", text))
         written += module.write(answer)
-        found = {"section": entry["section"], "title": title}
-        yield found | {"data": plain(answer), "blocks": blocks.as_data(written)}
+        found = {"section": entry["section"], "title": title, "data": plain(answer)}
+        yield found | {"blocks": blocks.as_data(written)}

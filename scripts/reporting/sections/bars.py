@@ -17,13 +17,11 @@ from reporting.style import STYLE, framework_legend, hover, look
 @dataclass(frozen=True)
 class Answer:
     benchmark: str
-    device: str
-    count: int
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     cells = on_one_device(tables.measured(benchmark=benchmark))
-    return None if cells.empty else Answer(benchmark, cells["device"].iloc[0], len(cells))
+    return None if cells.empty else Answer(benchmark)
 
 
 def write(answer: Answer) -> Iterator[Block]:

@@ -53,12 +53,12 @@ def library(implementation: str) -> str:
 
 
 def products(cells: pd.DataFrame) -> dict[tuple, dict]:
-    """{(device, phase, framework, generation): its matrix products as its implementations call them}"""
+    """{(device, phase, framework): its matrix products as its implementations call them}"""
     found = {}
     ceilings = cells[(cells["family"] == "ceiling") & (cells["implementation"] != PEAK)]
     for row in ceilings.to_dict("records"):
         framework, _, style = row["implementation"].partition("/")
-        key = (row["device"], row["phase"], framework, row["generation"])
+        key = (row["device"], row["phase"], framework)
         if key not in found or "large" not in style:
             found[key] = row
     return found
@@ -75,7 +75,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     found = []
     for row in cells[cells["flexibility"].notna()].sort_values("wall_median_s").to_dict("records"):
         place, framework = (row["device"], row["phase"]), library(row["implementation"])
-        ceiling, limit = own.get((*place, framework, row["generation"])), peak.get(place)
+        ceiling, limit = own.get((*place, framework)), peak.get(place)
         overhead = over(row, ceiling) if ceiling else None
         of_library = _over_limit(ceiling, limit) if ceiling and limit else None
         share = limit / row["wall_median_s"] if limit else None

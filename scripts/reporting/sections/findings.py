@@ -28,7 +28,6 @@ class Finding:
 
 @dataclass(frozen=True)
 class Answer:
-    document: str
     findings: list[Finding]  # those that hold first
 
 
@@ -53,7 +52,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         for each in group["claims"]
     ]
     found.sort(key=lambda each: BEST_FIRST.index(each.now.verdict))
-    return Answer(about["name"], found)
+    return Answer(found)
 
 
 def view(claim: Mapping) -> str:

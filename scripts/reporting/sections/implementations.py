@@ -8,21 +8,14 @@ from reporting.sections import Tables
 
 
 @dataclass(frozen=True)
-class Row:
-    label: str
-    level: str
-    does: str
-
-
-@dataclass(frozen=True)
 class Answer:
-    rows: list[Row]
+    rows: list[tuple[str, str, str]]  # label, level, what it does
 
 
 def analyse(tables: Tables, about: Mapping, of: Sequence[str]) -> Answer | None:
     entries = {each["implementation"]: each for each in about["entries"]}
     rows = [
-        Row(about["labels"][name], entries[name]["flexibility"], entries[name]["does"])
+        (about["labels"][name], entries[name]["flexibility"], entries[name]["does"])
         for name in of
         if name in entries
     ]
@@ -30,7 +23,5 @@ def analyse(tables: Tables, about: Mapping, of: Sequence[str]) -> Answer | None:
 
 
 def write(answer: Answer) -> Iterator[Block]:
-    rows = [
-        [each.label, each.level, each.does.partition(". ")[0].rstrip(".")] for each in answer.rows
-    ]
+    rows = [[*names, does.partition(". ")[0].rstrip(".")] for *names, does in answer.rows]
     yield Table(["Name", "Level", "Details"], rows)

@@ -4,24 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reporting.blocks import Block, Table, Text
-from reporting.layout import number, percent, time
+from reporting.layout import DASH, none, percent, time
 from reporting.sections import Tables
 
-
-@dataclass(frozen=True)
-class Row:
-    name: str
-    phase: str
-    batch_s: float
-    launched_s: float  # until the host has launched everything
-    kernel_s: float
-    kernels: float
-    waiting: float  # share of a batch in which no kernel runs
+COLUMNS = ["name", "phase", "wall_median_s", "launched_s", "kernel_s", "kernels", "waiting"]
 
 
 @dataclass(frozen=True)
 class Answer:
-    rows: list[Row]
+    rows: list[tuple]  # COLUMNS by name, `waiting`: the share of a batch in which no kernel runs
 
 
 def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
@@ -29,9 +20,7 @@ def analyse(tables: Tables, about: Mapping, benchmark: str) -> Answer | None:
     cells = tables.measured(device="gpu", benchmark=benchmark)
     cells = cells[cells["launched_s"].notna()].sort_values(["phase", "wall_median_s"])
     waiting = 1 - cells["kernel_s"] / cells["wall_median_s"]
-    cells = cells.assign(waiting=waiting.clip(lower=0))
-    columns = ["name", "phase", "wall_median_s", "launched_s", "kernel_s", "kernels", "waiting"]
-    found = [Row(*row) for row in cells[columns].itertuples(index=False)]
+    found = [*cells.assign(waiting=waiting.clip(lower=0))[COLUMNS].itertuples(index=False)]
     return Answer(found) if found else None
 
 
@@ -41,8 +30,10 @@ def write(answer: Answer) -> Iterator[Block]:
         "launching takes as long as the batch, the GPU waits for the host."
     )
     columns = {"Implementation": "name", "Phase": "phase"}
-    columns |= {"Batch": lambda each: time(each.batch_s)}
+    columns |= {"Batch": lambda each: time(each.wall_median_s)}
     columns |= {"Launched": lambda each: time(each.launched_s)}
     columns |= {"Kernels": lambda each: time(each.kernel_s)}
-    columns |= {"Number of kernels": lambda each: number(each.kernels, 0)}
+    columns |= {
+        "Number of kernels": lambda each: DASH if none(each.kernels) else f"{each.kernels:.0f}"
+    }
     yield Table.of(answer.rows, columns | {"GPU waits": lambda each: percent(each.waiting)})

@@ -1,7 +1,6 @@
-"""The machine and its environments, once for all documents."""
+"""The machine and its environments, once for all documents: no section of a list, steps/render_first_page.py writes it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from measurement.memory import KEPT
 from reporting import processors, words
@@ -24,39 +23,22 @@ SETTINGS = (
 )
 
 
-@dataclass(frozen=True)
-class Environment:
-    name: str
-    python: str
-    packages: str
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A machine. `called`: by the data; `documents`: {document: how it was measured, on which text, when}; `origin`: of results
-    that were packed elsewhere."""
-
-    name: str
-    called: str
-    facts: list[str]
-    documents: dict[str, str]
-    origin: str
-    environments: list[Environment]
-
-
-def of_summaries(summaries: Sequence[Mapping]) -> Answer:
+def write(summaries: Sequence[Mapping]) -> Iterator[Block]:
     """Of all documents' summaries, of one machine."""
     found = {each["name"]: each["machines"][0] for each in summaries}
     first = next(iter(found.values()))
     facts = next((each["facts"] for each in found.values() if each["facts"]), None)
-    return Answer(
-        words.machines([(first["machine"], facts)])[first["machine"]],
-        first["machine"],
-        _facts(facts),
-        {name: _measured(machine) for name, machine in found.items()},
-        _origin(first["origin"]),
-        _environments([*found.values()]),
-    )
+    yield Heading(words.machines([(first["machine"], facts)])[first["machine"]])
+    points = [f"{each}." for each in _facts(facts) if each]
+    points.append(f"Its name in `cells.csv`: `{first['machine']}`.")
+    points.append(SETTINGS)
+    points += [f"{_origin(first['origin'])}."] if first["origin"] else []
+    measured = {name: _measured(machine) for name, machine in found.items()}
+    for how in dict.fromkeys(measured.values()):
+        names = ", ".join(f"`{name}`" for name, own in measured.items() if own == how)
+        points.append(f"{names}: {how}.")
+    yield Points(points)
+    yield Table(["Environment", "Python", "Packages"], _environments(found.values()))
 
 
 def _facts(facts: Mapping | None) -> list[str]:
@@ -83,16 +65,15 @@ def _measured(machine: Mapping) -> str:
     return f"{machine['how']}{text}; {when}{at}{changed}"
 
 
-def _origin(origin: Mapping | None) -> str:
-    if not origin:
-        return ""
+def _origin(origin: Mapping) -> str:
+    """Of results that were packed elsewhere."""
     by = f"packed by {origin['by']}" if origin["by"] else "by an unknown packer"
     commits = origin["commits"]
     at = f", measured at commit {commits[0]}" if len(commits) == 1 else ""
     return f"Results from `{origin['folder']}`, {by}{at}, {origin['signed']}"
 
 
-def _environments(machines: Sequence[Mapping]) -> list[Environment]:
+def _environments(machines: Iterable[Mapping]) -> list[list[str]]:
     environments: dict[str, Mapping] = {}
     for machine in machines:
         environments |= machine["environments"]
@@ -100,19 +81,5 @@ def _environments(machines: Sequence[Mapping]) -> list[Environment]:
     for name, each in sorted(environments.items()):
         packages = each["packages"]
         named = (f"{pin} {packages[pin]}" for pin in each["pins"] if pin in packages)
-        found.append(Environment(name, each["python"], ", ".join(named)))
+        found.append([name, each["python"], ", ".join(named)])
     return found
-
-
-def write(answer: Answer) -> Iterator[Block]:
-    yield Heading(answer.name)
-    points = [f"{each}." for each in answer.facts if each]
-    points.append(f"Its name in `cells.csv`: `{answer.called}`.")
-    points.append(SETTINGS)
-    points += [f"{answer.origin}."] if answer.origin else []
-    for how in dict.fromkeys(answer.documents.values()):
-        names = ", ".join(f"`{name}`" for name, own in answer.documents.items() if own == how)
-        points.append(f"{names}: {how}.")
-    yield Points(points)
-    columns = {"Environment": "name", "Python": "python", "Packages": "packages"}
-    yield Table.of(answer.environments, columns)

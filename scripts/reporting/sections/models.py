@@ -17,21 +17,8 @@ LOSSES = {
 
 
 @dataclass(frozen=True)
-class Model:
-    benchmark: str
-    layers: str
-    input: str  # batch x steps x features
-    steps: str
-    outputs: int | None
-    loss: str
-    optimizer: str
-    parameters: int
-    published: float | None  # parameters
-
-
-@dataclass(frozen=True)
 class Answer:
-    models: list[Model]
+    models: list[dict[str, str]]  # {heading: cell}
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
@@ -49,36 +36,22 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
         shortest = f"{shape['shortest']} to " if "shortest" in shape else ""
         loss = shape.get("loss", "ce" if "vocabulary" in shape else "")
         by = f"{optimizer['name']}, rate {optimizer['learning_rate']}{clip}" if optimizer else ""
+        outputs = shape.get("outputs", shape.get("vocabulary"))
         found.append(
-            Model(
-                benchmark=name,
-                layers=f"{shape['layers']}x{shape['hidden']}{ways}",
-                input=f"{shape['batch']}x{shape['length']}x{features}",
-                steps=f"{shortest}{shape['length']}",
-                outputs=shape.get("outputs", shape.get("vocabulary")),
-                loss=LOSSES.get(loss, ""),
-                optimizer=by,
-                parameters=Workload(shape, None, seed=0).parameters(),
-                published=published.get(name),
-            )
+            {
+                "Benchmark": name,
+                "Layers x units": f"{shape['layers']}x{shape['hidden']}{ways}",
+                "Input (N x T x C)": f"{shape['batch']}x{shape['length']}x{features}",
+                "Sequence length": f"{shortest}{shape['length']}",
+                "Outputs": f"{outputs:,}" if outputs else DASH,
+                "Loss": LOSSES.get(loss, ""),
+                "Optimizer": by,
+                "Parameters": f"{Workload(shape, None, seed=0).parameters():,}",
+                "Published parameters": f"{published[name]:,.0f}" if name in published else DASH,
+            }
         )
     return Answer(found) if found else None
 
 
 def write(answer: Answer) -> Iterator[Block]:
-    yield Table.of(
-        answer.models,
-        {
-            "Benchmark": "benchmark",
-            "Layers x units": "layers",
-            "Input (N x T x C)": "input",
-            "Sequence length": "steps",
-            "Outputs": lambda each: f"{each.outputs:,}" if each.outputs else DASH,
-            "Loss": "loss",
-            "Optimizer": "optimizer",
-            "Parameters": lambda each: f"{each.parameters:,}",
-            "Published parameters": lambda each: (
-                f"{each.published:,.0f}" if each.published else DASH
-            ),
-        },
-    )
+    yield Table([*answer.models[0]], [[*model.values()] for model in answer.models])

@@ -30,7 +30,6 @@ class Style:
 class Place:
     device: str
     phase: str
-    fastest: str  # implementation of the LSTM
     styles: list[Style]  # the fastest first
 
 
@@ -72,8 +71,7 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> Answer | N
             for label, own in here.groupby("label", sort=False)
         ]
         styles.sort(key=lambda own: statistics.geometric_mean(c.ratio for c in own.cells.values()))
-        fastest = first.loc[first["wall_median_s"].idxmin(), "label"]
-        places.append(Place(str(device), str(phase), str(fastest), styles))
+        places.append(Place(str(device), str(phase), styles))
     if not any(asked in style.cells for place in places for style in place.styles):
         return None
     places.sort(key=lambda each: (each.device, [*PHASES].index(each.phase)))

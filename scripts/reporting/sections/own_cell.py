@@ -130,18 +130,16 @@ def styles(rows: pd.DataFrame) -> list[Style]:
     for (device, label), phases in found.items():
         errors = [each for each in map(error, phases.values()) if each is not None]
         level = next(iter(phases.values()))["flexibility"]
-        measured = {phase: _measured(row) for phase, row in phases.items()}
+        measured = {
+            phase: Measured(row["wall_median_s"], *compared(row)[:2])
+            for phase, row in phases.items()
+        }
         shown.append(Style(label, device, level, measured, max(errors, default=None)))
 
     def seconds(style: Style, phase: str) -> float:
         return style.phases[phase].seconds if phase in style.phases else math.inf
 
     return sorted(shown, key=lambda s: (s.device, seconds(s, "training"), seconds(s, "forward")))
-
-
-def _measured(row: Mapping) -> Measured:
-    own, best, _ = compared(row)
-    return Measured(row["wall_median_s"], own, best)
 
 
 def stopped(rows: pd.DataFrame) -> list[Stopped]:

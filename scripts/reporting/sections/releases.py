@@ -1,30 +1,19 @@
 """From each year to the next: which implementations became slower."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reporting import profiles, timeline
 from reporting.blocks import Block, Table, Text
-from reporting.layout import time, times
+from reporting.layout import brief, time
 from reporting.sections import Tables
-from stats.estimates import Ratio
 
-
-@dataclass(frozen=True)
-class Step:
-    name: str
-    benchmark: str
-    phase: str
-    versions: str
-    before_s: float
-    after_s: float
-    ratio: Ratio
+COLUMNS = ["name", "benchmark", "phase", "versions", "before_s", "after_s", "ratio", "low", "high"]
 
 
 @dataclass(frozen=True)
 class Answer:
-    slower: list[Step]  # the worst first
+    slower: list[tuple]  # COLUMNS by name, the worst first
     pattern: str  # what `make profile` calls both sides of the worst
     steps: int
     faster: int
@@ -39,20 +28,14 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     judged = timeline.releases(found)
     slower = judged[judged["verdict"] == "regression"].sort_values("ratio", ascending=False)
     counts = judged["verdict"].value_counts()
-    rows = slower.to_dict("records")
-    steps = [
-        Step(
-            *(row[key] for key in ("name", "benchmark", "phase")),
-            re.sub(r"\+\w+", "", row["versions"]),  # without what a wheel was built for
-            *(row[key] for key in ("before_s", "after_s")),
-            Ratio(row["ratio"], row["low"], row["high"], "slower"),
-        )
-        for row in rows
-    ]
     pattern = ""
-    if rows:
-        sides = [rows[0] | {"environment": point["environment"]} for point in rows[0]["points"]]
+    if len(slower):
+        worst = slower.iloc[0].to_dict()
+        sides = [worst | {"environment": point["environment"]} for point in worst["points"]]
         pattern = ",".join(profiles.pattern(side) for side in sides)
+    # Without what a wheel was built for.
+    slower = slower.assign(versions=slower["versions"].str.replace(r"\+\w+", "", regex=True))
+    steps = [*slower[COLUMNS].itertuples(index=False)]
     kept = (int(counts.get(key, 0)) for key in ("improvement", "same", "undecided"))
     return Answer(steps, pattern, len(judged), *kept)
 
@@ -66,7 +49,8 @@ def write(answer: Answer) -> Iterator[Block]:
         columns = {"Implementation": "name", "Benchmark": "benchmark", "Phase": "phase"}
         columns |= {"Versions": "versions", "Before": lambda each: time(each.before_s)}
         columns |= {"After": lambda each: time(each.after_s)}
-        yield Table.of(answer.slower, columns | {"Ratio": lambda each: times(each.ratio)})
+        columns |= {"Ratio": lambda each: brief(each.ratio, each.low, each.high)}
+        yield Table.of(answer.slower, columns)
     if answer.pattern:
         command = f"make profile ROWS='{answer.pattern}'"
         yield Text(f"To see where the time of the first one went: `{command}`.")

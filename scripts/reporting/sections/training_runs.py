@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from reporting import training
 from reporting.blocks import Block, Table, Text
 from reporting.layout import deviation, seconds
-from reporting.sections import OK, Tables, rows
+from reporting.sections import OK, Tables
 
 TITLE = "Do the implementations train the same model?"
 
@@ -32,14 +32,17 @@ class Answer:
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
-    asked = about["document"]["training"]
-    those = rows(tables.trainings)
+    asked, those = about["document"]["training"], about["trainings"]
     if not any(row["curve"] for row in those):
         return None
     known = None if any(row["stand_in"] for row in those) else asked.get("known")
     kept = ("batch", "train_perplexity", "valid_perplexity", "train_s")
     runs = [
-        Run(row["label"], row["environment"], *(row["curve"][-1][key] for key in kept))
+        Run(
+            about["labels"][row["implementation"]],
+            row["environment"],
+            *(row["curve"][-1][key] for key in kept),
+        )
         for row in those
         if row["status"] == OK and row["curve"]
     ]

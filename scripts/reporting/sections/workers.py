@@ -11,18 +11,8 @@ TITLE = "Two workers"
 
 
 @dataclass(frozen=True)
-class Row:
-    label: str
-    environment: str
-    benchmark: str
-    words_per_s: float
-    undivided: str
-    scaling: str  # with its interval
-
-
-@dataclass(frozen=True)
 class Answer:
-    rows: list[Row]
+    rows: list[tuple]  # by name: `scaling` with its interval, `undivided` as pages call it
     published: dict[str, float]  # what the document's two GPUs reached
 
 
@@ -35,12 +25,13 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     # Over one GPU by another row is no scaling.
     printed = printed[printed["over"].isin(["", *cells["undivided"]])]
     published = dict(zip(printed["quantity"], printed["value"], strict=True))
-    kept = ("label", "environment", "benchmark", "words_per_s")
-    rows = []
-    for row in cells.to_dict("records"):
-        scaling = brief(*(row[f"scaling{end}"] for end in ("", "_low", "_high")))
-        rows.append(Row(*(row[key] for key in kept), about["labels"][row["undivided"]], scaling))
-    return Answer(rows, published)
+    scaling = cells[["scaling", "scaling_low", "scaling_high"]].itertuples(index=False)
+    cells = cells.assign(
+        undivided=cells["undivided"].map(about["labels"]),
+        scaling=[brief(*each) for each in scaling],
+    )
+    kept = ["label", "environment", "benchmark", "words_per_s", "undivided", "scaling"]
+    return Answer([*cells[kept].itertuples(index=False)], published)
 
 
 def write(answer: Answer) -> Iterator[Block]:
