@@ -1,7 +1,5 @@
 """The filter that makes tables, and the words rows and machines are called by."""
 
-import re
-
 from plan import matrix
 from reporting import page, words
 
@@ -42,19 +40,3 @@ def test_a_machine_is_called_by_its_processor() -> None:
 def test_every_flexibility_has_one_word() -> None:
     used = {entry["flexibility"] for entry in matrix.implementations() if "flexibility" in entry}
     assert used == set(words.LEVELS)
-
-
-def test_links_lead_to_html_and_headings_have_anchors() -> None:
-    found = page.to_html(
-        "# T\n\n## A b\n\n[x](c.md#d) [y](machines/z/c.md)\n\n## A b\n", page.REPORT
-    )
-    assert 'href="c.html#d"' in found and 'href="machines/z/c.html"' in found
-    assert re.findall(r'<h2 id="([^"]+)"', found) == ["a-b", "a-b-1"]
-
-
-def test_tables_of_sentences_are_read_line_by_line_on_a_narrow_screen() -> None:
-    """Each of their cells says what it is; tables of numbers stay tables."""
-    text = f"# T\n\n| A | B |\n| :-- | --: |\n| {'long ' * 20} | 1 |\n\n| C |\n| :-- |\n| 2 |\n"
-    found = page.to_html(text, page.REPORT)
-    assert found.count('<table class="sentences">') == 1
-    assert re.findall(r'data-head="([^"]+)"', found) == ["A", "B"]

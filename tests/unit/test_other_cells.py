@@ -72,12 +72,6 @@ def test_every_implementation_and_cell_over_the_fastest_base(tables: Tables) -> 
     assert [bool(re.search(r"\[.*\]", row[3])) for row in table.rows] == [True, False, True]
 
 
-def test_no_answer_without_a_base(tables: Tables) -> None:
-    own = tables.cells[tables.cells["benchmark"] != "flexible-lstm"]
-    without = Tables(own, tables.trainings, tables.published)
-    assert other_cells.analyse(without, ABOUT, base="lstm", asked="slstm") is None
-
-
 def test_every_cell_has_a_short_file_in_every_framework() -> None:
     """25 lines at most, whatever stands in them."""
     assert set(CELLS) == set(words.CELLS)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from measurement.cells import CELLS, Known
-from plan import configuration, copies, matrix, own, own_cell, sources
+from plan import configuration, matrix, own, own_cell, sources
 from plan.own_cell import Refused
 from plan.planner import Plan
 
@@ -49,7 +48,6 @@ def given(folder: Path, frameworks: list[str]) -> dict:
     [
         ("{bach: 3}", "SHAPE: there is no size `bach`; did you mean `batch`?"),
         ("{batch: 0}", "SHAPE: batch must be a positive integer, not 0"),
-        ("{batch: 2.5}", "not 2.5"),
         ("{batch: true}", "not True"),
         ("{batch: 9999999}", "SHAPE: batch"),
         ("32", "SHAPE: `32` is not a mapping"),
@@ -150,18 +148,11 @@ def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert {"pytorch/cudnn", "pytorch/fused"} <= beside
 
 
-def test_where_things_lie(folder: Path) -> None:
-    assert own.document_of("my_cell") == "cell-my-cell"
-    assert own.folder_of("cell-my-cell") == folder / "my_cell"
-    assert own.entries("gru", "pytorch/fused") == [] == own.entries("lstm")
-
-
 @pytest.mark.parametrize(
     ("name", "implementation", "line", "stale"),
     [
         ("pytorch", "pytorch/compiled", "MORE = 1\n", True),
         ("pytorch", "pytorch/compiled", "# said\n", False),
-        ("pytorch", "jax/scan", "MORE = 1\n", False),
         ("jax", "iree/scan", "MORE = 1\n", True),
         ("reference", "tensorflow/graph-while", "MORE = 1\n", True),
         ("cell", "tvm/template-tuned", "MORE = 1\n", True),
@@ -175,30 +166,6 @@ def test_what_makes_its_rows_stale(folder: Path, name, implementation, line, sta
         file.write(line)
     sources.read_from(Path())
     assert (sources.digest(*own.entries("own.mine", implementation)) != before) == stale
-
-
-def test_a_runs_copy_has_the_cell_where_it_is_imported_from(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    cell = ("results/cells/mine/pytorch.py", "results/cells/mine/x.yaml")
-    for name in ("scripts/kernels/a.py", "scripts/own/__init__.py", *cell):
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text("1\n")
-    copy = copies.made()
-    assert (copy / "scripts/own/mine/pytorch.py").exists()
-    assert not list(copy.rglob("*.yaml"))
-    assert copies.digest_of(copies.contents(copy)) == copy.name
-    Path("results/cells/mine/pytorch.py").write_text("2\n")
-    assert copies.made() != copy
-
-
-def test_names_of_ones_own_are_looked_up_where_they_are() -> None:
-    found = Known({"lstm": 1}, lambda name: name.upper())
-    assert found["lstm"] == 1 and found["own.mine"] == "OWN.MINE"
-    assert "own.mine" in found and "lstm" in found and "gru" not in found
-    assert list(found) == ["lstm"]  # what was looked up is not kept
-    with pytest.raises(KeyError):
-        found["gru"]
-    assert "own.mine" in CELLS
 
 
 def test_no_process_of_checks_has_both_cells(folder: Path) -> None:

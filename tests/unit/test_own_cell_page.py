@@ -14,7 +14,7 @@ import yaml
 from measurement.cells import BUILT_IN
 from measurement.record import read_json
 from plan import matrix, own, own_cell
-from reporting import front_page, own_cell_lines, pages, sections
+from reporting import own_cell_lines, sections
 from reporting.sections import own_cell as own_cell_section
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole
@@ -159,28 +159,18 @@ def test_no_dead_link(text: str, folder: Path) -> None:
     assert "index.html" not in html and "First page" not in html
 
 
-def test_the_first_page_leads_there(folder: Path) -> None:
-    (found,) = pages.of_own_cells(folder / "results/report")
-    assert found["document"] == "cell-mine" and found["said"].startswith("`mine` takes 1.20")
-    (line,) = front_page.of_own_cells([found])
-    assert line.startswith("A cell of your own: [cell-mine](cell-mine.md). `mine` takes 1.20")
-    assert pages.of_own_cells(folder / "nothing") == []
-
-
-@pytest.mark.parametrize("device", ["cpu", "gpu", ""])
-def test_sections(folder: Path, tmp_path: Path, device: str) -> None:
-    """Something whole, or nothing where there are no rows."""
+def test_sections(folder: Path, tmp_path: Path) -> None:
+    """Something whole of a GPU, too, or nothing where there are no rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(own, "FOLDER", folder / "results/cells")
         described(patch)
-        on = device or "cpu"
-        hand_made.project(tmp_path, there, 3, document="cell-mine", device=on)
-        made = hand_made.tabulate(tmp_path, patch, 3, "cell-mine", devices=(on,))
+        hand_made.project(tmp_path, there, 3, document="cell-mine", device="gpu")
+        made = hand_made.tabulate(tmp_path, patch, 3, "cell-mine", devices=("gpu",))
         about = read_json(str(made / "about.json"))
         tables, about = sections.read(pd.read_parquet(made / "cells.parquet"), about)
-    if not device:
-        tables = sections.Tables(tables.cells.head(0), tables.trainings, tables.published)
+    empty = sections.Tables(tables.cells.head(0), tables.trainings, tables.published)
     own_ones = [{"section": "own_cell"}, {"section": "own_cell_code"}]
-    parts = list(sections.analysed(own_ones, tables, about, lambda *_: None))
-    assert len(parts) == 2 * bool(device)
-    assert_whole(parts)
+    for rows, count in ((tables, 2), (empty, 0)):
+        parts = list(sections.analysed(own_ones, rows, about, lambda *_: None))
+        assert len(parts) == count
+        assert_whole(parts)

@@ -19,7 +19,6 @@ LINES = [
     "# a remark",
 ]
 ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}, "profiles": {}}
-RECORD = "records/e/lm/x/operators/forward-cpu-1.0123456789ab.json"
 
 
 def test_shares_of_perfs_lines() -> None:
@@ -40,7 +39,6 @@ CALLBACK = (
 @pytest.mark.parametrize(
     ("function", "short"),
     [
-        ("at::invoke_parallel<at::for<x>(long)::{lambda(long)#1}>", "at::invoke_parallel"),
         ("void at::native::(anonymous namespace)::sum<float, 2>(long)", "at::native::sum"),
         ("mkl_blas_def_sgemm_kernel_0_zen", "mkl_blas_def_sgemm_kernel_0_zen"),
         (CALLBACK, "add_kernel"),
@@ -49,11 +47,6 @@ CALLBACK = (
 def test_names_without_what_they_are_templates_of(function: str, short: str) -> None:
     (found,) = profiles.shares([f" 9.00% ;libtorch_cpu.so ;[.] {function}"], profiles.Code([]))
     assert found["function"] == short
-
-
-def test_beside_the_record_that_it_explains() -> None:
-    assert profiles.beside(RECORD) == RECORD.replace("records", "profiles")
-    assert profiles.beside(f"results/{RECORD}").startswith("results/profiles/e/lm")
 
 
 def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(monkeypatch) -> None:
