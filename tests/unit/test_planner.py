@@ -1,7 +1,6 @@
 """The plan: which jobs there are, and what makes a job another one."""
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -72,20 +71,20 @@ def test_every_kind_is_planned(before: dict) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": {"timeout_s": 7}},
-        {"protocol": {"processes": 5}},
-        {"protocol": {"target_interval": 0.01, "most_processes": 30}},
+        {
+            "protocol": {"timeout_s": 7, "processes": 5}
+            | {"target_interval": 0.01, "most_processes": 30},
+            "corpus": {"mirrors": [], "stand_in": True},
+            "documents": ["cudnn-lstm-ptb", "stacked-lm"],
+            "also_report": ["elsewhere"],
+            "environment_folder": "elsewhere",
+            "interpreters": {"unheard-of": sys.executable},
+            # What stands for the same.
+            "overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}},
+        },
         {"preliminary": True},
-        {"corpus": {"mirrors": []}},
-        {"corpus": {"stand_in": True}},
-        {"documents": ["cudnn-lstm-ptb", "stacked-lm"]},
-        {"also_report": ["elsewhere"]},
-        {"environment_folder": "elsewhere"},
-        {"interpreters": {"unheard-of": sys.executable}},
-        # What stands for the same.
-        {"overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}}},
     ],
-    ids=str,
+    ids=["settings", "preliminary"],
 )
 def test_what_changes_no_job(before: dict, change: dict) -> None:
     """However many processes there are, on what else, on how many of a machine's cores, and when they are given up: each is the
@@ -97,12 +96,10 @@ def test_what_changes_no_job(before: dict, change: dict) -> None:
     ("change", "expected"),
     [
         ({"protocol": {"rounds": 7}}, {"time"}),
-        ({"protocol": {"warmup_batches": 7}}, {"time"}),
         ({"protocol": {"compile_once": True}}, {"time"}),
         ({"protocol": {"seed": 7}}, MEASURED),
         ({"protocol": {"threads": 1}}, MEASURED | KERNELS),
         ({"check": {"tolerance": 1e-3}}, MEASURED),
-        ({"check": {"steps": 7}}, MEASURED),
         ({"training": {"batches": 7}}, {"train"}),
         ({"machine": "there"}, MEASURED | KERNELS),
     ],
@@ -266,8 +263,6 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
         ("scripts/steps/tune_kernel.py", KERNELS | {"check", "time"}),
         ("scripts/steps/build_kernel.py", {"kernel", "check", "time"}),
         ("scripts/steps/list_records.py", set()),
-        ("scripts/plan/planner.py", set()),
-        ("scripts/stats/estimates.py", set()),
     ],
 )
 def test_source_of_the_harness(before: dict, monkeypatch, file: str, expected: set[str]) -> None:
@@ -363,11 +358,24 @@ class TestChecking:
         timings = [job for name in plan.config["documents"] for job in plan.timings(name)]
         return timings, list(plan.checkings(timings))
 
-    def test_each_check_once(self) -> None:
-        timings, groups = self.planned()
+    def test_each_once_by_as_few_processes_as_may_be(self) -> None:
+        timings, groups = self.planned(devices=["cpu", "gpu"])
         asked = {job.needed(CheckJob).digest for job in timings}
         made = [check.digest for group in groups for check in group.checks]
         assert len(made) == len(set(made)) and set(made) == asked
+        sizes: dict[str, list[int]] = {}
+        for group in groups:
+            sizes.setdefault(group.name, []).append(len(group.checks))
+            needed = {need.path for check in group.checks for need in check.needs}
+            assert {job.path for job in group.needs} == needed
+        assert max(max(each) for each in sizes.values()) == CHECKS
+        for each in sizes.values():
+            assert all(size == CHECKS for size in sorted(each, reverse=True)[:-1])
+        (together,) = sizes["pytorch/pytorch/fused/stacked-lm-protocol-cpu"]
+        assert together >= 2  # both phases
+        kernels = next(g for g in groups if g.name.endswith("template-tuned/tvm-lstm-protocol-cpu"))
+        assert {job.kind for job in kernels.needs} == {"environment", "kernel"}
+        assert kernels.gpus == 0 and {g.gpus for g in groups if g.name.endswith("-gpu")} >= {1}
 
     def test_of_one_implementation_document_departure_and_number_of_threads(self) -> None:
         _, groups = self.planned(devices=["cpu", "gpu"], documents=["stacked-lm", "landscape"])
@@ -383,28 +391,6 @@ class TestChecking:
             assert len({min(check.order["threads"], 8) for check in group.checks}) == 1
         assert {(None, None), ("denormals", None), (None, "avx2")} < departures
 
-    def test_all_of_them_together_but_not_too_many(self) -> None:
-        _, groups = self.planned()
-        sizes: dict[str, list[int]] = {}
-        for group in groups:
-            sizes.setdefault(group.name, []).append(len(group.checks))
-        assert max(max(each) for each in sizes.values()) == CHECKS
-        for each in sizes.values():
-            assert all(size == CHECKS for size in sorted(each, reverse=True)[:-1])
-        lm = "pytorch/pytorch/fused/stacked-lm-protocol-cpu"
-        (together,) = sizes[lm]
-        assert together >= 2  # both phases
-
-    def test_what_they_take_and_need(self) -> None:
-        _, groups = self.planned(devices=["cpu", "gpu"])
-        group = next(g for g in groups if g.name == "tvm/tvm/template-tuned/tvm-lstm-protocol-cpu")
-        assert {job.kind for job in group.needs} == {"environment", "kernel"}
-        assert {job.path for job in group.needs} == {
-            need.path for check in group.checks for need in check.needs
-        }
-        assert group.gpus == 0
-        assert {g.gpus for g in groups if g.name.endswith("-gpu")} >= {1}
-
     def test_done_ones_are_left_out(self) -> None:
         timings, groups = self.planned()
         group = max(groups, key=lambda each: len(each.checks))
@@ -418,34 +404,8 @@ class TestChecking:
         assert len({each.digest for each in again} - {each.digest for each in groups}) > 0
 
 
-PLANNING = """
-import json, sys
-sys.path.insert(0, "scripts")
-from plan import configuration, corpus, environments, jobs, listing, matrix, planner, register, sources, stamps
-from steps import build_environment, list_records
-
-settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})
-plan = planner.Plan(settings)
-found = register.Register(plan)
-for name in settings["documents"]:
-    records = found.asked(name, {})
-    manifest = listing.manifest(plan, name, {})
-    assert len(manifest["cells"]) > 10 and records
-    found.summary(name)
-try:
-    import numpy
-except ImportError:
-    print("planned")
-"""
-
-
-def test_planning_needs_nothing_but_snakemake(snakemake_alone: Path) -> None:
-    """What rules run by Snakemake's own interpreter is in here too."""
-    interpreters = json.dumps(planned.config()["interpreters"])
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", PLANNING, interpreters],
-        env=os.environ | {"PYTHONPATH": str(snakemake_alone)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "planned\n", done.stderr[-2000:]
+def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: Path) -> None:
+    """As planning does not, which tests/workflow/test_messages.py shows."""
+    code = "import sys; sys.path.insert(0, 'scripts'); from steps import build_environment, list_records"
+    environment = os.environ | {"PYTHONPATH": str(snakemake_alone)}
+    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)

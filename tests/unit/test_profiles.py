@@ -18,7 +18,6 @@ LINES = [
     "",
     "# a remark",
 ]
-ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}, "profiles": {}}
 
 
 def test_shares_of_perfs_lines() -> None:
