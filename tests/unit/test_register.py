@@ -11,7 +11,7 @@ from measurement.record import append_line, write_sealed
 from plan import listing, memory
 from plan.jobs import CheckJob, EnvironmentJob, Job, TimeJob
 from plan.planner import Plan
-from plan.register import Register, for_rules
+from plan.register import Register
 from tests.unit import planned
 
 LM, LAYERS = "stacked-lm", "tvm-lstm"
@@ -278,21 +278,6 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(capsys) -> None
     assert listed() == ([], {path}, "")
     Path(jobs[3].path).unlink()
     assert listed()[:2] == ([jobs[3].path], {path})
-
-
-def test_environment_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    register = Register(asked := plan())
-    monkeypatch.setitem(asked.environment("tvm").order, "interpreter", "/opt/tvm/python")
-    for path in register.asked(LAYERS):
-        job = next(each for each in register._jobs.values() if each.path == path)
-        assert register.python(job) == "/opt/tvm/python"
-        assert register.conda_file(job) is None
-
-
-def test_rules_need_not_find_out_what_a_function_takes() -> None:
-    function = for_rules(lambda wildcards, input: (wildcards, input))
-    assert function(1, 2) == (1, 2)
-    assert list(function.__signature__.parameters) == ["wildcards", "input"]
 
 
 def test_an_environment_of_another_fingerprint_is_refused() -> None:

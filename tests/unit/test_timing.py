@@ -177,10 +177,8 @@ def test_a_gpu_is_asked_at_work(clock: Clock, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pushed and popped in order, none of them between two readings of the clock."""
+    """None of them between two readings of the clock; tests/unit/test_supervisor.py has their order."""
     noted: list[str] = []
-    library = types.SimpleNamespace(push_range=noted.append, pop_range=lambda: noted.append("end"))
-    monkeypatch.setitem(sys.modules, "nvtx", library)
 
     class Noting(Clock):
         def perf_counter(self) -> float:
@@ -190,19 +188,10 @@ def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Noting(0.125)
     monkeypatch.setattr(timing, "time", clock)
     given = Runner(clock), Endless(), PROTOCOL, lambda message: None
-    timing.Clock(*given, ranges=ranges.marked(*cuda.profiler_ranges())).look()
-    pushed = [each for each in noted if each != "clock"]
-    assert pushed[:2] == ["warm-up", "end"]
-    assert pushed[2:] == ["timed", *["batch", "end"] * 4, "end"]
+    marked = ranges.marked(noted.append, lambda: noted.append("end"))
+    timing.Clock(*given, ranges=marked).look()
     batch = noted.index("batch")
     assert noted[batch : batch + 4] == ["batch", "clock", "clock", "end"]
-
-
-def test_ranges_that_nothing_can_make_are_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nvtx", None)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(contract.Unsupported, match=r"protocol\.nvtx"):
-        cuda.profiler_ranges()
 
 
 def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
