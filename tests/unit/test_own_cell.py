@@ -107,15 +107,6 @@ def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
     assert {each.environment for each in cells} == {matrix.today(e.environment) for e in cells}
 
 
-def test_its_configuration_is_one(folder: Path) -> None:
-    found = given(folder, ["pytorch", "tvm"])
-    assert found["documents"] == ["cell-mine"]
-    measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(found)}
-    assert measured == {"pytorch", "tvm"}
-    assert own_cell.first_look(found) == list(own_cell.FIRST)
-    assert own_cell.first_look(own_cell.config("mine", {}, ["jax"])) == ["jax/*"]  # none of these
-
-
 def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nvidia-smi says that there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's
     CUDA graphs; the kernels are those of CPUs."""

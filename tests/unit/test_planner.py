@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement import supervisor
 from measurement.record import write_sealed
@@ -17,7 +16,6 @@ from plan import environments, files, matrix, planner, sources
 from plan.jobs import BuildJob, CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
 from steps import build_kernel
-from tests.conftest import ROOT
 from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
@@ -238,24 +236,6 @@ def edit(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "digest", edited)
 
 
-def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An implementation, and those that import it."""
-    file = matrix.implementation_file("pytorch/fine-grained")
-    texts = {path.stem: path.read_text() for path in (ROOT / file).parent.glob("*.py")}
-    modules, before_that = {"fine_grained"}, set()
-    while modules != before_that:  # whatever their imports look like
-        before_that = set(modules)
-        imported = re.compile(rf"^ *(from|import) .*\b({'|'.join(modules)})\b", re.MULTILINE)
-        modules |= {name for name, text in texts.items() if imported.search(text)}
-    measured = {"/".join(key[1].split("/")[2:4]) for key in before}
-    own = {f"pytorch/{name.replace('_', '-')}" for name in modules} & measured
-    assert len(own) > 1
-    edit(file, monkeypatch)
-    found = changed(before, Plan(planned.config()))
-    assert {key for key in before if "/".join(key[1].split("/")[2:4]) in own} == found
-    assert {"/".join(name.split("/")[2:4]) for _, name in found} == own
-
-
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -270,29 +250,7 @@ def test_source_of_the_harness(before: dict, monkeypatch, file: str, expected: s
     assert kinds(changed(before, Plan(planned.config()))) == expected
 
 
-def test_a_job_carries_its_document_and_settings(before: dict) -> None:
-    order = before["time", "pytorch/cell-512/pytorch/fused/forward-cpu-2"].told()
-    assert order["identity"]["process"] == 2
-    assert (order["seed"], order["workers"], order["threads"]) == (0, 1, 2)
-    settings = {"warmup_batches", "rounds", "least_rounds", "most_rounds", "look_s", "most_s"}
-    assert order["protocol"].keys() == settings | {"compile_once", "nvtx"}
-    assert order["benchmark"] == matrix.document("tvm-lstm")["benchmarks"]["cell-512"]
-    assert set(order["reads"]) == {"environment", "check"}
-    kernel = before["time", "tvm/cell-512/tvm/template-tuned/forward-cpu-1"].told()
-    assert set(kernel["reads"]) == {"environment", "kernel", "check"}
-    run = before["train", "pytorch/ptb-small/pytorch/fused/training-cpu"].told()
-    assert set(run["reads"]) == {"environment", "corpus", "check"}
-    assert run["checkpoint"].endswith(".npz")
-
-
 class TestProcesses:
-    def test_as_many_as_the_protocol_says(self) -> None:
-        timings = Plan(planned.config(protocol={"processes": 2})).timings("stacked-lm")
-        assert set(Counter(job.cell for job in timings).values()) == {2}
-        of_one = [job for job in timings if job.cell.benchmark == timings[0].cell.benchmark]
-        of_one = [job.process for job in of_one if job.cell.phase == timings[0].cell.phase]
-        assert of_one == sorted(of_one)  # the first processes of all rows first
-
     def test_one_where_the_protocol_says_so_of_a_row(self) -> None:
         rows = ["pytorch/fused for training", "keras/* in keras"]
         plan = Plan(planned.config(protocol={"processes": 3, "one_process": rows}))
@@ -307,16 +265,6 @@ class TestProcesses:
         timings = plan.timings("stacked-lm", {first.name: 4})  # judged, it may get more
         assert sum(job.cell == first for job in timings) == 4
 
-    def test_preliminary_is_one(self) -> None:
-        config = planned.config(preliminary=True, protocol={"processes": 3})
-        plan = Plan(config)
-        assert {job.name.rpartition("-")[2] for job in plan.timings("stacked-lm")} == {"1"}
-        assert not plan.adapts("stacked-lm")
-        full = Plan(config | {"preliminary": False})
-        assert full.adapts("stacked-lm")
-        first = [job.path for job in full.timings("stacked-lm") if job.process == 1]
-        assert [job.path for job in plan.timings("stacked-lm")] == first
-
     @pytest.mark.parametrize(
         ("protocol", "expected"),
         [
@@ -329,24 +277,6 @@ class TestProcesses:
     )
     def test_adapting_needs_an_interval_and_room(self, protocol: dict, expected: bool) -> None:
         assert Plan(planned.config(protocol=protocol)).adapts("stacked-lm") == expected
-
-
-def test_quick_and_published_share_what_is_the_same() -> None:
-    quick = yaml.safe_load((ROOT / "config/quick.yaml").read_text())
-    published = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    fixed = {key: planned.config()[key] for key in ("devices", "machine", "interpreters")}
-    plans = [
-        planned.all_jobs(Plan(planned.merged(planned.merged(published, over), fixed)))
-        for over in (quick, {})
-    ]
-    one, other = ({job.path: job for job in jobs.values()} for jobs in plans)
-    shared = {one[path].kind for path in one.keys() & other.keys()}
-    assert {"environment", "corpus", "check"} <= shared
-    checks = {path for path, job in one.items() if job.kind == "check"}
-    checks -= {path for path in checks if "kernel" in one[path].told()["reads"]}  # fewer trials
-    assert checks <= other.keys()  # who has run the quick protocol has these already
-    timed = {path for path, job in one.items() if job.kind == "time"}
-    assert timed - other.keys()
 
 
 class TestChecking:
@@ -390,18 +320,6 @@ class TestChecking:
             departures.add(started)
             assert len({min(check.order["threads"], 8) for check in group.checks}) == 1
         assert {(None, None), ("denormals", None), (None, "avx2")} < departures
-
-    def test_done_ones_are_left_out(self) -> None:
-        timings, groups = self.planned()
-        group = max(groups, key=lambda each: len(each.checks))
-        first, *others = group.checks
-        write_sealed(first.path, {})
-        plan = Plan(planned.config())
-        again = list(plan.checkings(timings))
-        made = {check.digest for each in again for check in each.checks}
-        assert first.digest not in made
-        assert {check.digest for check in others} <= made
-        assert len({each.digest for each in again} - {each.digest for each in groups}) > 0
 
 
 def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: Path) -> None:

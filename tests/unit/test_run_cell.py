@@ -95,21 +95,6 @@ def test_it_writes_any_letter_whatever_the_locale(tmp_path: Path) -> None:
     assert (tmp_path / "cell.py").read_text(encoding="utf-8") == "# \u03c3\n"
 
 
-def test_stages() -> None:
-    """What compiles for long comes last, when all others have their intervals."""
-    first, one, further, last = run_cell.stages(own_cell.config("mine", {}, ["pytorch", "tvm"]))
-
-    def rows(stage: tuple[str, list[str]]) -> list[str]:
-        (text,) = [each for each in stage[1] if each.startswith("overrides=")]
-        return yaml.safe_load(text.partition("=")[2])["cell-mine"]["implementations"]
-
-    assert first[1][0] == one[1][0] == "preliminary=true"
-    assert len(further[1]) == 1 and last[1] == []
-    assert set(rows(first)) < {*rows(one), "tvm/*"} and rows(one) == rows(further)
-    assert not set(own_cell.LAST) & set(rows(one)) and "pytorch/fine-grained-jit" in rows(one)
-    assert len(list(run_cell.stages(own_cell.config("mine", {}, ["jax"])))) == 2
-
-
 @pytest.fixture
 def exploding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cell whose memory becomes a thousand times as large at each step."""

@@ -3,7 +3,6 @@
 import pytest
 
 from plan import matrix
-from reporting import timeline
 from reporting.sections import releases, years
 from tests.unit import hand_made
 
@@ -33,12 +32,6 @@ FOUND = hand_made.tables(
         row("pytorch/cell", "pytorch", 1.0),  # of one year only
     ]
 )
-
-
-def test_lines_by_year() -> None:
-    loop, _ = timeline.lines(FOUND.measured(**LM), ABOUT)
-    assert [point["year"] for point in loop["points"]] == [2018, 2022, 2026]
-    assert [point["wall_median_s"] for point in loop["points"]] == [4.0, 0.8, 1.0]
 
 
 def test_release_that_made_a_row_slower_is_named() -> None:
