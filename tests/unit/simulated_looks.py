@@ -10,7 +10,6 @@ import csv
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,20 +59,6 @@ def recorded() -> dict[str, Noise]:
         taken = np.array([estimates.product([each], [1])[0] for each in cells.values()])
         found[name] = Noise(table - (np.median(table) if dealt else np.log(taken)), dealt)
     return found
-
-
-def twins() -> Iterator[tuple[float, float]]:
-    """Intervals of the ratio of a row's two processes, as if they were two rows."""
-    for processes in _read().values():
-        cells = with_prior(
-            {
-                key: Times(own.values(), looks=[Look("b", k, k % 2) for k in own])
-                for key, own in processes.items()
-            }
-        )
-        for row, process in cells:
-            if process == "1":
-                yield estimates.product([cells[row, "1"], cells[row, "2"]], [1, -1])[1:]
 
 
 def _drawn(random: np.random.Generator, noise: Noise, rounds: int) -> Array:

@@ -15,10 +15,6 @@ SHAPES = {
     "small": shape(1),
     "centre": shape(32),
     "wide": shape(32, hidden=512),
-    "long": shape(32, length=128),
-    "both": shape(1, length=128),
-    "one": shape(32, threads=1),
-    "two": shape(32, threads=2),
 }
 ABOUT = {"document": {"benchmarks": SHAPES}, "machine_names": {"m": "a machine"}}
 ROWS = {
@@ -41,14 +37,6 @@ def tables(*cells: tuple[str, str, float]) -> Tables:
         own |= {"wall_p99_s": 3 * seconds, "batches": 7, "peak_memory_bytes": 2**20 * seconds}
         found.append(hand_made.row(implementation, seconds, **own))
     return hand_made.tables(found)
-
-
-def test_a_line_has_what_differs_in_one_factor_alone() -> None:
-    assert landscape.lines(ABOUT, "centre") == {
-        "batch": {"small": 1, "centre": 32},
-        "hidden": {"centre": 256, "wide": 512},
-        "length": {"centre": 64, "long": 128},
-    }
 
 
 def test_best_row_of_each_shape_and_what_operators_take_over_it() -> None:

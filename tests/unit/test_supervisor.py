@@ -12,7 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from measurement import compiler_caches, quiet, supervisor
+from measurement import compiler_caches, supervisor
 from measurement.record import read_sealed_lines, write_sealed
 from plan import configuration
 from tests import tiny
@@ -43,17 +43,6 @@ STYLES = {
     "counted": f"{RIGHT}import os\n"
     "def build(*a): open('pids', 'a').write('%d\\n' % os.getpid()); return right(*a)",
 }
-STYLES["hanging"] = """import os, time
-from implementations.plain.model import Model
-class Hanging(Model):  # once, in its eleventh batch
-    batches = 0
-    def step(self, *batch):
-        self.batches += 1
-        if self.batches > 10 and not os.path.exists('hung'):
-            open('hung', 'w').close()
-            time.sleep(600)
-        return super().step(*batch)
-def build(*a): return Hanging(*a)"""
 STYLES["dying"] = f"""{RIGHT}import os, signal
 def build(*a):
     runner = right(*a)
@@ -88,12 +77,6 @@ def build(*a):
         try: fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError: return right(*a)
     raise MemoryError()"""
-STYLES["emptied"] = f"""{RIGHT}import os, sys
-def build(workload, weights, device, phase):
-    if phase == 'training' and not os.path.exists('emptied'):
-        open('emptied', 'w').close()
-        os.unlink(os.path.join(sys.argv[2], 'result-0.json'))
-    return right(workload, weights, device, phase)"""
 
 
 @pytest.fixture(scope="module")
@@ -178,21 +161,6 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
-    run("hanging")
-    told = job("hanging", kind="train")
-    told["benchmark"] = tiny.BENCHMARK | tiny.CARRIED
-    told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
-    told["checkpoint"] = "run.npz"
-    records = []
-    for attempt, timeout_s in enumerate((6, 300)):
-        told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
-        records.append(carry_out(told, "train-hanging.json")[0])
-    assert [record["status"] for record in records] == ["timeout", "ok"]
-    (resumed,) = records[1]["resumed_at"]
-    assert 0 < resumed < 30 and not (folder / "run.npz").exists()
-
-
 class TestTurns:
     """Processes that live and take turns."""
 
@@ -200,28 +168,7 @@ class TestTurns:
     def own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A clock of their own."""
         monkeypatch.setenv("CLOCK_LOCK", str(folder / "turns.lock"))
-        for style in ("right", "dying"):
-            if not (folder / f"check-{style}.json").exists():
-                run(style)
-
-    def test_rows_that_live_at_once_look_once_a_round_each(self, folder: Path) -> None:
-        jobs = [job("right", kind="time") | {"looks": f"looks/{place}.jsonl"} for place in range(3)]
-        for each in jobs:
-            each["protocol"] = each["protocol"] | {"rounds": 5, "most_rounds": 5}
-        started = [
-            subprocess.Popen(command(each, f"turns-{place}.json"), stderr=subprocess.DEVNULL)
-            for place, each in enumerate(jobs)
-        ]
-        assert [each.wait() for each in started] == [0, 0, 0]
-        records = [json.loads((folder / f"turns-{place}.json").read_text()) for place in range(3)]
-        for record in records:
-            assert record["status"] == "ok" and record["lives"] == 1
-            keys = [(look["block"], look["round"]) for look in record["looks"]]
-            assert len(set(keys)) == len(keys)
-            # Five that other programs did not disturb; after twice as many it stops looking for them.
-            cores = record["machine"]["cores"]
-            busy = [bool(quiet.reasons(one, {}, cores)) for one in quiet.stretches(record)]
-            assert busy.count(False) == 5 or (busy.count(False) < 5 and len(keys) == 10)
+        run("dying")
 
     def test_what_was_killed_goes_on_and_measures_nothing_twice(self, folder: Path) -> None:
         told = job("dying", kind="time")
@@ -355,13 +302,6 @@ class TestSeveralChecks:
         assert statuses == ["ok", "out-of-memory", "ok"]
         assert printed.count("trying again alone on this machine") == 2
         assert not Path("several/0.jsonl").exists() and Path("several/1.jsonl").exists()
-
-    def test_what_is_taken_away_is_no_other_ones(self) -> None:
-        """Where a result is gone (somebody empties the temporary folder), those after it do not take its place."""
-        records, _ = self.made(*(job("emptied", phase=phase) for phase in ("forward", "training")))
-        assert [record["status"] for record in records] == ["failed", "ok"]
-        assert "without a result" in records[0]["reason"]
-        assert records[1]["gradient_error"] is not None
 
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""

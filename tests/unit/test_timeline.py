@@ -3,7 +3,7 @@
 import pytest
 
 from plan import matrix
-from reporting.sections import releases, years
+from reporting.sections import releases
 from tests.unit import hand_made
 
 ABOUT = {"machines": [{"days": ["2025-12-31", "2026-01-02"]}], "machine_names": {"here": "A"}}
@@ -42,15 +42,3 @@ def test_release_that_made_a_row_slower_is_named() -> None:
     assert (found.steps, found.faster, found.same, found.undecided) == (3, 2, 0, 0)
     two = "tensorflow/graph-while in {} for training on years-stacked-lm".format
     assert found.pattern == ",".join(map(two, ("tensorflow-2022", "tensorflow")))
-
-
-def test_years_are_columns_and_the_gain_is_the_first_over_the_last() -> None:
-    found = years.analyse(FOUND, ABOUT, **LM)
-    assert [line.name for line in found.lines] == ["TF Graph whileop-lstm", "TensorFlow's products"]
-    loop, products = found.lines
-    assert loop.gain.ratio == pytest.approx(4) and loop.gain.low < 4 < loop.gain.high
-    assert products.gain.ratio == pytest.approx(2)
-    table, _ = years.write(found)
-    assert table.heads[1:4] == ["2018", "2022", "2026"]
-    assert table.rows[0][1:4] == ["4,000", "800", "1,000"]
-    assert years.analyse(FOUND, ABOUT, "years-stacked-lm", "forward") is None

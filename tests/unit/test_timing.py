@@ -196,14 +196,11 @@ def test_ranges_of_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_ranges_by_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its build without CUDA has the functions, which raise."""
-    noted: list[str] = []
-    own = types.SimpleNamespace(range_push=noted.append, range_pop=lambda: noted.append("end"))
+    own = types.SimpleNamespace(range_push=print, range_pop=print)
     monkeypatch.setitem(sys.modules, "nvtx", None)
     monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
     monkeypatch.setitem(sys.modules, "torch.cuda", types.SimpleNamespace(nvtx=own))
-    with ranges.marked(*cuda.profiler_ranges())("build"):
-        noted.append("building")
-    assert noted[2:] == ["build", "building", "end"]
+    assert cuda.profiler_ranges() == (print, print)
 
     def raises(name: str) -> None:
         raise RuntimeError("NVTX functions not installed")

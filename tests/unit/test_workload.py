@@ -119,15 +119,6 @@ def test_weights_of_other_cells() -> None:
     assert [len(layer) for layer in layer_weights(work.weights())] == [4]
 
 
-def test_batches_of_a_classifier() -> None:
-    work = tiny.classifier("both-ways")
-    (inputs, targets), again = itertools.islice(work.batches(), 2)
-    assert (inputs.shape, inputs.dtype) == ((9, 3, 5), np.float32)
-    assert (targets.shape, targets.dtype) == ((3,), np.int64)
-    assert targets.min() >= 0 and targets.max() < 6
-    assert not np.array_equal(again[0], inputs) and work.lengths is None
-
-
 @pytest.mark.parametrize("shape", [(9, 3, 5), (4, 16, 8), (1, 4, 16)])
 def test_dense_inputs_never_come_again(shape: tuple[int, int, int]) -> None:
     """And lie where compiled kernels take them as they are."""
