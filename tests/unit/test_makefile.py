@@ -101,20 +101,3 @@ def test_what_a_target_needs_is_named_in_a_line(folder: Path, target: str) -> No
     done = make(folder, target=target)
     assert done.returncode and "\n" not in done.stdout.strip()
     assert f"make {target} " in done.stdout
-
-
-def test_results_are_neither_linted_nor_changes(folder: Path) -> None:
-    """Copies of the scripts lie there, of runs (`docs/how-to/compare-runs.md` has a second folder)."""
-    for file in ("pyproject.toml", ".gitignore"):
-        shutil.copy(ROOT / file, folder)
-    kept, ours = "results-before/sources/0/scripts/a.py", "scripts/reporting/results.py"
-    for file in (kept, ours):
-        (folder / file).parent.mkdir(parents=True)
-        (folder / file).touch()
-    ruff = [Path(sys.executable).with_name("ruff"), "check", "--show-files"]
-    linted = subprocess.check_output(ruff, cwd=folder, text=True)
-    assert ours in linted and kept not in linted
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    status = ["git", "status", "--porcelain", "--untracked-files=all"]
-    untracked = subprocess.check_output(status, cwd=folder, text=True)
-    assert ours in untracked and kept not in untracked

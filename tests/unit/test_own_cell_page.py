@@ -153,12 +153,6 @@ def test_every_flexible_style_that_can_win_training_has_lines() -> None:
     assert styles - set(own_cell_lines.CODE) == others
 
 
-def test_no_dead_link(text: str, folder: Path) -> None:
-    assert "index.md" not in text
-    html = (folder / "results/report/cell-mine.html").read_text()
-    assert "index.html" not in html and "First page" not in html
-
-
 def test_sections(folder: Path, tmp_path: Path) -> None:
     """Something whole of a GPU, too, or nothing where there are no rows."""
     with pytest.MonkeyPatch.context() as patch:

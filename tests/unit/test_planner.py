@@ -216,12 +216,6 @@ def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.M
     assert kinds(found) == {"environment", "tuning", "kernel", "check", "time"}
 
 
-def test_conda_is_another_environment(before: dict) -> None:
-    config = planned.config()
-    del config["interpreters"]["pytorch"]
-    assert changed(before, Plan(config, conda=True)) == of_environment("pytorch", before)
-
-
 @pytest.mark.parametrize(
     ("file", "expected"),
     [

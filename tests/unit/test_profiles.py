@@ -1,10 +1,7 @@
 """Where a row's time goes, of perf's lines; and which rows are surprises."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from commands import profile_rows
 from reporting import profiles
 
 LINES = [
@@ -46,15 +43,3 @@ CALLBACK = (
 def test_names_without_what_they_are_templates_of(function: str, short: str) -> None:
     (found,) = profiles.shares([f" 9.00% ;libtorch_cpu.so ;[.] {function}"], profiles.Code([]))
     assert found["function"] == short
-
-
-def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(monkeypatch) -> None:
-    orders: list[dict] = []
-    order = {"protocol": {"rounds": 8, "look_s": 0.5}, "turns": "here", "looks": "there"}
-    monkeypatch.setattr(profile_rows.supervisor, "prepared", lambda told: (order, None, None))
-    monkeypatch.setattr(profile_rows.environments, "python", lambda order: "python")
-    monkeypatch.setattr(profile_rows, "sampled", lambda order, *_: orders.append(order) or [])
-    environment = SimpleNamespace(kind="environment", order={})
-    job = SimpleNamespace(told=dict, needs=[environment], path="results/records/x.json")
-    assert profile_rows.profiled(job, 5.0)["seconds"] == 5.0
-    assert orders == [{"protocol": {"rounds": 1, "most_rounds": 1, "look_s": 5.0}}]  # alone

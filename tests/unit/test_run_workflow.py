@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -115,17 +114,6 @@ def test_a_run_counts_what_it_was_asked_for(folder: Path) -> None:
         csv.writer(table).writerows([("status", "reason", "device"), *rows])
     first = run_workflow.closing().splitlines()[0]
     assert re.findall(r"(\d+) ([\w-]+)", first) == [("1", "unsupported"), ("1", "not-run")]
-
-
-def test_what_is_packed_is_counted_likewise(tmp_path: Path, monkeypatch) -> None:
-    """Nothing is measured yet, and there is no GPU."""
-    planned.empty_project(tmp_path, monkeypatch)
-    silent = SimpleNamespace(check_output=lambda *_, **__: "")
-    monkeypatch.setattr(run_workflow, "subprocess", silent)
-    left_out = {"cudnn-lstm-ptb": {"implementations": ["pytorch/*"]}}
-    config = planned.config(documents=["cudnn-lstm-ptb"], overrides=left_out)
-    asked = str(len([*Plan(config).cells("cudnn-lstm-ptb")]))
-    assert re.findall(r"(\d+) ([\w-]+)", run_workflow.pack(config)) == [(asked, "not-run")]
 
 
 def test_stages() -> None:

@@ -161,42 +161,35 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-class TestTurns:
-    """Processes that live and take turns."""
+def test_what_was_killed_goes_on_and_measures_nothing_twice(folder: Path) -> None:
+    run("dying")
+    told = job("dying", kind="time")
+    path = folder / told["looks"]
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    (folder / "kill").touch()
+    record, _ = carry_out(told, "time-dying.json")
+    assert record["status"] == "failed" and "SIGKILL" in record["reason"]
+    with path.open("a") as stream:
+        stream.write('{"seal": "0", "text": "{}"}\n{"seal": "cut sho')
+    before = read_sealed_lines(str(path))
+    assert len(before) == 2
+    record, _ = carry_out(told, "time-dying.json")
+    assert record["status"] == "ok" and record["lives"] == 2
+    assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
+    assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
 
-    @pytest.fixture(autouse=True)
-    def own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A clock of their own."""
-        monkeypatch.setenv("CLOCK_LOCK", str(folder / "turns.lock"))
-        run("dying")
 
-    def test_what_was_killed_goes_on_and_measures_nothing_twice(self, folder: Path) -> None:
-        told = job("dying", kind="time")
-        path = folder / told["looks"]
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-        (folder / "kill").touch()
-        record, _ = carry_out(told, "time-dying.json")
-        assert record["status"] == "failed" and "SIGKILL" in record["reason"]
-        with path.open("a") as stream:
-            stream.write('{"seal": "0", "text": "{}"}\n{"seal": "cut sho')
-        before = read_sealed_lines(str(path))
-        assert len(before) == 2
-        record, _ = carry_out(told, "time-dying.json")
-        assert record["status"] == "ok" and record["lives"] == 2
-        assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
-        assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
-
-    def test_what_was_wrong_is_not_gone_on_from(self, folder: Path) -> None:
-        check = job("caching")
-        check["check"]["steps"] = 1
-        carry_out(check, "check-caching.json")
-        told = job("caching", kind="time")
-        for _ in range(2):
-            record, _ = carry_out(told, "time-caching.json")
-            assert (record["status"], record["lives"]) == ("incorrect", 1)
-            assert record["reason"].startswith("after the last timed batch, ")
-            assert len(record["samples"]) == 4
+def test_what_was_wrong_is_not_gone_on_from(folder: Path) -> None:
+    check = job("caching")
+    check["check"]["steps"] = 1
+    carry_out(check, "check-caching.json")
+    told = job("caching", kind="time")
+    for _ in range(2):
+        record, _ = carry_out(told, "time-caching.json")
+        assert (record["status"], record["lives"]) == ("incorrect", 1)
+        assert record["reason"].startswith("after the last timed batch, ")
+        assert len(record["samples"]) == 4
 
 
 def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(folder: Path) -> None:

@@ -65,20 +65,6 @@ def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
     assert found["curve"][-1]["train_perplexity"] == pytest.approx(11, rel=0.1)
 
 
-@pytest.mark.parametrize("batch", [1, 6, 17])
-def test_killed_run_ends_as_an_uninterrupted_one(workload: Workload, tmp_path, batch: int) -> None:
-    whole = train(workload, tmp_path / "whole.npz")
-    with pytest.raises(Killed):
-        train(workload, tmp_path / "run.npz", killed_at(batch))
-    found = train(workload, tmp_path / "run.npz")
-    assert found["weights_sha256"] == whole["weights_sha256"]
-    untimed = [[{**point, "train_s": 0} for point in each["curve"]] for each in (found, whole)]
-    assert untimed[0] == untimed[1]
-    assert found["resumed_at"] == ([] if batch == 1 else [{6: 4, 17: 16}[batch]])
-    seconds = [point["train_s"] for point in found["curve"]]
-    assert seconds == sorted(seconds)
-
-
 def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train(workload, tmp_path / "run.npz", killed_at(9))
