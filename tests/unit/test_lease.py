@@ -70,16 +70,6 @@ def left(**changes: object) -> None:
     lease.FILE.write_text(json.dumps(about | changes))
 
 
-def test_a_folder_is_had_once_and_given_back() -> None:
-    first = Run()
-    assert first.first == "taken\n"
-    second = Run()
-    assert second.first.startswith(f"{HERE}{first.process.pid}); wait for it, or stop it.")
-    assert second.end() == "" and second.process.returncode == 1
-    assert first.end() == "" and lease.FILE.read_text() == ""
-    assert_free()
-
-
 def test_of_two_that_begin_at_once_one_is_refused() -> None:
     both = [started("time.sleep(1)") for _ in range(2)]
     said = sorted(each.communicate()[0] for each in both)
@@ -108,6 +98,7 @@ def test_what_is_no_lease_is_nobodys(content: str) -> None:
     lease.FILE.write_text(content)
     old()
     assert_free()
+    assert lease.FILE.read_text() == ""  # given back
 
 
 def test_what_is_no_file_is_refused_in_one_line() -> None:
@@ -166,25 +157,18 @@ def test_a_lease_from_elsewhere_deletes_nothing(tmp_path: Path) -> None:
     assert kept.exists()
 
 
-def test_temporary_files_go_where_a_program_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A TMPDIR that lets nothing run is no place for what compilers write."""
+def test_temporary_files_go_where_a_program_runs(tmp_path: Path, monkeypatch) -> None:
+    """A TMPDIR that lets nothing run is no place for what compilers write; nor is one that takes no file."""
     usual, results, chmod = tmp_path / "usual", tmp_path / "results", os.chmod
     usual.mkdir()
     results.mkdir()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lease.tempfile, "gettempdir", lambda: str(usual))
-    monkeypatch.setenv(lease.VARIABLE, "0" * 16)
-    assert Path(lease.temporary()).parent == usual
-    monkeypatch.setenv(lease.VARIABLE, "1" * 16)
 
     def noexec(path: str, mode: int) -> None:
         chmod(path, mode & 0o666 if usual in Path(path).parents else mode)
 
     monkeypatch.setattr(os, "chmod", noexec)
-    assert Path(lease.temporary()).parent == results
-    assert [each.name for each in usual.iterdir()] == ["run-" + "0" * 16]
-    monkeypatch.setenv(lease.VARIABLE, "2" * 16)
-    monkeypatch.setattr(lease.tempfile, "gettempdir", lambda: os.devnull)  # nor what takes no file
-    assert Path(lease.temporary()).parent == results
+    for number, place in enumerate((usual, os.devnull)):
+        monkeypatch.setattr(lease.tempfile, "gettempdir", lambda place=place: str(place))
+        monkeypatch.setenv(lease.VARIABLE, str(number) * 16)
+        assert Path(lease.temporary()).parent == results
+    assert not list(usual.iterdir())

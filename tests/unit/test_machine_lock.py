@@ -50,17 +50,6 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "clock.lock"
 
 
-def test_a_clock_waits_for_another_and_says_for_whom(file: Path) -> None:
-    first = Holder(file, alone=True)
-    assert first.line() == "begun\n"
-    second = Holder(file, alone=True)
-    who = f"process {first.process.pid} in {first.folder}"
-    assert second.line() == f"waits for {who}, which is measuring on this machine\n"
-    first.end()
-    assert second.line() == "begun\n"
-    second.end()
-
-
 def test_a_clock_waits_for_checks_which_do_not_for_each_other(file: Path) -> None:
     checks = [Holder(file, alone=False) for _ in range(2)]
     assert [check.line() for check in checks] == ["begun\n"] * 2

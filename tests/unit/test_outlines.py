@@ -85,9 +85,3 @@ def test_a_rate_is_of_the_median_batch_as_all_times_are() -> None:
     columns = [{"head": "Words", "quantity": "words_per_s"}]
     ((_, (rate,)),) = table.analyse(tables, ABOUT, "cpu", columns, rows=ROWS).rows
     assert (rate.value, *rate.ends) == pytest.approx((110.0, 110.0, 110.0 / 0.81))
-
-
-def test_a_device_that_took_no_part_has_no_table() -> None:
-    tables = cells(interval="confidence", device="gpu")
-    found = table.analyse(tables, ABOUT, "gpu", COLUMNS[:2], rows=ROWS)
-    assert [block.kind for block in table.write(found)] == ["text"]

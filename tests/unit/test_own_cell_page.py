@@ -1,7 +1,6 @@
 """The page of a cell of somebody's own, of records made by hand: its first sentence, its tables, its lines of code, and the
 first page's link to it."""
 
-import ast
 import re
 import sys
 import types
@@ -119,26 +118,6 @@ def test_a_cell_that_every_style_was_refused_of_says_why(status: str, to_come: b
     answer = own_cell_section.Answer("mine", shape, "m", [], [], [], [wrong], 5, to_come, [])
     first, *_ = own_cell_section.write(answer)
     assert ("as it is" in first.text) == (status == "incorrect" or not to_come)
-
-
-def test_lines_of_code(text: str) -> None:
-    part = text.partition("## In a program of your own")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```python\n(.*?)```", part, re.S)
-    assert "Recurrent(mine, 128, 256, num_layers=1)" in blocks[0]
-    assert "batch=32)\n" in blocks[1] and "batch=1" in blocks[1]
-    for block in blocks:
-        ast.parse(block)
-    assert "cells/mine/pytorch.py" in part
-    assert "`w_input` [D, 3 H]: f g o; `w_recurrent` [H, 3 H]: f g o; `bias` as" in part
-    assert "`own`: empty. `states`, [B, H] each, begin with h = 0, c = 0." in part
-
-
-@pytest.mark.parametrize("implementation", sorted(own_cell_lines.CODE))
-def test_every_style_has_lines_that_are_python(implementation: str) -> None:
-    lines, more = own_cell_lines.of(implementation, "mine", "f", SHAPE)
-    assert lines
-    ast.parse(f"{lines}\n{more}")
-    matrix.implementation(implementation)  # there is one
 
 
 def test_every_flexible_style_that_can_win_training_has_lines() -> None:

@@ -116,14 +116,15 @@ def test_a_list_is_made_anew_where_it_does_not_say_what_is_there(capsys) -> None
     right = listing.manifest(plan(), LM, {})
     write_sealed(path, right)
     assert listed() == ([], set(), "")
-    changes = {"preliminary": not right["preliminary"], "cells": right["cells"][::-1]}
-    for change in (changes | {"seals": "0" * 16}).items():  # with a seal that is right
-        write_sealed(path, right | dict([change]))
+    for change in (
+        {"cells": right["cells"][::-1]},
+        {"seals": "0" * 16},
+    ):  # with a seal that is right
+        write_sealed(path, right | change)
         assert listed() == ([], {path}, "")
-    for content in ("", "{", Path(path).read_text().replace("ok", "no", 1)[:-3]):
-        Path(path).write_text(content)
-        missing, anew, said = listed()
-        assert not missing and anew == {path} and f"{path} is damaged" in said
+    Path(path).write_text("{")
+    missing, anew, said = listed()
+    assert not missing and anew == {path} and f"{path} is damaged" in said
     Path(path).unlink()
     assert listed() == ([], {path}, "")  # never made
     Path(serves).touch()

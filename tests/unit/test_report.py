@@ -11,7 +11,7 @@ import pytest
 from measurement.record import write_sealed
 from plan import matrix
 from plan.matrix import Measurement
-from reporting import results, summary, words
+from reporting import results, summary
 from stats import estimates, samples
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -143,18 +143,6 @@ def test_what_has_no_number_is_counted_by_reason(folder: Path, table: pd.DataFra
     assert reason in text(folder, "stacked-lm.md").replace("\\|", "|")
 
 
-def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.DataFrame) -> None:
-    """In the page as in the table, of which tests/unit/test_relations.py has the ratios."""
-    cells = table[(table.device == "cpu") & ~table.environment.str.endswith("-2019")]
-    own = cells[cells.benchmark == "stacked-lm-gradients-recorded"]
-    told = words.DEPARTURES["gradients-recorded"]
-    ratios = own.ratio_to_baseline.dropna()
-    (printed,) = [row for row in rows(text(folder, "analysis.md")) if row[0] == told]
-    assert printed[2] == str(len(ratios))
-    assert printed[3].startswith(f"{ratios.min():.2f}")
-    assert printed[4].startswith(f"{ratios.max():.2f}")
-
-
 @pytest.mark.parametrize("name", ["stacked-lm", "index"])
 def test_notices_stand_at_the_top(folder: Path, name: str) -> None:
     for suffix in ("md", "html"):
@@ -253,9 +241,6 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in ("stacked-lm.md", "index.md", "machine.md"):
         assert "Book of Kells" in text(tmp_path, name)
         assert "Penn Treebank" not in text(tmp_path, name)
-    page = rows(text(tmp_path, "stacked-lm.md"))
-    row = next(row for row in page if row[0] == "TF Graph (forward-only)")
-    assert re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[5])
 
 
 def table_of(document, folder, monkeypatch, change, processes, benchmarks) -> pd.DataFrame:

@@ -49,20 +49,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def called(function: str, blocks: int = 10**6) -> subprocess.CompletedProcess:
-    """A function of the command in a process whose files are of so many blocks at most."""
-    code = f"from commands import run_workflow; run_workflow.{function}()"
-    command = ["bash", "-c", f"ulimit -f {blocks}; exec {sys.executable} -c '{code}'"]
-    path = {"PYTHONPATH": str(run_workflow.SCRIPTS)}
-    return subprocess.run(command, env=path, capture_output=True, text=True)
-
-
-def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:
-    for blocks, said in ((10**6, ""), (10, "cannot write results: File too large")):
-        done = called("require_writable", blocks)
-        assert done.returncode == bool(said) and done.stderr.startswith(said), done.stderr
-
-
 def test_what_is_left_of_snakemakes_errors() -> None:
     """What the system refuses it in one line; of a job that failed nothing."""
     trace = 'Traceback (most recent call last):\n  File "lock.py"\n%s\n'

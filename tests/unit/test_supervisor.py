@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
@@ -323,24 +322,6 @@ def test_right_check_then_samples(folder: Path) -> None:
     seen_to_live = "time tiny fake/right training cpu in lab"
     assert seen_to_live in (folder / "log.txt").read_text()
     assert not (folder / "failures" / "right.jsonl").exists()
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="macOS has no such signal")
-def test_no_worker_outlives_its_supervisor(folder: Path) -> None:
-    """Or it would disturb the next clock."""
-    marker = folder / "worker.pid"
-    marker.unlink(missing_ok=True)
-    supervisor = subprocess.Popen(command(job("slow", timeout_s=600), "check-slow.json"))
-    deadline = time.monotonic() + 300
-    while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    worker = int(marker.read_text())
-    assert alive(worker)
-    supervisor.send_signal(signal.SIGKILL)
-    supervisor.wait()
-    while alive(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(worker)
 
 
 def test_nothing_is_left_that_another_could_find_instead_of_compiling_it(folder: Path) -> None:

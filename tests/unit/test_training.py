@@ -71,16 +71,6 @@ def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -
     assert train(workload, tmp_path / "run.npz", key="another run")["resumed_at"] == []
 
 
-@pytest.mark.parametrize("share", [0.0, 0.7])
-def test_damaged_checkpoint_is_none(workload: Workload, tmp_path: Path, share: float) -> None:
-    path = tmp_path / "run.npz"
-    with pytest.raises(Killed):
-        train(workload, path, killed_at(9))
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    assert train(workload, path)["resumed_at"] == []
-
-
 def row(*perplexities: float, epoch: int = 300) -> dict:
     """A row with a point every 100 batches."""
     curve = [
