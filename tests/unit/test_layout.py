@@ -1,5 +1,8 @@
 """The filter that makes tables, and the words rows and machines are called by."""
 
+from pathlib import Path
+
+from measurement.cells import CELLS
 from plan import matrix
 from reporting import page, words
 
@@ -40,3 +43,12 @@ def test_a_machine_is_called_by_its_processor() -> None:
 def test_every_flexibility_has_one_word() -> None:
     used = {entry["flexibility"] for entry in matrix.implementations() if "flexibility" in entry}
     assert used == set(words.LEVELS)
+
+
+def test_every_cell_has_a_short_file_in_every_framework() -> None:
+    """25 lines at most, whatever stands in them."""
+    assert set(CELLS) == set(words.CELLS)
+    own = Path("scripts/recurrent_cells/cells")
+    for folder in (*Path("scripts/implementations").glob("*/cells"), own):
+        files = [folder / f"{name.replace('-', '_')}.py" for name in CELLS]
+        assert all(len(file.read_text().splitlines()) <= 25 for file in files if file.exists())

@@ -1,5 +1,5 @@
-"""A document's page mirrors the document: its headings and tables in its order, every published row once, this machine's numbers
-with their intervals. tests/workflow/test_pages.py has whole pages."""
+"""Tables of a document's page: every published time has a row, and this machine's numbers have their intervals.
+tests/workflow/test_pages.py has whole pages."""
 
 import pandas as pd
 import pytest
@@ -10,38 +10,14 @@ from reporting.sections import Tables, table
 DOCUMENTS = ("stacked-lm", "tvm-lstm", "rnn-benchmarks", "cudnn-lstm-ptb")
 
 
-def mirrored(document: str) -> list[dict]:
-    """The sections that have a place in the document."""
-    own = matrix.document(document)["sections"]
-    return [entry for entry in own if "line" in entry or entry.get("lines")]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_headings_and_tables_are_in_the_documents_order(document: str) -> None:
-    """By the lines that they have there; a table's rows lie below its heading. What the document does not have comes last."""
-    own = matrix.document(document)["sections"]
-    places = [entry.get("line") or entry["lines"][0] for entry in mirrored(document)]
-    ordered = [
-        place
-        for entry, place in zip(mirrored(document), places, strict=True)
-        if entry.get("device") != "gpu" or "line" in entry
-    ]
-    assert ordered == sorted(ordered) and len(ordered) > 3
-    for entry in mirrored(document):
-        if "line" in entry and "lines" in entry:
-            assert entry["line"] < entry["lines"][0] <= entry["lines"][1]
-    last = max(number for number, entry in enumerate(own) if "line" in entry)
-    kinds = [entry["section"] for entry in own[last + 1 :]]
-    assert "conclusions" in kinds and "added" not in {entry["section"] for entry in own[:last]}
-
-
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_published_time_has_its_row(document: str) -> None:
     """In the tables' ranges of lines, but for numbers that stand in a document's text."""
     files = matrix.published_files(document)
     printed = pd.concat(pd.read_csv(path, dtype=str) for path in files)
     own = printed["document"] == matrix.document(document)["origin"]["numbers"][0]
-    tables = [entry["lines"] for entry in mirrored(document) if "lines" in entry]
+    sections = matrix.document(document)["sections"]
+    tables = [entry["lines"] for entry in sections if entry.get("lines")]
     columns = [name for name in ("wall_s", "words_per_s") if name in printed]
     lines = printed.loc[own & printed[columns].notna().any(axis=1), "line"].astype(int)
     for line in set(lines) - {50}:  # document 004's two GPUs stand in a sentence

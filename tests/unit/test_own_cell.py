@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from plan import configuration, matrix, own, own_cell, sources
+from plan import configuration, matrix, own, own_cell, own_shape, sources
 from plan.own_cell import Refused
 from plan.planner import Plan
 
@@ -166,3 +166,20 @@ def test_no_process_of_checks_has_both_cells(folder: Path) -> None:
     groups = list(plan.checkings(plan.timings("cell-mine")))
     kinds = [{shapes[c.cell.benchmark].get("cell", "lstm") for c in g.checks} for g in groups]
     assert all(len(kind) == 1 for kind in kinds) and {"lstm"} in kinds and {"own.mine"} in kinds
+
+
+def test_a_shape_is_a_document_of_one_benchmark_in_rows_of_any_cell(tmp_path, monkeypatch) -> None:
+    """`make bump SHAPE=...`"""
+    for module in (own, own_shape):
+        monkeypatch.setattr(module, "FOLDER_OF_SHAPES", tmp_path)
+    name = own_shape.write("{batch: 1, length: 2, hidden: 256, cell: gru}")
+    config = configuration.given("config/quick.yaml", [f"documents=[{name}]"])
+    assert config["documents"] == [name]
+    (benchmark,) = matrix.document(name)["benchmarks"].values()
+    assert [benchmark[key] for key in ("batch", "length", "hidden", "layers")] == [1, 2, 256, 1]
+    assert benchmark["cell"] == "gru"
+    rows = {one.implementation for one in matrix.cells_of(name)}
+    assert {"pytorch/fused", "onnxruntime/lstm", "tensorflow/graph-while"} <= rows
+    assert name not in matrix.documents()
+    with pytest.raises(Refused, match=r"^SHAPE: .*did you mean `gru`"):
+        own_shape.document("{cell: gur}")

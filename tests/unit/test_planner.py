@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import plan_run
 from measurement import supervisor
 from measurement.record import write_sealed
 from plan import environments, files, matrix, planner, sources
@@ -312,3 +313,24 @@ def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: 
     code = "import sys; sys.path.insert(0, 'scripts'); from steps import build_environment, list_records"
     environment = os.environ | {"PYTHONPATH": str(snakemake_alone)}
     subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
+
+
+def further(**protocol: object) -> str:
+    return plan_run.further(Plan(planned.config(protocol={"processes": 3} | protocol)))
+
+
+def test_how_long_further_processes_may_take() -> None:
+    """Three documents, of which one is judged already."""
+    limited = {"target_interval": None, "further_s": 120}
+    assert "up to 6 minutes" in further(**limited)
+    judged = Path(plan_run.PROCESSES.format("tvm-lstm"))
+    judged.parent.mkdir(parents=True)
+    judged.write_text("{}")
+    assert "up to 4 minutes" in further(**limited)
+
+
+def test_no_limit_where_there_is_none() -> None:
+    for protocol in ({"further_s": None, "target_interval": None}, {"further_s": None}):
+        found = further(**protocol)
+        assert found and "minutes" not in found
+    assert not further(most_processes=3)
