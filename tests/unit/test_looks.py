@@ -137,12 +137,8 @@ def test_one_look_that_is_off_joins_nothing() -> None:
             for key, time in level.items()
             if key[1] in turns
         }
-        for name, turns in {
-            "a": range(10),
-            "b": range(10),
-            "c": range(9, 19),
-            "d": range(9, 19),
-        }.items()
+        for names, turns in (("ab", range(10)), ("cd", range(9, 19)))
+        for name in names
     }
     rows["c"]["b", 9, 1] *= 2
     del rows["d"]["b", 9, 1]

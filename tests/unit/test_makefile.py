@@ -52,20 +52,16 @@ def test_another_python_than_that_of_an_environment_is_not_passed_over(folder: P
     assert (folder / ".venv/ready").exists()
 
 
-def test_a_python_that_is_none(folder: Path) -> None:
-    """The same is said of it whether there is an environment or not."""
-    said = make(folder, "PYTHON=/nonexistent").stdout
-    shutil.rmtree(folder / ".venv")
-    done = make(folder, "PYTHON=/nonexistent")
-    assert done.returncode and "/nonexistent" in done.stdout and said == done.stdout
-
-
-def test_a_python_that_does_not_run(folder: Path) -> None:
-    shutil.rmtree(folder / ".venv")
+def test_a_python_that_is_none_or_does_not_run(folder: Path) -> None:
+    """Of one that is none the same is said whether there is an environment or not."""
     (folder / "broken").write_text("#!/bin/sh\nexit 127\n")
     (folder / "broken").chmod(0o700)
-    done = make(folder, "PYTHON=./broken")
-    assert done.returncode and "./broken" in done.stdout and not (folder / ".venv").exists()
+    said = make(folder, "PYTHON=/nonexistent").stdout
+    shutil.rmtree(folder / ".venv")
+    assert make(folder, "PYTHON=/nonexistent").stdout == said
+    for python in ("/nonexistent", "./broken"):
+        done = make(folder, f"PYTHON={python}")
+        assert done.returncode and python in done.stdout and not (folder / ".venv").exists()
 
 
 def test_a_folder_at_work_is_not_cleaned(folder: Path) -> None:

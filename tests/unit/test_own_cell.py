@@ -1,11 +1,11 @@
 """A cell of somebody's own as data: what was asked for, its document, and what makes its rows stale."""
 
-import os
 from pathlib import Path
 
 import pytest
 import yaml
 
+from measurement import devices
 from plan import configuration, matrix, own, own_cell, own_shape, sources
 from plan.own_cell import Refused
 from plan.planner import Plan
@@ -107,14 +107,10 @@ def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
     assert {each.environment for each in cells} == {matrix.today(e.environment) for e in cells}
 
 
-def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nvidia-smi says that there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's
-    CUDA graphs; the kernels are those of CPUs."""
-    script = tmp_path / "bin/nvidia-smi"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\necho 'NVIDIA H200, 580.95.05, 143771 MiB'\n")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+def test_rows_of_a_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's CUDA graphs; the
+    kernels are those of CPUs."""
+    monkeypatch.setattr(devices, "gpus", lambda: [{"name": "NVIDIA H200"}])
     plan = Plan(given(folder, own_cell.frameworks_of(None)), cores=2)
     assert plan.config["devices"] == ["cpu", "gpu"]
     timed = {timing.cell for timing in plan.timings("cell-mine")}
