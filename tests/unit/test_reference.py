@@ -114,32 +114,6 @@ def test_loss_follows_from_the_logits(case: Case) -> None:
     assert loss == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_carried_state_makes_one_sequence_of_two_batches(tmp_path: Path) -> None:
-    tiny.write_corpus(tmp_path)
-    work = tiny.workload(tmp_path, **tiny.CARRIED)
-    weights, state = work.weights(), {}
-    batches = [inputs for inputs, _ in itertools.islice(work.batches(), 2)]
-    halves = [reference.output(weights, inputs, state=state) for inputs in batches]
-    whole = reference.output(weights, np.concatenate(batches))
-    assert np.allclose(np.concatenate(halves), whole, rtol=0, atol=1e-15)
-    assert not np.allclose(halves[1], reference.output(weights, batches[1]), rtol=0, atol=1e-6)
-
-
-def test_clipping_by_the_norm_of_all_gradients() -> None:
-    gradients = {"a": np.array([3.0]), "b": np.array([[0.0, 4.0]])}
-    for limit, expected in ((2.5, ([1.5], [[0.0, 2.0]])), (5.5, ([3.0], [[0.0, 4.0]]))):
-        found = reference.clipped(gradients, limit)
-        assert (found["a"].tolist(), found["b"].tolist()) == expected
-    assert reference.clipped(gradients, None)["a"] == [3.0]
-
-
-def test_ctc_of_repeated_labels() -> None:
-    """A label twice in a row needs a blank between: of 3 steps, one path; of 2, none."""
-    scores, targets = np.log([[[0.2, 0.8]], [[0.6, 0.4]], [[0.3, 0.7]]]), np.array([[1, 1]])
-    loss = reference.ctc(scores, targets, np.array([3]))[0]
-    assert loss == pytest.approx(-np.log(0.8 * 0.6 * 0.7), rel=1e-12)
-
-
 def test_reverse_direction_starts_at_the_end_of_each_sequence() -> None:
     """A short sequence's outputs are those it has alone, whatever follows it."""
     work = tiny.classifier("ctc")
