@@ -76,18 +76,6 @@ def test_pages_know_both(folders: dict[str, Path]) -> None:
     assert [text in there for text in timed] == [False, True]
 
 
-def test_manifests_in_one_folder_are_parts_of_one_report(
-    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a folder that was brought along and measured in again."""
-    shutil.copytree(folders["there"] / "results", tmp_path / "results")
-    hand_made.project(tmp_path, processes=3)
-    hand_made.tabulate(tmp_path, monkeypatch, 3)
-    joint = hand_made.table(tmp_path)
-    expected = hand_made.table(folders["both"])
-    pd.testing.assert_frame_equal(joint, expected, check_dtype=False)
-
-
 def test_other_parameters_are_no_number_of_the_benchmark(tmp_path: Path, monkeypatch) -> None:
     def change(cell: Measurement, process: int, record: dict) -> None:
         if cell.implementation == "pytorch/cell":
