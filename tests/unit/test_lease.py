@@ -2,15 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from plan import lease
-from tests.conftest import ROOT
+from tests.conftest import Talking
 
 HERE = "Another run is at work in this folder (process "
 TAKEN = """\
@@ -23,24 +21,12 @@ print("taken", flush=True)
 """
 
 
-def started(then: str, **environment: str) -> subprocess.Popen:
-    """A process that takes the folder."""
-    command = [sys.executable, "-c", TAKEN.format(then=then)]
-    both = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    own = {"PYTHONPATH": str(ROOT / "scripts"), **environment}
-    return subprocess.Popen(command, text=True, env={**os.environ, **own}, **both)
-
-
-class Run:
+class Run(Talking):
     """A process that has the folder until its input ends."""
 
     def __init__(self, then: str = "sys.stdin.read()", **environment: str) -> None:
-        self.process = started(then, **environment)
-        self.first = self.process.stdout.readline()
-
-    def end(self) -> str:
-        """What it has said beside that."""
-        return self.process.communicate()[0]
+        super().__init__(TAKEN.format(then=then), **environment)
+        self.first = self.line()
 
 
 def assert_free(**environment: str) -> None:
@@ -71,8 +57,8 @@ def left(**changes: object) -> None:
 
 
 def test_of_two_that_begin_at_once_one_is_refused() -> None:
-    both = [started("time.sleep(1)") for _ in range(2)]
-    said = sorted(each.communicate()[0] for each in both)
+    both = [Talking(TAKEN.format(then="time.sleep(1)")) for _ in range(2)]
+    said = sorted(each.end() for each in both)
     assert said[0].startswith(HERE) and said[1] == "taken\n", said
     assert len(said[0].splitlines()) == 1
 

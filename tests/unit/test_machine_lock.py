@@ -2,15 +2,13 @@
 
 import os
 import stat
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from measurement import machine_lock
-from tests.conftest import ROOT
+from tests.conftest import Talking
 
 HOLD = """\
 import sys
@@ -21,28 +19,12 @@ with machine_lock.hold({alone}, lambda line: print(line, flush=True){more}):
 """
 
 
-class Holder:
-    """A process that computes until its input ends."""
+class Holder(Talking):
+    """A process that computes until its input ends, as of a run of its own."""
 
     def __init__(self, file: Path | str, alone: bool, more: str = "") -> None:
-        self.folder = tempfile.mkdtemp()  # a run of its own
-        environment = {"PYTHONPATH": str(ROOT / "scripts"), machine_lock.VARIABLE: str(file)}
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", HOLD.format(alone=alone, more=more)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **environment},
-            cwd=self.folder,
-        )
-
-    def line(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def end(self) -> str:
-        return self.process.communicate()[0]
+        code = HOLD.format(alone=alone, more=more)
+        super().__init__(code, folder=tempfile.mkdtemp(), **{machine_lock.VARIABLE: str(file)})
 
 
 @pytest.fixture
