@@ -32,9 +32,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def committed(cell: object, process: int, record: dict) -> None:
         record["repository"] = {"commit": "0123456789abcdef", "dirty": True}
 
-    hand_made.project(tmp_path, committed)
+    one = ["stacked-lm"]
+    hand_made.project(tmp_path, committed, benchmarks=one)
     monkeypatch.chdir(tmp_path)
-    config = hand_made.configuration("stacked-lm")
+    config = hand_made.configuration("stacked-lm", benchmarks=one)
     hand_made.write_manifest(tmp_path, "stacked-lm", config)
     return tmp_path
 
