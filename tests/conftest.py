@@ -1,6 +1,8 @@
 """What all tests share: they run at the repository's root, as the workflow does, and beside each other."""
 
 import os
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -40,6 +42,30 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+class Talking:
+    """A process of some code, with the project's modules, that lives until its input ends, as a rule."""
+
+    def __init__(
+        self, code: str, *arguments: object, folder: str | None = None, **environment: str
+    ) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "scripts"), **environment},
+        )
+
+    def line(self) -> str:
+        return self.process.stdout.readline()
+
+    def end(self) -> str:
+        """What it has said beside the lines that were read."""
+        return self.process.communicate()[0]
 
 
 def required(name: str, found: dict[str, metadata.Distribution]) -> None:

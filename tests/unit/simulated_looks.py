@@ -10,7 +10,6 @@ import csv
 import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,16 +29,6 @@ LIVING = 7  # processes at a time
 Array = np.ndarray
 
 
-def _read() -> dict[str, dict[tuple[str, str], dict[int, float]]]:
-    """{where and what: {(row, process): {round: s}}}"""
-    found: dict[str, dict] = defaultdict(dict)
-    with LOOKS.open(newline="") as stream:
-        _, *lines = csv.reader(stream)
-    for recorded, row, process, *seconds in lines:
-        found[recorded][row, process] = dict(enumerate(map(float, seconds)))
-    return found
-
-
 class Noise(NamedTuple):
     """Log times without what rows take, (rounds, rows); `dealt`: of one process, so that rows are equal in every round."""
 
@@ -50,30 +39,19 @@ class Noise(NamedTuple):
 def recorded() -> dict[str, Noise]:
     """{where and what: noise}"""
     found = {}
-    for name, processes in _read().items():
-        table = np.log([[*own.values()] for own in processes.values()]).T
+    read: dict[str, dict] = defaultdict(dict)  # {where and what: {(row, process): s of each round}}
+    with LOOKS.open(newline="") as stream:
+        _, *lines = csv.reader(stream)
+    for name, row, process, *seconds in lines:
+        read[name][row, process] = [*map(float, seconds)]
+    for name, processes in read.items():
+        table = np.log([*processes.values()]).T
         dealt = len({row for row, _ in processes}) == 1
         looks = [Look("b", k, k % 2) for k in range(len(table))]
-        cells = with_prior(
-            {key: Times(own.values(), looks=looks) for key, own in processes.items()}
-        )
+        cells = with_prior({key: Times(own, looks=looks) for key, own in processes.items()})
         taken = np.array([estimates.product([each], [1])[0] for each in cells.values()])
         found[name] = Noise(table - (np.median(table) if dealt else np.log(taken)), dealt)
     return found
-
-
-def twins() -> Iterator[tuple[float, float]]:
-    """Intervals of the ratio of a row's two processes, as if they were two rows."""
-    for processes in _read().values():
-        cells = with_prior(
-            {
-                key: Times(own.values(), looks=[Look("b", k, k % 2) for k in own])
-                for key, own in processes.items()
-            }
-        )
-        for row, process in cells:
-            if process == "1":
-                yield estimates.product([cells[row, "1"], cells[row, "2"]], [1, -1])[1:]
 
 
 def _drawn(random: np.random.Generator, noise: Noise, rounds: int) -> Array:
@@ -84,6 +62,12 @@ def _drawn(random: np.random.Generator, noise: Noise, rounds: int) -> Array:
     if noise.dealt:
         return random.permuted(drawn, axis=1)
     return drawn[:, random.permutation(drawn.shape[1])]
+
+
+def _beside(looks: dict[str, list[tuple[Look, float]]]) -> dict[str, Times]:
+    return with_prior(
+        {n: Times([time for _, time in own], looks=[k for k, _ in own]) for n, own in looks.items()}
+    )
 
 
 def run(random: np.random.Generator, noise: Noise, rounds: int, planted: float) -> dict[str, Times]:
@@ -113,12 +97,7 @@ def joined(
             looks[name] += [
                 (Look(block, k, k % 2), factor * math.exp(drawn[k, at])) for k in range(rounds)
             ]
-    return with_prior(
-        {
-            name: Times([time for _, time in own], looks=[look for look, _ in own])
-            for name, own in looks.items()
-        }
-    )
+    return _beside(looks)
 
 
 def chained(
@@ -143,9 +122,7 @@ def chained(
         turn += 1
         # Some need more rounds than others.
         living = [n for n in living if len(looks[n]) < rounds + names.index(n) % 4]
-    return with_prior(
-        {n: Times([time for _, time in own], looks=[k for k, _ in own]) for n, own in looks.items()}
-    )
+    return _beside(looks)
 
 
 def of_ratios(

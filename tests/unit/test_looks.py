@@ -80,8 +80,6 @@ def test_a_slow_minute_of_the_machine_shows_neither_in_a_ratio_nor_in_a_time() -
     assert low < 2 < high and high / low < 1.04
     point, low, high = estimates.product([cells["a"]], [1])
     assert low < point < high and high / low < 1.04
-    rate = estimates.product([cells["a"].to(-1, 5.0)], [1])
-    assert rate == pytest.approx((5 / point, 5 / high, 5 / low))
     absolute = in_rounds([cells["a"]], [1.0])  # of the machine's next hour
     assert 4 * absolute.variance**0.5 > math.log(1.5)
 
@@ -139,12 +137,8 @@ def test_one_look_that_is_off_joins_nothing() -> None:
             for key, time in level.items()
             if key[1] in turns
         }
-        for name, turns in {
-            "a": range(10),
-            "b": range(10),
-            "c": range(9, 19),
-            "d": range(9, 19),
-        }.items()
+        for names, turns in (("ab", range(10)), ("cd", range(9, 19)))
+        for name in names
     }
     rows["c"]["b", 9, 1] *= 2
     del rows["d"]["b", 9, 1]
@@ -155,16 +149,13 @@ def test_one_look_that_is_off_joins_nothing() -> None:
         )
 
 
-def test_times_that_are_shown_have_the_ratio_that_is_shown() -> None:
+def test_a_time_that_is_shown_is_about_the_mean_of_its_looks() -> None:
     rows = noisy("abc", 8, 0.1)
     del rows["a"]["b", 0, 0], rows["b"]["b", 3, 1]
-    cells = taken(rows)
-    times = {name: estimates.product([each], [1])[0] for name, each in cells.items()}
-    ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
-    assert times["a"] / times["b"] == pytest.approx(ratio)
+    time = estimates.product([taken(rows)["c"]], [1])[0]
     # Of rounds that differ by half, and resemble the next ones by chance.
     looks = [*rows["c"].values()]
-    assert stats.gmean(looks) / 1.2 < times["c"] < stats.gmean(looks) * 1.2
+    assert stats.gmean(looks) / 1.2 < time < stats.gmean(looks) * 1.2
 
 
 def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:
@@ -312,11 +303,6 @@ def test_intervals_contain_the_truth_on_recorded_looks(how: Callable, count: int
     ).mean()
     assert found["inside"] >= 0.93
     assert found["wrong"] <= 0.015
-
-
-def test_two_processes_of_a_row_are_equal() -> None:
-    apart = [not low <= 1 <= high for low, high in simulated_looks.twins()]
-    assert len(apart) >= 8 and sum(apart) <= 1
 
 
 def test_two_runs_are_compared_by_what_differs_beside_other_rows() -> None:

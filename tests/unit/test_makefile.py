@@ -52,20 +52,16 @@ def test_another_python_than_that_of_an_environment_is_not_passed_over(folder: P
     assert (folder / ".venv/ready").exists()
 
 
-def test_a_python_that_is_none(folder: Path) -> None:
-    """The same is said of it whether there is an environment or not."""
-    said = make(folder, "PYTHON=/nonexistent").stdout
-    shutil.rmtree(folder / ".venv")
-    done = make(folder, "PYTHON=/nonexistent")
-    assert done.returncode and "/nonexistent" in done.stdout and said == done.stdout
-
-
-def test_a_python_that_does_not_run(folder: Path) -> None:
-    shutil.rmtree(folder / ".venv")
+def test_a_python_that_is_none_or_does_not_run(folder: Path) -> None:
+    """Of one that is none the same is said whether there is an environment or not."""
     (folder / "broken").write_text("#!/bin/sh\nexit 127\n")
     (folder / "broken").chmod(0o700)
-    done = make(folder, "PYTHON=./broken")
-    assert done.returncode and "./broken" in done.stdout and not (folder / ".venv").exists()
+    said = make(folder, "PYTHON=/nonexistent").stdout
+    shutil.rmtree(folder / ".venv")
+    assert make(folder, "PYTHON=/nonexistent").stdout == said
+    for python in ("/nonexistent", "./broken"):
+        done = make(folder, f"PYTHON={python}")
+        assert done.returncode and python in done.stdout and not (folder / ".venv").exists()
 
 
 def test_a_folder_at_work_is_not_cleaned(folder: Path) -> None:
@@ -101,21 +97,3 @@ def test_what_a_target_needs_is_named_in_a_line(folder: Path, target: str) -> No
     done = make(folder, target=target)
     assert done.returncode and "\n" not in done.stdout.strip()
     assert f"make {target} " in done.stdout
-
-
-@pytest.mark.parametrize("name", ["results", "results-before"])
-def test_results_are_neither_linted_nor_changes(folder: Path, name: str) -> None:
-    """Copies of the scripts lie there, of runs (`docs/how-to/compare-runs.md` has a second folder)."""
-    for file in ("pyproject.toml", ".gitignore"):
-        shutil.copy(ROOT / file, folder)
-    kept, ours = f"{name}/sources/0/scripts/a.py", "scripts/reporting/results.py"
-    for file in (kept, ours):
-        (folder / file).parent.mkdir(parents=True)
-        (folder / file).touch()
-    ruff = [Path(sys.executable).with_name("ruff"), "check", "--show-files"]
-    linted = subprocess.check_output(ruff, cwd=folder, text=True)
-    assert ours in linted and kept not in linted
-    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
-    status = ["git", "status", "--porcelain", "--untracked-files=all"]
-    untracked = subprocess.check_output(status, cwd=folder, text=True)
-    assert ours in untracked and kept not in untracked

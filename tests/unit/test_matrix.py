@@ -79,13 +79,6 @@ def test_overrides_of_a_document() -> None:
     assert status == "not-run" and "documents='[tvm-lstm]'" in reason
 
 
-def test_environments_of_the_time_take_part_in_some_benchmarks() -> None:
-    """The document's own benchmark is measured in them, departures from the protocol are not."""
-    then = [cell for cell in matrix.cells_of("stacked-lm") if cell.environment.endswith("-2019")]
-    assert {cell.benchmark for cell in then} == {"stacked-lm"}
-    assert {"pytorch/fused", "tensorflow/graph-xla"} < {cell.implementation for cell in then}
-
-
 def selected(*patterns: str) -> dict[Measurement, str]:
     return matrix.cells(configuration(overrides={"stacked-lm": {"implementations": patterns}}))
 

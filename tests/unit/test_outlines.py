@@ -1,43 +1,13 @@
-"""A document's page mirrors the document: its headings and tables in its order, every published row once, this machine's numbers
-with their intervals."""
-
-import re
+"""Tables of a document's page: every published time has a row, and this machine's numbers have their intervals.
+tests/workflow/test_pages.py has whole pages."""
 
 import pandas as pd
 import pytest
 
 from plan import matrix
 from reporting.sections import Tables, table
-from tests.unit import hand_made
-from tests.unit.test_report import page_of, rows
 
 DOCUMENTS = ("stacked-lm", "tvm-lstm", "rnn-benchmarks", "cudnn-lstm-ptb")
-MOST_WORDS = 1750
-
-
-def mirrored(document: str) -> list[dict]:
-    """The sections that have a place in the document."""
-    own = matrix.document(document)["sections"]
-    return [entry for entry in own if "line" in entry or entry.get("lines")]
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_headings_and_tables_are_in_the_documents_order(document: str) -> None:
-    """By the lines that they have there; a table's rows lie below its heading. What the document does not have comes last."""
-    own = matrix.document(document)["sections"]
-    places = [entry.get("line") or entry["lines"][0] for entry in mirrored(document)]
-    ordered = [
-        place
-        for entry, place in zip(mirrored(document), places, strict=True)
-        if entry.get("device") != "gpu" or "line" in entry
-    ]
-    assert ordered == sorted(ordered) and len(ordered) > 3
-    for entry in mirrored(document):
-        if "line" in entry and "lines" in entry:
-            assert entry["line"] < entry["lines"][0] <= entry["lines"][1]
-    last = max(number for number, entry in enumerate(own) if "line" in entry)
-    kinds = [entry["section"] for entry in own[last + 1 :]]
-    assert "conclusions" in kinds and "added" not in {entry["section"] for entry in own[:last]}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -46,30 +16,12 @@ def test_every_published_time_has_its_row(document: str) -> None:
     files = matrix.published_files(document)
     printed = pd.concat(pd.read_csv(path, dtype=str) for path in files)
     own = printed["document"] == matrix.document(document)["origin"]["numbers"][0]
-    tables = [entry["lines"] for entry in mirrored(document) if "lines" in entry]
+    sections = matrix.document(document)["sections"]
+    tables = [entry["lines"] for entry in sections if entry.get("lines")]
     columns = [name for name in ("wall_s", "words_per_s") if name in printed]
     lines = printed.loc[own & printed[columns].notna().any(axis=1), "line"].astype(int)
     for line in set(lines) - {50}:  # document 004's two GPUs stand in a sentence
         assert any(low <= line <= high for low, high in tables), line
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_page_has_the_headings_and_the_numbers(document: str, tmp_path, monkeypatch) -> None:
-    text = page_of(document, tmp_path, monkeypatch)
-    headings = re.findall(r"^#{2,3} (.*)", text, flags=re.M)
-    wanted = [entry["title"] for entry in mirrored(document) if "title" in entry]
-    assert [each for each in headings if each in wanted] == wanted
-    assert len(text.split()) < MOST_WORDS and "<details" not in text
-    if document == "stacked-lm":
-        cells = hand_made.table(tmp_path)
-        cells = cells[(cells["benchmark"] == "stacked-lm") & (cells["device"] == "cpu")]
-        own = cells.set_index(["implementation", "environment", "phase"])["wall_s"]
-        shown = {row[0]: row for row in rows(text) if len(row) == 6}
-        row = shown["TF Graph whileop-lstm (entire-training)"]
-        for column, environment in ((1, "tensorflow"), (5, "tensorflow-2019")):
-            seconds = own["tensorflow/graph-while", environment, "training"]
-            assert float(row[column].split()[0]) == pytest.approx(seconds, rel=0.005)
-        assert row[4] == "0.8653"
 
 
 CELL = {"benchmark": "b", "implementation": "pytorch/fused", "environment": "pytorch"}
@@ -109,9 +61,3 @@ def test_a_rate_is_of_the_median_batch_as_all_times_are() -> None:
     columns = [{"head": "Words", "quantity": "words_per_s"}]
     ((_, (rate,)),) = table.analyse(tables, ABOUT, "cpu", columns, rows=ROWS).rows
     assert (rate.value, *rate.ends) == pytest.approx((110.0, 110.0, 110.0 / 0.81))
-
-
-def test_a_device_that_took_no_part_has_no_table() -> None:
-    tables = cells(interval="confidence", device="gpu")
-    found = table.analyse(tables, ABOUT, "gpu", COLUMNS[:2], rows=ROWS)
-    assert [block.kind for block in table.write(found)] == ["text"]

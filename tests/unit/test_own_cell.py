@@ -1,13 +1,12 @@
 """A cell of somebody's own as data: what was asked for, its document, and what makes its rows stale."""
 
-import os
 from pathlib import Path
 
 import pytest
 import yaml
 
-from measurement.cells import CELLS, Known
-from plan import configuration, copies, matrix, own, own_cell, sources
+from measurement import devices
+from plan import configuration, matrix, own, own_cell, own_shape, sources
 from plan.own_cell import Refused
 from plan.planner import Plan
 
@@ -49,7 +48,6 @@ def given(folder: Path, frameworks: list[str]) -> dict:
     [
         ("{bach: 3}", "SHAPE: there is no size `bach`; did you mean `batch`?"),
         ("{batch: 0}", "SHAPE: batch must be a positive integer, not 0"),
-        ("{batch: 2.5}", "not 2.5"),
         ("{batch: true}", "not True"),
         ("{batch: 9999999}", "SHAPE: batch"),
         ("32", "SHAPE: `32` is not a mapping"),
@@ -109,23 +107,10 @@ def test_every_style_of_operators_has_both_cells(folder: Path) -> None:
     assert {each.environment for each in cells} == {matrix.today(e.environment) for e in cells}
 
 
-def test_its_configuration_is_one(folder: Path) -> None:
-    found = given(folder, ["pytorch", "tvm"])
-    assert found["documents"] == ["cell-mine"]
-    measured = {cell.implementation.partition("/")[0] for cell in matrix.cells(found)}
-    assert measured == {"pytorch", "tvm"}
-    assert own_cell.first_look(found) == list(own_cell.FIRST)
-    assert own_cell.first_look(own_cell.config("mine", {}, ["jax"])) == ["jax/*"]  # none of these
-
-
-def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nvidia-smi says that there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's
-    CUDA graphs; the kernels are those of CPUs."""
-    script = tmp_path / "bin/nvidia-smi"
-    script.parent.mkdir()
-    script.write_text("#!/bin/sh\necho 'NVIDIA H200, 580.95.05, 143771 MiB'\n")
-    script.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+def test_rows_of_a_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is one: all styles of operators and compilers of PyTorch, TensorFlow and JAX, and PyTorch's CUDA graphs; the
+    kernels are those of CPUs."""
+    monkeypatch.setattr(devices, "gpus", lambda: [{"name": "NVIDIA H200"}])
     plan = Plan(given(folder, own_cell.frameworks_of(None)), cores=2)
     assert plan.config["devices"] == ["cpu", "gpu"]
     timed = {timing.cell for timing in plan.timings("cell-mine")}
@@ -150,18 +135,11 @@ def test_rows_of_a_gpu(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert {"pytorch/cudnn", "pytorch/fused"} <= beside
 
 
-def test_where_things_lie(folder: Path) -> None:
-    assert own.document_of("my_cell") == "cell-my-cell"
-    assert own.folder_of("cell-my-cell") == folder / "my_cell"
-    assert own.entries("gru", "pytorch/fused") == [] == own.entries("lstm")
-
-
 @pytest.mark.parametrize(
     ("name", "implementation", "line", "stale"),
     [
         ("pytorch", "pytorch/compiled", "MORE = 1\n", True),
         ("pytorch", "pytorch/compiled", "# said\n", False),
-        ("pytorch", "jax/scan", "MORE = 1\n", False),
         ("jax", "iree/scan", "MORE = 1\n", True),
         ("reference", "tensorflow/graph-while", "MORE = 1\n", True),
         ("cell", "tvm/template-tuned", "MORE = 1\n", True),
@@ -177,30 +155,6 @@ def test_what_makes_its_rows_stale(folder: Path, name, implementation, line, sta
     assert (sources.digest(*own.entries("own.mine", implementation)) != before) == stale
 
 
-def test_a_runs_copy_has_the_cell_where_it_is_imported_from(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    cell = ("results/cells/mine/pytorch.py", "results/cells/mine/x.yaml")
-    for name in ("scripts/kernels/a.py", "scripts/own/__init__.py", *cell):
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text("1\n")
-    copy = copies.made()
-    assert (copy / "scripts/own/mine/pytorch.py").exists()
-    assert not list(copy.rglob("*.yaml"))
-    assert copies.digest_of(copies.contents(copy)) == copy.name
-    Path("results/cells/mine/pytorch.py").write_text("2\n")
-    assert copies.made() != copy
-
-
-def test_names_of_ones_own_are_looked_up_where_they_are() -> None:
-    found = Known({"lstm": 1}, lambda name: name.upper())
-    assert found["lstm"] == 1 and found["own.mine"] == "OWN.MINE"
-    assert "own.mine" in found and "lstm" in found and "gru" not in found
-    assert list(found) == ["lstm"]  # what was looked up is not kept
-    with pytest.raises(KeyError):
-        found["gru"]
-    assert "own.mine" in CELLS
-
-
 def test_no_process_of_checks_has_both_cells(folder: Path) -> None:
     """What one loads of a cell's own, the plan of the LSTM's rows does not count."""
     plan = Plan(given(folder, ["pytorch"]), cores=2)
@@ -208,3 +162,20 @@ def test_no_process_of_checks_has_both_cells(folder: Path) -> None:
     groups = list(plan.checkings(plan.timings("cell-mine")))
     kinds = [{shapes[c.cell.benchmark].get("cell", "lstm") for c in g.checks} for g in groups]
     assert all(len(kind) == 1 for kind in kinds) and {"lstm"} in kinds and {"own.mine"} in kinds
+
+
+def test_a_shape_is_a_document_of_one_benchmark_in_rows_of_any_cell(tmp_path, monkeypatch) -> None:
+    """`make bump SHAPE=...`"""
+    for module in (own, own_shape):
+        monkeypatch.setattr(module, "FOLDER_OF_SHAPES", tmp_path)
+    name = own_shape.write("{batch: 1, length: 2, hidden: 256, cell: gru}")
+    config = configuration.given("config/quick.yaml", [f"documents=[{name}]"])
+    assert config["documents"] == [name]
+    (benchmark,) = matrix.document(name)["benchmarks"].values()
+    assert [benchmark[key] for key in ("batch", "length", "hidden", "layers")] == [1, 2, 256, 1]
+    assert benchmark["cell"] == "gru"
+    rows = {one.implementation for one in matrix.cells_of(name)}
+    assert {"pytorch/fused", "onnxruntime/lstm", "tensorflow/graph-while"} <= rows
+    assert name not in matrix.documents()
+    with pytest.raises(Refused, match=r"^SHAPE: .*did you mean `gru`"):
+        own_shape.document("{cell: gur}")

@@ -1,7 +1,6 @@
 """The page of a cell of somebody's own, of records made by hand: its first sentence, its tables, its lines of code, and the
 first page's link to it."""
 
-import ast
 import re
 import sys
 import types
@@ -14,7 +13,7 @@ import yaml
 from measurement.cells import BUILT_IN
 from measurement.record import read_json
 from plan import matrix, own, own_cell
-from reporting import front_page, own_cell_lines, pages, sections
+from reporting import own_cell_lines, sections
 from reporting.sections import own_cell as own_cell_section
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole
@@ -121,26 +120,6 @@ def test_a_cell_that_every_style_was_refused_of_says_why(status: str, to_come: b
     assert ("as it is" in first.text) == (status == "incorrect" or not to_come)
 
 
-def test_lines_of_code(text: str) -> None:
-    part = text.partition("## In a program of your own")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```python\n(.*?)```", part, re.S)
-    assert "Recurrent(mine, 128, 256, num_layers=1)" in blocks[0]
-    assert "batch=32)\n" in blocks[1] and "batch=1" in blocks[1]
-    for block in blocks:
-        ast.parse(block)
-    assert "cells/mine/pytorch.py" in part
-    assert "`w_input` [D, 3 H]: f g o; `w_recurrent` [H, 3 H]: f g o; `bias` as" in part
-    assert "`own`: empty. `states`, [B, H] each, begin with h = 0, c = 0." in part
-
-
-@pytest.mark.parametrize("implementation", sorted(own_cell_lines.CODE))
-def test_every_style_has_lines_that_are_python(implementation: str) -> None:
-    lines, more = own_cell_lines.of(implementation, "mine", "f", SHAPE)
-    assert lines
-    ast.parse(f"{lines}\n{more}")
-    matrix.implementation(implementation)  # there is one
-
-
 def test_every_flexible_style_that_can_win_training_has_lines() -> None:
     """Of those whose loops can be written in some lines; the others are named by their file."""
     fixed = ("cell kernel", "fused kernel", "cuDNN", "library")
@@ -153,34 +132,18 @@ def test_every_flexible_style_that_can_win_training_has_lines() -> None:
     assert styles - set(own_cell_lines.CODE) == others
 
 
-def test_no_dead_link(text: str, folder: Path) -> None:
-    assert "index.md" not in text
-    html = (folder / "results/report/cell-mine.html").read_text()
-    assert "index.html" not in html and "First page" not in html
-
-
-def test_the_first_page_leads_there(folder: Path) -> None:
-    (found,) = pages.of_own_cells(folder / "results/report")
-    assert found["document"] == "cell-mine" and found["said"].startswith("`mine` takes 1.20")
-    (line,) = front_page.of_own_cells([found])
-    assert line.startswith("A cell of your own: [cell-mine](cell-mine.md). `mine` takes 1.20")
-    assert pages.of_own_cells(folder / "nothing") == []
-
-
-@pytest.mark.parametrize("device", ["cpu", "gpu", ""])
-def test_sections(folder: Path, tmp_path: Path, device: str) -> None:
-    """Something whole, or nothing where there are no rows."""
+def test_sections(folder: Path, tmp_path: Path) -> None:
+    """Something whole of a GPU, too, or nothing where there are no rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(own, "FOLDER", folder / "results/cells")
         described(patch)
-        on = device or "cpu"
-        hand_made.project(tmp_path, there, 3, document="cell-mine", device=on)
-        made = hand_made.tabulate(tmp_path, patch, 3, "cell-mine", devices=(on,))
+        hand_made.project(tmp_path, there, 3, document="cell-mine", device="gpu")
+        made = hand_made.tabulate(tmp_path, patch, 3, "cell-mine", devices=("gpu",))
         about = read_json(str(made / "about.json"))
         tables, about = sections.read(pd.read_parquet(made / "cells.parquet"), about)
-    if not device:
-        tables = sections.Tables(tables.cells.head(0), tables.published)
+    empty = sections.Tables(tables.cells.head(0), tables.published)
     own_ones = [{"section": "own_cell"}, {"section": "own_cell_code"}]
-    parts = list(sections.analysed(own_ones, tables, about, lambda *_: None))
-    assert len(parts) == 2 * bool(device)
-    assert_whole(parts)
+    for rows, count in ((tables, 2), (empty, 0)):
+        parts = list(sections.analysed(own_ones, rows, about, lambda *_: None))
+        assert len(parts) == count
+        assert_whole(parts)

@@ -1,8 +1,5 @@
 """Pins in environment files: which are meant, and what else of a file changes."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from plan import pins
@@ -70,22 +67,6 @@ def test_reading(text: str, version: str | None) -> None:
 def test_no_pin(text: str) -> None:
     with pytest.raises(SystemExit, match="is not a pin"):
         pins.Pin.read(text)
-
-
-def test_newest_version_by_pip(tmp_path: Path) -> None:
-    from tests.unit.test_build_environment import write_wheel
-
-    for version in ("1.9", "1.10", "2.0.dev1"):
-        write_wheel(tmp_path, "abacus", version, {})
-    file = tmp_path / "lab.yaml"
-    here = f"{sys.version_info.major}.{sys.version_info.minor}"
-    file.write_text(
-        f"dependencies:\n  - python ={here}\n  - pip:\n      - --no-index\n"
-        f"      - --find-links {tmp_path}\n      - abacus==1.9\n"
-    )
-    assert pins.available("abacus", "lab", {"source": str(file)})[0] == "1.10"
-    with pytest.raises(SystemExit, match=r"^lab: no version of beads was found"):
-        pins.available("beads", "lab", {"source": str(file)})
 
 
 def test_releases_are_the_last_patches_since_one() -> None:

@@ -1,24 +1,23 @@
 """The plan: which jobs there are, and what makes a job another one."""
 
 import argparse
-import json
 import os
 import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 
+from commands import plan_run
 from measurement import supervisor
 from measurement.record import write_sealed
 from plan import environments, files, matrix, planner, sources
 from plan.jobs import BuildJob, CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
 from steps import build_kernel
-from tests.conftest import ROOT
 from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
@@ -46,17 +45,23 @@ def changed(before: dict, plan: Plan) -> set[tuple[str, str]]:
     return {key for key in before.keys() & after.keys() if before[key].digest != after[key].digest}
 
 
-def with_kernels(before: dict, variant: str = "") -> set[tuple[str, str]]:
-    """Kernels, of a variant, and the jobs that run them."""
-    return {
-        key
-        for key, job in before.items()
-        if variant in job.name and (key[0] == "kernel" or "kernel" in job.told()["reads"])
-    }
+def those(before: dict, condition: Callable[[Job], object]) -> set[tuple[str, str]]:
+    return {key for key, job in before.items() if condition(job)}
 
 
-def reads_text(kind: str, name: str) -> bool:
-    return kind in MEASURED and bool(LANGUAGE_MODELS.match(name.split("/")[1]))
+def of_kind(*kinds: str) -> Callable[[Job], bool]:
+    return lambda job: job.kind in kinds
+
+
+def runs_kernel(job: Job, variant: str = "") -> bool:
+    """Whether it builds a kernel, of a variant, or runs one."""
+    return variant in job.name and (job.kind == "kernel" or "kernel" in job.told()["reads"])
+
+
+def reads_text(job: Job) -> bool:
+    return job.kind == "corpus" or (
+        job.kind in MEASURED and bool(LANGUAGE_MODELS.match(job.name.split("/")[1]))
+    )
 
 
 def kinds(keys: set[tuple[str, str]]) -> set[str]:
@@ -72,20 +77,20 @@ def test_every_kind_is_planned(before: dict) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": {"timeout_s": 7}},
-        {"protocol": {"processes": 5}},
-        {"protocol": {"target_interval": 0.01, "most_processes": 30}},
+        {
+            "protocol": {"timeout_s": 7, "processes": 5}
+            | {"target_interval": 0.01, "most_processes": 30},
+            "corpus": {"mirrors": [], "stand_in": True},
+            "documents": ["cudnn-lstm-ptb", "stacked-lm"],
+            "also_report": ["elsewhere"],
+            "environment_folder": "elsewhere",
+            "interpreters": {"unheard-of": sys.executable},
+            # What stands for the same.
+            "overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}},
+        },
         {"preliminary": True},
-        {"corpus": {"mirrors": []}},
-        {"corpus": {"stand_in": True}},
-        {"documents": ["cudnn-lstm-ptb", "stacked-lm"]},
-        {"also_report": ["elsewhere"]},
-        {"environment_folder": "elsewhere"},
-        {"interpreters": {"unheard-of": sys.executable}},
-        # What stands for the same.
-        {"overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}}},
     ],
-    ids=str,
+    ids=["settings", "preliminary"],
 )
 def test_what_changes_no_job(before: dict, change: dict) -> None:
     """However many processes there are, on what else, on how many of a machine's cores, and when they are given up: each is the
@@ -94,26 +99,38 @@ def test_what_changes_no_job(before: dict, change: dict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "expected"),
+    ("change", "stale"),
     [
-        ({"protocol": {"rounds": 7}}, {"time"}),
-        ({"protocol": {"warmup_batches": 7}}, {"time"}),
-        ({"protocol": {"compile_once": True}}, {"time"}),
-        ({"protocol": {"seed": 7}}, MEASURED),
-        ({"protocol": {"threads": 1}}, MEASURED | KERNELS),
-        ({"check": {"tolerance": 1e-3}}, MEASURED),
-        ({"check": {"steps": 7}}, MEASURED),
-        ({"training": {"batches": 7}}, {"train"}),
-        ({"machine": "there"}, MEASURED | KERNELS),
+        ({"protocol": {"rounds": 7}}, of_kind("time")),
+        ({"protocol": {"compile_once": True}}, of_kind("time")),
+        ({"protocol": {"seed": 7}}, of_kind(*MEASURED)),
+        ({"protocol": {"threads": 1}}, of_kind(*MEASURED, "kernel")),
+        ({"machine": "there"}, of_kind(*MEASURED, "kernel")),
+        (
+            {"check": {"tolerance": 1e-3}},  # other formats have a wider bound of their own
+            lambda job: job.kind in MEASURED and not re.search("bf16|int8", job.name),
+        ),
+        ({"training": {"batches": 7}}, of_kind("train")),
+        (
+            {"kernels": {"trials": {"template-tuned": 21}}},
+            lambda job: (
+                runs_kernel(job, "template-tuned")
+                or (job.kind == "tuning" and "/template-tuned/" in job.name)
+            ),
+        ),
+        ({"kernels": {"build_limit_s": 7}}, runs_kernel),
+        ({"corpus": {"sha256": {"valid": "0" * 64}}}, reads_text),
+        ({"corpus": {"stride": 2}}, reads_text),
+        (
+            {"overrides": {"tvm-lstm": {"protocol": {"rounds": 7}}}},
+            lambda job: job.kind == "time" and job.document == "tvm-lstm",
+        ),
     ],
-    ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
+    ids=lambda value: str(value) if isinstance(value, dict) else None,
 )
-def test_settings_that_change_jobs_of_a_kind(before: dict, change: dict, expected: set) -> None:
-    found = {key for key in changed(before, Plan(planned.config(**change))) if key[0] != "tuning"}
-    wanted = {key for key in before if key[0] in expected - {"tuning"}}
-    if "tolerance" in change.get("check", {}):  # other formats have a wider bound of their own
-        wanted = {key for key in wanted if not re.search("bf16|int8", key[1])}
-    assert found == wanted
+def test_settings_that_change_jobs(before: dict, change: dict, stale: Callable) -> None:
+    found = changed(before, Plan(planned.config(**change)))
+    assert found == those(before, stale) and 0 < len(found) < len(before)
 
 
 def test_threads_and_machine_change_what_is_tuned(before: dict) -> None:
@@ -124,18 +141,11 @@ def test_threads_and_machine_change_what_is_tuned(before: dict) -> None:
         assert tuned and not tuned & {name for kind, name in after if kind == "tuning"}
 
 
-def test_trials_change_the_kernels_of_their_variant(before: dict) -> None:
-    plan = Plan(planned.config(kernels={"trials": {"template-tuned": 21}}))
-    found = changed(before, plan)
-    tuned = {key for key in before if key[0] == "tuning" and "/template-tuned/" in key[1]}
-    assert found == with_kernels(before, "template-tuned") | tuned
-
-
 def test_without_a_compiler_kernels_are_others(before: dict, monkeypatch) -> None:
     """They are unsupported then, until there is a compiler."""
     monkeypatch.setattr(planner, "LINKERS", ("no-such-compiler",))
     found = changed(before, Plan(planned.config()))
-    assert found == with_kernels(before) | {key for key in before if key[0] == "tuning"}
+    assert found == those(before, lambda job: job.kind == "tuning" or runs_kernel(job))
 
 
 def test_without_a_compiler_what_compiles_when_it_runs_is_another(before, monkeypatch) -> None:
@@ -157,25 +167,6 @@ def test_without_a_compiler_rows_are_unsupported(monkeypatch, capsys) -> None:
     build_kernel.carry_out(argparse.Namespace(kernel=kernel.told(), output=kernel.path, log=""))
     why = supervisor.prepared(told)[2]
     assert why["status"] == "unsupported" and "C++ compiler" in why["reason"]
-
-
-def test_build_limit_changes_kernels_and_their_cells(before: dict) -> None:
-    found = changed(before, Plan(planned.config(kernels={"build_limit_s": 7})))
-    assert found == with_kernels(before)
-    assert {"kernel", "check", "time"} <= kinds(found)
-
-
-@pytest.mark.parametrize("change", [{"sha256": {"valid": "0" * 64}}, {"stride": 2}], ids=str)
-def test_text_changes_language_models(before: dict, change: dict) -> None:
-    found = changed(before, Plan(planned.config(corpus=change)))
-    assert found == {key for key in before if reads_text(*key)} | {("corpus", "corpus")}
-    assert any(not reads_text(*key) and key[0] in MEASURED for key in before)
-
-
-def test_document_of_its_own_protocol(before: dict) -> None:
-    plan = Plan(planned.config(overrides={"tvm-lstm": {"protocol": {"rounds": 7}}}))
-    timed = {key for key, job in before.items() if isinstance(job, TimeJob)}
-    assert changed(before, plan) == {key for key in timed if before[key].document == "tvm-lstm"}
 
 
 def test_benchmark_changes_its_cells(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,39 +217,6 @@ def test_environment_changes_what_runs_in_it(before: dict, monkeypatch: pytest.M
     assert kinds(found) == {"environment", "tuning", "kernel", "check", "time"}
 
 
-def test_conda_is_another_environment(before: dict) -> None:
-    config = planned.config()
-    del config["interpreters"]["pytorch"]
-    assert changed(before, Plan(config, conda=True)) == of_environment("pytorch", before)
-
-
-def edit(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    digest = sources.digest
-
-    def edited(*entries: str) -> str:
-        return "f" * 8 if file in sources.files(*entries) else digest(*entries)
-
-    monkeypatch.setattr(sources, "digest", edited)
-
-
-def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An implementation, and those that import it."""
-    file = matrix.implementation_file("pytorch/fine-grained")
-    texts = {path.stem: path.read_text() for path in (ROOT / file).parent.glob("*.py")}
-    modules, before_that = {"fine_grained"}, set()
-    while modules != before_that:  # whatever their imports look like
-        before_that = set(modules)
-        imported = re.compile(rf"^ *(from|import) .*\b({'|'.join(modules)})\b", re.MULTILINE)
-        modules |= {name for name, text in texts.items() if imported.search(text)}
-    measured = {"/".join(key[1].split("/")[2:4]) for key in before}
-    own = {f"pytorch/{name.replace('_', '-')}" for name in modules} & measured
-    assert len(own) > 1
-    edit(file, monkeypatch)
-    found = changed(before, Plan(planned.config()))
-    assert {key for key in before if "/".join(key[1].split("/")[2:4]) in own} == found
-    assert {"/".join(name.split("/")[2:4]) for _, name in found} == own
-
-
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
@@ -266,38 +224,19 @@ def test_source_changes_what_runs_it(before: dict, monkeypatch: pytest.MonkeyPat
         ("scripts/steps/tune_kernel.py", KERNELS | {"check", "time"}),
         ("scripts/steps/build_kernel.py", {"kernel", "check", "time"}),
         ("scripts/steps/list_records.py", set()),
-        ("scripts/plan/planner.py", set()),
-        ("scripts/stats/estimates.py", set()),
     ],
 )
 def test_source_of_the_harness(before: dict, monkeypatch, file: str, expected: set[str]) -> None:
-    edit(file, monkeypatch)
+    digest = sources.digest
+
+    def edited(*entries: str) -> str:
+        return "f" * 8 if file in sources.files(*entries) else digest(*entries)
+
+    monkeypatch.setattr(sources, "digest", edited)
     assert kinds(changed(before, Plan(planned.config()))) == expected
 
 
-def test_a_job_carries_its_document_and_settings(before: dict) -> None:
-    order = before["time", "pytorch/cell-512/pytorch/fused/forward-cpu-2"].told()
-    assert order["identity"]["process"] == 2
-    assert (order["seed"], order["workers"], order["threads"]) == (0, 1, 2)
-    settings = {"warmup_batches", "rounds", "least_rounds", "most_rounds", "look_s", "most_s"}
-    assert order["protocol"].keys() == settings | {"compile_once", "nvtx"}
-    assert order["benchmark"] == matrix.document("tvm-lstm")["benchmarks"]["cell-512"]
-    assert set(order["reads"]) == {"environment", "check"}
-    kernel = before["time", "tvm/cell-512/tvm/template-tuned/forward-cpu-1"].told()
-    assert set(kernel["reads"]) == {"environment", "kernel", "check"}
-    run = before["train", "pytorch/ptb-small/pytorch/fused/training-cpu"].told()
-    assert set(run["reads"]) == {"environment", "corpus", "check"}
-    assert run["checkpoint"].endswith(".npz")
-
-
 class TestProcesses:
-    def test_as_many_as_the_protocol_says(self) -> None:
-        timings = Plan(planned.config(protocol={"processes": 2})).timings("stacked-lm")
-        assert set(Counter(job.cell for job in timings).values()) == {2}
-        of_one = [job for job in timings if job.cell.benchmark == timings[0].cell.benchmark]
-        of_one = [job.process for job in of_one if job.cell.phase == timings[0].cell.phase]
-        assert of_one == sorted(of_one)  # the first processes of all rows first
-
     def test_one_where_the_protocol_says_so_of_a_row(self) -> None:
         rows = ["pytorch/fused for training", "keras/* in keras"]
         plan = Plan(planned.config(protocol={"processes": 3, "one_process": rows}))
@@ -311,16 +250,6 @@ class TestProcesses:
         (first, *_) = once
         timings = plan.timings("stacked-lm", {first.name: 4})  # judged, it may get more
         assert sum(job.cell == first for job in timings) == 4
-
-    def test_preliminary_is_one(self) -> None:
-        config = planned.config(preliminary=True, protocol={"processes": 3})
-        plan = Plan(config)
-        assert {job.name.rpartition("-")[2] for job in plan.timings("stacked-lm")} == {"1"}
-        assert not plan.adapts("stacked-lm")
-        full = Plan(config | {"preliminary": False})
-        assert full.adapts("stacked-lm")
-        first = [job.path for job in full.timings("stacked-lm") if job.process == 1]
-        assert [job.path for job in plan.timings("stacked-lm")] == first
 
     @pytest.mark.parametrize(
         ("protocol", "expected"),
@@ -336,24 +265,6 @@ class TestProcesses:
         assert Plan(planned.config(protocol=protocol)).adapts("stacked-lm") == expected
 
 
-def test_quick_and_published_share_what_is_the_same() -> None:
-    quick = yaml.safe_load((ROOT / "config/quick.yaml").read_text())
-    published = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    fixed = {key: planned.config()[key] for key in ("devices", "machine", "interpreters")}
-    plans = [
-        planned.all_jobs(Plan(planned.merged(planned.merged(published, over), fixed)))
-        for over in (quick, {})
-    ]
-    one, other = ({job.path: job for job in jobs.values()} for jobs in plans)
-    shared = {one[path].kind for path in one.keys() & other.keys()}
-    assert {"environment", "corpus", "check"} <= shared
-    checks = {path for path, job in one.items() if job.kind == "check"}
-    checks -= {path for path in checks if "kernel" in one[path].told()["reads"]}  # fewer trials
-    assert checks <= other.keys()  # who has run the quick protocol has these already
-    timed = {path for path, job in one.items() if job.kind == "time"}
-    assert timed - other.keys()
-
-
 class TestChecking:
     """Which checks are made by one process."""
 
@@ -363,11 +274,24 @@ class TestChecking:
         timings = [job for name in plan.config["documents"] for job in plan.timings(name)]
         return timings, list(plan.checkings(timings))
 
-    def test_each_check_once(self) -> None:
-        timings, groups = self.planned()
+    def test_each_once_by_as_few_processes_as_may_be(self) -> None:
+        timings, groups = self.planned(devices=["cpu", "gpu"])
         asked = {job.needed(CheckJob).digest for job in timings}
         made = [check.digest for group in groups for check in group.checks]
         assert len(made) == len(set(made)) and set(made) == asked
+        sizes: dict[str, list[int]] = {}
+        for group in groups:
+            sizes.setdefault(group.name, []).append(len(group.checks))
+            needed = {need.path for check in group.checks for need in check.needs}
+            assert {job.path for job in group.needs} == needed
+        assert max(max(each) for each in sizes.values()) == CHECKS
+        for each in sizes.values():
+            assert all(size == CHECKS for size in sorted(each, reverse=True)[:-1])
+        (together,) = sizes["pytorch/pytorch/fused/stacked-lm-protocol-cpu"]
+        assert together >= 2  # both phases
+        kernels = next(g for g in groups if g.name.endswith("template-tuned/tvm-lstm-protocol-cpu"))
+        assert {job.kind for job in kernels.needs} == {"environment", "kernel"}
+        assert kernels.gpus == 0 and {g.gpus for g in groups if g.name.endswith("-gpu")} >= {1}
 
     def test_of_one_implementation_document_departure_and_number_of_threads(self) -> None:
         _, groups = self.planned(devices=["cpu", "gpu"], documents=["stacked-lm", "landscape"])
@@ -383,69 +307,30 @@ class TestChecking:
             assert len({min(check.order["threads"], 8) for check in group.checks}) == 1
         assert {(None, None), ("denormals", None), (None, "avx2")} < departures
 
-    def test_all_of_them_together_but_not_too_many(self) -> None:
-        _, groups = self.planned()
-        sizes: dict[str, list[int]] = {}
-        for group in groups:
-            sizes.setdefault(group.name, []).append(len(group.checks))
-        assert max(max(each) for each in sizes.values()) == CHECKS
-        for each in sizes.values():
-            assert all(size == CHECKS for size in sorted(each, reverse=True)[:-1])
-        lm = "pytorch/pytorch/fused/stacked-lm-protocol-cpu"
-        (together,) = sizes[lm]
-        assert together >= 2  # both phases
 
-    def test_what_they_take_and_need(self) -> None:
-        _, groups = self.planned(devices=["cpu", "gpu"])
-        group = next(g for g in groups if g.name == "tvm/tvm/template-tuned/tvm-lstm-protocol-cpu")
-        assert {job.kind for job in group.needs} == {"environment", "kernel"}
-        assert {job.path for job in group.needs} == {
-            need.path for check in group.checks for need in check.needs
-        }
-        assert group.gpus == 0
-        assert {g.gpus for g in groups if g.name.endswith("-gpu")} >= {1}
-
-    def test_done_ones_are_left_out(self) -> None:
-        timings, groups = self.planned()
-        group = max(groups, key=lambda each: len(each.checks))
-        first, *others = group.checks
-        write_sealed(first.path, {})
-        plan = Plan(planned.config())
-        again = list(plan.checkings(timings))
-        made = {check.digest for each in again for check in each.checks}
-        assert first.digest not in made
-        assert {check.digest for check in others} <= made
-        assert len({each.digest for each in again} - {each.digest for each in groups}) > 0
+def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: Path) -> None:
+    """As planning does not, which tests/workflow/test_messages.py shows."""
+    code = "import sys; sys.path.insert(0, 'scripts'); from steps import build_environment, list_records"
+    environment = os.environ | {"PYTHONPATH": str(snakemake_alone)}
+    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
 
 
-PLANNING = """
-import json, sys
-sys.path.insert(0, "scripts")
-from plan import configuration, corpus, environments, jobs, listing, matrix, planner, register, sources, stamps
-from steps import build_environment, list_records
-
-settings = configuration.validated({"interpreters": json.loads(sys.argv[1]), "devices": ["cpu"]})
-plan = planner.Plan(settings)
-found = register.Register(plan)
-for name in settings["documents"]:
-    records = found.asked(name, {})
-    manifest = listing.manifest(plan, name, {})
-    assert len(manifest["cells"]) > 10 and records
-    found.summary(name)
-try:
-    import numpy
-except ImportError:
-    print("planned")
-"""
+def further(**protocol: object) -> str:
+    return plan_run.further(Plan(planned.config(protocol={"processes": 3} | protocol)))
 
 
-def test_planning_needs_nothing_but_snakemake(snakemake_alone: Path) -> None:
-    """What rules run by Snakemake's own interpreter is in here too."""
-    interpreters = json.dumps(planned.config()["interpreters"])
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", PLANNING, interpreters],
-        env=os.environ | {"PYTHONPATH": str(snakemake_alone)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "planned\n", done.stderr[-2000:]
+def test_how_long_further_processes_may_take() -> None:
+    """Three documents, of which one is judged already."""
+    limited = {"target_interval": None, "further_s": 120}
+    assert "up to 6 minutes" in further(**limited)
+    judged = Path(plan_run.PROCESSES.format("tvm-lstm"))
+    judged.parent.mkdir(parents=True)
+    judged.write_text("{}")
+    assert "up to 4 minutes" in further(**limited)
+
+
+def test_no_limit_where_there_is_none() -> None:
+    for protocol in ({"further_s": None, "target_interval": None}, {"further_s": None}):
+        found = further(**protocol)
+        assert found and "minutes" not in found
+    assert not further(most_processes=3)

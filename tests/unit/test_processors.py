@@ -34,15 +34,3 @@ def test_one_core_is_one_core_and_a_gpu_is_named() -> None:
     said = "Intel Sapphire Rapids (Xeon Platinum 8481C), AMX, 1 core, NVIDIA H200"
     assert processors.name(given) == said
     assert processors.name(None) == ""
-
-
-def test_no_two_entries_claim_one_processor() -> None:
-    seen: dict[tuple, str] = {}
-    for entry in processors._table():
-        if "steppings" in entry:
-            continue  # comes before the entry of its other steppings
-        for span in entry["models"]:
-            low, high = span if isinstance(span, list) else (span, span)
-            for model in range(low, high + 1):
-                key = (entry["vendor"], entry["family"], model)
-                assert seen.setdefault(key, entry["name"]) == entry["name"]

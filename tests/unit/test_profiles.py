@@ -1,10 +1,7 @@
 """Where a row's time goes, of perf's lines; and which rows are surprises."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from commands import profile_rows
 from reporting import profiles
 
 LINES = [
@@ -18,8 +15,6 @@ LINES = [
     "",
     "# a remark",
 ]
-ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}, "profiles": {}}
-RECORD = "records/e/lm/x/operators/forward-cpu-1.0123456789ab.json"
 
 
 def test_shares_of_perfs_lines() -> None:
@@ -40,7 +35,6 @@ CALLBACK = (
 @pytest.mark.parametrize(
     ("function", "short"),
     [
-        ("at::invoke_parallel<at::for<x>(long)::{lambda(long)#1}>", "at::invoke_parallel"),
         ("void at::native::(anonymous namespace)::sum<float, 2>(long)", "at::native::sum"),
         ("mkl_blas_def_sgemm_kernel_0_zen", "mkl_blas_def_sgemm_kernel_0_zen"),
         (CALLBACK, "add_kernel"),
@@ -49,20 +43,3 @@ CALLBACK = (
 def test_names_without_what_they_are_templates_of(function: str, short: str) -> None:
     (found,) = profiles.shares([f" 9.00% ;libtorch_cpu.so ;[.] {function}"], profiles.Code([]))
     assert found["function"] == short
-
-
-def test_beside_the_record_that_it_explains() -> None:
-    assert profiles.beside(RECORD) == RECORD.replace("records", "profiles")
-    assert profiles.beside(f"results/{RECORD}").startswith("results/profiles/e/lm")
-
-
-def test_batches_of_a_slow_row_are_sampled_no_longer_than_asked(monkeypatch) -> None:
-    orders: list[dict] = []
-    order = {"protocol": {"rounds": 8, "look_s": 0.5}, "turns": "here", "looks": "there"}
-    monkeypatch.setattr(profile_rows.supervisor, "prepared", lambda told: (order, None, None))
-    monkeypatch.setattr(profile_rows.environments, "python", lambda order: "python")
-    monkeypatch.setattr(profile_rows, "sampled", lambda order, *_: orders.append(order) or [])
-    environment = SimpleNamespace(kind="environment", order={})
-    job = SimpleNamespace(told=dict, needs=[environment], path="results/records/x.json")
-    assert profile_rows.profiled(job, 5.0)["seconds"] == 5.0
-    assert orders == [{"protocol": {"rounds": 1, "most_rounds": 1, "look_s": 5.0}}]  # alone

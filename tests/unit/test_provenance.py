@@ -1,18 +1,15 @@
 """What a process has loaded is what its result is named after, or the result counts for nothing."""
 
-import errno
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
 from measurement import packages, provenance, supervisor
-from measurement.record import sha256
 from plan import copies, sources
 from tests.conftest import ROOT
 
@@ -63,27 +60,6 @@ def ask(scripts: Path, digest: str, names: str = "cells", more: str = "") -> str
     code = loads + more + ASKS.format(digest=digest)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     return done.stderr.strip().splitlines()[-1] if done.returncode else ""
-
-
-@pytest.mark.parametrize(
-    ("step", "error"),  # that of chmod follows a file that was written
-    [("mkdir", PermissionError(errno.EACCES, "no")), ("chmod", OSError(errno.ENOSPC, "full"))],
-)
-def test_a_copy_that_cannot_be_made_leaves_nothing_and_is_told_in_one_line(
-    project: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: OSError
-) -> None:
-    monkeypatch.setattr(Path, step, Mock(side_effect=error))
-    with pytest.raises(SystemExit) as stop:
-        copies.take()
-    assert str(copies.FOLDER) in stop.value.code and "\n" not in stop.value.code
-    assert [*copies.FOLDER.glob("*")] == []
-
-
-def test_a_dry_run_plans_the_same_without_a_copy(project: Path) -> None:
-    assert copies.take(dry=True) == Path("scripts")
-    dry = sources.digest(ENTRY, "scripts/measurement/provenance.py")
-    assert not Path("results").exists()
-    assert plan()[1] == dry
 
 
 def test_a_file_of_the_copy_that_is_another_one_by_now(project: Path) -> None:
@@ -158,16 +134,6 @@ def test_records_name_the_commit_that_the_run_began_with(project: Path) -> None:
     given = json.loads(os.environ[supervisor.RUN]) | {"repository": {"commit": "1", "dirty": False}}
     os.environ[supervisor.RUN] = json.dumps(given)
     assert supervisor.repository() == {"commit": "1", "dirty": False}
-
-
-def test_a_library_that_was_swapped(tmp_path: Path) -> None:
-    library, result = tmp_path / "kernel.so", str(tmp_path / "kernel.json")
-    library.write_bytes(b"one")
-    read = {result: {"sha256_beside": {"kernel.so": sha256(str(library))}}}
-    provenance.require_beside(read)
-    library.write_bytes(b"two")
-    with pytest.raises(provenance.Changed, match=r"kernel\.so was changed since the run"):
-        provenance.require_beside(read)
 
 
 class TestPackages:

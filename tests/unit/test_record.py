@@ -128,16 +128,3 @@ def test_a_line_that_was_cut_short_was_a_failed_attempt(tmp_path: Path) -> None:
     assert record.read_lines(str(path)) == [{"number": 0}, record.CUT_SHORT, {"number": 2}]
     path.write_text("")
     assert record.read_lines(str(path)) == [record.CUT_SHORT]
-
-
-def test_failed_attempts_are_kept_and_the_end_of_them(tmp_path: Path) -> None:
-    """Of a job that never failed nothing is."""
-    path = str(tmp_path / "failures" / "job.jsonl")
-    for status in ("ok", "unsupported"):
-        record.note_attempt(path, {"status": status, "reason": ""})
-    assert not Path(path).exists()
-    for status in ("failed", "incorrect", "ok", "timeout"):
-        record.note_attempt(path, {"status": status, "reason": "why", "samples": [1.0]})
-    kept = record.read_lines(path)
-    assert [attempt["status"] for attempt in kept] == ["failed", "incorrect", "ok", "timeout"]
-    assert all(attempt.keys() == {"status", "reason"} for attempt in kept)

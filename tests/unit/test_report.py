@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from measurement.record import read_json, write_sealed
+from measurement.record import write_sealed
 from plan import matrix
 from plan.matrix import Measurement
-from reporting import results, sections, summary, words
+from reporting import results, summary
 from stats import estimates, samples
 from tests.unit import hand_made
 from tests.unit.test_sections import assert_whole_tables
@@ -107,16 +107,6 @@ def test_intervals_can_be_computed_again(tmp_path: Path, monkeypatch: pytest.Mon
         times = samples.Times(row["process_medians_s"], prior)
         _, low, high = estimates.product([times], [1])
         assert (row["wall_low_s"], row["wall_high_s"]) == (low, high)
-    tables, _ = sections.read(table, read_json(str(own / "about.json")))
-    where = {"benchmark": "stacked-lm", "phase": "training", "machine": "two"}
-    cells = tables.measured(**where, generation="now")
-    torch = cells[cells["implementation"] == "pytorch/fused"].iloc[0]
-    others = cells[cells["implementation"] != "pytorch/fused"]
-    assert len(others) > 5
-    for row in others.to_dict("records"):
-        found = estimates.ratio([row["process_medians_s"]], [torch["process_medians_s"]])
-        ends = ("ratio_to_torch_low", "ratio_to_torch_high")
-        assert [found.low, found.high] == [row[end] for end in ends]
 
 
 def test_published_numbers_stand_beside(table: pd.DataFrame) -> None:
@@ -151,23 +141,6 @@ def test_what_has_no_number_is_counted_by_reason(folder: Path, table: pd.DataFra
     assert {each for each in shown if "*" in each} == {"*timeout*", "*failed*", "*incorrect*"}
     reason = REASONS["tensorflow/eager-cell", "forward"][1]  # is text
     assert reason in text(folder, "stacked-lm.md").replace("\\|", "|")
-
-
-def test_departures_stand_beside_what_they_depart_from(folder: Path, table: pd.DataFrame) -> None:
-    """In the page as in the table: over the same implementation's time under the protocol."""
-    cells = table[(table.device == "cpu") & ~table.environment.str.endswith("-2019")]
-    cells = cells.set_index(["benchmark", "implementation", "phase"])
-    own = cells.loc["stacked-lm-gradients-recorded"]
-    told = words.DEPARTURES["gradients-recorded"]
-    base = cells.loc["stacked-lm", "pytorch/fused", "forward"]
-    departed = own.loc["pytorch/fused", "forward"]
-    assert departed.ratio_to_baseline == pytest.approx(departed.wall_s / base.wall_s)
-    assert pd.isna(base.ratio_to_baseline)
-    ratios = own.ratio_to_baseline.dropna()
-    (printed,) = [row for row in rows(text(folder, "analysis.md")) if row[0] == told]
-    assert printed[2] == str(len(ratios))
-    assert printed[3].startswith(f"{ratios.min():.2f}")
-    assert printed[4].startswith(f"{ratios.max():.2f}")
 
 
 @pytest.mark.parametrize("name", ["stacked-lm", "index"])
@@ -268,19 +241,14 @@ def test_all_processes_or_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in ("stacked-lm.md", "index.md", "machine.md"):
         assert "Book of Kells" in text(tmp_path, name)
         assert "Penn Treebank" not in text(tmp_path, name)
-    page = rows(text(tmp_path, "stacked-lm.md"))
-    row = next(row for row in page if row[0] == "TF Graph (forward-only)")
-    assert re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[1]) and re.fullmatch(r"[\d.]+ ±[\d.]+ %", row[5])
 
 
-def page_of(document, folder, monkeypatch, change=None, processes=1, benchmarks=("*",)) -> str:
-    """A document's page, of records of its own."""
-    hand_made.project(folder, change, processes, document=document)
+def table_of(document, folder, monkeypatch, change, processes, benchmarks) -> pd.DataFrame:
+    """A document's table, of records of its own; tests/workflow/test_pages.py has its page."""
+    hand_made.project(folder, change, processes, document=document, benchmarks=benchmarks)
     hand_made.analyse(folder, monkeypatch, processes, document, benchmarks=benchmarks)
-    hand_made.render_documents(folder, monkeypatch)
-    page = text(folder, f"{document}.md")
-    assert_whole_tables(page)
-    return page
+    table = hand_made.table(folder, document)
+    return table.set_index(["benchmark", "implementation", "environment", "device"])
 
 
 KERNEL = {
@@ -289,127 +257,66 @@ KERNEL = {
 }
 
 
-def test_page_of_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every shape of document 002 in its columns; ratios are those of the table."""
-
+def test_kernels_in_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def change(cell: Measurement, process: int, record: dict) -> None:
         record["corpus"] = None
         if cell.implementation == "tvm/template-tuned":
             record["kernel"] = KERNEL
             record["samples"] = [0.5, 0.5, 0.5, 0.5, 1.5]
-        if cell.implementation == "tvm/unrolled" and cell.benchmark != "cell-512":
-            hand_made.bad("timeout", "not built within 600 s")(record)
 
-    shown = ["cell-*", "layer-*", "stack-64x100x64-d2*"]
-    page = page_of("tvm-lstm", tmp_path, monkeypatch, change, benchmarks=shown)
-    table = hand_made.table(tmp_path, "tvm-lstm")
-    table = table.set_index(["benchmark", "implementation", "device"])
-    own = table.loc["layer-128x128x128", "tvm/template-tuned", "cpu"]
+    shape = "layer-128x128x128"
+    table = table_of("tvm-lstm", tmp_path, monkeypatch, change, 1, [shape])
+    own = table.loc[shape, "tvm/template-tuned", "tvm", "cpu"]
     assert (own.wall_s, own.wall_median_s, own.wall_max_s) == (0.7, 0.5, 1.5)
     assert (own.kernel_schedule_s, own.kernel_build_s, own.tuning_s) == (0.5, 1.25, 90)
-    torch = table.loc["layer-128x128x128", "pytorch/fused", "cpu"].wall_median_s
-    assert own.ratio_to_torch == pytest.approx(0.5 / torch)
-    libraries = ["pytorch/fused", "onnxruntime/lstm", "openvino/lstm"]
-    fastest = min(table.loc["layer-128x128x128", name, "cpu"].wall_median_s for name in libraries)
-    assert own.ratio_to_fastest == pytest.approx(0.5 / fastest)
-    (own_row,) = [row for row in rows(page) if row[:3] == ["128", "128", "128"]]
-    assert own_row[4:] == ["500 (5.406)", "0.500 (775.652)", "90.0 (311.214)", "1.25 (650.439)"]
-    (empty,) = [row for row in rows(page) if row[:3] == ["128", "512", "128"]]
-    assert "(" not in empty[4]  # the document has no number there
-    assert [row[0] for row in rows(page) if row[0].startswith("128(")] == ["128(2)"]
-    (stack,) = [row for row in rows(page) if row[0] == "64, 64, 100, 20"]
-    assert stack[1:] == ["700", "500", "1,500", "500", "400", "54.7555"]
-    assert "not built within 600 s" in page and "stand-in" not in page
+    libraries = [
+        ("pytorch/fused", "pytorch"),
+        ("onnxruntime/lstm", "onnx"),
+        ("openvino/lstm", "onnx"),
+    ]
+    times = [table.loc[shape, *row, "cpu"].wall_median_s for row in libraries]
+    assert own.ratio_to_torch == pytest.approx(0.5 / times[0])
+    assert own.ratio_to_fastest == pytest.approx(0.5 / min(times))
 
 
-def test_page_of_rnn_benchmarks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chart and a table a benchmark; rows by the document's names; what is left out says so."""
-
-    def change(cell: Measurement, process: int, record: dict) -> None:
-        record["corpus"] = None
-        if cell.environment == "pytorch-2019":
-            record["samples"] = [4 * seconds for seconds in record["samples"]]
-
-    document, shown = "rnn-benchmarks", ["1x320-*", "4x320-ce-long"]
-    page = page_of(document, tmp_path, monkeypatch, change, 3, shown)
-    found = {row[0]: row for row in rows(page)}
-    assert found["1x320-ce-short"][-2:] == ["571,520", "433,000"]
-    assert found["4x320-ctc-long"][2:6] == ["32x1000x123", "500 to 1000", "59", "CTC"]
-    assert found["4x320-ctc-long"][-2:] == ["8,554,880", "8,500,000"]
-    cell = Measurement("4x320-ce-long", "pytorch/fused", "pytorch", "training", "cpu")
-    label = "PyTorch nn.LSTM without cuDNN"
-    (shown,) = [row[3] for row in rows(page) if row[0] == label and len(row) == 4]
-    seconds = hand_made.wall_s(cell, 2, document)
-    assert float(shown.split()[0]) == pytest.approx(seconds, rel=0.01)
-    now, then = (float(found[name][1].split()[0]) for name in (label, f"{label}, 2019"))
-    assert then > 3.5 * now
-    for name in ("1x320ce-short", "4x320ce-long"):
-        assert page.count(f"(figures/rnn-benchmarks/bars-chart-{name}.svg)") == 1
-
-
-def test_page_of_words_per_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The document's table, the two frameworks and every configuration; published numbers stand beside."""
-
+def test_words_per_second_in_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def change(cell: Measurement, process: int, record: dict) -> None:
         record["interference"]["own_cpu_s"] = 1.5  # of one second on two threads
         record["check"]["errors"]["clip"] = 7e-4
-        if "dropout" in record["benchmark"]:
-            record["check"]["dropout"] = [0.651, 0.652, 0.653]
         if cell.implementation == "tensorflow/graph-cell":
             record["samples"] = [seconds / 2 for seconds in record["samples"]]
-        if cell.implementation.endswith("cudnn"):
-            hand_made.bad("unsupported", "cuDNN runs on NVIDIA GPUs only")(record)
 
-    document, shown = "cudnn-lstm-ptb", ["ptb-small", "ptb-large", "ptb-word-lm"]
-    page = page_of(document, tmp_path, monkeypatch, change, 3, shown)
-    table = hand_made.table(tmp_path, document)
-    table = table.set_index(["benchmark", "implementation", "environment", "device"])
+    document = "cudnn-lstm-ptb"
+    table = table_of(document, tmp_path, monkeypatch, change, 3, ["ptb-small", "ptb-large"])
     cell = Measurement("ptb-large", "tensorflow/graph-cell", "tensorflow-2018", "training", "cpu")
     wall_s = hand_made.wall_s(cell, 2, document) / 2
     own = table.loc[cell.benchmark, cell.implementation, cell.environment, "cpu"]
     assert own.words_per_s == pytest.approx(20 * 35 / wall_s)
     assert (own.utilisation, own.clip_error) == (0.75, 7e-4)
     assert own.speedup == pytest.approx(2, rel=0.1)
-    assert own.speedup_low < own.speedup < own.speedup_high
-    found = {row[0]: row for row in rows(page) if len(row) > 7}
-    block = found["LSTMBlockCell"]
-    assert block[-3:-1] == ["17,000", "1.1"]
-    assert float(block[-1].split()[0].replace(",", "")) == pytest.approx(own.words_per_s, rel=0.01)
-    assert found["CudnnLSTM"][-3:] == ["32,000", "2.1", "–"]
-    assert "stand-in" not in page
     trained = hand_made.part(tmp_path, document, "training_runs")
     assert {each["batches"] for each in trained["runs"]} == {2323}
     assert trained["agreement"]["verdict"] == trained["reached"]["verdict"] == "holds"
 
 
-def damage(text: str) -> list[tuple[str | dict, str]]:
-    """Damaged forms of a good record, those that are no text to be sealed, and what must be said of each."""
-    good = json.loads(text)
-    without = {key: value for key, value in good.items() if key != "samples"}
-    return [
-        (text[: len(text) // 2], "is damaged ("),
-        ("", "is damaged ("),
-        (json.dumps(without), "is damaged (it has no seal)"),
-        (without, "is not a valid record: top level: 'samples' is a required property"),
-        (good | {"samples": [0.1, "x"]}, "is not a valid record: samples.1: 'x' is not"),
-        (good | {"schema_version": 0}, "has record schema 0, this workflow reads 2"),
-    ]
-
-
-def test_damaged_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"samples": [0.1, "x"]}, "is not a valid record: samples.1: 'x' is not"),
+        ({"schema_version": 0}, "has record schema 0, this workflow reads 2"),
+    ],
+)
+def test_what_is_no_record_makes_no_table(tmp_path: Path, monkeypatch, change, said) -> None:
+    """tests/unit/test_record.py has damaged ones."""
     hand_made.project(tmp_path)
     cell = Measurement("stacked-lm", "pytorch/cell", "pytorch", "forward", "cpu")
     path = tmp_path / "results" / hand_made.place(cell, 1)
-    for content, message in damage(path.read_text()):
-        if isinstance(content, dict):
-            write_sealed(str(path), content)
-        else:
-            path.write_text(content)
-        with pytest.raises(SystemExit) as stop:
-            hand_made.tabulate(tmp_path, monkeypatch)
-        line = str(stop.value)
-        assert line.startswith(str(path)) and message in line and "\n" not in line
-        assert not (tmp_path / "results/documents/stacked-lm/cells.parquet").exists()
+    write_sealed(str(path), json.loads(path.read_text()) | change)
+    with pytest.raises(SystemExit) as stop:
+        hand_made.tabulate(tmp_path, monkeypatch)
+    line = str(stop.value)
+    assert line.startswith(str(path)) and said in line and "\n" not in line
+    assert not (tmp_path / "results/documents/stacked-lm/cells.parquet").exists()
 
 
 def test_what_was_measured_on_a_stand_in_is_said() -> None:

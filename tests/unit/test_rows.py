@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reporting import tabulate
-from stats import clean, rows
+from stats import clean, marks, rows
 from tests.unit.hand_made import QUIET, process
 
 
@@ -91,7 +91,6 @@ def gpus(*states: tuple[dict | None, dict | None]) -> list[dict]:
     [
         (of(STEADY), ""),
         (of([1.0, 1.2] * 10), "spread"),
-        (of([1.0 + 0.004 * index for index in range(20)]), "drift"),
         (of([1.0 + 0.01 * index for index in range(5)]), ""),  # too few to show a drift
         (of([1.1 - 0.004 * index for index in range(20)]), "drift"),
         (of([1.0] * 19 + [50.0]), ""),  # one outlier is no spread; it stays in the average
@@ -107,7 +106,6 @@ def gpus(*states: tuple[dict | None, dict | None]) -> list[dict]:
         (meanwhile(other_cpu_s=1.1), "interference"),
         (meanwhile(other_cpu_s=0.6, steal_s=0.6), "interference"),
         (meanwhile(other_cpu_s=None, steal_s=None), ""),
-        (meanwhile(suspensions=0), ""),
         (meanwhile(suspensions=1), "suspended"),
         # Before a process of a run that keeps two cores busy, the load average is 2.
         ([process(STEADY, load={"before": [2.9, 0.0, 0.0]})], ""),
@@ -135,21 +133,11 @@ def test_a_process_that_was_stopped_is_disturbed() -> None:
         assert clean.disturbed(records, best={}) == [bool(times), False]
 
 
-def test_flags_of_all_processes_once_each() -> None:
-    records = [process([1.0, 1.2] * 10), process([1.0] * 20), process([1.0, 1.2] * 10)]
-    assert rows.cell(records, batch=1)["flags"] == "spread"
-
-
-def test_drift_is_relative_to_the_median() -> None:
-    assert rows.drift([10.0 + index for index in range(11)]) == pytest.approx(10 / 15)
-
-
 @pytest.mark.parametrize(
     ("device", "gpu", "expected"),
     [
         ("cpu", None, 0.75),
         ("gpu", {"after": {"utilisation_percent": 83.0}}, 0.83),
-        ("gpu", {"after": {"utilisation_percent": None}}, None),
         ("gpu", {"after": None}, None),
         ("gpu", None, None),
     ],
@@ -164,3 +152,12 @@ def test_a_number_without_a_column_is_not_lost(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tabulate, "_rows", lambda *_: iter([{"status": "ok", "wall_p90_s": 1.0}]))
     with pytest.raises(ValueError, match=r"cells\.schema\.yaml.* wall_p90_s$"):
         tabulate.cells("stacked-lm", [])
+
+
+@pytest.mark.parametrize(
+    ("processes", "disturbed", "noisy"),
+    [(3, 0, 0), (5, 2, 0), (5, 3, 1), (3, None, 0), (3, float("nan"), 0), (2, 2, 0)],
+)
+def test_a_number_is_noisy_whose_clean_processes_are_too_few(processes, disturbed, noisy) -> None:
+    """Of fewer than three processes there is no interval anyway."""
+    assert marks.noisy({"processes": processes, "disturbed_processes": disturbed}) == bool(noisy)

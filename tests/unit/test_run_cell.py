@@ -42,7 +42,7 @@ def test_what_it_refuses(options: dict, said: str) -> None:
     assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["nothing.py", ".", "binary.py", "computes.py"])
+@pytest.mark.parametrize("name", ["binary.py", "computes.py"])
 def test_a_file_that_is_no_cell_is_told_in_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
 ) -> None:
@@ -72,18 +72,6 @@ def test_a_name_with_another_formula_is_another_benchmark(tmp_path: Path) -> Non
     assert changed == {name for name, each in first.items() if each.get("cell") == "own.mine"}
 
 
-def test_it_writes_what_has_changed_and_nothing_else(tmp_path: Path) -> None:
-    files = {"cell.py": "1\n", "pytorch.py": "2\n", "document.yaml": "a: 1\n"}
-    run_cell.write(tmp_path, files)
-    (tmp_path / "theano.py").write_text("of an earlier version\n")
-    times = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
-    run_cell.write(tmp_path, files | {"cell.py": "3\n"})
-    after = {file.name: file.stat().st_mtime_ns for file in tmp_path.iterdir()}
-    assert after.keys() == files.keys()
-    assert [name for name in files if after[name] != times[name]] == ["cell.py"]
-    assert (tmp_path / "cell.py").read_text() == "3\n"
-
-
 def test_it_writes_any_letter_whatever_the_locale(tmp_path: Path) -> None:
     code = "import sys; from commands import run_cell; from pathlib import Path; "
     code += "run_cell.write(Path(sys.argv[1]), {'cell.py': '# \\u03c3\\n'})"
@@ -93,21 +81,6 @@ def test_it_writes_any_letter_whatever_the_locale(tmp_path: Path) -> None:
         command = [sys.executable, "-c", code, str(tmp_path)]
         subprocess.run(command, env=os.environ | variables, check=True)
     assert (tmp_path / "cell.py").read_text(encoding="utf-8") == "# \u03c3\n"
-
-
-def test_stages() -> None:
-    """What compiles for long comes last, when all others have their intervals."""
-    first, one, further, last = run_cell.stages(own_cell.config("mine", {}, ["pytorch", "tvm"]))
-
-    def rows(stage: tuple[str, list[str]]) -> list[str]:
-        (text,) = [each for each in stage[1] if each.startswith("overrides=")]
-        return yaml.safe_load(text.partition("=")[2])["cell-mine"]["implementations"]
-
-    assert first[1][0] == one[1][0] == "preliminary=true"
-    assert len(further[1]) == 1 and last[1] == []
-    assert set(rows(first)) < {*rows(one), "tvm/*"} and rows(one) == rows(further)
-    assert not set(own_cell.LAST) & set(rows(one)) and "pytorch/fine-grained-jit" in rows(one)
-    assert len(list(run_cell.stages(own_cell.config("mine", {}, ["jax"])))) == 2
 
 
 @pytest.fixture

@@ -5,9 +5,7 @@ import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +15,7 @@ from measurement.record import write_sealed
 from plan import listing
 from plan.matrix import UNUSED
 from plan.planner import Plan
-from snakemake_logger_plugin_cells import plain, progress_line
+from snakemake_logger_plugin_cells import plain
 from tests.conftest import ROOT
 from tests.unit import planned
 
@@ -49,27 +47,6 @@ def test_bytecode_that_a_full_disk_has_cut_short_is_made_again(tmp_path: Path) -
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def called(function: str, blocks: int = 10**6) -> subprocess.CompletedProcess:
-    """A function of the command in a process whose files are of so many blocks at most."""
-    code = f"from commands import run_workflow; run_workflow.{function}()"
-    command = ["bash", "-c", f"ulimit -f {blocks}; exec {sys.executable} -c '{code}'"]
-    path = {"PYTHONPATH": str(run_workflow.SCRIPTS)}
-    return subprocess.run(command, env=path, capture_output=True, text=True)
-
-
-def test_lock_of_a_run_that_is_gone_is_taken_away(folder: Path) -> None:
-    run_workflow.LOCKS.mkdir(parents=True)
-    (run_workflow.LOCKS / "0.output.lock").write_text("results/cells.csv")
-    assert not called("require_alone").returncode
-    assert not run_workflow.LOCKS.exists()
-
-
-def test_a_disk_without_room_is_seen_before_a_run(folder: Path) -> None:
-    for blocks, said in ((10**6, ""), (10, "cannot write results: File too large")):
-        done = called("require_writable", blocks)
-        assert done.returncode == bool(said) and done.stderr.startswith(said), done.stderr
 
 
 def test_what_is_left_of_snakemakes_errors() -> None:
@@ -104,11 +81,6 @@ assert waited_for.returncode == 3
     subprocess.run([sys.executable, "-c", program], check=True, timeout=20, env=paths)
 
 
-def test_line_of_progress() -> None:
-    assert progress_line(0, 8, 5.0, "time a").endswith(" 0 of 8 jobs: time a")
-    assert progress_line(2, 8, 120.0, "time a").endswith(" 2 of 8 jobs, 6 min left: time a")
-
-
 def test_a_look_is_left_out_where_most_is_there(tmp_path: Path, monkeypatch) -> None:
     planned.empty_project(tmp_path, monkeypatch)
     config = planned.config(documents=["cudnn-lstm-ptb"], preliminary=True)
@@ -130,41 +102,8 @@ def test_a_run_counts_what_it_was_asked_for(folder: Path) -> None:
     assert re.findall(r"(\d+) ([\w-]+)", first) == [("1", "unsupported"), ("1", "not-run")]
 
 
-def test_what_is_packed_is_counted_likewise(tmp_path: Path, monkeypatch) -> None:
-    """Nothing is measured yet, and there is no GPU."""
-    planned.empty_project(tmp_path, monkeypatch)
-    silent = SimpleNamespace(check_output=lambda *_, **__: "")
-    monkeypatch.setattr(run_workflow, "subprocess", silent)
-    left_out = {"cudnn-lstm-ptb": {"implementations": ["pytorch/*"]}}
-    config = planned.config(documents=["cudnn-lstm-ptb"], overrides=left_out)
-    asked = str(len([*Plan(config).cells("cudnn-lstm-ptb")]))
-    assert re.findall(r"(\d+) ([\w-]+)", run_workflow.pack(config)) == [(asked, "not-run")]
-
-
 def test_stages() -> None:
     """The first document alone, all, and the rest; of one document there is one look."""
     _, settings = zip(*run_workflow.stages(["one", "two"]), strict=True)
     assert settings == (["preliminary=true", "documents=[one]"], ["preliminary=true"], [])
     assert len(list(run_workflow.stages(["one"]))) == 2
-
-
-def test_files_from_the_future_are_brought_to_the_present(tmp_path: Path) -> None:
-    """Others keep their time, a broken link is passed over."""
-    old, new = tmp_path / "old", tmp_path / "a" / "new"
-    new.parent.mkdir()
-    for file, seconds in ((old, 1e9), (new, time.time() + 3600)):
-        file.write_text("")
-        os.utime(file, (seconds, seconds))
-    (tmp_path / "link").symlink_to("nowhere")
-    run_workflow.bring_to_now(str(tmp_path))
-    assert old.stat().st_mtime == 1e9 and new.stat().st_mtime <= time.time()
-
-
-@pytest.mark.parametrize("home", ["usual", "/proc/nowhere"])
-def test_caches_lie_where_they_can_be_written(home: str, folder: Path, monkeypatch) -> None:
-    monkeypatch.setenv("HOME", str(folder / home))
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    run_workflow.have_cache()
-    usual = home == "usual"
-    assert (folder / "usual/.cache").is_dir() == usual
-    assert bool(os.environ["XDG_CACHE_HOME"]) != usual

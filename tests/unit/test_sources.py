@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from packaging.specifiers import SpecifierSet
 
-from plan import environments, matrix, sources
+from plan import environments, sources
 
 CODE = '''\
 """About the module."""
@@ -41,6 +41,16 @@ def outer(a, b):
         return a
 
     return inner() + b
+
+
+print(
+    'alone in its line, and no docstring'
+)
+WORDS = (
+    'a'
+    'b'
+)
+WORDS
 '''
 
 
@@ -121,28 +131,14 @@ def test_only_the_template_s_kernels_depend_on_the_template() -> None:
             assert found == (variant == "template_tuned"), entries
 
 
-def test_an_implementation_knows_no_other() -> None:
-    """Editing one style must leave the others' cells alone, unless they share code on purpose."""
-    found = sources.files(matrix.implementation_file("pytorch/fine-grained"))
-    assert "scripts/implementations/pytorch/fine_grained.py" in found
-    assert "scripts/implementations/pytorch/model.py" in found
-    assert "scripts/measurement/contract.py" in found
-    assert "scripts/implementations/pytorch/cell.py" not in found
-    assert not any("tensorflow" in path or "reporting" in path for path in found)
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ('"""About the module."""\n', ""),
-        ('"""About the module."""\n', '"""About the module."""\n"""And more."""\n'),
         ("  # why", ""),
         ("SIZE = 4\n", "SIZE = 4  # gates\n    # of them\n"),
         ("SIZE = 4\n", 'SIZE = 4\n    """Gates."""\n'),
-        ('"""About the method."""\n', '"""Otherwise."""\n\n\n'),
         ("[self.SIZE, 2]", "[\n                self.SIZE, 2  # both\n            ]"),
-        ("import math\n\n\n", "import math\n"),
-        ("    return inner() + b\n", "    return inner() + b"),
         ('        """About a function in a function."""\n        return a', "            return a"),
     ],
 )
@@ -154,39 +150,20 @@ def test_what_changes_nothing(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("SIZE = 4", "SIZE = 5"),
         ("@decorated", "@otherwise"),
-        ("class Cell(Base)", "class Cell"),
-        ('text = """no docstring"""', 'text = """another"""'),
         ('text = """no docstring"""', 'text = """no  docstring"""'),
-        ("return a\n", "return b\n"),
         ("        return a\n\n    return", "        return a\n        return"),  # its own block now
         ('    def nothing(self):\n        """A body of a docstring alone."""\n', ""),
         ('"""A body of a docstring alone."""', "pass"),
         ("[self.SIZE, 2]", "['self.SIZE', 2]"),
-        ("            return math", "            math"),
+        ("'alone in its line, and no docstring'", "'another one'"),
+        ("    'b'\n)", "    'c'\n)"),
+        ("\nWORDS\n", "\nWOR DS\n"),
     ],
 )
 def test_any_other_token_counts(old: str, new: str) -> None:
     assert old in CODE
     assert sources.meaning(CODE.replace(old, new)) != sources.meaning(CODE)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("x = 'a'\n", "x = 'b'\n"),
-        ("f('a')\n", "f('b')\n"),
-        ("f(\n    'a'\n)\n", "f(\n    'b'\n)\n"),  # alone in its line, and no docstring
-        ("x = [\n    'a',\n]\n", "x = [\n    'b',\n]\n"),
-        ("return_ = (\n    'a'\n    'b'\n)\n", "return_ = (\n    'a'\n    'c'\n)\n"),
-        ("{'a': 1}\n", "{'b': 1}\n"),
-        ("ab\n", "a b\n"),
-        ("if a:\n    b\nc\n", "if a:\n    b\n    c\n"),
-    ],
-)
-def test_strings_and_blocks_that_are_told_apart(one: str, other: str) -> None:
-    assert sources.meaning(one) != sources.meaning(other)
 
 
 FORMATTED = """\

@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from measurement import compiler_caches, quiet, supervisor
+from measurement import compiler_caches, supervisor
 from measurement.record import read_sealed_lines, write_sealed
 from plan import configuration
 from tests import tiny
@@ -43,17 +42,6 @@ STYLES = {
     "counted": f"{RIGHT}import os\n"
     "def build(*a): open('pids', 'a').write('%d\\n' % os.getpid()); return right(*a)",
 }
-STYLES["hanging"] = """import os, time
-from implementations.plain.model import Model
-class Hanging(Model):  # once, in its eleventh batch
-    batches = 0
-    def step(self, *batch):
-        self.batches += 1
-        if self.batches > 10 and not os.path.exists('hung'):
-            open('hung', 'w').close()
-            time.sleep(600)
-        return super().step(*batch)
-def build(*a): return Hanging(*a)"""
 STYLES["dying"] = f"""{RIGHT}import os, signal
 def build(*a):
     runner = right(*a)
@@ -88,12 +76,6 @@ def build(*a):
         try: fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError: return right(*a)
     raise MemoryError()"""
-STYLES["emptied"] = f"""{RIGHT}import os, sys
-def build(workload, weights, device, phase):
-    if phase == 'training' and not os.path.exists('emptied'):
-        open('emptied', 'w').close()
-        os.unlink(os.path.join(sys.argv[2], 'result-0.json'))
-    return right(workload, weights, device, phase)"""
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +107,7 @@ def job(
     phase: str = "training",
     **reads: str,
 ) -> dict:
-    """What the supervisor is told. A timing and a training run read the style's check."""
+    """What the supervisor is told. A timing reads the style's check."""
     told = {
         "kind": kind,
         "identity": {
@@ -151,15 +133,11 @@ def job(
     return told
 
 
-def command(job: dict, output: str) -> list[str]:
-    options = {"--job": json.dumps(job), "--log": "log.txt", "--output": output}
-    flat = [part for option in options.items() for part in option]
-    return [sys.executable, "scripts", "measure_cell", *flat]
-
-
 def carry_out(job: dict, output: str) -> tuple[dict, str]:
     """(what was left, what was printed) of one job; it must have ended well itself."""
-    done = subprocess.run(command(job, output), capture_output=True, text=True)
+    command = [sys.executable, "scripts", "measure_cell", "--job", json.dumps(job)]
+    command += ["--log", "log.txt", "--output", output]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return json.loads(Path(output).read_text()), done.stderr
 
@@ -178,104 +156,35 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-@pytest.mark.parametrize(
-    ("style", "status", "reason"),
-    [
-        ("killed", "failed", "the process was ended by signal SIGKILL"),
-        ("left", "failed", "the process ended with exit status 3 without a result"),
-        ("raising", "failed", "ValueError: no such thing"),
-        ("broken", "failed", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("greedy", "out-of-memory", "MemoryError: "),
-        ("exhausted", "out-of-memory", "ResourceExhaustedError: OOM when allocating"),
-        ("chained", "out-of-memory", "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"),
-        ("wrong", "incorrect", "gradient:lstm.0.recurrent is off by 0.001 from the float64"),
-    ],
-)
-def test_what_went_wrong_is_kept(folder: Path, style: str, status: str, reason: str) -> None:
-    record, printed = run(style)
-    assert record["status"] == status
-    assert record["reason"].startswith(reason.strip())
-    assert "\n" not in record["reason"]
-    assert f"check fake/{style} training on cpu, tiny in lab: {status}: {reason}" in printed
-    assert "Traceback" not in printed
-    logged = "Traceback" in (folder / "log.txt").read_text()
-    assert logged == (style not in ("killed", "left", "wrong"))
-    (kept,) = (folder / "failures" / f"{style}.jsonl").read_text().splitlines()
-    assert json.loads(kept)["reason"] == record["reason"]
+def test_what_was_killed_goes_on_and_measures_nothing_twice(folder: Path) -> None:
+    run("dying")
+    told = job("dying", kind="time")
+    path = folder / told["looks"]
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    (folder / "kill").touch()
+    record, _ = carry_out(told, "time-dying.json")
+    assert record["status"] == "failed" and "SIGKILL" in record["reason"]
+    with path.open("a") as stream:
+        stream.write('{"seal": "0", "text": "{}"}\n{"seal": "cut sho')
+    before = read_sealed_lines(str(path))
+    assert len(before) == 2
+    record, _ = carry_out(told, "time-dying.json")
+    assert record["status"] == "ok" and record["lives"] == 2
+    assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
+    assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
 
 
-def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
-    run("hanging")
-    told = job("hanging", kind="train")
-    told["benchmark"] = tiny.BENCHMARK | tiny.CARRIED
-    told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
-    told["checkpoint"] = "run.npz"
-    records = []
-    for attempt, timeout_s in enumerate((6, 300)):
-        told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
-        records.append(carry_out(told, "train-hanging.json")[0])
-    assert [record["status"] for record in records] == ["timeout", "ok"]
-    (resumed,) = records[1]["resumed_at"]
-    assert 0 < resumed < 30 and not (folder / "run.npz").exists()
-
-
-class TestTurns:
-    """Processes that live and take turns."""
-
-    @pytest.fixture(autouse=True)
-    def own(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """A clock of their own."""
-        monkeypatch.setenv("CLOCK_LOCK", str(folder / "turns.lock"))
-        for style in ("right", "dying"):
-            if not (folder / f"check-{style}.json").exists():
-                run(style)
-
-    def test_rows_that_live_at_once_look_once_a_round_each(self, folder: Path) -> None:
-        jobs = [job("right", kind="time") | {"looks": f"looks/{place}.jsonl"} for place in range(3)]
-        for each in jobs:
-            each["protocol"] = each["protocol"] | {"rounds": 5, "most_rounds": 5}
-        started = [
-            subprocess.Popen(command(each, f"turns-{place}.json"), stderr=subprocess.DEVNULL)
-            for place, each in enumerate(jobs)
-        ]
-        assert [each.wait() for each in started] == [0, 0, 0]
-        records = [json.loads((folder / f"turns-{place}.json").read_text()) for place in range(3)]
-        for record in records:
-            assert record["status"] == "ok" and record["lives"] == 1
-            keys = [(look["block"], look["round"]) for look in record["looks"]]
-            assert len(set(keys)) == len(keys)
-            # Five that other programs did not disturb; after twice as many it stops looking for them.
-            cores = record["machine"]["cores"]
-            busy = [bool(quiet.reasons(one, {}, cores)) for one in quiet.stretches(record)]
-            assert busy.count(False) == 5 or (busy.count(False) < 5 and len(keys) == 10)
-
-    def test_what_was_killed_goes_on_and_measures_nothing_twice(self, folder: Path) -> None:
-        told = job("dying", kind="time")
-        path = folder / told["looks"]
-        path.parent.mkdir(exist_ok=True)
-        path.touch()
-        (folder / "kill").touch()
-        record, _ = carry_out(told, "time-dying.json")
-        assert record["status"] == "failed" and "SIGKILL" in record["reason"]
-        with path.open("a") as stream:
-            stream.write('{"seal": "0", "text": "{}"}\n{"seal": "cut sho')
-        before = read_sealed_lines(str(path))
-        assert len(before) == 2
-        record, _ = carry_out(told, "time-dying.json")
-        assert record["status"] == "ok" and record["lives"] == 2
-        assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
-        assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
-
-    def test_what_was_wrong_is_not_gone_on_from(self, folder: Path) -> None:
-        check = job("caching")
-        check["check"]["steps"] = 1
-        carry_out(check, "check-caching.json")
-        told = job("caching", kind="time")
-        for _ in range(2):
-            record, _ = carry_out(told, "time-caching.json")
-            assert (record["status"], record["lives"]) == ("incorrect", 1)
-            assert record["reason"].startswith("after the last timed batch, ")
-            assert len(record["samples"]) == 4
+def test_what_was_wrong_is_not_gone_on_from(folder: Path) -> None:
+    check = job("caching")
+    check["check"]["steps"] = 1
+    carry_out(check, "check-caching.json")
+    told = job("caching", kind="time")
+    for _ in range(2):
+        record, _ = carry_out(told, "time-caching.json")
+        assert (record["status"], record["lives"]) == ("incorrect", 1)
+        assert record["reason"].startswith("after the last timed batch, ")
+        assert len(record["samples"]) == 4
 
 
 def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(folder: Path) -> None:
@@ -302,6 +211,21 @@ def test_further_processes_find_what_was_compiled_where_a_protocol_says_so(folde
     assert (folder / "compiled-here").read_text().split() == ["0", "1", "1", "0", "1", "0"]
     shutil.rmtree(folder / "compiled")
     assert timed(1, style="right") == timed(2, style="right") == ("ok", False)  # nothing to find
+
+
+WENT_WRONG = [
+    ("right", "ok", ""),
+    ("killed", "failed", "the process was ended by signal SIGKILL"),
+    ("left", "failed", "the process ended with exit status 3 without a result"),
+    ("raising", "failed", "ValueError: no such thing"),
+    ("broken", "failed", "ModuleNotFoundError: No module named 'no_such_module'"),
+    ("greedy", "out-of-memory", "MemoryError:"),
+    ("exhausted", "out-of-memory", "ResourceExhaustedError: OOM when allocating"),
+    ("chained", "out-of-memory", "RuntimeError: CUDA out of memory. Tried to allocate 2 GiB"),
+    ("wrong", "incorrect", "gradient:lstm.0.recurrent is off by 0.001 from the float64"),
+    ("unsupported", "unsupported", "this needs a GPU"),
+    ("right", "ok", ""),
+]
 
 
 class TestSeveralChecks:
@@ -331,21 +255,24 @@ class TestSeveralChecks:
         assert printed.count(": ok\n") == 2
         assert not list(folder.glob("several/*.jsonl"))
 
-    def test_one_that_fails_costs_no_other(self) -> None:
+    def test_one_that_fails_costs_no_other(self, folder: Path) -> None:
         """One that ends the process neither: the next one goes on in another. What is decided upstream is not run."""
         environment = json.loads(Path("lab.json").read_text())
         environment |= {"status": "failed", "reason": "pip: no such package"}
         write_sealed("broken.json", environment)
-        styles = ("right", "raising", "wrong", "killed", "left", "unsupported", "right")
         upstream = job("right", environment="broken.json")
-        records, _ = self.made(upstream, *map(job, styles))
-        statuses = ["failed", "ok", "failed", "incorrect", "failed", "failed", "unsupported", "ok"]
-        assert [record["status"] for record in records] == statuses
-        for number, reason in ((4, "SIGKILL"), (5, "exit status 3"), (6, "this needs a GPU")):
-            assert reason in records[number]["reason"]
-        assert records[0]["reason"] == "pip: no such package"
-        kept = [Path(f"several/{number}.jsonl").exists() for number in range(8)]
-        assert kept == [status not in ("ok", "unsupported") for status in statuses]
+        expected = [("right", "failed", "pip: no such package"), *WENT_WRONG]
+        records, printed = self.made(upstream, *(job(style) for style, *_ in WENT_WRONG))
+        assert "Traceback" not in printed and "Traceback" in (folder / "log.txt").read_text()
+        for number, (style, status, reason) in enumerate(expected):
+            record, failures = records[number], Path(f"several/{number}.jsonl")
+            assert record["status"] == status and record["reason"].startswith(reason)
+            assert "\n" not in record["reason"]
+            said = f"check fake/{style} training on cpu, tiny in lab: {status}"
+            assert (f"{said}: {reason}" if reason else said) in printed
+            assert failures.exists() == (status not in ("ok", "unsupported"))
+            if failures.exists():
+                assert json.loads(failures.read_text())["reason"] == record["reason"]
 
     def test_one_that_fails_on_a_gpu_spoils_no_other(self) -> None:
         """A wrong access there breaks everything that its process does from then on: the others go on in another."""
@@ -364,13 +291,6 @@ class TestSeveralChecks:
         assert printed.count("trying again alone on this machine") == 2
         assert not Path("several/0.jsonl").exists() and Path("several/1.jsonl").exists()
 
-    def test_what_is_taken_away_is_no_other_ones(self) -> None:
-        """Where a result is gone (somebody empties the temporary folder), those after it do not take its place."""
-        records, _ = self.made(*(job("emptied", phase=phase) for phase in ("forward", "training")))
-        assert [record["status"] for record in records] == ["failed", "ok"]
-        assert "without a result" in records[0]["reason"]
-        assert records[1]["gradient_error"] is not None
-
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
         slow = [job(style, timeout_s=4) for style in ("pausing", "pausing", "slow", "right")]
@@ -379,43 +299,6 @@ class TestSeveralChecks:
         assert records[2]["reason"] == "not finished after 4 s (protocol.timeout_s)"
         assert Path("several/2.jsonl").exists()
         assert not alive(int(Path("worker.pid").read_text()))
-
-
-def test_right_check_then_samples(folder: Path) -> None:
-    check, _ = run("right")
-    assert (check["status"], check["reason"]) == ("ok", "")
-    record, _ = run("right", kind="time")
-    assert record["status"] == "ok"
-    assert len(record["samples"]) == 4
-    assert [look["round"] for look in record["looks"]] == [1, 2, 3, 4]
-    assert not (folder / "looks" / "right-training.jsonl").exists()
-    assert record["check"]["gradient_error"] == check["gradient_error"]
-    assert len(record["faults"]) == 4
-    assert record["verification"]["finished"]
-    assert record["setup"]["first_step_s"] == record["warmup"][0]
-    assert record["memory"]["process_peak_bytes"] > 10_000_000
-    assert record["framework"]["framework"] == "NumPy"
-    seen_to_live = "time tiny fake/right training cpu in lab"
-    assert seen_to_live in (folder / "log.txt").read_text()
-    assert not (folder / "failures" / "right.jsonl").exists()
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="macOS has no such signal")
-def test_no_worker_outlives_its_supervisor(folder: Path) -> None:
-    """Or it would disturb the next clock."""
-    marker = folder / "worker.pid"
-    marker.unlink(missing_ok=True)
-    supervisor = subprocess.Popen(command(job("slow", timeout_s=600), "check-slow.json"))
-    deadline = time.monotonic() + 300
-    while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    worker = int(marker.read_text())
-    assert alive(worker)
-    supervisor.send_signal(signal.SIGKILL)
-    supervisor.wait()
-    while alive(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(worker)
 
 
 def test_nothing_is_left_that_another_could_find_instead_of_compiling_it(folder: Path) -> None:

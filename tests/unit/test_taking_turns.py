@@ -5,8 +5,6 @@ import json
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from scipy import stats
 
 from measurement import machine, processes, rounds
-from tests.conftest import ROOT
+from tests.conftest import Talking
 
 MEMBER = """\
 import sys, time
@@ -35,23 +33,16 @@ table.leave()
 """
 
 
-class Member:
+class Member(Talking):
     def __init__(self, name: str, folder: Path, count: int) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", MEMBER, name, str(folder), str(count)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
-        )
-        assert self.process.stdout and self.process.stdout.readline() == "arrived\n"
+        super().__init__(MEMBER, name, folder, count)
+        assert self.line() == "arrived\n"
 
     def begin(self) -> None:
-        assert self.process.stdin
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 
-    def end(self) -> int:
+    def ended(self) -> int:
         return self.process.wait(60)
 
 
@@ -80,7 +71,7 @@ def until(folder: Path, count: int) -> None:
 def test_each_has_a_turn_a_round_in_random_order(started: list[Member], tmp_path: Path) -> None:
     for each in started:
         each.begin()
-    assert [each.end() for each in started] == [0] * 4
+    assert [each.ended() for each in started] == [0] * 4
     taken = turns(tmp_path)
     assert len({block for _, block, _ in taken}) == 1
     orders = [[name for name, _, number in taken if number == one] for one in range(1, 41)]
@@ -97,7 +88,7 @@ def test_no_round_begins_while_somebody_arrives(started: list[Member], tmp_path:
     time.sleep(0.3)
     assert turns(tmp_path) == []
     started[3].process.kill()  # nor does it wait for the dead
-    assert [each.end() for each in started[:3]] == [0] * 3
+    assert [each.ended() for each in started[:3]] == [0] * 3
     assert len(turns(tmp_path)) == 120
 
 
@@ -111,9 +102,9 @@ def test_the_others_go_on_when_one_is_killed_or_stopped(started: list[Member], t
         os.kill(started[1].process.pid, signal.SIGSTOP)
         while not processes.stopped(started[1].process.pid):
             time.sleep(0.001)
-    assert [each.end() for each in started[2:]] == [0, 0]
+    assert [each.ended() for each in started[2:]] == [0, 0]
     os.kill(started[1].process.pid, signal.SIGCONT)
-    assert started[1].end() == 0
+    assert started[1].ended() == 0
     for name in "bcd":
         numbers = [number for each, _, number in turns(tmp_path) if each == name]
         assert len(numbers) == len(set(numbers)) == 40
@@ -131,7 +122,7 @@ def test_a_table_that_is_damaged_is_begun_anew(started: list[Member], tmp_path: 
                 table.unlink()
             else:
                 table.write_text(damage)
-    assert [each.end() for each in started] == [0] * 4
+    assert [each.ended() for each in started] == [0] * 4
     taken = turns(tmp_path)
     assert len(taken) == len(set(taken)) == 160
 
@@ -144,7 +135,7 @@ def test_what_is_left_of_a_killed_run_begins_another_block(tmp_path: Path) -> No
     assert len(found["members"]) == 1
     other = Member("b", tmp_path, 5)
     other.begin()
-    assert other.end() == 0
+    assert other.ended() == 0
     assert {(block == found["block"], number) for _, block, number in turns(tmp_path)} == {
         (False, number) for number in range(1, 6)
     }

@@ -65,46 +65,10 @@ def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
     assert found["curve"][-1]["train_perplexity"] == pytest.approx(11, rel=0.1)
 
 
-@pytest.mark.parametrize("batch", [1, 6, 9, 17])
-def test_killed_run_ends_as_an_uninterrupted_one(workload: Workload, tmp_path, batch: int) -> None:
-    whole = train(workload, tmp_path / "whole.npz")
-    with pytest.raises(Killed):
-        train(workload, tmp_path / "run.npz", killed_at(batch))
-    found = train(workload, tmp_path / "run.npz")
-    assert found["weights_sha256"] == whole["weights_sha256"]
-    untimed = [[{**point, "train_s": 0} for point in each["curve"]] for each in (found, whole)]
-    assert untimed[0] == untimed[1]
-    assert found["resumed_at"] == ([] if batch == 1 else [{6: 4, 9: 8, 17: 16}[batch]])
-    seconds = [point["train_s"] for point in found["curve"]]
-    assert seconds == sorted(seconds)
-
-
 def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train(workload, tmp_path / "run.npz", killed_at(9))
     assert train(workload, tmp_path / "run.npz", key="another run")["resumed_at"] == []
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.7, 0.99])
-def test_damaged_checkpoint_is_none(workload: Workload, tmp_path: Path, share: float) -> None:
-    path = tmp_path / "run.npz"
-    with pytest.raises(Killed):
-        train(workload, path, killed_at(9))
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    assert train(workload, path)["resumed_at"] == []
-
-
-def test_carried_state_is_part_of_a_checkpoint(workload: Workload, tmp_path: Path) -> None:
-    """Without it the batches after it would be others."""
-    whole = train(workload, tmp_path / "whole.npz")
-    with pytest.raises(Killed):
-        train(workload, tmp_path / "run.npz", killed_at(9))
-    checkpoint = training.Checkpoint(str(tmp_path / "run.npz"), "a run")
-    done, weights, state = checkpoint.read()
-    assert [each.shape for each in state] == 4 * [(3, 4)]
-    checkpoint.write(done, weights, [0 * each for each in state])
-    assert train(workload, tmp_path / "run.npz")["weights_sha256"] != whole["weights_sha256"]
 
 
 def row(*perplexities: float, epoch: int = 300) -> dict:

@@ -1,4 +1,4 @@
-"""Which processes of two versions are measured, in which order, and what stands in envs/ meanwhile."""
+"""Which processes of two versions are measured; tests/workflow/test_bump.py measures some."""
 
 import shutil
 from pathlib import Path
@@ -7,10 +7,8 @@ import pytest
 
 from measurement.record import write_sealed
 from plan import environments, pins, versions
-from plan.jobs import EnvironmentJob, TimeJob
+from plan.jobs import TimeJob
 from plan.matrix import Measurement
-from plan.planner import Plan
-from plan.register import Register
 from plan.versions import Side
 from tests.conftest import ROOT
 from tests.unit import planned
@@ -47,45 +45,6 @@ def numbers(*sides: Side) -> list[list[int]]:
     return [sorted(job.process for job in side.missing) for side in sides]
 
 
-def test_both_are_missing_and_take_turns(both: tuple[list[Measurement], Side, Side]) -> None:
-    cells, old, new = both
-    assert {cell.implementation for cell in cells} == {"pytorch/fused", "pytorch/cell"}
-    assert (old.version, new.version) == ("2.13.0", "2.14.0")
-    assert {job.path for job in old.missing}.isdisjoint(job.path for job in new.missing)
-    assert numbers(old, new) == [[1, 1, 2, 2, 3, 3]] * 2
-    # One run knows both, row by row, whatever stands in envs/.
-    config = versions.beside(old.plan.config, old)
-    (instead,) = config["beside"]
-    environments.forget()
-    plans = [Plan(config), Plan(config, instead=instead)]
-    register = Register(plans[0], beside=plans[1:])
-    for job, before in zip(new.missing, old.missing, strict=True):
-        found = register[job.digest], register[before.digest]
-        assert [each.path for each in found] == [job.path, before.path]
-        assert register.place(found[0]) == register.place(found[1]) > 0
-        checkings = [register.inputs(each) for each in found]
-        assert set(checkings[0]).isdisjoint(checkings[1])  # each in a process of its own
-        environment = found[1].needed(EnvironmentJob)
-        assert register.environment("pytorch", environment.parts["fingerprint"]) is environment
-        assert "torch==2.13.0" in Path(environment.order["source"]).read_text()
-    assert "torch==2.14.0" in Path("envs/keras.yaml").read_text()
-    old.put()
-    assert Path("envs/pytorch.yaml").read_text() == (ROOT / "envs/pytorch.yaml").read_text()
-
-
-def test_what_is_there_is_not_measured_again(both: tuple[list[Measurement], Side, Side]) -> None:
-    cells, old, new = both
-    extra = old.plan.timing(cells[0], 4)  # one more than the protocol asks for
-    leave([*old.missing, extra])
-    for side in (old, new):
-        side.choose(cells, again=False, retry=True)
-    assert numbers(old, new) == [[], [1, 1, 2, 2, 3, 3]]
-    assert [len(old.jobs[cell]) for cell in cells] == [4, 3]
-    leave(new.missing)
-    new.choose(cells, again=False, retry=True)
-    assert not (old.missing or new.missing)
-
-
 def test_again_measures_both_in_turn(both: tuple[list[Measurement], Side, Side]) -> None:
     cells, old, new = both
     leave([*old.missing, *new.missing[:3]])  # of the second cell of the new version nothing
@@ -111,7 +70,7 @@ def test_a_bump_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch) -> Non
     assert old.version == "1.0"
 
 
-def test_more_processes_than_a_protocol_has(both: tuple[list[Measurement], Side, Side]) -> None:
+def test_more_processes_than_a_protocol_has() -> None:
     """What Snakemake is given has to know the jobs that it is asked for."""
     config = planned.config(
         documents=["stacked-lm"], overrides={"stacked-lm": {"protocol": {"processes": 2}}}

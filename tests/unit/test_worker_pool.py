@@ -3,17 +3,13 @@
 import math
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 
 import pytest
 
 from kernels.search import pool
-from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -24,13 +20,6 @@ def workers() -> Iterator[pool.WorkerPool]:
 
 def end() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def end_once(mark: Path) -> str:
-    if not mark.exists():
-        mark.touch()
-        end()
-    return "done"
 
 
 def test_a_job_that_fails(workers: pool.WorkerPool) -> None:
@@ -46,24 +35,9 @@ def test_a_job_that_ends_its_worker_costs_no_other(workers: pool.WorkerPool) -> 
     assert workers.results([(math.sqrt, 16)]) == [4]
 
 
-def test_a_worker_that_is_killed(workers: pool.WorkerPool, tmp_path: Path) -> None:
-    assert workers.results([(end_once, tmp_path / "mark")]) == ["done"]
-
-
 def test_a_job_that_takes_too_long(workers: pool.WorkerPool, monkeypatch) -> None:
     monkeypatch.setattr(pool, "TIMEOUT_SECONDS", 1)
     (found,) = workers.results([(time.sleep, 600)])
     assert isinstance(found, TimeoutError)
     monkeypatch.setattr(pool, "TIMEOUT_SECONDS", 60)
     assert workers.results([(math.sqrt, 4)]) == [2]
-
-
-def test_workers_end_with_a_process_that_is_killed() -> None:
-    """Also those that had only just been started."""
-    told = "import os, time; from kernels.search.pool import WorkerPool; w = WorkerPool(2)"
-    told += "; w._submitted((time.sleep, 600)); os.kill(os.getpid(), 9)"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    done = subprocess.run(
-        [sys.executable, "-c", told], env=environment, stdout=subprocess.PIPE, timeout=300
-    )  # the workers have its output too: this returns when they have ended
-    assert done.returncode == -signal.SIGKILL

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from measurement.workload import BLANK, FRESH, WEIGHT_RANGE, Workload, layer_weights
+from measurement.workload import BLANK, FRESH, WEIGHT_RANGE, Workload
 from tests import tiny
 
 
@@ -94,38 +94,6 @@ def test_weights(corpus: Path) -> None:
     assert 0.9 * WEIGHT_RANGE < np.abs(values).max() <= WEIGHT_RANGE
     others = tiny.workload(corpus, weight_range=0.4).weights()
     assert all(np.allclose(4 * weights[name], others[name]) for name in weights)
-
-
-def test_weights_of_layers_that_run_both_ways() -> None:
-    shapes = tiny.classifier("both-ways").shapes()
-    below, above = (
-        [shapes[f"lstm.{layer}.{way}{part}"] for part in ("input", "recurrent", "bias")]
-        for layer, way in ((0, ""), (1, "reverse."))
-    )
-    assert below == [(5, 16), (4, 16), (16,)] and above == [(8, 16), (4, 16), (16,)]
-    assert shapes["projection.weight"] == (8, 6) and "projection.bias" not in shapes
-    assert len(shapes) == 2 * 2 * 3 + 1
-
-
-def test_weights_of_other_cells() -> None:
-    """As many gates, biases and vectors as the cell has; gains are around 1."""
-    shapes = tiny.classifier("one-way", cell="gru").shapes()
-    assert shapes["lstm.0.input"] == (5, 12) and shapes["lstm.0.bias"] == (16,)
-    assert "lstm.0.vectors" not in shapes
-    work = tiny.classifier("one-way", cell="layer-norm")
-    vectors = work.weights()["lstm.0.vectors"].reshape(10, 4)
-    assert np.abs(vectors[::2] - 1).max() <= WEIGHT_RANGE
-    assert np.abs(vectors[1::2]).max() <= WEIGHT_RANGE
-    assert [len(layer) for layer in layer_weights(work.weights())] == [4]
-
-
-def test_batches_of_a_classifier() -> None:
-    work = tiny.classifier("both-ways")
-    (inputs, targets), again = itertools.islice(work.batches(), 2)
-    assert (inputs.shape, inputs.dtype) == ((9, 3, 5), np.float32)
-    assert (targets.shape, targets.dtype) == ((3,), np.int64)
-    assert targets.min() >= 0 and targets.max() < 6
-    assert not np.array_equal(again[0], inputs) and work.lengths is None
 
 
 @pytest.mark.parametrize("shape", [(9, 3, 5), (4, 16, 8), (1, 4, 16)])
