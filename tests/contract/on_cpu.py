@@ -1,7 +1,7 @@
 """Rows that are for GPUs only, as far as a CPU runs them: the same mathematics, launched in another way.
 
 Instead of replaying a CUDA graph, the function that it is of is called again, on the same fixed tensors. Triton's kernels
-run in its interpreter (TRITON_INTERPRET=1).
+run in its interpreter.
 """
 
 import ctypes
@@ -9,6 +9,8 @@ import functools
 import os
 import subprocess
 import tempfile
+
+os.environ["TRITON_INTERPRET"] = "1"
 
 from implementations.pytorch import cell, fine_grained, graphs, persistent, triton_step
 from implementations.pytorch.cells import STEPS

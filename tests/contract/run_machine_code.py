@@ -1,7 +1,9 @@
-"""Compile cells' inference and training, and a language model, for a kind of CPU; print what touches the stack, as JSON.
+"""Compile kernels for a kind of CPU; print what touches the stack, as JSON.
 
-{"<cell> <what the cores divide>": {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}.
-Nothing is run: the code is LLVM's text.
+    python run_machine_code.py "<kind> <cell> <what the cores divide>"|"<kind> language model"|"<kind> spilling" ...
+
+{argument: {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}. Nothing is run: the code is
+LLVM's text.
 """
 
 import json
@@ -25,7 +27,6 @@ from kernels import build  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
-from tests.contract.cell_errors import CELLS  # noqa: E402
 from tests.contract.machine_code import innermost_loops  # noqa: E402
 
 AVX2 = {"avx2", "fma", "bmi2"}
@@ -83,18 +84,17 @@ def spilling(kind: str) -> Counts:
     return loops(lambda to: build.build_template(spec, Schedule(rows=12, gates=4), target, to))
 
 
+def counted(kernel: str) -> Counts:
+    kind, _, kernel = kernel.partition(" ")
+    if kernel == "language model":
+        return of_language_model(kind)
+    return spilling(kind) if kernel == "spilling" else of_cell(kind, *kernel.split())
+
+
 def main() -> None:
-    kind, *names = sys.argv[1:]
     with ProcessPoolExecutor(cpu_count()) as pool:
-        jobs = {
-            f"{name} {divided}": pool.submit(of_cell, kind, name, divided)
-            for divided in DIVIDED
-            for name in names
-            if divided == "rows" or not CELLS[name].norms  # which divide rows always
-        }
-        jobs["language model"] = pool.submit(of_language_model, kind)
-        jobs["spilling"] = pool.submit(spilling, kind)
-        print(json.dumps({name: job.result() for name, job in jobs.items()}))
+        found = pool.map(counted, sys.argv[1:])
+        print(json.dumps(dict(zip(sys.argv[1:], found, strict=True))))
 
 
 if __name__ == "__main__":
