@@ -70,19 +70,7 @@ def old_memory(step, gates):
     return wrong
 
 
-def memory_as_it_is(step, gates):
-    """The memory is not normalised."""
-
-    def wrong(from_input, states, recurrent, own):
-        h, c = step(from_input, states, recurrent, own)
-        normed = torch.nn.functional.layer_norm(c, [c.size(1)], own[8], own[9])
-        return [h / torch.tanh(normed) * torch.tanh(own[8] * c + own[9]), c]
-
-    return wrong
-
-
 swapped_gates = planted(swap)
 missing_stabiliser = planted(without_stabiliser)
 reset_before = planted(reset_before_product)
 peephole_too_early = planted(old_memory)
-memory_not_normalised = planted(memory_as_it_is)

@@ -24,8 +24,7 @@ BUILT, TRIALS = "built:", 8
 
 
 def builder(implementation):
-    """The `build` of `pytorch/cell`, or of `tests.contract.planted_pytorch`; `skipped` of
-    `tests.contract.lost_steps_pytorch:skipped`."""
+    """The `build` of `pytorch/cell`, or of `tests.contract.planted_jax`; `skipped` of `tests.contract.planted_pytorch:skipped`."""
     if "/" in implementation:
         return module_of(implementation).build
     module, _, name = implementation.partition(":")

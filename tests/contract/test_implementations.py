@@ -97,7 +97,7 @@ LACKING = {
 HERE = "tests.contract."
 # Wrong gradients; of classifiers, whose gate has other losses, by those that are not of our making.
 PLANTED = [
-    ("pytorch", f"{HERE}planted_pytorch"),
+    ("pytorch", f"{HERE}planted_pytorch:gradient"),
     ("jax", f"{HERE}planted_jax"),
     *(("pytorch-2019", f"{HERE}planted_torchscript{kind}") for kind in ("", " ctc")),
     # 2.0 has no BlockLSTMV2
@@ -105,9 +105,9 @@ PLANTED = [
 ]
 # What does less than the whole of a sequence: whether that shows in values.
 LOST_STEPS = {
-    f"{HERE}lost_steps_pytorch:truncated long": False,
-    f"{HERE}lost_steps_pytorch:skipped long": True,
-    f"{HERE}lost_steps_pytorch:reset long": True,
+    f"{HERE}planted_pytorch:truncated long": False,
+    f"{HERE}planted_pytorch:skipped long": True,
+    f"{HERE}planted_pytorch:reset long": True,
 }
 # In half precision, and wide enough to be rounded differently from float32.
 HALF = json.dumps({"data_type": "bfloat16", "hidden": 64, "embedding": 64})
@@ -137,8 +137,8 @@ UNROUNDED = ("onnx", f"onnxruntime/lstm {json.dumps(INT8 | {'cell': 'gru'})}")
 # On a CPU without, each framework decides whether it converts to float32, or has no such kernel and says so.
 HAS_HALF = "bf16" in machine.cpu_flags() and not instructions.held_to(os.environ)
 UNABLE = [("tensorflow", "tensorflow/graph-block", "BlockLSTM takes float32 and float16")]
-BEYOND = f"tests.contract.planted_half {HALF}"
-BEYOND_INT8 = f"tests.contract.planted_int8 {json.dumps(INT8)}"
+BEYOND = f"{HERE}planted_pytorch:half {HALF}"
+BEYOND_INT8 = f"{HERE}planted_pytorch:int8 {json.dumps(INT8)}"
 
 
 def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
