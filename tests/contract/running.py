@@ -102,12 +102,12 @@ def by_theano(arguments: Iterable[str]) -> bool:
 def place_of(row: str) -> str:
     """In which of an environment's processes run_contract.py checks a row. Most share one; apart are Keras, which has one
     backend a process, what is held to an instruction set, libraries that may end theirs for want of half precision, what
-    replaces functions for all that comes after it, and CTC by Theano, whose operator has C code only: everything else of Theano's is interpreted, which takes a
-    third of the time that compiling does."""
+    replaces functions for all that comes after it, and CTC by Theano, whose operator has C code only: everything else of
+    Theano's is interpreted, which takes a third of the time that compiling does."""
     module = row.split()[0].partition(":")[0]
     if held_to(row):
         return "held"
-    if module.startswith("keras/") or module.endswith(("on_cpu", "data-parallel")):
+    if module.startswith("keras/") or module.endswith(("keras", "on_cpu", "data-parallel")):
         return module
     if "data_type" in row:
         return "half precision"
