@@ -20,7 +20,7 @@ import numpy as np  # noqa: E402
 from implementations.tvm import template_tuned  # noqa: E402
 from kernels.build import build_template  # noqa: E402
 from kernels.search.database import ScheduleDatabase  # noqa: E402
-from kernels.search.space import default_schedule, random_schedules  # noqa: E402
+from kernels.search.space import random_schedules  # noqa: E402
 from kernels.search.tuning import tune  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_flags, cpu_target  # noqa: E402
@@ -29,8 +29,8 @@ from kernels.variants.run_steps import StepsRunner, UnrolledRunner  # noqa: E402
 from kernels.workload import spec_of  # noqa: E402
 from measurement import checking, precision, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
-from recurrent_cells.cells import reference as cells  # noqa: E402
-from tests.contract.cell_errors import CELLS, cell_errors  # noqa: E402
+from tests import tiny  # noqa: E402
+from tests.contract.cell_errors import cell_errors  # noqa: E402
 
 SCHEDULES = {
     (1, 1, 1, 1, 1): Schedule(rows=6, unroll=2),
@@ -40,19 +40,16 @@ SCHEDULES = {
     (64, 3, 24, 32, 1): Schedule(rows=12, gates=2, unroll=2, prefetch=1, panel_rows=4),
 }
 TUNED = (4, 3, 16, 16, 1)
-ROWS, UNITS = (13, 4, 17, 24, 2), (5, 3, 16, 33, 3)  # what is divided among cores
-CELL_SHAPES = {cell: [ROWS] for cell in CELLS}
-for cell in (
-    "gru",
-    "peephole",
-    "slstm",
-):  # kept apart, vectors, several states; LSTMs: run_other_machines.py
-    CELL_SHAPES[cell].append(UNITS)
-for cell in (
-    "lstm",
-    "layer_norm",
-):  # batch 1 and length 1, of a cell that divides units and of one that does not
-    CELL_SHAPES[cell].append((1, 1, 3, 16, 1))
+# What is divided among cores: rows, units; batch 1 and length 1.
+ROWS, UNITS, ONE = (13, 4, 17, 24, 2), (5, 3, 16, 33, 3), (1, 1, 3, 16, 1)
+CELL_SHAPES = {
+    "lstm": [ROWS, ONE],  # units: run_other_machines.py
+    "gru": [ROWS, UNITS],  # a product kept apart
+    "coupled": [ROWS],
+    "peephole": [ROWS, UNITS],  # vectors
+    "slstm": [ROWS, UNITS],  # several states
+    "layer_norm": [ROWS, ONE],  # rows are divided always
+}
 STEPS = (4, 3, 16, 32, 2)  # two functions: the second layer's input is wider
 # V, B, T, E, H, layers; of the larger vocabulary the logits of some tokens at a time
 MODEL, TRAINED = (83, 3, 2, 17, 24, 2), (1100, 8, 12, 16, 32, 2)
@@ -82,11 +79,15 @@ def error(shape: tuple[int, ...], folder: Path, runner_type: type) -> float:
     return max(found)
 
 
+def model(shape: tuple[int, ...], **more: object) -> Workload:
+    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
+    benchmark = dict(zip(names, shape, strict=True)) | {"optimizer": tiny.BENCHMARK["optimizer"]}
+    return Workload(benchmark, None, seed=0, threads=THREADS, **more)
+
+
 def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
     """Error of the logits of a language model."""
-    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
-    benchmark = dict(zip(names, shape, strict=True))
-    work = Workload(benchmark, None, seed=0, threads=THREADS)
+    work = model(shape)
     schedule = Schedule(rows=6, unroll=2)
     build_template(spec_of(work), schedule, target, folder, work.vocabulary)
     weights = work.weights()
@@ -99,37 +100,20 @@ def model_error(shape: tuple[int, ...], folder: Path, target: dict) -> float:
 
 def trained_model_errors(shape: tuple[int, ...], folder: Path) -> dict[str, float]:
     """Errors of the gate's check in training: of two steps of a built language model."""
-    names = ("vocabulary", "batch", "length", "embedding", "hidden", "layers")
-    adam = {"name": "adam", "learning_rate": 1e-3, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
-    benchmark = dict(zip(names, shape, strict=True)) | {"optimizer": adam}
-    work = Workload(benchmark, None, seed=0, threads=THREADS, kernel=str(folder))
+    work = model(shape, kernel=str(folder))
     weights = work.weights()
     runner = template_tuned.build(work, weights, "cpu", "training")
-    random = np.random.RandomState(0)
     size = (2, work.length, work.batch)
+    random = np.random.RandomState(0)
     batches = [random.randint(0, work.vocabulary, size) for _ in range(2)]
     return checking.check_training(runner, work, batches, weights, None)
 
 
 def half_error(name: str, shape: tuple[int, ...], folder: Path, target: dict) -> list[float]:
     """[error, its bound] of a cell's layers whose products are of bfloat16."""
-    cell = CELLS[name]
-    spec = KernelSpec(*shape, threads=THREADS, cell=name, data_type=precision.BFLOAT16)
-    build_template(spec, default_schedule(spec, target), target, folder)
-    random = np.random.default_rng(0)
-    layers = [
-        cells.random_layer(cell, size, spec.hidden_size, random, spec.hidden_size)
-        for size in spec.input_sizes()
-    ]
-    x = random.uniform(0.1, 1, (spec.length, spec.batch, spec.input_size)).astype(np.float32)
-    runner = TemplateRunner(folder, layers)
-    runner.set_input(x)
-    runner()
-    exact = [[value.astype(np.float64) for value in layer] for layer in layers]
-    zero = {each: np.zeros((spec.depth, spec.batch, spec.hidden_size)) for each in cell.states}
-    expected, _, _ = cells.forward(cell, x.astype(np.float64), exact, zero)
-    bound = precision.tolerance(spec.data_type, "forward", spec.depth, spec.length)
-    return [checking.relative_error(runner.result(), expected), bound]
+    found = cell_errors(name, shape, folder, target, precision.BFLOAT16)["inference"]
+    _, length, *_, depth = shape
+    return [found, precision.tolerance(precision.BFLOAT16, "forward", depth, length)]
 
 
 def tuning(folder: Path, target: dict) -> dict:

@@ -2,49 +2,38 @@
 
 import pytest
 
-from .running import run
+from .running import GATE, run
 
-HONEST = {
-    "pytorch": "pytorch/cell",
-    "tensorflow": "tensorflow/graph-unrolled",
-    "jax": "jax/scan",
-}
+HONEST = [
+    ("pytorch", "pytorch/cell verified"),
+    ("tensorflow", "tensorflow/graph-unrolled verified"),
+    ("jax", "jax/scan verified"),
+]
 CHEATING = {
-    "caching": "after the last timed batch, ",
-    "wrong_at_size": "after the last timed batch, ",
-    "early": "before it has finished",
+    "tests.contract.cheating_pytorch:caching verified": "after the last timed batch, ",
+    "tests.contract.cheating_pytorch:wrong_at_size verified": "after the last timed batch, ",
+    "tests.contract.cheating_pytorch:early verified": "before it has finished",
 }
-PLANTED = "tests.contract.cheating_pytorch:"
 
 
-def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
-    if not environment:
-        return [("jax", "run_fetched.py"), *processes("pytorch")]
-    planted = [PLANTED + kind for kind in CHEATING] if environment == "pytorch" else []
-    return [(environment, "run_verified.py", HONEST[environment], *planted)]
+def processes(environment: str = "", row: str = "", **_: object) -> list[tuple[str, ...]]:
+    return [(environment or "pytorch", GATE, row)] if row else [("jax", "run_fetched.py")]
 
 
-def verdicts(environment: str) -> dict:
-    """{implementation: {phase: {"check", "verified"}}}"""
-    return run(*processes(environment)[0])
+@pytest.mark.parametrize(("environment", "row"), HONEST)
+def test_honest_row_is_verified(environment: str, row: str) -> None:
+    for phase, found in run(environment, GATE, row)[row].items():
+        assert found["check"]["status"] == "ok", (phase, found["check"]["reason"])
+        assert found["verified"]["status"] == "ok", (phase, found["verified"]["reason"])
+        assert max(found["verified"]["verification"]["errors"].values()) < 1e-5, phase
 
 
-@pytest.mark.parametrize("phase", ["forward", "training"])
-@pytest.mark.parametrize("environment", HONEST)
-def test_honest_row_is_verified(environment: str, phase: str) -> None:
-    found = verdicts(environment)[HONEST[environment]][phase]
-    assert found["check"]["status"] == "ok", found["check"]["reason"]
-    assert found["verified"]["status"] == "ok", found["verified"]["reason"]
-    assert max(found["verified"]["verification"]["errors"].values()) < 1e-5
-
-
-@pytest.mark.parametrize("phase", ["forward", "training"])
-@pytest.mark.parametrize("kind", CHEATING)
-def test_planted_fault_passes_the_check_and_is_incorrect(kind: str, phase: str) -> None:
-    found = verdicts("pytorch")[PLANTED + kind][phase]
-    assert found["check"]["status"] == "ok", found["check"]["reason"]
-    assert found["verified"]["status"] == "incorrect"
-    assert CHEATING[kind] in found["verified"]["reason"]
+@pytest.mark.parametrize("row", CHEATING)
+def test_planted_fault_passes_the_check_and_is_incorrect(row: str) -> None:
+    for phase, found in run("pytorch", GATE, row)[row].items():
+        assert found["check"]["status"] == "ok", (phase, found["check"]["reason"])
+        assert found["verified"]["status"] == "incorrect", phase
+        assert CHEATING[row] in found["verified"]["reason"], phase
 
 
 @pytest.mark.parametrize("array", ["converted", "put together"])

@@ -11,9 +11,8 @@ from given_cells import EXAMPLES, HEADS, MANY
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, CellError, cell, language, reference
-from recurrent_cells.cells.language import Expression, computed, constant, named, outer
+from recurrent_cells.cells.language import computed, named, outer
 from recurrent_cells.sources import FRAMEWORKS, generate
-from recurrent_cells.sources.numpy_source import gradients
 
 
 def module(one: Cell, text: str | None = None) -> ModuleType:
@@ -101,7 +100,11 @@ def test_numbers_that_are_chosen_are_no_integers(framework: str) -> None:
     """They would be: `torch.where(v > 1, 1, 0)` is not multiplied by a matrix."""
     text = generate(spiking, framework, "-")
     assert not re.search(r"where\([^,]*, -?[\d.]+, -?\d+\)", text)
-    sums, _, states, _ = drawn(spiking)
+    random = np.random.default_rng(0)
+    sums, states = (
+        [random.uniform(0.2, 1, (3, 12)) for _ in names]
+        for names in (spiking.declared_sums, spiking.states)
+    )
     (h, v), _ = module(spiking).step(sums, (), states)
     given = dict(zip(("n", "h", "v"), (*sums, *states), strict=True))
     wanted = computed([spiking.outputs[name] for name in "hv"], given, reference.OPERATIONS)
@@ -126,43 +129,6 @@ def test_states_and_vectors_begin_where_they_are_told_to(many: Cell) -> None:
     assert many.x_gates == ("f", "g", "z")
     assert many.h_gates == ("q", "z")
     assert many.declared_sums == ("f", "g", "z", "q")
-
-
-def drawn(one: Cell, hidden: int = 12) -> tuple:
-    random = np.random.default_rng(0)
-
-    def values(names: tuple, *shape: int) -> tuple:
-        return tuple(random.uniform(0.2, 1, shape) for _ in names)
-
-    sums, states = values(one.declared_sums, 3, hidden), values(one.states, 3, hidden)
-    weights = values(one.vectors, hidden) + values(one.matrices, hidden, hidden // one.heads)
-    return sums, weights, states, values(one.states, 3, hidden)
-
-
-def test_both_ways_to_the_gradient_agree(any_cell: Cell) -> None:
-    """By the chain rule, and by eliminating vertices as the kernels do, of cells that these have."""
-    if any_cell.of_heads:
-        return
-    from recurrent_cells.cells.derivative import backward, gradient_name
-
-    sums, weights, states, d_new = drawn(any_cell)
-    own = (*any_cell.vectors, *any_cell.matrices)
-    names = (*any_cell.declared_sums, *own, *any_cell.states)
-    given = dict(zip(names, (*sums, *weights, *states), strict=True))
-    given |= {gradient_name(n): d for n, d in zip(any_cell.states, d_new, strict=True)}
-    rules = backward(any_cell)
-    kept = {**rules.kept, **rules.inverses}
-    values = computed(kept.values(), given, reference.OPERATIONS)
-    given |= dict(zip(kept, values, strict=True))
-    found = gradients(any_cell)
-    eliminated = dict(rules.gradients)
-    for one in rules.products:
-        ends = (one.gradient, one.source) if one.transposed else (one.source, one.gradient)
-        outer = Expression.of("weight_gradient", *ends, constant(float(any_cell.heads)))
-        eliminated[one.matrix] = eliminated.get(one.matrix, constant(0.0)) + outer
-    for name in names:
-        pair = computed([found[name], eliminated[name]], given, reference.OPERATIONS)
-        np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
