@@ -1,6 +1,6 @@
 """Check steps that were generated, in the styles of one framework (the argument), and print {"verdicts", "operators"}: verdicts of
-cells that have a step by hand against that one's reference, of the examples against their own generated reference, and in PyTorch
-of errors planted; operators as {cell: [by hand, generated]}."""
+cells that have a step by hand against that one's reference, of the examples against their own generated reference; operators as
+{cell: [by hand, generated]}."""
 
 import importlib
 import json
@@ -10,7 +10,6 @@ import tempfile
 from measurement import checking
 from measurement.cells import CELLS
 from recurrent_cells.cells import CELLS as KERNELS
-from recurrent_cells.cells.derivative import PARTIALS
 from tests import tiny
 from tests.contract.operators import COUNTS
 from tests.contract.own_cells import BY_HAND, SAMPLE, STYLES, package, registered, step
@@ -42,24 +41,6 @@ def verdict(style, cell, phase):
     }
 
 
-def wrong(text):
-    """A forget gate with another function."""
-    assert "sigmoid(f" in text
-    return text.replace("sigmoid(f", "tanh(f")
-
-
-def planted(folder, style, framework):
-    """Verdicts of a wrong step, and of a wrong rule that step and reference share."""
-    called = registered(folder, "sru", framework, wrong)
-    found = {f"planted step {phase}": verdict(style, called, phase) for phase in PHASES}
-    right = PARTIALS["tanh"]
-    PARTIALS["tanh"] = lambda one, a: (1.0 - one,)
-    called = registered(folder, "janet", framework)
-    found["planted rule"] = verdict(style, called, "training")
-    PARTIALS["tanh"] = right
-    return found
-
-
 def operators(folder, framework):
     table, attribute = STYLES[framework]
     known = getattr(importlib.import_module(f"implementations.{framework}.cells"), table)
@@ -84,8 +65,6 @@ def main():
                 called = registered(folder, example, framework)
                 for phase in PHASES:
                     found[f"example {name} {example} {phase}"] = verdict(style, called, phase)
-        if framework == "pytorch":
-            found |= planted(folder, first, framework)
         counts = operators(folder, framework)
         for called in HELD_AGAINST_HAND:  # replaces the one by hand
             step(folder, BY_HAND[called], KERNELS[BY_HAND[called]], called, framework)

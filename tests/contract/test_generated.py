@@ -23,16 +23,8 @@ def test_generated_steps_in_styles(environment: str) -> None:
     assert sum(name.startswith("example") for name in found) >= EXAMPLES * 2
     assert sum(name.startswith("by hand") for name in found) == 3 * 2
     for name, verdict in found.items():
-        if not name.startswith("planted"):
-            assert verdict["status"] == "ok", (name, verdict["reason"])
-            assert verdict["error"] < 5e-5, name
-
-
-def test_what_is_generated_wrongly_is_found() -> None:
-    found = run(*processes("pytorch")[0])["verdicts"]
-    planted = {name: each for name, each in found.items() if name.startswith("planted")}
-    assert [each["status"] for each in planted.values()] == ["incorrect"] * 3
-    assert "derived of own.janet" in planted["planted rule"]["reason"]
+        assert verdict["status"] == "ok", (name, verdict["reason"])
+        assert verdict["error"] < 5e-5, name
 
 
 @pytest.mark.parametrize("environment", FRAMEWORKS)
@@ -46,7 +38,7 @@ def test_a_generated_step_launches_no_more_than_one_by_hand(environment: str) ->
 def test_own_cells_in_kernels() -> None:
     found = run(*processes()[0])
     planted = found["planted"]
-    assert planted["status"] == "incorrect" and "derived of own" in planted["reason"]
+    assert planted["status"] == "incorrect" and "derived of own.janet" in planted["reason"]
     # The kernel and the reference share the rule: without a second witness it would be right.
     others = [error for name, error in planted["errors"].items() if "reference:" not in name]
     assert max(others) < 5e-5

@@ -86,6 +86,11 @@ LOST_STEPS = {
     f"{HERE}planted_pytorch:reset long": True,
 }
 UNORDERED = [f"{HERE}planted_keras", 'keras/lstm-tensorflow {"hidden": 320}']
+VERIFIED = [
+    ("pytorch", "pytorch/cell verified"),
+    ("tensorflow", "tensorflow/graph-unrolled verified"),
+    ("jax", "jax/scan verified"),
+]
 STATELESS = f"pytorch/fine-grained {json.dumps(tiny.CARRIED)}"
 
 # Wide enough to be rounded differently from float32.
@@ -124,11 +129,12 @@ def processes(
 ) -> list[tuple[str, ...]]:
     """What `verdicts` and `halved` of an environment are printed by; without one, what tests of one ask for."""
     if not environment:
-        return [("pytorch", "run_ctc.py"), ("keras-2018", GATE, *UNORDERED)]
+        alone = ("pytorch", "run_ctc.py"), ("jax", "run_fetched.py")
+        return [*alone, ("keras-2018", GATE, *UNORDERED)]
     if with_lengths is not None:
         return [(environment, "run_cudnn_operators.py")]
     names = [f"{name} {shape}".strip() for where, name, shape in ROWS if where == environment]
-    names += [error for where, error in PLANTED if where == environment]
+    names += [row for where, row in (*VERIFIED, *PLANTED) if where == environment]
     names += [STATELESS, *LOST_STEPS] if environment == "pytorch" else []
     return [(environment, GATE, *names), *in_half_precision(environment)] if names else []
 
@@ -230,6 +236,21 @@ def test_an_error_beyond_the_format_closes_the_gate(kind: str) -> None:
     for phase, found in halved("pytorch")[BEYOND[kind]].items():
         refused = kind == "half" and not HAS_HALF and found["status"] == "unsupported"
         assert found["status"] == "incorrect" or refused, phase
+
+
+@pytest.mark.parametrize(("environment", "row"), VERIFIED)
+def test_right_rows_are_verified_after_timing(environment: str, row: str) -> None:
+    """tests/unit/test_verifying.py has what is wrong only then."""
+    for phase, found in verdicts(environment)[row].items():
+        assert found["status"] == "ok", (phase, found["reason"])
+        assert max(found["verification"]["errors"].values()) < 1e-5, phase
+
+
+@pytest.mark.parametrize("array", ["converted", "put together"])
+def test_jax_brings_what_it_would_keep_on_the_host_anew(array: str) -> None:
+    """What is fetched again is what the first fetch is held against."""
+    found = run("jax", "run_fetched.py")
+    assert found[array] == {"anew": True, "equal": True, "kept by NumPy's way": True}
 
 
 def test_a_style_that_carries_no_state_says_so() -> None:
