@@ -29,19 +29,6 @@ def cell_graph(workload, weights, device, phase):
     return graphs.Graphed(workload, weights, device, phase, cell.lstm_stack, cell.lstm_layer)
 
 
-class Forgetful(graphs.Graphed):
-    """Keeps what warming up did to the weights."""
-
-    def capture(self, arrays):
-        super().capture(arrays)
-        graphs.beside(self.once, 1)
-
-
-def warmed_up(workload, weights, device, phase):
-    stack = fine_grained.unrolled(fine_grained.lstm_cell)
-    return Forgetful(workload, weights, device, phase, stack)
-
-
 def triton(workload, weights, device, phase):
     stack = fine_grained.unrolled(triton_step.lstm_cell)
     return Model(workload, weights, device, phase, stack)

@@ -4,9 +4,7 @@ import torch
 
 from implementations.pytorch import fused
 from implementations.pytorch.cell import lstm_layer, lstm_stack
-from implementations.pytorch.fine_grained import lstm_cell, unrolled
 from implementations.pytorch.model import Model
-from measurement import precision
 from tests.tiny import KEPT_STEPS
 
 
@@ -19,17 +17,6 @@ def gradient(*given):
         return lstm_stack(x, [(w_input, longer, bias), *layers[1:]])
 
     return Model(*given, bent)
-
-
-def half(workload, weights, device, phase):
-    """In half precision: what a layer gives is too long, by a little more than the format explains."""
-    allowed = precision.tolerance(workload.data_type, phase, workload.layers, workload.length)
-
-    class Longer(Model):
-        def project(self, h):
-            return super().project(h) * (1 + 1.2 * allowed)
-
-    return Longer(workload, weights, device, phase, unrolled(lstm_cell))
 
 
 def int8(workload, weights, device, phase):
