@@ -632,7 +632,7 @@ def test_copies_and_pickles(one: Any) -> None:
     assert error(flat(*other(x)), flat(*layer(x))) == 0.0
 
 
-def test_torch_compile_has_no_break_and_any_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_compile_has_no_break_and_any_batch() -> None:
     layer = Recurrent("gru", INPUTS, HIDDEN, 2, bidirectional=True)
     compiled = torch.compile(layer, fullgraph=True, backend="aot_eager", dynamic=True)
     for length, batch in ((3, 2), (5, 4), (7, 3)):
