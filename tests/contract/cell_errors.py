@@ -13,6 +13,7 @@ from kernels.train import TrainingRunner
 from kernels.workload import cell_name
 from measurement.cells import BUILT_IN
 from measurement.checking import relative_error
+from measurement.precision import FLOAT32
 from recurrent_cells import cells
 from recurrent_cells.cells import Cell, reference
 
@@ -21,11 +22,16 @@ CELLS = {name: cells.CELLS[name] for name in map(cell_name, BUILT_IN)}
 
 
 def cell_errors(
-    name: str | Cell, shape: tuple[int, ...], folder: Path, target: dict[str, Any]
+    name: str | Cell,
+    shape: tuple[int, ...],
+    folder: Path,
+    target: dict[str, Any],
+    data_type: str = FLOAT32,
 ) -> dict[str, float]:
-    """Errors of a cell's kernels: of inference, and of training every result and gradient of the second pass."""
+    """Errors of a cell's kernels: of inference, and of training, which is in float32, every result and gradient of the second
+    pass."""
     cell = name if isinstance(name, Cell) else CELLS[name]
-    spec = KernelSpec(*shape, threads=target["num-cores"], cell=cell.name)
+    spec = KernelSpec(*shape, threads=target["num-cores"], cell=cell.name, data_type=data_type)
     random = np.random.default_rng(0)
     layers = [
         reference.random_layer(cell, k, spec.hidden_size, random, spec.hidden_size)
@@ -54,6 +60,8 @@ def cell_errors(
     inference()
     expected, _, _ = reference.forward(cell, x.astype(np.float64), exact, begin)
     errors = {"inference": relative_error(inference.result(), expected)}
+    if data_type != FLOAT32:
+        return errors
     # In a folder of its own: a library that is loaded stays the one of its path.
     build_training(spec, schedule, target, folder / "training", cell)
     runner = TrainingRunner(folder / "training", cell)

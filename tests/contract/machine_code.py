@@ -1,19 +1,14 @@
-"""Innermost loops of LLVM's assembly text, of x86-64 or aarch64, and what in them touches the stack."""
+"""Innermost loops of LLVM's assembly text, of x86-64, and what in them touches the stack."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-FUNCTION = re.compile(r"\s*\.type\s+(\S+),[@%]function")
-JUMP = re.compile(r"(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s(?:.*\s)?(\.\w+)$")
-ENDS = re.compile(r"(?:jmpq?|b|br|retq?|ud2|brk)(?:\s|$)")
-MULTIPLY_ADD = re.compile(r"vfn?m(?:add|sub)|vdpbf16|fml[as]|bfdot|bfmmla")
-STACK = re.compile(r"\(%rsp\b|\[sp\b")
-# These are general registers in a function that keeps no frame pointer.
-FRAMES = (
-    (re.compile(r"movq %rsp, %rbp$"), re.compile(r"\(%rbp\b")),
-    (re.compile(r"(?:mov|add) x29, sp\b"), re.compile(r"\[x29\b")),
-)
+FUNCTION = re.compile(r"\s*\.type\s+(\S+),@function")
+JUMP = re.compile(r"j\w+\s(?:.*\s)?(\.\w+)$")
+ENDS = re.compile(r"(?:jmpq?|retq?|ud2)(?:\s|$)")
+MULTIPLY_ADD = re.compile(r"vfn?m(?:add|sub)")
+STACK, FRAME = re.compile(r"\(%rsp\b"), re.compile(r"\(%rbp\b")
 
 
 @dataclass(frozen=True)
@@ -34,7 +29,8 @@ def innermost_loops(assembly: str) -> Iterator[Loop]:
     """The loops of every function that hold no other; `function`: the last one before that has a name of its own."""
     for name, lines in _functions(assembly):
         code = [line for line in lines if not line.endswith(":")]
-        used = [STACK, *(own for sets, own in FRAMES if any(map(sets.match, code)))]
+        # rbp is a general register in a function that keeps no frame pointer.
+        used = [STACK, FRAME] if "movq %rsp, %rbp" in code else [STACK]
         blocks, following = _flow(lines)
         bodies = _loops(following)
         for body in bodies:

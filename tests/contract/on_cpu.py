@@ -1,7 +1,7 @@
 """Rows that are for GPUs only, as far as a CPU runs them: the same mathematics, launched in another way.
 
 Instead of replaying a CUDA graph, the function that it is of is called again, on the same fixed tensors. Triton's kernels
-run in its interpreter (TRITON_INTERPRET=1).
+run in its interpreter.
 """
 
 import ctypes
@@ -9,6 +9,8 @@ import functools
 import os
 import subprocess
 import tempfile
+
+os.environ["TRITON_INTERPRET"] = "1"
 
 from implementations.pytorch import cell, fine_grained, graphs, persistent, triton_step
 from implementations.pytorch.cells import STEPS
@@ -25,19 +27,6 @@ def fine_grained_graph(workload, weights, device, phase):
 
 def cell_graph(workload, weights, device, phase):
     return graphs.Graphed(workload, weights, device, phase, cell.lstm_stack, cell.lstm_layer)
-
-
-class Forgetful(graphs.Graphed):
-    """Keeps what warming up did to the weights."""
-
-    def capture(self, arrays):
-        super().capture(arrays)
-        graphs.beside(self.once, 1)
-
-
-def warmed_up(workload, weights, device, phase):
-    stack = fine_grained.unrolled(fine_grained.lstm_cell)
-    return Forgetful(workload, weights, device, phase, stack)
 
 
 def triton(workload, weights, device, phase):

@@ -25,17 +25,13 @@ SAMPLE = (
 )
 
 
-def package(
-    folder: str, name: str, one: Cell, framework: str, change=lambda text: text
-) -> ModuleType:
-    """The module that is generated of a cell for a framework, imported from `folder`/own_NAME; change: of its text."""
+def package(folder: str, name: str, one: Cell, framework: str) -> ModuleType:
+    """The module that is generated of a cell for a framework, imported from `folder`/own_NAME."""
     place = Path(folder, f"own_{name}")
     place.mkdir(parents=True, exist_ok=True)
     (place / "__init__.py").touch()
     file = FILES.get(framework, framework)
-    before = generate(one, framework, f"{name}.py")
-    text = change(before)
-    (place / f"{file}.py").write_text(text)
+    (place / f"{file}.py").write_text(generate(one, framework, f"{name}.py"))
     if folder not in sys.path:
         sys.path.insert(0, folder)
     importlib.invalidate_caches()
@@ -43,7 +39,7 @@ def package(
     return importlib.import_module(f"own_{name}.{file}")
 
 
-def registered(folder: str, name: str, framework: str, change=lambda text: text, one=None) -> str:
+def registered(folder: str, name: str, framework: str, one: Cell | None = None) -> str:
     """Have the harness know a cell of the examples by its reference and a framework's step; its name there."""
     one = one or load(EXAMPLES[name])
     made = package(folder, name, one, "numpy")
@@ -51,20 +47,17 @@ def registered(folder: str, name: str, framework: str, change=lambda text: text,
     dict.__setitem__(cells.CELLS, called, cells.Cell(**made.CELL))
     dict.__setitem__(steps.STEPS, called, (made.step, made.gradient))
     if framework in STYLES:
-        step(folder, name, one, called, framework, change)
+        step(folder, name, one, called, framework)
     else:
         dict.__setitem__(KERNELS, called, one)
     return called
 
 
-def step(folder: str, name: str, one: Cell, called: str, framework: str, change=lambda text: text):
-    """Put the generated step where a framework's styles look up `called`; what was there before."""
+def step(folder: str, name: str, one: Cell, called: str, framework: str) -> None:
+    """Put the generated step where a framework's styles look up `called`."""
     table, attribute = STYLES[framework]
     found = getattr(importlib.import_module(f"implementations.{framework}.cells"), table)
-    before = dict.get(found, called)
-    made = package(folder, name, one, framework, change)
-    dict.__setitem__(found, called, getattr(made, attribute))
-    return before
+    dict.__setitem__(found, called, getattr(package(folder, name, one, framework), attribute))
 
 
 STYLES = {"pytorch": ("STEPS", "step"), "jax": ("STEPS", "step"), "tensorflow": ("CELLS", "cell")}

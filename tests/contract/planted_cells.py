@@ -34,14 +34,6 @@ def swap(step, gates):
     return wrong
 
 
-def without_normaliser(step, gates):
-    def wrong(from_input, states, recurrent, own):
-        h, *others = step(from_input, states, recurrent, own)
-        return [h * others[1], *others]
-
-    return wrong
-
-
 def without_stabiliser(step, gates):
     """Its state is scaled, as the memory is no more."""
 
@@ -78,33 +70,7 @@ def old_memory(step, gates):
     return wrong
 
 
-def uncoupled(step, gates):
-    """The whole new input is taken in."""
-
-    def wrong(from_input, states, recurrent, own):
-        h, c = states
-        f, g, o = torch.addmm(from_input, h, recurrent).chunk(3, 1)
-        c = torch.sigmoid(f) * c + torch.tanh(g)
-        return [torch.sigmoid(o) * torch.tanh(c), c]
-
-    return wrong
-
-
-def memory_as_it_is(step, gates):
-    """The memory is not normalised."""
-
-    def wrong(from_input, states, recurrent, own):
-        h, c = step(from_input, states, recurrent, own)
-        normed = torch.nn.functional.layer_norm(c, [c.size(1)], own[8], own[9])
-        return [h / torch.tanh(normed) * torch.tanh(own[8] * c + own[9]), c]
-
-    return wrong
-
-
 swapped_gates = planted(swap)
-missing_normaliser = planted(without_normaliser)
 missing_stabiliser = planted(without_stabiliser)
 reset_before = planted(reset_before_product)
 peephole_too_early = planted(old_memory)
-not_coupled = planted(uncoupled)
-memory_not_normalised = planted(memory_as_it_is)

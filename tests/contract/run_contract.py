@@ -4,28 +4,30 @@
 
 An implementation is one of config/implementations.yaml, or a module of this folder with an error planted, which may
 have several (`module:builder`); after a space there may be changes to the benchmark, as JSON or `carried`, or instead of it one of tiny.CLASSIFIERS, or bare layers,
-or `built:VARIANT`, bare layers whose kernel is tuned and built first, with changes to these as JSON.
+or `built:VARIANT`, bare layers whose kernel is tuned and built first, with changes to these as JSON; or `verified`, what is
+said after timing.
 Python 3.6 syntax, like everything that runs in environments. One process serves all implementations of
 an environment, because importing TensorFlow takes longer than all its checks.
 """
 
 import importlib
+import itertools
 import json
 import sys
 import tempfile
 import traceback
 
-from measurement import checking, precision
+from measurement import checking, precision, timing, verifying
 from measurement.worker import module_of, ran_as_asked, verdict_of
 from tests import tiny
 
 BARE = "bare"  # layers without embedding, projection and loss
 BUILT, TRIALS = "built:", 8
+VERIFIED, TIMED = "verified", 3
 
 
 def builder(implementation):
-    """The `build` of `pytorch/cell`, or of `tests.contract.planted_pytorch`; `skipped` of
-    `tests.contract.lost_steps_pytorch:skipped`."""
+    """The `build` of `pytorch/cell`, or of `tests.contract.planted_jax`; `skipped` of `tests.contract.planted_pytorch:skipped`."""
     if "/" in implementation:
         return module_of(implementation).build
     module, _, name = implementation.partition(":")
@@ -61,10 +63,23 @@ def workload_of(changes, folder):
     return tiny.workload(folder, **changes)
 
 
+def verified(build, phase, folder):
+    """What is said of an implementation after its last timed batch."""
+    # At +-0.1, so small a model hardly depends on its input.
+    workload = tiny.workload(folder, batch=12, weight_range=0.5)
+    weights = workload.weights()
+    runner = build(workload, weights, "cpu", phase)
+    for batch in itertools.islice(workload.batches(), TIMED):
+        timing.sample(runner, batch)
+    return verifying.verify(runner, workload, weights, phase)
+
+
 def verdict(implementation, phase, folder, device):
     """{"status", "reason", "errors"} of one implementation at the tiny shape."""
     implementation, _, changes = implementation.partition(" ")
     try:
+        if changes == VERIFIED:
+            return verified(builder(implementation), phase, folder)
         workload = workload_of(changes, folder)
         weights = workload.weights()
         build = builder(implementation)

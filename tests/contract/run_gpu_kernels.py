@@ -1,14 +1,12 @@
-"""TVM's kernels for GPUs, as far as that goes without one, as JSON; with --compile, by nvcc too.
+"""TVM's kernels for GPUs, as far as that goes without one, as JSON.
 
 {"errors": {way: of all steps, run on a CPU}, "trials": in the database of MetaSchedule's rules for CUDA after a search whose
-candidates are scheduled and built as on a GPU, and not run, "kernels": {way: in its CUDA source}, "compiled": {way:
-{architecture: {"bytes" that nvcc makes of it, called as TVM calls it, "approximate": instructions in it}}}}.
+candidates are scheduled and built as on a GPU, and not run, "kernels": {way: in its CUDA source}}.
 """
 
 import functools
 import json
 import re
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +16,8 @@ from kernels.runtime import set_threads
 set_threads(1)
 
 import numpy as np  # noqa: E402
-import tvm  # noqa: E402
 from tvm.s_tir import meta_schedule as ms  # noqa: E402
 from tvm.s_tir.meta_schedule.testing.dummy_object import DummyRunner  # noqa: E402
-from tvm.support import nvcc  # noqa: E402
 
 from kernels.spec import KernelSpec  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
@@ -33,7 +29,6 @@ from measurement import checking, reference  # noqa: E402
 from measurement.workload import Workload, layer_weights  # noqa: E402
 
 SHAPE = {"features": 16, "hidden": 32, "layers": 2, "length": 4, "batch": 8}
-ARCHITECTURES = ("sm_80", "sm_90")
 TRIALS = 10
 
 
@@ -76,21 +71,9 @@ def searched(spec: KernelSpec, target: dict, folder: Path) -> int:
     return default_rules_gpu.tune(spec, target, TRIALS, folder).trials
 
 
-def compiled(code: str, target: dict) -> dict[str, dict]:
-    """What TVM's own call of nvcc makes of a source, and which approximations are in it."""
-    found = {}
-    for architecture in ARCHITECTURES:
-        with tvm.target.Target(target | {"arch": architecture}):
-            size = len(nvcc.tvm_callback_cuda_compile(code))
-            assembly = nvcc.compile_cuda(code, target_format="ptx", compiler="nvcc").decode()
-        approximate = sorted({*re.findall(r"tanh\.approx\S*", assembly)})
-        found[architecture] = {"bytes": size, "approximate": approximate}
-    return found
-
-
 def main() -> None:
     work = Workload(SHAPE, None, seed=0, threads=1)
-    spec, found = spec_of(work), {"kernels": {}, "compiled": {}}
+    spec, found = spec_of(work), {"kernels": {}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         found["errors"] = errors(work, folder / "cpu")
@@ -100,8 +83,6 @@ def main() -> None:
             module.build(spec, target, folder / way, database, None)
             code = (folder / way / "kernel.cu").read_text()
             found["kernels"][way] = sorted(re.findall(r"void __launch_bounds__\S* (\w+)\(", code))
-            if "--compile" in sys.argv:
-                found["compiled"][way] = compiled(code, target)
     print(json.dumps(found))
 
 

@@ -1,7 +1,9 @@
-"""Compile cells' inference and training, and a language model, for a kind of CPU; print what touches the stack, as JSON.
+"""Compile kernels for AVX2; print what touches the stack, as JSON.
 
-{"<cell> <what the cores divide>": {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}.
-Nothing is run: the code is LLVM's text.
+    python run_machine_code.py "<cell> <what the cores divide>"|"language model"|"spilling" ...
+
+{argument: {"<function>": [innermost loops with multiply-adds, those that read or write the stack]}}. Nothing is run: the code is
+LLVM's text.
 """
 
 import json
@@ -25,16 +27,9 @@ from kernels import build  # noqa: E402
 from kernels.search.space import default_schedule  # noqa: E402
 from kernels.spec import KernelSpec, Schedule  # noqa: E402
 from kernels.target import cpu_target  # noqa: E402
-from tests.contract.cell_errors import CELLS  # noqa: E402
 from tests.contract.machine_code import innermost_loops  # noqa: E402
 
-AVX2 = {"avx2", "fma", "bmi2"}
-AVX512 = AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-TARGETS = {
-    "avx2": cpu_target(THREADS, flags=frozenset(AVX2), machine="x86_64"),
-    "avx512": cpu_target(THREADS, flags=frozenset(AVX512), machine="x86_64"),
-    "neon": cpu_target(THREADS, flags=frozenset(), machine="aarch64"),
-}
+TARGET = cpu_target(THREADS, flags=frozenset({"avx2", "fma", "bmi2"}), machine="x86_64")
 # Batches: rows enough for tiles of every size, in panels too large for the stack; few rows.
 DIVIDED = {"rows": 64, "units": 6}
 SIZE, LENGTH, VOCABULARY = 64, 3, 200
@@ -61,40 +56,32 @@ def loops(made: Callable[[Path], Any]) -> Counts:
     return found
 
 
-def of_cell(kind: str, name: str, divided: str) -> Counts:
+def of_cell(name: str, divided: str) -> Counts:
     """Of a cell's functions, in inference and in training."""
-    target, spec = TARGETS[kind], KernelSpec(DIVIDED[divided], LENGTH, SIZE, SIZE, 1, THREADS, name)
-    given = spec, default_schedule(spec, target), target
+    spec = KernelSpec(DIVIDED[divided], LENGTH, SIZE, SIZE, 1, THREADS, name)
+    given = spec, default_schedule(spec, TARGET), TARGET
     return loops(lambda to: build.build_template(*given, to)) | loops(
         lambda to: build.build_training(*given, to)
     )
 
 
-def of_language_model(kind: str) -> Counts:
-    """Of all functions of an LSTM's inference and training step."""
-    target, spec = TARGETS[kind], KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 2, THREADS)
-    given = spec, default_schedule(spec, target), target
-    return loops(lambda to: build.build_template(*given, to, VOCABULARY))
-
-
-def spilling(kind: str) -> Counts:
-    """Of an LSTM's inference by a tile of more sums than any target has registers for."""
-    target, spec = TARGETS[kind], KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 1, THREADS)
-    return loops(lambda to: build.build_template(spec, Schedule(rows=12, gates=4), target, to))
+def counted(kernel: str) -> Counts:
+    """Of a cell, of all functions of an LSTM's inference and training step, or of an LSTM's inference by a tile of more sums
+    than there are registers for."""
+    if kernel == "language model":
+        spec = KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 2, THREADS)
+        given = spec, default_schedule(spec, TARGET), TARGET
+        return loops(lambda to: build.build_template(*given, to, VOCABULARY))
+    if kernel == "spilling":
+        spec, tile = KernelSpec(DIVIDED["rows"], LENGTH, SIZE, SIZE, 1, THREADS), Schedule(12, 4)
+        return loops(lambda to: build.build_template(spec, tile, TARGET, to))
+    return of_cell(*kernel.split())
 
 
 def main() -> None:
-    kind, *names = sys.argv[1:]
     with ProcessPoolExecutor(cpu_count()) as pool:
-        jobs = {
-            f"{name} {divided}": pool.submit(of_cell, kind, name, divided)
-            for divided in DIVIDED
-            for name in names
-            if divided == "rows" or not CELLS[name].norms  # which divide rows always
-        }
-        jobs["language model"] = pool.submit(of_language_model, kind)
-        jobs["spilling"] = pool.submit(spilling, kind)
-        print(json.dumps({name: job.result() for name, job in jobs.items()}))
+        found = pool.map(counted, sys.argv[1:])
+        print(json.dumps(dict(zip(sys.argv[1:], found, strict=True))))
 
 
 if __name__ == "__main__":

@@ -101,15 +101,22 @@ def by_theano(arguments: Iterable[str]) -> bool:
 
 def place_of(row: str) -> str:
     """In which of an environment's processes run_contract.py checks a row. Most share one; apart are Keras, which has one
-    backend a process, libraries that may end theirs for want of half precision, what replaces functions for all that comes
-    after it, and CTC by Theano, whose operator has C code only: everything else of Theano's is interpreted, which takes a
-    third of the time that compiling does."""
+    backend a process, what is held to an instruction set, libraries that may end theirs for want of half precision, what
+    replaces functions for all that comes after it, and CTC by Theano, whose operator has C code only: everything else of
+    Theano's is interpreted, which takes a third of the time that compiling does."""
     module = row.split()[0].partition(":")[0]
-    if module.startswith("keras/") or module.endswith(("on_cpu", "data-parallel")):
+    if held_to(row):
+        return "held"
+    if module.startswith("keras/") or module.endswith(("keras", "on_cpu", "data-parallel")):
         return module
     if "data_type" in row:
         return "half precision"
     return "compiled" if compiled(row) else ""
+
+
+def held_to(row: str) -> str | None:
+    """The instruction set that it asks for, which libraries are held to before they start."""
+    return "avx2" if '"isa": "avx2"' in row else None
 
 
 def compiled(row: str) -> bool:
@@ -130,9 +137,10 @@ def start_asked() -> None:
 
 
 @functools.cache
-def _started(python: str, script: str, arguments: tuple[str, ...], isa: str | None) -> Future:
+def _started(python: str, script: str, arguments: tuple[str, ...]) -> Future:
     variables = {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}
-    variables |= instructions.switches(isa, variables)
+    for isa in set(map(held_to, arguments)):
+        variables |= instructions.switches(isa, variables)
     kind = "compiled" if any(map(compiled, arguments)) else "interpreted"
     variables |= {"THEANORC": str(THEANORC[kind])}
     command = [python, f"tests/contract/{script}", *arguments]
@@ -149,22 +157,22 @@ def _run(command: list[str], variables: dict[str, str]) -> subprocess.CompletedP
 def start(environment: str, script: str, *arguments: str) -> None:
     """Begin what a test is going to `run`, where there is a Python for it."""
     if _places(environment):
-        _started(interpreter(environment), script, arguments, None)
+        _started(interpreter(environment), script, arguments)
 
 
-def run(environment: str, script: str, *arguments: str, isa: str | None = None) -> dict:
-    """What a script of this folder prints, as JSON, in an environment, held to an instruction set where one is given; the
-    same again is not run twice, and rows that were asked for together are taken from what their process prints."""
-    places = {place_of(row) for row in arguments} if script == GATE and not isa else set()
+def run(environment: str, script: str, *arguments: str) -> dict:
+    """What a script of this folder prints, as JSON, in an environment; the same again is not run twice, and rows that were
+    asked for together are taken from what their process prints."""
+    places = {place_of(row) for row in arguments} if script == GATE else set()
     if places and all(row in ASKED[environment, place_of(row)] for row in arguments):
         found = {}
         for place in places:
-            found |= _printed(environment, script, (*ASKED[environment, place],), None)
+            found |= _printed(environment, script, (*ASKED[environment, place],))
         return {row: found[row] for row in arguments}
-    return _printed(environment, script, arguments, isa)
+    return _printed(environment, script, arguments)
 
 
-def _printed(environment: str, script: str, arguments: tuple[str, ...], isa: str | None) -> dict:
-    done = _started(interpreter(environment), script, arguments, isa).result()
-    assert done.returncode == 0, done.stderr
+def _printed(environment: str, script: str, arguments: tuple[str, ...]) -> dict:
+    done = _started(interpreter(environment), script, arguments).result()
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -65,20 +65,28 @@ def test_two_workers_train_as_one_does(environment: str, implementation: str) ->
     assert "a batch of 3 evenly" in odd["training"]["reason"]
 
 
-@pytest.mark.parametrize("killed_in", ["wait", "step", None])
-def test_worker_ends_with_the_one_that_started_it(tmp_path: Path, killed_in: str | None) -> None:
+def test_worker_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
+    """Which is killed while it waits, killed in a step, or comes to its end."""
     script = tmp_path / "started.py"
     script.write_text(STARTED)
     environment = {**os.environ, "PYTHONPATH": "scripts:.", "OMP_NUM_THREADS": "1"}
-    command = [interpreter("pytorch"), str(script), str(killed_in)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
-        worker = int(parent.stdout.readline())
-        if killed_in:
-            assert alive(worker)
-            parent.send_signal(signal.SIGKILL)
-        parent.wait(300)
-    assert parent.returncode == (-signal.SIGKILL if killed_in else 0)
-    deadline = time.time() + 120
-    while alive(worker) and time.time() < deadline:
-        time.sleep(0.1)
-    assert not alive(worker)
+    command, given = (
+        [interpreter("pytorch"), str(script)],
+        {"stdout": subprocess.PIPE, "text": True},
+    )
+    parents = {
+        until: subprocess.Popen([*command, until], env=environment, **given)
+        for until in ("wait", "step", "end")
+    }
+    for until, parent in parents.items():
+        with parent:
+            worker = int(parent.stdout.readline())
+            if until != "end":
+                assert alive(worker)
+                parent.send_signal(signal.SIGKILL)
+            parent.wait(300)
+        assert parent.returncode == (0 if until == "end" else -signal.SIGKILL), until
+        deadline = time.time() + 120
+        while alive(worker) and time.time() < deadline:
+            time.sleep(0.1)
+        assert not alive(worker), until

@@ -1,6 +1,5 @@
 """Every implementation keeps the contract: the reference's results, in its own environment."""
 
-import functools
 import json
 import os
 import subprocess
@@ -8,113 +7,93 @@ from pathlib import Path
 
 import pytest
 
-from measurement import instructions, machine, precision
+from measurement import departures, instructions, machine, precision
 from plan import matrix
 from tests import tiny
 
 from .running import GATE, interpreter, run
 
+DOCUMENTS = {file.stem for file in Path("config/documents").glob("*.yaml")}
+BENCHMARKS = matrix.benchmarks(sorted(DOCUMENTS))
 # Environments of the timeline alone are built by its own run, in which each row is held against the reference too.
-BENCHMARKS = matrix.benchmarks(
-    sorted({file.stem for file in Path("config/documents").glob("*.yaml")} - {"timeline"})
-)
-CASES = [
-    (environment, entry["implementation"])
-    for entry in matrix.implementations()
-    for environment in entry["environments"]
-    # test_kernels.py and test_data_parallel.py have the others.
-    if not entry.get("kernel") and not entry.get("workers")
-    if any(
-        environment in matrix.environments(entry, benchmark)
-        for benchmark in BENCHMARKS
-        if matrix.takes_part(entry["benchmarks"], benchmark)
-    )
-]
+BESIDE_THE_TIMELINE = matrix.benchmarks(sorted(DOCUMENTS - {"timeline"})).keys()
 CLASSIFIERS = {"?x320-*", "years-1x320-ce-short"}  # an implementation may be made for no others
-GENERAL = [
-    (environment, name)
-    for environment, name in CASES
-    if not CLASSIFIERS.issuperset(matrix.implementation(name)["benchmarks"])
-]
-SIZES = matrix.benchmarks(sorted(file.stem for file in Path("config/documents").glob("*.yaml")))
-
-
-def trained(environment: str, name: str, sizes: dict = SIZES) -> set[bool]:
-    """Whether benchmarks that an implementation is measured on have something to train; bare layers have nothing."""
-    entry = matrix.implementation(name)
-    return {
-        "optimizer" in sizes[benchmark]
-        for benchmark in sizes
-        if matrix.takes_part(entry["benchmarks"], benchmark)
-        if environment in matrix.environments(entry, benchmark)
-    }
-
-
-WHOLE = [each for each in GENERAL if True in trained(*each)]
-BARE = [each for each in CASES if False in trained(*each)]
-
-
-def refuses_cpus(name: str) -> bool:
-    """Whether an implementation is for GPUs only, and must say so instead of falling back to something else."""
-    entry = matrix.implementation(name)
-    return entry["family"] == "cuDNN" or entry.get("devices") == ["gpu"]
-
-
-def departed(benchmark: dict) -> dict:
-    """What a benchmark that departs from the protocol changes."""
-    if "departure" in benchmark:
-        return {"departure": benchmark["departure"]}
-    return {"optimizer": benchmark["optimizer"]}
-
-
-# A framework's rows depart in its one model.
-DEPARTED = ("pytorch/fine-grained", "tensorflow/graph-while")
-DEPARTING = [
-    (environment, name, json.dumps(departed(changed)), phase)
-    for environment, name in CASES
-    if name in DEPARTED
-    for benchmark, changed in matrix.document("stacked-lm")["benchmarks"].items()
-    if "baseline" in changed
-    and not {"data_type", "isa"} & changed.keys()  # test_instructions.py has the latter
-    and matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
-    and environment in matrix.environments(matrix.implementation(name), benchmark)
-    for phase in changed.get("phases", matrix.PHASES)
-]
 # Document 003's benchmarks by the classifier of tests/tiny.py that stands for them.
 TINY = {"1x320-ce-short": "one-way", "4x320-ce-long": "both-ways", "4x320-ctc-long": "ctc"}
-CLASSIFYING = [
-    (environment, name, kind)
-    for environment, name in CASES
-    for benchmark, kind in TINY.items()
-    if matrix.takes_part(matrix.implementation(name)["benchmarks"], benchmark)
-    and environment in matrix.environments(matrix.implementation(name), benchmark)
-]
 # Document 004's, one for all: they differ in sizes.
 DROPPING = json.dumps(tiny.DROPPING)
-CARRYING = [
-    (environment, name)
-    for environment, name in CASES
-    if matrix.takes_part(matrix.implementation(name)["benchmarks"], "ptb-medium")
-    and environment in matrix.environments(matrix.implementation(name), "ptb-medium")
+# A framework's rows depart in its one model. Other departures are the harness's alone.
+DEPARTED = [("pytorch", "pytorch/fine-grained"), ("tensorflow", "tensorflow/graph-while")]
+DENORMALS = json.dumps({"departure": departures.DENORMALS})
+DEPARTURES = [
+    json.dumps({"departure": departures.FED_BEFORE}),
+    json.dumps({"departure": departures.GRADIENTS_RECORDED}),
+    DENORMALS,
+    json.dumps({"optimizer": {"name": "sgd", "learning_rate": 1.0}}),
 ]
-FORGETFUL = f"tests.contract.planted_forgetful {json.dumps(tiny.CARRIED)}"
-STATELESS = f"pytorch/fine-grained {json.dumps(tiny.CARRIED)}"
-# What a version cannot do: (environment, implementation), and the kind of classifier if it is only that one.
+
+
+def shapes(environment: str, entry: dict) -> list[str]:
+    """What run_contract.py is given after an implementation's name, by the benchmarks it is measured on in an environment."""
+    benchmarks = {
+        name
+        for name in BENCHMARKS
+        if matrix.takes_part(entry["benchmarks"], name)
+        and environment in matrix.environments(entry, name)
+    }
+    if not benchmarks & BESIDE_THE_TIMELINE:
+        return []
+    trained = {"optimizer" in BENCHMARKS[name] for name in benchmarks}
+    whole = True in trained and not CLASSIFIERS.issuperset(entry["benchmarks"])
+    return [
+        *([""] if whole else []),
+        *(["bare"] if False in trained else []),
+        *(kind for name, kind in TINY.items() if name in benchmarks),
+        *([DROPPING] if "ptb-medium" in benchmarks else []),
+        *(DEPARTURES if (environment, entry["implementation"]) in DEPARTED else []),
+    ]
+
+
+ROWS = [
+    (environment, entry["implementation"], shape)
+    for entry in matrix.implementations()
+    # test_kernels.py and test_data_parallel.py have the others.
+    if not entry.get("kernel") and not entry.get("workers")
+    for environment in entry["environments"]
+    for shape in shapes(environment, entry)
+]
+# What a version or a library cannot do: (environment, implementation), and the shape if it is only that one.
 LACKING = {
     ("pytorch-2019", "pytorch/compiled"): "has no torch.compile (it came with 2.0)",
     ("tensorflow-2018", "tensorflow/graph-xla"): "is built without XLA",
+    ("tensorflow", "tensorflow/graph-while", DENORMALS): "TensorFlow has no switch",
     ("keras-2018", "keras/lstm-tensorflow", "ctc"): "Keras 2's CTC is another function",
     ("keras-2018", "keras/lstm-theano", "ctc"): "Keras 2's CTC is another function",
 }
-PLANTED = {
-    "pytorch": ["pytorch", "torchscript"],
-    "pytorch-2019": ["pytorch", "torchscript"],
-    "jax": ["jax"],
-    "tensorflow": ["tensorflow"],  # 2.0 has no BlockLSTMV2
+HERE = "tests.contract."
+# Wrong gradients; of classifiers, whose gate has other losses, by those that are not of our making.
+PLANTED = [
+    ("pytorch", f"{HERE}planted_pytorch:gradient"),
+    ("jax", f"{HERE}planted_jax"),
+    *(("pytorch-2019", f"{HERE}planted_torchscript{kind}") for kind in ("", " ctc")),
+    # 2.0 has no BlockLSTMV2
+    *(("tensorflow", f"{HERE}planted_tensorflow{kind}") for kind in ("", " both-ways")),
+]
+# What does less than the whole of a sequence: whether that shows in values.
+LOST_STEPS = {
+    f"{HERE}planted_pytorch:truncated long": False,
+    f"{HERE}planted_pytorch:skipped long": True,
+    f"{HERE}planted_pytorch:reset long": True,
 }
+UNORDERED = [f"{HERE}planted_keras", 'keras/lstm-tensorflow {"hidden": 320}']
+VERIFIED = [
+    ("pytorch", "pytorch/cell verified"),
+    ("tensorflow", "tensorflow/graph-unrolled verified"),
+    ("jax", "jax/scan verified"),
+]
+STATELESS = f"pytorch/fine-grained {json.dumps(tiny.CARRIED)}"
 
-
-# In half precision, and wide enough to be rounded differently from float32.
+# Wide enough to be rounded differently from float32.
 HALF = json.dumps({"data_type": "bfloat16", "hidden": 64, "embedding": 64})
 HALVED = [
     ("pytorch", "pytorch/fine-grained"),
@@ -123,60 +102,50 @@ HALVED = [
     ("onnx", "openvino/lstm"),
     ("tensorflow", "tensorflow/graph-while"),
 ]
-SILENT = [
-    ("jax", "jax/scan"),  # XLA converts products to float32 on a CPU
-    ("tensorflow", "tensorflow/graph-xla"),
-    ("tensorflow", "tests.contract.planted_single"),
-]
-# Inference in int8, on any CPU.
-INT8 = {"data_type": "int8", "hidden": 64, "embedding": 64}
+# Inference in int8, on any CPU: by cell.
+INT8 = {
+    cell: json.dumps({"data_type": "int8", "hidden": 64, "embedding": 64, "cell": cell})
+    for cell in ("lstm", "gru", "slstm", "peephole")
+}
 ROUNDED = [
-    (environment, name, json.dumps(INT8 | {"cell": cell}))
-    for environment, name, *cells in (
-        ("pytorch", "pytorch/fused", "lstm", "gru"),
-        ("pytorch", "recurrent_cells/module", "lstm", "gru", "layer-norm", "slstm"),
-        ("onnx", "onnxruntime/lstm", "lstm", "peephole"),
-    )
-    for cell in cells
+    *(("pytorch", f"pytorch/fused {INT8[cell]}") for cell in ("lstm", "gru")),
+    *(("pytorch", f"recurrent_cells/module {INT8[cell]}") for cell in ("lstm", "slstm")),
+    *(("onnx", f"onnxruntime/lstm {INT8[cell]}") for cell in ("lstm", "peephole")),
 ]
-UNROUNDED = ("onnx", f"onnxruntime/lstm {json.dumps(INT8 | {'cell': 'gru'})}")
+REFUSED = [
+    ("jax", f"jax/scan {HALF}", "runs in float32"),  # XLA converts products on a CPU
+    ("tensorflow", f"tensorflow/graph-xla {HALF}", "runs in float32"),
+    ("tensorflow", f"tensorflow/graph-block {HALF}", "BlockLSTM takes float32 and float16"),
+    ("onnx", f"onnxruntime/lstm {INT8['gru']}", "GRU"),
+]
+BEYOND_INT8 = f"{HERE}planted_pytorch:int8 {INT8['lstm']}"
 # On a CPU without, each framework decides whether it converts to float32, or has no such kernel and says so.
 HAS_HALF = "bf16" in machine.cpu_flags() and not instructions.held_to(os.environ)
-UNABLE = [("tensorflow", "tensorflow/graph-block", "BlockLSTM takes float32 and float16")]
-BEYOND = f"tests.contract.planted_half {HALF}"
-BEYOND_INT8 = f"tests.contract.planted_int8 {json.dumps(INT8)}"
 
 
-def processes(environment: str = "", **_: object) -> list[tuple[str, ...]]:
-    """What `verdicts` of an environment are printed by."""
-    names = [name for where, name in WHOLE if where == environment]
-    names += [f"{name} bare" for where, name in BARE if where == environment]
-    names += [f"tests.contract.planted_{error}" for error in PLANTED.get(environment, [])]
-    departing = {f"{name} {change}" for where, name, change, _ in DEPARTING if where == environment}
-    names += sorted(departing)
-    names += [f"{name} {kind}" for where, name, kind in CLASSIFYING if where == environment]
-    names += [f"{name} {DROPPING}" for where, name in CARRYING if where == environment]
-    names += [FORGETFUL] if environment.startswith("pytorch") else []
-    names += [STATELESS] if environment == "pytorch" else []
-    names += [
-        f"tests.contract.planted_{error} {kind}"
-        for error in PLANTED.get(environment, [])
-        for kind in TINY.values()
-    ]
+def processes(
+    environment: str = "", with_lengths: set[str] | None = None, **_: object
+) -> list[tuple[str, ...]]:
+    """What `verdicts` and `halved` of an environment are printed by; without one, what tests of one ask for."""
+    if not environment:
+        alone = ("pytorch", "run_ctc.py"), ("jax", "run_fetched.py")
+        return [*alone, ("keras-2018", GATE, *UNORDERED)]
+    if with_lengths is not None:
+        return [(environment, "run_cudnn_operators.py")]
+    names = [f"{name} {shape}".strip() for where, name, shape in ROWS if where == environment]
+    names += [row for where, row in (*VERIFIED, *PLANTED) if where == environment]
+    names += [STATELESS, *LOST_STEPS] if environment == "pytorch" else []
     return [(environment, GATE, *names), *in_half_precision(environment)] if names else []
 
 
 def in_half_precision(environment: str) -> list[tuple[str, ...]]:
     """A process of its own, as a library that has no such kernel may end it; none in most environments."""
-    asked = [*HALVED, *SILENT, *(unable[:2] for unable in UNABLE)]
-    names = [f"{name} {HALF}" for where, name in asked if where == environment]
-    names += [f"{name} {change}" for where, name, change in ROUNDED if where == environment]
-    names += [BEYOND, BEYOND_INT8] if environment == "pytorch" else []
-    names += [row for where, row in [UNROUNDED] if where == environment]
+    halved = [(where, f"{name} {HALF}") for where, name in HALVED]
+    names = [row for where, row, *_ in (*halved, *ROUNDED, *REFUSED) if where == environment]
+    names += [BEYOND_INT8] if environment == "pytorch" else []
     return [(environment, GATE, *names)] if names else []
 
 
-@functools.cache
 def verdicts(environment: str) -> dict:
     """{implementation: {phase: verdict}} of all implementations and planted errors of an environment, in float32."""
     return run(*processes(environment)[0])
@@ -197,80 +166,31 @@ def within_rounding(errors: dict[str, float], gradient: float = 1e-5) -> bool:
     )
 
 
-@pytest.mark.parametrize("phase", ["forward", "training"])
-@pytest.mark.parametrize(("environment", "implementation"), WHOLE)
-def test_agrees_with_the_reference(environment: str, implementation: str, phase: str) -> None:
+def refusal(environment: str, implementation: str, shape: str, phase: str) -> str:
+    """Part of the reason that it must give instead of falling back to something else; "" where it must compute."""
     entry = matrix.implementation(implementation)
-    found = verdicts(environment)[implementation][phase]
     if phase not in entry.get("phases", matrix.PHASES):
-        assert found["status"] == "unsupported" and "inference" in found["reason"]
-        return
-    if refuses_cpus(implementation):
-        assert found["status"] == "unsupported" and "GPU" in found["reason"]
-        return
-    if reason := LACKING.get((environment, implementation)):
-        assert found["status"] == "unsupported" and reason in found["reason"]
-        return
-    assert found["status"] == "ok", found["reason"]
-    assert within_rounding(found["errors"])
-    assert found["facts"]["framework_version"]
-    assert found["device_peak_bytes"] is None
+        return "inference"
+    if entry["family"] == "cuDNN" or entry.get("devices") == ["gpu"]:
+        return "GPU"
+    row = environment, implementation
+    return LACKING.get(row) or LACKING.get((*row, shape), "")
 
 
-@pytest.mark.parametrize(("environment", "implementation"), BARE)
-def test_bare_layers_agree_with_the_reference(environment: str, implementation: str) -> None:
-    found = verdicts(environment)[f"{implementation} bare"]["forward"]
-    if refuses_cpus(implementation):
-        assert found["status"] == "unsupported" and "GPU" in found["reason"]
-    else:
-        assert found["status"] == "ok", found["reason"]
-        assert found["errors"]["output"] < 1e-5
-
-
-@pytest.mark.parametrize(("environment", "implementation", "change", "phase"), DEPARTING)
-def test_departures_pass_the_same_gate(
-    environment: str, implementation: str, change: str, phase: str
-) -> None:
-    found = verdicts(environment)[f"{implementation} {change}"][phase]
-    if implementation.endswith("cudnn") or (environment, change) == (
-        "tensorflow",
-        '{"departure": "denormals"}',
-    ):
-        assert found["status"] == "unsupported" and found["reason"]
-        return
-    assert found["status"] == "ok", found["reason"]
-    assert max(found["errors"].values()) < 1e-5
-
-
-@pytest.mark.parametrize(("environment", "implementation", "kind"), CLASSIFYING)
-def test_classifiers_agree_with_the_reference(
-    environment: str, implementation: str, kind: str
-) -> None:
-    found = verdicts(environment)[f"{implementation} {kind}"]["training"]
-    if refuses_cpus(implementation):
-        assert found["status"] == "unsupported" and "GPU" in found["reason"]
-    elif reason := LACKING.get((environment, implementation)) or LACKING.get(
-        (environment, implementation, kind)
-    ):
-        assert found["status"] == "unsupported" and reason in found["reason"]
-    else:
-        assert found["status"] == "ok", found["reason"]
-        # Units that remember and those that forget are each held to their own scale, and of CTC the smaller one is
-        # small: 1.1e-5 is rounding (seen in Keras on JAX).
-        assert within_rounding(found["errors"], 5e-5 if kind == "ctc" else 1e-5)
-
-
-@pytest.mark.parametrize(("environment", "implementation"), CARRYING)
-def test_carried_state_clipping_and_dropout(environment: str, implementation: str) -> None:
-    for phase, found in verdicts(environment)[f"{implementation} {DROPPING}"].items():
-        if refuses_cpus(implementation):
-            assert found["status"] == "unsupported" and "GPU" in found["reason"]
+@pytest.mark.parametrize(("environment", "implementation", "shape"), ROWS)
+def test_agrees_with_the_reference(environment: str, implementation: str, shape: str) -> None:
+    for phase, found in verdicts(environment)[f"{implementation} {shape}".strip()].items():
+        if reason := refusal(environment, implementation, shape, phase):
+            assert found["status"] == "unsupported" and reason in found["reason"], phase
             continue
         assert found["status"] == "ok", (phase, found["reason"])
-        errors = found["errors"]
-        assert max(errors.values()) < 1e-5, phase
-        if phase == "training":
-            assert {"clip", "dropout:clip", "dropout:loss"} < errors.keys()
+        # Units that remember and those that forget are each held to their own scale, and of CTC the smaller one is
+        # small: 1.1e-5 is rounding (seen in Keras on JAX).
+        assert within_rounding(found["errors"], 5e-5 if shape == "ctc" else 1e-5), phase
+        assert found["facts"]["framework_version"]
+        assert found["device_peak_bytes"] is None
+        if shape == DROPPING and phase == "training":
+            assert {"clip", "dropout:clip", "dropout:loss"} < found["errors"].keys()
             assert len(found["dropout"]) == tiny.BENCHMARK["layers"] + 1
 
 
@@ -293,52 +213,40 @@ def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32(
         assert all(error < 2e-5 for error in updates), phase  # weights and updates are float32
 
 
-@pytest.mark.parametrize(("environment", "implementation", "change"), ROUNDED)
+@pytest.mark.parametrize(("environment", "row"), ROUNDED)
 def test_int8_is_within_its_own_bound_and_beyond_that_of_float32(
-    environment: str, implementation: str, change: str
+    environment: str, row: str
 ) -> None:
-    found = halved(environment)[f"{implementation} {change}"]["forward"]
+    found = halved(environment)[row]["forward"]
     assert found["status"] == "ok", found["reason"]
     assert 1e-4 < found["errors"]["output"] < precision.tolerance("int8", "forward", 2, 4)
     assert found["precision"]["int8"] and not found["precision"]["float32"]
 
 
-def test_what_has_no_int8_is_refused() -> None:
-    environment, row = UNROUNDED
-    found = halved(environment)[row]["forward"]
-    assert found["status"] == "unsupported" and "GRU" in found["reason"]
+@pytest.mark.parametrize(("environment", "row", "reason"), REFUSED)
+def test_what_has_not_the_format_is_refused(environment: str, row: str, reason: str) -> None:
+    """Also where float32 would be taken instead, silently."""
+    for phase, found in halved(environment)[row].items():
+        assert found["status"] == "unsupported" and reason in found["reason"], phase
 
 
 def test_an_error_beyond_int8_closes_the_gate() -> None:
     assert halved("pytorch")[BEYOND_INT8]["forward"]["status"] == "incorrect"
 
 
-@pytest.mark.parametrize(("environment", "implementation"), SILENT)
-def test_what_silently_runs_in_float32_is_refused(environment: str, implementation: str) -> None:
-    for phase, found in halved(environment)[f"{implementation} {HALF}"].items():
-        assert found["status"] == "unsupported", phase
-        assert "runs in float32" in found["reason"], phase
+@pytest.mark.parametrize(("environment", "row"), VERIFIED)
+def test_right_rows_are_verified_after_timing(environment: str, row: str) -> None:
+    """tests/unit/test_verifying.py has what is wrong only then."""
+    for phase, found in verdicts(environment)[row].items():
+        assert found["status"] == "ok", (phase, found["reason"])
+        assert max(found["verification"]["errors"].values()) < 1e-5, phase
 
 
-@pytest.mark.parametrize(("environment", "implementation", "reason"), UNABLE)
-def test_what_takes_no_half_precision_says_so(
-    environment: str, implementation: str, reason: str
-) -> None:
-    for phase, found in halved(environment)[f"{implementation} {HALF}"].items():
-        assert found["status"] == "unsupported" and reason in found["reason"], phase
-
-
-def test_an_error_beyond_half_precision_closes_the_gate() -> None:
-    for phase, found in halved("pytorch")[BEYOND].items():
-        refused = not HAS_HALF and found["status"] == "unsupported"
-        assert found["status"] == "incorrect" or refused, phase
-
-
-@pytest.mark.parametrize("environment", ["pytorch", "pytorch-2019"])
-def test_forgotten_state_closes_the_gate(environment: str) -> None:
-    for phase, found in verdicts(environment)[FORGETFUL].items():
-        assert found["status"] == "incorrect", phase
-        assert max(found["errors"].values()) > 1e-3, phase
+@pytest.mark.parametrize("array", ["converted", "put together"])
+def test_jax_brings_what_it_would_keep_on_the_host_anew(array: str) -> None:
+    """What is fetched again is what the first fetch is held against."""
+    found = run("jax", "run_fetched.py")
+    assert found[array] == {"anew": True, "equal": True, "kept by NumPy's way": True}
 
 
 def test_a_style_that_carries_no_state_says_so() -> None:
@@ -350,7 +258,6 @@ def test_a_style_that_carries_no_state_says_so() -> None:
     ("environment", "with_lengths"),
     [
         ("tensorflow", {"CudnnRNNV3"}),
-        ("tensorflow-2019", {"CudnnRNNV3"}),
         ("tensorflow-2018", set()),
     ],
 )
@@ -365,58 +272,39 @@ def test_caveats_of_cudnn(environment: str, with_lengths: set[str]) -> None:
     assert not {each for each in taken if "norm" in each or each in ("gamma", "beta", "scale")}
 
 
-@pytest.mark.parametrize("kind", TINY.values())
-@pytest.mark.parametrize(
-    ("environment", "error"), [("tensorflow", "tensorflow"), ("pytorch-2019", "torchscript")]
-)
-def test_wrong_gradient_closes_the_gate_of_classifiers(
-    environment: str, error: str, kind: str
-) -> None:
-    found = verdicts(environment)[f"tests.contract.planted_{error} {kind}"]
-    assert found["forward"]["status"] == "ok", found["forward"]["reason"]
-    assert found["training"]["status"] == "incorrect"
-    assert found["training"]["reason"].startswith("gradient:lstm.")
-
-
 def test_ctc_of_the_reference_is_that_of_pytorch() -> None:
     errors = run("pytorch", "run_ctc.py")
     assert set(errors) == {"loss", "gradient"} and max(errors.values()) < 1e-11
 
 
-@pytest.mark.parametrize(
-    ("environment", "error"),
-    [
-        ("jax", "jax"),
-        ("pytorch", "pytorch"),
-        ("pytorch-2019", "pytorch"),
-        ("pytorch-2019", "torchscript"),
-        ("tensorflow", "tensorflow"),
-    ],
-)
+@pytest.mark.parametrize(("environment", "error"), PLANTED)
 def test_wrong_gradient_closes_the_gate(environment: str, error: str) -> None:
     """A check that compares only values lets all of these pass."""
-    found = verdicts(environment)[f"tests.contract.planted_{error}"]
+    found = verdicts(environment)[error]
     assert found["forward"]["status"] == "ok", found["forward"]["reason"]
     training = found["training"]
     assert training["status"] == "incorrect", training["reason"]
     assert training["reason"].startswith("gradient:")
     assert training["gradient_error"] > 1e-4
-    assert training["errors"]["loss"] < 1e-5
+    assert training["errors"]["loss"] < 5e-5
+
+
+@pytest.mark.parametrize("row", LOST_STEPS)
+def test_lost_steps_close_the_gate(row: str) -> None:
+    """By two hundred times the tolerance at least. That a gradient ends early shows in no value."""
+    found = verdicts("pytorch")[row]
+    assert found["training"]["status"] == "incorrect", found["training"]["reason"]
+    assert found["training"]["gradient_error"] > 0.02
+    assert found["forward"]["status"] == ("incorrect" if LOST_STEPS[row] else "ok")
 
 
 def test_weight_updated_before_a_gradient_has_read_it_closes_the_gate() -> None:
     """And Keras 2 as it is patched here passes."""
-    names = ["tests.contract.planted_keras", 'keras/lstm-tensorflow {"hidden": 320}']
-    planted, row = run("keras-2018", GATE, *names).values()
+    planted, row = run("keras-2018", GATE, *UNORDERED).values()
     assert planted["forward"]["status"] == "ok", planted["forward"]["reason"]
     assert planted["training"]["status"] == "incorrect"
     assert planted["training"]["gradient_error"] > 1e-3
     assert row["training"]["status"] == "ok", row["training"]["reason"]
-
-
-def test_torchscript_of_today_differentiates_what_that_of_2019_does_wrongly() -> None:
-    found = verdicts("pytorch")["tests.contract.planted_torchscript"]["training"]
-    assert found["status"] == "ok", found["reason"]
 
 
 @pytest.mark.parametrize("environment", ["pytorch", "pytorch-2019"])

@@ -26,15 +26,20 @@ def found() -> dict:
 def test_every_shape_and_schedule_agrees_with_the_reference() -> None:
     errors = {name: e for name, e in found().items() if name not in ("tuning", "half")}
     # Of a cell, shape and phase: output, d x, states and their gradients, and every layer's weights.
-    trained = {name for name in errors if " d weights " in name}
-    weights = [3 + len(each.vectors) for each in CELLS.values()]
-    assert len(trained) == (2 + 3) * sum(weights) + 3 + (3 + len(CELLS["layer_norm"].vectors))
-    assert len({name.split()[0] for name in errors} & set(CELLS)) == len(CELLS)
+    layers = {
+        "lstm": 2 + 1,
+        "gru": 2 + 3,
+        "coupled": 2,
+        "peephole": 2 + 3,
+        "slstm": 2 + 3,
+        "layer_norm": 2 + 1,
+    }
+    weights = sum(number * (3 + len(CELLS[name].vectors)) for name, number in layers.items())
+    assert sum(" d weights " in name for name in errors) == weights
     others = [name for name in errors if name.split()[0] not in CELLS]
-    of_models = (1 + 3 * 6) + 2 * (1 + 3 * 9)  # the larger one by two targets
-    # Of a language model the loss, and of each of its weights the first value, the gradient and the update.
-    assert sum(name.startswith("trained") for name in others) == of_models
-    assert len(others) == 6 * 2 + 5 + of_models + 3
+    # Of a language model by two targets the loss, and of each of its weights the first value, the gradient and the update.
+    assert sum(name.startswith("trained") for name in others) == 2 * (1 + 3 * 9)
+    assert len(others) == 5 + 3 + 2 * (1 + 3 * 9) + 3
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}
 
 
@@ -54,16 +59,16 @@ def test_half_precision_is_within_its_own_bound_and_beyond_that_of_float32() -> 
 def test_half_precision_at_shapes_that_fit_no_vector() -> None:
     """[error, its bound] of cells at odd sizes."""
     half = found()["half"]
-    assert len(half) == 2 * 4
+    assert len(half) == 3
     assert {name: pair for name, pair in half.items() if not 1e-5 < pair[0] < pair[1]} == {}
 
 
 def test_tuning_goes_on_from_its_database() -> None:
     """[new trials, trials in the database] of each search; a damaged database is begun anew."""
     assert found()["tuning"] == {
-        "first": [4, 4],
-        "more": [2, 6],
-        "again": [0, 6],
+        "first": [2, 2],
+        "more": [1, 3],
+        "again": [0, 3],
         "all failed": [2, 2],
         "damaged": [2, 2],
     }
@@ -72,5 +77,5 @@ def test_tuning_goes_on_from_its_database() -> None:
 def test_more_cores_and_narrower_vectors_agree_with_the_reference() -> None:
     """Five threads, AVX-512 and AVX2 where the CPU has them, small caches."""
     errors = run("tvm", "run_other_machines.py")
-    assert len(errors) >= 2 * 2 * 10
+    assert len(errors) >= 3 * 10
     assert {name: error for name, error in errors.items() if not error < 1e-5} == {}

@@ -7,58 +7,40 @@ import pytest
 
 from tests import tiny
 
-from .running import run
+from .running import GATE, run
 
 WIDE = {"hidden": 16, "batch": 5}  # more than one block of a kernel, and not all of them full
 HERE = "tests.contract.on_cpu:"
+CARRIED = json.dumps(WIDE | tiny.CARRIED)
 CASES = {
     "pytorch": [
         *("fine_grained_graph", f"fine_grained_graph {json.dumps({'cell': 'slstm'})}"),
         *("cell_graph", f"cell_graph {json.dumps(tiny.CARRIED)}"),
+        *(("persistent_kernel", f"persistent_kernel {CARRIED}") if shutil.which("g++") else ()),
     ],
     "flashrnn": [
         *("triton", "triton_graph", f"triton {json.dumps(WIDE)}", "triton one-way"),
-        *("flashrnn", f"flashrnn {json.dumps(WIDE | tiny.CARRIED)}"),
+        *("flashrnn", f"flashrnn {CARRIED}"),
     ],
 }
-PERSISTENT = [
-    f"{HERE}persistent_kernel {change}".strip()
-    for change in ("", json.dumps(WIDE), json.dumps(WIDE | tiny.CARRIED))
-]
-WARMED_UP = f"{HERE}warmed_up"
 
 
 def processes(**_: object) -> list[tuple[str, ...]]:
-    compiled = [("pytorch", "run_contract.py", *PERSISTENT)] if shutil.which("g++") else []
     return [
-        *compiled,
-        ("pytorch", "run_contract.py", WARMED_UP),
+        *((where, GATE, *(HERE + name for name in names)) for where, names in CASES.items()),
         ("pytorch", "run_on_pretended_cuda.py"),
         ("flashrnn", "run_triton.py"),
     ]
 
 
-def require_right(environment: str, names: list[str]) -> None:
-    for name, phases in run(environment, "run_contract.py", *names).items():
+@pytest.mark.parametrize("environment", CASES)
+def test_rows_for_gpus(environment: str) -> None:
+    for name, phases in run(
+        environment, GATE, *(HERE + name for name in CASES[environment])
+    ).items():
         for phase, found in phases.items():
             assert found["status"] == "ok", (name, phase, found["reason"])
             assert max(found["errors"].values()) < 1e-5, (name, phase)
-
-
-@pytest.mark.parametrize("environment", CASES)
-def test_rows_for_gpus(environment: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    require_right(environment, [HERE + name for name in CASES[environment]])
-
-
-@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ to compile the kernel for a CPU with")
-def test_persistent_kernel() -> None:
-    require_right("pytorch", PERSISTENT)
-
-
-def test_weights_that_warming_up_has_changed_close_the_gate() -> None:
-    found = run("pytorch", "run_contract.py", WARMED_UP)[WARMED_UP]
-    assert found["training"]["status"] == "incorrect"
 
 
 def test_where_the_time_of_a_batch_goes() -> None:

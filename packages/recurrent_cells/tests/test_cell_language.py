@@ -11,9 +11,8 @@ from given_cells import EXAMPLES, HEADS, MANY
 
 from recurrent_cells.cell_file import load
 from recurrent_cells.cells import CELLS, Cell, CellError, cell, language, reference
-from recurrent_cells.cells.language import Expression, computed, constant, named, outer
+from recurrent_cells.cells.language import computed, named, outer
 from recurrent_cells.sources import FRAMEWORKS, generate
-from recurrent_cells.sources.numpy_source import gradients
 
 
 def module(one: Cell, text: str | None = None) -> ModuleType:
@@ -101,7 +100,11 @@ def test_numbers_that_are_chosen_are_no_integers(framework: str) -> None:
     """They would be: `torch.where(v > 1, 1, 0)` is not multiplied by a matrix."""
     text = generate(spiking, framework, "-")
     assert not re.search(r"where\([^,]*, -?[\d.]+, -?\d+\)", text)
-    sums, _, states, _ = drawn(spiking)
+    random = np.random.default_rng(0)
+    sums, states = (
+        [random.uniform(0.2, 1, (3, 12)) for _ in names]
+        for names in (spiking.declared_sums, spiking.states)
+    )
     (h, v), _ = module(spiking).step(sums, (), states)
     given = dict(zip(("n", "h", "v"), (*sums, *states), strict=True))
     wanted = computed([spiking.outputs[name] for name in "hv"], given, reference.OPERATIONS)
@@ -126,43 +129,6 @@ def test_states_and_vectors_begin_where_they_are_told_to(many: Cell) -> None:
     assert many.x_gates == ("f", "g", "z")
     assert many.h_gates == ("q", "z")
     assert many.declared_sums == ("f", "g", "z", "q")
-
-
-def drawn(one: Cell, hidden: int = 12) -> tuple:
-    random = np.random.default_rng(0)
-
-    def values(names: tuple, *shape: int) -> tuple:
-        return tuple(random.uniform(0.2, 1, shape) for _ in names)
-
-    sums, states = values(one.declared_sums, 3, hidden), values(one.states, 3, hidden)
-    weights = values(one.vectors, hidden) + values(one.matrices, hidden, hidden // one.heads)
-    return sums, weights, states, values(one.states, 3, hidden)
-
-
-def test_both_ways_to_the_gradient_agree(any_cell: Cell) -> None:
-    """By the chain rule, and by eliminating vertices as the kernels do, of cells that these have."""
-    if any_cell.of_heads:
-        return
-    from recurrent_cells.cells.derivative import backward, gradient_name
-
-    sums, weights, states, d_new = drawn(any_cell)
-    own = (*any_cell.vectors, *any_cell.matrices)
-    names = (*any_cell.declared_sums, *own, *any_cell.states)
-    given = dict(zip(names, (*sums, *weights, *states), strict=True))
-    given |= {gradient_name(n): d for n, d in zip(any_cell.states, d_new, strict=True)}
-    rules = backward(any_cell)
-    kept = {**rules.kept, **rules.inverses}
-    values = computed(kept.values(), given, reference.OPERATIONS)
-    given |= dict(zip(kept, values, strict=True))
-    found = gradients(any_cell)
-    eliminated = dict(rules.gradients)
-    for one in rules.products:
-        ends = (one.gradient, one.source) if one.transposed else (one.source, one.gradient)
-        outer = Expression.of("weight_gradient", *ends, constant(float(any_cell.heads)))
-        eliminated[one.matrix] = eliminated.get(one.matrix, constant(0.0)) + outer
-    for name in names:
-        pair = computed([found[name], eliminated[name]], given, reference.OPERATIONS)
-        np.testing.assert_allclose(*pair, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -202,12 +168,10 @@ RETURNED = {
     "syntax": (TWO, "f, g", "f +", "invalid syntax"),
     "unknown name": (TWO, "f, g", "k * f, g", "unknown name k"),
     "not imported": (TWO, "f, g", "softplus(f), g", "softplus is not imported"),
-    "no such function": (TWO, "f, g", "gelu(f), g", "the language has no gelu; it has"),
     "too many are": (TWO, "f, g, c", "f, g, c", "returns 3 values for 2 states"),
     "a text is": (TWO, "f, g", 'f + g, "c"', "'c' is no value"),
     "a function is": (TWO, "f, g", "f + g, tanh", "tanh, which is not called,"),
     "one within another": (TWO, "f, g", "(f, g),", "a tuple within another"),
-    "a tuple as a state": (TWO, "f, g, c", "f, (g, c)", "a tuple of 2 is no value"),
     "a method": (TWO, "f, g", "f.sigmoid(), g", "write sigmoid(f)"),
     "an index": (TWO, "f, g", "f, [f, g][g]", "Python needs a number here, and g"),
     "beyond float32": (TWO, "f, g", "f * 1e39, g", "not a number of float32"),
@@ -217,24 +181,18 @@ RETURNED = {
     "an unused gate": (TWO, "f, c", "f, c", "depends on g"),
     "not a matrix": (TWO, "f, g, h", "f @ h, g", "matrices=..."),
     "a matrix as a value": (MATRICES, "f, g, h, u", "f * u + g, h", "u is a matrix"),
-    "a matrix first": (MATRICES, "f, g, h, u", "u @ f + g, h", "u is a matrix"),
     "a product of a number": (MATRICES, "f, g, h, u", "f + 2 @ u + g, h", "@"),
-    "an unused matrix": (MATRICES, "f, g, h", "f + g, h", "depends on u"),
     "a product of a vector": (VECTOR, "f, v, u", "f + v @ u", "the same in every row"),
     "a matrix state as a value": (SQUARE, "f, g, c", "f * g, c * c + f", "two matrix states"),
     "a value added to it": (SQUARE, "f, g, c", "f * g, c + f", "only another one can be added"),
     "a value as the new one": (SQUARE, "f, g, c", "c @ f * g, f", "the new c is no matrix"),
     "a part": (TWO, "f, g, h", "f[0] + g, h", "it has no parts"),
     "not apart": (TWO, "f, g, h", "f.x + g, h", 'has no .x: apart="f"'),
-    "and": (TWO, "f, g, h", "where(f > 0 and g > 0, f, g), h", "where(a >= b"),
-    "a comparison in two": (TWO, "f, g, h", "(0 < f < 1) * g, h", "where(a >= b"),
     "&": (TWO, "f, g, h", "((f > 0) & (g < 1)) * f, h", "no //, %, ~, &, | and ^"),
-    "a whole division": (TWO, "f, g, h", "f // g, h", "no //, %, ~, &, | and ^"),
     "==": (TWO, "f, g, h", "where(f == 0, f, g), h", "== and != compare nothing"),
     "a power": (TWO, "f, g, h", "f ** 0.3, g + h", "a whole number or 0.5"),
     "a large power": (TWO, "f, g, h", "f ** 1000, g + h", "64 is the most"),
     "a power without end": (TWO, "f, g, h", "f * 10**10**10, g + h", "OverflowError"),
-    "divided by nothing": (TWO, "f, g, h", "f + 1 / 0, g + h", "ZeroDivisionError"),
     "eval": (TWO, "f, g", "eval('f'), g", "the language has no eval"),
     "underscores": (TWO, "f, g", "f.__class__, g", "has no .__class__"),
     "the same in every row": (OF_ONE, "f", "f, 1.0", "the new c is the same"),
@@ -253,21 +211,12 @@ DECLARED = {
     "spaces": ('gates="f", states="h = 1"', "without spaces"),
     "too large": ('gates="f", states="h=1e39"', "is no number"),
     "commas": ('gates="f,g", states="h"', "separate names with spaces"),
-    "commas of numbers": ('gates="f", states="h=0,m=1"', "separate names with spaces"),
-    "a list": ('gates=["f"], states="h"', "names in strings"),
-    "computed": ("gates=tanh, states='h'", "names in strings"),
     "run": ('gates="f", states="h" if print("x") is None else ""', "names in strings"),
 }
 MINE = "def mine(f, g, h, c):\n"
 LOOP = f"{MINE}    for _ in range({{}}):\n        c = f * c\n    return h + g, c\n"
 # What is wrong: (what follows HEAD, the line that is named, what is told).
 WHOLE = {
-    "indentation": (f"{TWO}{MINE}return f\n", 6, "expected an indented block"),
-    "a state is not returned": (
-        f"{TWO}{MINE}    c = f * c\n    return c + g\n",
-        7,
-        "1 value for 2",
-    ),
     "nothing is": (f"{TWO}{MINE}    c = f * g\n", 6, "returns nothing for 2 states"),
     "no gate": (f"{TWO}def mine(f, g, k):\n    return f + g, k\n", 4, "k is not declared"),
     "apart as one": (
@@ -280,12 +229,7 @@ WHOLE = {
     "a loop": (f"{TWO}{MINE}    while True:\n        pass\n", 6, "no while in it"),
     "a loop without end": (TWO + LOOP.format("10**9"), 6, "more than 1000 times"),
     "a long chain": (TWO + LOOP.format("300"), 8, "200 are the most"),
-    "an import inside": (f"{TWO}{MINE}    import os\n    return f, g\n", 6, "no import in it"),
     "code": (f"{TWO}{GOOD}print(mine)\n", 7, "would be run by an import"),
-    "a main of its own": (
-        f'{TWO}{GOOD}if __name__ == "__main__":\n    mine\n',
-        *(7, "would be run by an import"),
-    ),
     "two cells": (f"{TWO}{GOOD}\n\n{ONE}def two(f):\n    return f\n", 10, "a second cell"),
     "a default": (f'{ONE}def mine(f, a="b"):\n    return f\n', 5, "a number"),
     "a name": (f"{ONE}def Mine(f):\n    return f\n", 5, "lower-case letters"),
@@ -293,7 +237,6 @@ WHOLE = {
     "no cell": (GOOD, 4, "no function with @cell"),
     "decorated otherwise": (f"@tanh\n{GOOD}", 4, "declared by @cell("),
     "an import of the system": (f"import os\n{TWO}{GOOD}", 4, "os cannot be used in a cell"),
-    "NumPy": (f"import numpy as np\n{TWO}{GOOD}", 4, "numpy cannot be used in a cell"),
     "torch": (f"from torch import tanh\n{TWO}{GOOD}", 4, "torch cannot be used in a cell"),
     "nothing of the package's": (
         f"import recurrent_cells as rc\n{ONE}def mine(f):\n    return f + rc.load\n",

@@ -1,22 +1,16 @@
-"""How many operators a step launches, forward and on the way back, by hand and generated, in one framework (the argument); as JSON
-{cell: [by hand, generated]}. Of the six cells that have both."""
-
-import importlib
-import json
-import sys
-import tempfile
+"""How many operators a step launches, forward and on the way back, in each framework."""
 
 import numpy as np
-
-from measurement.cells import CELLS
-from recurrent_cells.cells import CELLS as KERNELS
-from tests.contract.own_cells import BY_HAND, STYLES, package
 
 BATCH, HIDDEN = 3, 4
 
 
 def drawn(*shape):
     return np.random.RandomState(0).uniform(-1, 1, shape).astype(np.float32)
+
+
+def owned(kind):
+    return len(kind.biases) - len(kind.of_x) + len(kind.vectors)
 
 
 def pytorch(step, kind):
@@ -82,22 +76,4 @@ def tensorflow(cell, kind):
     return sum(kind not in ("Const", "Identity", "Placeholder") for kind in kinds)
 
 
-def owned(kind):
-    return len(kind.biases) - len(kind.of_x) + len(kind.vectors)
-
-
-def main():
-    framework, found = sys.argv[1], {}
-    table, attribute = STYLES[framework]
-    known = getattr(importlib.import_module(f"implementations.{framework}.cells"), table)
-    with tempfile.TemporaryDirectory() as folder:
-        for called, name in BY_HAND.items():
-            made = package(folder, name, KERNELS[name], framework)
-            both = known[called], getattr(made, attribute)
-            count = globals()[framework]
-            found[called] = [count(one, CELLS[called]) for one in both]
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main()
+COUNTS = {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow}
