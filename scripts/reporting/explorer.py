@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from plan import matrix
@@ -67,9 +68,8 @@ def _place(known: dict[str, int], value: str) -> int:
 
 
 def _row(row: Mapping, lists: Lists) -> list:
-    gradient, output = row["gradient_error"], row["output_error"]
     found = {**row, "start_s": tradeoff.start(row)}
-    found["error"] = output if pd.isna(gradient) else gradient
+    found["error"] = np.fmax(row["output_error"], row["gradient_error"])  # of either, if it is alone
     median = row["wall_median_s"]
     return [
         _place(lists["names"], row["implementation"]),
