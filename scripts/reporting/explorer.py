@@ -69,7 +69,7 @@ def _place(known: dict[str, int], value: str) -> int:
 
 def _row(row: Mapping, lists: Lists) -> list:
     found = {**row, "start_s": tradeoff.start(row)}
-    found["error"] = np.fmax(row["output_error"], row["gradient_error"])  # of either, if it is alone
+    found["error"] = np.fmax(row["output_error"], row["gradient_error"])
     median = row["wall_median_s"]
     return [
         _place(lists["names"], row["implementation"]),
