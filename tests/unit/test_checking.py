@@ -76,10 +76,9 @@ def test_wrong_logits(work: Workload) -> None:
     assert found["reason"].startswith("output is off by") and "1e-04" in found["reason"]
 
 
-@pytest.mark.parametrize("since", [1, STEPS])
 @pytest.mark.parametrize(
-    "name",
-    ["loss", "embedding", "lstm.1.input", "lstm.0.recurrent", "lstm.1.bias", "projection.bias"],
+    ("name", "since"),
+    [("loss", STEPS), ("embedding", 1), ("lstm.0.recurrent", STEPS), ("projection.bias", 1)],
 )
 def test_wrong_loss_or_gradient(work: Workload, name: str, since: int) -> None:
     """Compilers that profile first go wrong later."""
@@ -134,13 +133,7 @@ class Endless(Model):
 @pytest.mark.parametrize("phase", ["forward", "training"])
 @pytest.mark.parametrize(
     ("kind", "steps", "status"),
-    [
-        (Model, 18, "ok"),
-        (Forgetful, 1, "ok"),
-        (Forgetful, 2, "incorrect"),
-        (Endless, 16, "ok"),
-        (Endless, 17, "incorrect"),
-    ],
+    [(Model, 18, "ok"), (Forgetful, 2, "incorrect"), (Endless, 17, "incorrect")],
 )
 def test_carried_state(
     carried: Workload, kind: type[Model], phase: str, steps: int, status: str
@@ -286,14 +279,11 @@ def error_after(
 
 
 @pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("missing", [0, 499, 999])
-def test_one_step_of_a_thousand_counts(missing: int, cell: str) -> None:
-    """The first, one in the middle, and the last: an input of zeros instead."""
+def test_one_step_of_a_thousand_counts(cell: str) -> None:
+    """The first, which is farthest from the loss: an input of zeros instead."""
 
     def change(weights: dict, inputs: np.ndarray) -> tuple[dict, np.ndarray]:
-        other = inputs.copy()
-        other[missing] = 0
-        return weights, other
+        return weights, np.concatenate([0 * inputs[:1], inputs[1:]])
 
     sizes = {"features": 5, "hidden": 8, "length": 1000, "batch": 3, "outputs": 6}
     assert error_after(cell, change, **sizes) > 1e-3
@@ -343,17 +333,10 @@ def test_rounding_a_weight_is_no_error_of_its_update(step: float, error: float) 
     assert checking.update_error(before, after, before + 1e-5) == pytest.approx(error, abs=1e-3)
 
 
-STACKS = {
-    name: shape
-    for name, shape in matrix.document("tvm-lstm")["benchmarks"].items()
-    if shape["layers"] > 1
-}
-
-
-@pytest.mark.parametrize("name", STACKS)
-def test_input_reaches_the_top_of_every_stack(name: str) -> None:
+def test_input_reaches_the_top_of_the_deepest_stack() -> None:
     """Or no check would see its lower layers; and what float32 rounds stays far below the tolerance."""
-    work = Workload(STACKS[name], None, seed=0, batch=4)
+    shapes = matrix.document("tvm-lstm")["benchmarks"].values()
+    work = Workload(max(shapes, key=lambda shape: shape["layers"]), None, seed=0, batch=4)
     inputs, _ = next(work.batches())
     timed = work.weights()
     for weights in (timed, checking.remembering(timed, work.length)):
