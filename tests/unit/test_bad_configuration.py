@@ -265,6 +265,8 @@ def of_row(document: str, row: str) -> str:
         ("corpus: " + 400 * "[" + 400 * "]", "50 deep"),
         ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan "),
         ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 "),
+        ("documents: [stacked-ml]\n", "documents: no config/documents/stacked-ml.yaml; "),
+        ("corpus: {dataset: ptbs}\n", "corpus.dataset: "),
         ("overrides: {stackedlm: {}}\n", "`stackedlm`; did you mean `stacked-lm`?"),
         ("interpreters: {pytroch: /bin/py}\n", "envs/pytroch.yaml; did you mean `pytorch`?"),
         (of_row("tvm-lstm", "tvm/unrolled on layer-1x1x1"), "`tvm/unrolled on layer-1x1x1`"),
@@ -307,6 +309,12 @@ def test_environments_that_nothing_has() -> None:
     entries[0]["environments"] = ["pytroch"]
     (line,) = configuration.implementation_problems(entries)
     assert "envs/pytroch.yaml; did you mean" in line
+
+
+def test_a_published_number_that_is_none(tmp_path: Path) -> None:
+    (file,) = (each for each in FILES if each.path == "config/published/001-stacked-lm.csv")
+    text = (ROOT / file.path).read_text().replace("1.9554,97.7685", "1.9554s,97.7685", 1)
+    assert refusal(tmp_path, file, text.encode())[1].startswith("  line 9.wall_s: ")
 
 
 def test_sequences_too_short_for_their_labels() -> None:

@@ -89,11 +89,6 @@ def run(step, options: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     step.main()
 
 
-def test_a_data_set_that_is_not_there() -> None:
-    with pytest.raises(SystemExit, match=r"corpus\.dataset: .*did you mean `ptb`"):
-        configuration.validated({"corpus": {"dataset": "ptbs"}})
-
-
 def test_a_data_set_without_digests(letters: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(datasets.load(letters).SHA256, "valid")
     with pytest.raises(SystemExit, match=r"letters\.py.*valid"):
