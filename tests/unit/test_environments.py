@@ -267,6 +267,6 @@ def test_conda_forge_has_the_python_and_the_pip_of_each_file(file: Path) -> None
     """tests/workflow/test_conda.py solves some."""
     assert yaml.safe_load(file.read_text())["channels"] == ["conda-forge", "nodefaults"]
     found = environments.load(str(file))
-    pips = [pip.removeprefix("pip==") for pip in found.bootstrap] or PIPS
+    pips = [pip.partition("==")[2] for pip in found.bootstrap] or PIPS
     needed = [found.python & SpecifierSet(PIPS[pip]) for pip in pips]
     assert any(version in both for version in PYTHONS for both in needed)
