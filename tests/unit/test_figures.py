@@ -83,11 +83,3 @@ def test_bars_stand_on_the_line_of_their_row_and_name_the_extremes() -> None:
 
 def test_without_numbers_there_is_no_figure() -> None:
     assert bars.analyse(tables(status="unsupported"), ABOUT, benchmark="lm") is None
-
-
-def test_places_have_no_more_digits_than_two_layouts_share() -> None:
-    """And what is to be read keeps all of its own."""
-    one = '<path d="M -0.000001 16.598678 \nL -248.236719 16.598678"/><text x="1.5">0.006231</text>'
-    assert style._rounded(one) == (
-        '<path d="M 0.000 16.599 \nL -248.237 16.599"/><text x="1.5">0.006231</text>'
-    )

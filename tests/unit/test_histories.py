@@ -34,7 +34,7 @@ def test_a_change_is_named_with_its_release_and_ratios_multiply() -> None:
     assert histories.product([None, steps[0]["cells"][0]]) is None
 
 
-@pytest.mark.parametrize(("package", "since"), [("", ""), ("numpy", ""), ("", "1"), ("numpy", "x")])
+@pytest.mark.parametrize(("package", "since"), [("numpy", ""), ("", "1"), ("numpy", "x")])
 def test_a_package_and_a_version_are_needed(
     package: str, since: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

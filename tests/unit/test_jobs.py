@@ -48,9 +48,6 @@ class TestDigest:
     ("kind", "path"),
     [
         (CheckJob, "results/checks/a/b.{}.json"),
-        (jobs.TimeJob, "results/records/a/b.{}.json"),
-        (jobs.ConvergenceJob, "results/convergence/a/b.{}.json"),
-        (CheckingJob, "results/checked/a/b.{}.json"),
         (jobs.TuneJob, "results/tuning/a/b/tuning.{}.json"),
         (BuildJob, "results/kernels/a/b.{}/kernel.json"),
         (CorpusJob, "results/corpus/{}/corpus.json"),
@@ -60,12 +57,6 @@ def test_where_a_result_lies(kind: Callable[..., Job], path: str) -> None:
     job = kind("a/b", PARTS)
     assert job.path == path.format(job.digest)
     assert job.failures == f"results/failures/{job.kind}/{job.stem}.jsonl"
-
-
-def test_other_files_of_a_job() -> None:
-    kernel, run = BuildJob("a", PARTS), jobs.ConvergenceJob("a", PARTS)
-    assert kernel.library == f"results/kernels/a.{kernel.digest}/kernel.so"
-    assert run.told()["checkpoint"] == f"results/convergence/a.{run.digest}.npz"
 
 
 class TestDone:
@@ -93,24 +84,6 @@ class TestDone:
         leave(job, "incorrect")
         assert not job.done()
         assert jobs.failed_attempts(job.failures) == 3
-
-    def test_a_failed_job_whose_record_was_deleted(self) -> None:
-        job = check()
-        leave(job, "failed", "ok")
-        Path(job.path).unlink()
-        assert not job.done()
-
-    @pytest.mark.parametrize("changed", [{}, {"builder": "conda"}, {"interpreter": None}])
-    def test_environment_that_was_deleted(self, changed: dict) -> None:
-        """Its record says that it is there, and it is not; of one that is not built here nothing is expected."""
-        order = {"builder": "venv", "interpreter": "python3", "folder": "lab"} | changed
-        job = EnvironmentJob("lab", {"fingerprint": "0" * 8}, order=order)
-        assert job.path == "results/environments/lab-00000000.json"
-        leave(job)
-        assert job.done() == bool(changed)
-        Path("lab/bin").mkdir(parents=True)
-        Path("lab/bin/python").touch()
-        assert job.done()
 
 
 def test_what_a_script_is_told() -> None:
@@ -165,7 +138,7 @@ class TestNews:
         group = CheckingJob("g", {}, checks=(check("a", sources="cccc"), check("b")))
         assert jobs.news(group) == "new: sources (bbbb -> cccc) (2 checks)"
 
-    @pytest.mark.parametrize("kind", [jobs.TuneJob, BuildJob, CorpusJob, jobs.ConvergenceJob])
+    @pytest.mark.parametrize("kind", [jobs.TuneJob, BuildJob, CorpusJob])
     def test_of_results_in_folders_of_their_own(self, kind: Callable[..., Job]) -> None:
         leave(kind("a/b", PARTS))
         assert jobs.news(kind("a/b", PARTS | {"sources": "cccc"})) == "new: sources (bbbb -> cccc)"
@@ -186,16 +159,6 @@ class TestDamage:
         assert f"{job.path} is damaged (it is not JSON" in capsys.readouterr().err
         job.set_aside()
         assert capsys.readouterr().err == ""
-
-    def test_a_dry_run_leaves_it_there(self, capsys: pytest.CaptureFixture[str]) -> None:
-        job = check()
-        write_sealed(job.path, {"status": "ok"})
-        Path(job.path).write_text("{")
-        before = sorted(Path("results").rglob("*"))
-        for _ in range(2):
-            assert job.set_aside(dry=True)
-        assert sorted(Path("results").rglob("*")) == before
-        assert capsys.readouterr().err.count("a run sets it aside") == 1
 
     def test_none_takes_the_place_of_another(self) -> None:
         job, kept = check(), {}

@@ -77,13 +77,6 @@ def test_what_other_cells_tell_of_noise_counts() -> None:
     assert 3 < among[cell("x/a")] < alone[cell("x/a")]
 
 
-def test_within_the_seconds_that_there_are() -> None:
-    """Two cells of 2 s a process, with five further ones each."""
-    for further_s, expected in ((20, 8), (19, 3)):
-        found = wanted(NEAR, [CLAIM], [], target_interval=None, further_s=further_s)
-        assert set(found.values()) == {expected}
-
-
 def test_which_row_to_use_is_worth_some_too() -> None:
     cells = NEAR | {cell("x/c"): records(2.0, 2.01, 2.02)}
     assert wanted(cells, [], ROWS) == dict.fromkeys(NEAR, 8) | {cell("x/c"): 3}
@@ -135,7 +128,6 @@ def test_what_a_document_concludes_and_what_was_found_beside_it(
 @pytest.mark.parametrize(
     ("beside", "most", "count"),
     [
-        ({}, 8, 3),
         ({4: "p", 5: "p"}, 8, 5),
         ({4: "p", 5: "p"}, 4, 4),  # a protocol that has fewer at most
         ({4: "p", 6: "p"}, 8, 4),  # one was lost
