@@ -34,11 +34,6 @@ def checking(*cells: Measurement) -> jobs.CheckingJob:
     return jobs.CheckingJob("checks", {}, checks=checks)
 
 
-def training_job(batches: int | None) -> jobs.ConvergenceJob:
-    order = {"protocol": {"batches": batches, "points": []}}
-    return jobs.ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
-
-
 def write(folder: Path, kind: str, cell: Measurement = CELL, **fields: object) -> None:
     path = folder / kind / f"{cell.name}-1.0123456789ab.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,6 +47,11 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path, "records", seconds=9.0, warmup=[3.0, 0.5, 0.5], samples=[0.5] * 6)
     write(tmp_path, "checks", seconds=7.0)
     return tmp_path
+
+
+@pytest.fixture
+def found(results: Path) -> Estimate:
+    return Estimate(str(results), Speed(1.0, 2))  # however fast this machine is
 
 
 def compared(benchmark: str) -> float:
@@ -72,8 +72,7 @@ def test_batches_of_a_protocol(protocol: dict, expected: float) -> None:
     assert batches_s(0.5, PROTOCOL | protocol) == pytest.approx(expected)
 
 
-def test_another_protocol_is_expected_from_the_same_records(results: Path) -> None:
-    found = Estimate(str(results), Speed(1.0, 2))  # however fast the machine is
+def test_another_protocol_is_expected_from_the_same_records(found: Estimate) -> None:
     short, known = found.seconds(time_job())
     assert known and short == pytest.approx(5.0 + 10.8 + estimate.A_JOB)
     assert found.seconds(time_job(rounds=26))[0] == pytest.approx(short + 31)
@@ -92,8 +91,7 @@ def test_of_other_shapes_the_nearest_tells(results: Path, monkeypatch: pytest.Mo
     assert medium == pytest.approx(estimate.A_JOB + 0.0 + start * 0.4 + batches_s(0.5, PROTOCOL))
 
 
-def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
-    found = Estimate(str(results))
+def test_of_what_was_never_seen_other_rows_tell(found: Estimate) -> None:
     for strange in (shaped("stacked-lm", environment="pytorch-2019"), shaped("stacked-lm", "x/y")):
         assert found.seconds(time_job(strange)) == (found.seconds(time_job())[0], False)
     elsewhere = Measurement("stacked-lm", "pytorch/fused", "pytorch", "forward", "cpu")
@@ -101,16 +99,16 @@ def test_of_what_was_never_seen_other_rows_tell(results: Path) -> None:
     assert found.seconds(time_job(elsewhere)) == (pytest.approx(usual), False)
 
 
-def test_a_training_run_without_an_end_is_an_epoch(results: Path) -> None:
-    seconds, known = Estimate(str(results)).seconds(training_job(batches=None))
+def test_a_training_run_without_an_end_is_an_epoch(found: Estimate) -> None:
+    order = {"protocol": {"batches": None, "points": []}}
+    job = jobs.ConvergenceJob(CELL.name, {}, order=order, cell=CELL)
     shape = matrix.document("stacked-lm")["benchmarks"]["stacked-lm"]
-    assert known
     batches = ptb.SIZES["train"][1] // (shape["batch"] * shape["length"])
-    assert seconds == pytest.approx(estimate.A_JOB + 5.0 + estimate.VALIDATING + 0.5 * batches)
+    expected = estimate.A_JOB + 5.0 + estimate.VALIDATING + 0.5 * batches
+    assert found.seconds(job) == (pytest.approx(expected), True)
 
 
-def test_checks_of_one_process_add_up_and_two_of_one_core_run_side_by_side(results: Path) -> None:
-    found = Estimate(str(results))
+def test_checks_of_one_process_add_up_and_two_of_one_core_run_side_by_side(found: Estimate) -> None:
     assert found.seconds(checking(CELL, CELL))[0] == pytest.approx(14 + estimate.A_JOB)
     seconds, unknown = total(found, [checking(CELL), checking(CELL)], cores=2)
     assert seconds == pytest.approx(7.0 + estimate.A_JOB) and unknown == 0
@@ -174,24 +172,6 @@ def with_example(folder: Path, patch: pytest.MonkeyPatch, *lines: str) -> Path:
     return folder / "results"
 
 
-def test_somebody_elses_table_tells_before_anything_was_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    columns = "environment,benchmark,implementation,phase,device,status,import_s,build_s,first_step_s,wall_median_s"
-    row = "pytorch,stacked-lm,pytorch/fused,training,cpu,ok,1,0,3,0.5"
-    found = Estimate(str(with_example(tmp_path, monkeypatch, columns, row)))
-    # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; all batches and those to verify.
-    around = estimate.A_JOB + estimate.A_PROCESS
-    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
-    assert found.seconds(time_job()) == (pytest.approx(around + 1 + 2.5 + batches), True)
-    # Two checks of a process import once.
-    expected = around + 1 + 2 * (3 + estimate.A_CHECK + compared("stacked-lm"))
-    assert found.seconds(checking(CELL, CELL))[0] == pytest.approx(expected)
-    # A training run is batches of the same cell.
-    seconds, known = found.seconds(training_job(batches=100))
-    assert seconds > 100 * 0.5 and known
-
-
 COLUMNS = "environment,benchmark,implementation,phase,device,status,machine,processes,gflops,import_s,build_s,first_step_s,wall_median_s"
 TABLE = [
     COLUMNS,
@@ -205,6 +185,19 @@ TABLE = [
 @pytest.fixture
 def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return with_example(tmp_path, monkeypatch, *TABLE)
+
+
+def test_somebody_elses_table_tells_before_anything_was_measured(example: Path) -> None:
+    found = Estimate(str(example))
+    # 1 s of import, 3 of the first step, of which 0.5 are those of a batch; all batches and those to verify.
+    around = estimate.A_JOB + estimate.A_PROCESS
+    batches = estimate.VERIFYING * 0.5 + batches_s(0.5, PROTOCOL)
+    assert found.seconds(time_job()) == (pytest.approx(around + 1 + 2.5 + batches), True)
+    # Two checks of a process import once.
+    expected = around + 1 + 2 * (3 + estimate.A_CHECK + compared("stacked-lm"))
+    assert found.seconds(checking(CELL, CELL))[0] == pytest.approx(expected)
+    # Further processes, as its rows needed them that had enough for an interval.
+    assert found.further == pytest.approx(3.5 / 3 - 1)
 
 
 def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
@@ -230,33 +223,26 @@ def test_a_machine_of_half_the_speed_takes_twice_as_long(example: Path) -> None:
     assert more == pytest.approx(192 * estimate.A_TRIAL)
 
 
-def test_further_processes_are_expected_as_the_example_needed_them(example: Path) -> None:
-    """As its rows that had processes enough for an interval did."""
-    assert Estimate(str(example)).further == pytest.approx(3.5 / 3 - 1)
-
-
-def test_speed_is_that_of_the_records(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
-    rates = ((190.0, 2, "c"), (210.0, 2, "c"), (400.0, 4, "c"), (9.0, 2, "numpy"))
-    for number, (rate, threads, by) in enumerate(rates):
-        reading = {"gflops": rate, "threads": threads, "by": by}
-        file = results / "records" / f"{number}.json"
-        file.write_text(json.dumps({"yardstick": {"before": reading, "after": None}}))
-    assert estimate.speed_here(str(results)) == Speed(200.0, 2)
-
-
-def test_speed_without_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The middle of what processes read since the machine was started; before any did, the fastest of some readings now."""
+def test_how_fast_this_machine_is(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The middle of its records' readings; without any, of what processes read since the machine was started; before any did,
+    the fastest of some readings now."""
     rates = [210.0, 500.0, 490.0, 200.0, 480.0]
     readings = [{"gflops": each, "threads": 2, "by": "c"} for each in rates]
     clock = SimpleNamespace(read=iter(readings).__next__)
     monkeypatch.setattr(estimate.machine, "usable_cores", lambda: 2)
     monkeypatch.setattr(estimate.yardstick, "Yardstick", lambda threads: clock)
     monkeypatch.setattr(estimate.yardstick, "remembered", list)
-    assert estimate.speed_here(str(tmp_path)) == Speed(500.0, 2)
+    assert estimate.speed_here(str(results)) == Speed(500.0, 2)
     readings.append({"gflops": 9.0, "threads": 2, "by": "numpy"})
     monkeypatch.setattr(estimate.yardstick, "remembered", lambda: readings)
-    assert estimate.speed_here(str(tmp_path)) == Speed(480.0, 2)
+    assert estimate.speed_here(str(results)) == Speed(480.0, 2)
+    for number, (rate, threads, by) in enumerate(
+        ((190.0, 2, "c"), (210.0, 2, "c"), (400.0, 4, "c"))
+    ):
+        reading = {"gflops": rate, "threads": threads, "by": by}
+        file = results / "records" / f"{number}.json"
+        file.write_text(json.dumps({"yardstick": {"before": reading, "after": None}}))
+    assert estimate.speed_here(str(results)) == Speed(200.0, 2)
 
 
 def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
@@ -269,23 +255,17 @@ def test_checks_of_other_shapes_grow_with_the_root_of_the_work_and_with_weights(
     assert known and seconds == pytest.approx((7.0 - small) * 4 + large + estimate.A_JOB)
 
 
-def test_what_a_run_found_to_be_unsupported_takes_no_time(example: Path) -> None:
-    """On all shapes, where none was timed on any; not where no such device took part."""
-    cells = ["ptb-small,pytorch/cudnn,training,cpu", "ptb-small,pytorch/cudnn,training,gpu"]
-    cells.append("flexible-slstm,pytorch/fused,training,cpu")
-    rows = (f"pytorch,{cell},unsupported,x86_64-2c-abc,,,,,," for cell in cells)
+def test_what_a_run_found_to_be_unsupported_or_incorrect_takes_no_time(example: Path) -> None:
+    """On all shapes, where none was timed on any; not where no such device took part. It is checked again where it failed."""
+    cells = ["ptb-small,pytorch/cudnn,training,cpu,", "ptb-small,pytorch/cudnn,training,gpu,"]
+    cells = [f"{cell}unsupported" for cell in cells]
+    cells.append("flexible-slstm,pytorch/fused,training,cpu,incorrect")
+    rows = (f"pytorch,{cell},x86_64-2c-abc,,,,,," for cell in cells)
     write_table(estimate.EXAMPLES, *TABLE, *rows)
     found = Estimate(str(example))
     for cell in (shaped("ptb-large", "pytorch/cudnn"), shaped("flexible-slstm")):
         assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
+    assert found.seconds(checking(shaped("flexible-slstm")))[0] > 1
     gpu = Measurement("ptb-small", "pytorch/cudnn", "pytorch", "training", "gpu")
     for cell in (shaped("flexible-lstm"), gpu):
         assert found.seconds(time_job(cell))[0] > 1
-
-
-def test_what_failed_its_check_elsewhere_is_checked_again_and_not_timed(example: Path) -> None:
-    row = "pytorch,flexible-slstm,pytorch/fused,training,cpu,incorrect,x86_64-2c-abc,,,,,,"
-    write_table(estimate.EXAMPLES, *TABLE, row)
-    found, cell = Estimate(str(example)), shaped("flexible-slstm")
-    assert found.seconds(time_job(cell)) == (pytest.approx(estimate.A_JOB), True)
-    assert found.seconds(checking(cell))[0] > 1
