@@ -74,29 +74,6 @@ def test_defaults_are_those_of_the_configuration() -> None:
     assert row.endswith("| `null` |  |")
 
 
-def test_links_lead_to_where_pages_stand_in_the_book() -> None:
-    known = book.places([own := "how-to/new-implementation.md", "index.md"])
-    kept = "[a](https://example.org/x.md) [b](#c) [d](nowhere.md)\n```sh\n[e](../LICENSE)\n```\n"
-    config = "[a](../repository/profiles/slurm/config.yaml)"
-    for text, source, page, led in (
-        (
-            "[a](../../config/README.md#x)",
-            f"docs/{own}",
-            own,
-            "[a](../reference/configuration.md#x)",
-        ),
-        (
-            f"[a](../../docs/{own})",
-            "profiles/ci/README.md",
-            "how-to/ci.md",
-            "[a](new-implementation.md)",
-        ),
-        ("[a](config.yaml)", "profiles/slurm/README.md", "how-to/slurm.md", config),
-        (kept, "docs/index.md", "index.md", kept),
-    ):
-        assert book.linked(text, source, page, known) == led
-
-
 def test_reasons_in_reports_stay_text() -> None:
     text = "<details><summary>x</summary>\n\n<script> `a<b` <unk>\n\n</details>"
     assert book.readable(text) == (

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting.sections import conclusions
 from stats import claims, estimates
 from stats.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
 from stats.quantities import Number, Numbers, of_cells, of_times
@@ -311,17 +310,6 @@ def test_kernels_are_built_once_and_may_have_taken_twice_as_long() -> None:
     assert (case["low"], case["high"]) == pytest.approx((2.5, 40)) and "needs" not in case
 
 
-def test_undecided_claims_and_their_open_cases() -> None:
-    claim = ratio(above=1, benchmark=["b", "c"])
-    plain = {"a": [2.0, 2.01, 2.02], "b": [1.0, 1.01, 1.02]}
-    near = {"a_c": [1.05, 1.12, 1.09], "b_c": [1.0, 1.04, 1.02]}
-    ((_, (case,), tested),) = claims.undecided([claim], measured(**plain, **near))
-    assert case.cell["benchmark"] == "c" and tested == 2
-    assert not [*claims.undecided([claim], measured(**plain))]  # lacks a number
-    failed = plain | {"a": [0.5, 0.501, 0.502]}
-    assert not [*claims.undecided([claim], measured(**failed, **near))]
-
-
 @pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 400), (8, 0.14, 50)])
 def test_claims_on_their_bound_are_rarely_decided(cases: int, alone: float, count: int) -> None:
     """Claims of which every case lies on the bound: 5 % are decided, whatever their number of cases, where each case's own
@@ -392,18 +380,3 @@ def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
     # It may be twice as fast as it came out.
     assert low(4.0) == 2.0 and 2.9 < low(8.0) < 3.0
     assert math.isnan(estimates.ratio_of_fastest([kernel], [one, many])[1])
-
-
-def test_conclusions_that_need_a_gpu_are_told_from_those_that_were_not_measured() -> None:
-    on = {device: {"for": {"device": device}} for device in ("cpu", "gpu")}
-    assert [conclusions.needs_gpu(on[device]) for device in on] == [False, True]
-    none = conclusions.Verdict(MISSING, [])
-    holds = conclusions.Verdict(HOLDS, [(2.0, 1.5, 2.5)])
-    claims = [
-        conclusions.Claim("a", "A.", none, none, holds, False),
-        conclusions.Claim("b", "B.", none, none, none, False),
-        conclusions.Claim("c", "C.", none, none, none, True),
-    ]
-    _, table, last = conclusions.write(conclusions.Answer(claims, "2019", {}))
-    assert [row[0] for row in table.rows] == ["A.", "B."] and table.rows[1][-1] == MISSING
-    assert last.kind == "text" and ": 1." in last.text

@@ -335,7 +335,6 @@ def another_machine(folder: Path) -> None:
     [
         (shutil.rmtree, "is not a results folder: it has no manifests/"),
         (lambda folder: change_manifest(folder, lambda m: m.update(schema_version=1)), "schema 1,"),
-        (lambda folder: (folder / RECORD).unlink(), f"{RECORD} is missing"),
         (lambda folder: (folder / RECORD).write_text("{"), "is damaged"),
         (another_machine, "several machines (b, test-2c-abc123)"),
     ],

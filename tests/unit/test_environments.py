@@ -172,13 +172,6 @@ def test_interpreters_that_are_another_user_s(monkeypatch: pytest.MonkeyPatch) -
     assert sys.executable in [*environments._candidates()]
 
 
-def test_find_interpreter(tmp_path: Path) -> None:
-    found = environments.find_interpreter(specification(tmp_path, python=f"={HERE}").python)
-    assert found is not None
-    assert found[1].startswith(f"{HERE}.")
-    assert environments.find_interpreter(specification(tmp_path, python="==3.5.*").python) is None
-
-
 def here(conda: bool = False, **settings: object) -> dict:
     """How the environment `lab` of envs/ in the working folder is had."""
     for each in (environments.load, environments._here):

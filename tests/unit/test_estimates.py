@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from stats import estimates, rows
-from tests.unit.hand_made import process
 
 
 @pytest.mark.parametrize(
@@ -57,11 +56,6 @@ def test_the_point_lies_in_its_interval() -> None:
         (1.0, np.exp(student[1]))
     )
     assert estimates.ratio([times], [[1.0] * 3]).low == 1.0
-    random = np.random.default_rng(8)
-    for count in (1, 2, 3, 7, 10):
-        records = [process(list(random.lognormal(0, 0.3, 7))) for _ in range(count)]
-        cell = rows.cell(records, batch=1)
-        assert cell["wall_low_s"] <= cell["wall_median_s"] <= cell["wall_high_s"]
 
 
 def test_how_many_further_processes_would_decide_a_ratio() -> None:

@@ -126,13 +126,6 @@ class TestNews:
         leave(check(), "failed", "timeout")
         assert jobs.news(check()) == "attempt 3, as the last one failed"
 
-    def test_results_without_parts(self) -> None:
-        for content in ("{}", "{damaged"):
-            path = Path(check(sources="cccc").path)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
-            assert jobs.news(check()).startswith("new: benchmark (none -> aaaa), sources")
-
     def test_of_several_checks(self) -> None:
         leave(check("a"))
         group = CheckingJob("g", {}, checks=(check("a", sources="cccc"), check("b")))

@@ -58,17 +58,6 @@ def test_a_wide_interval_needs_them_without_a_claim_unless_it_is_far_from_all_ot
     assert wanted(cells, [], []) == dict.fromkeys(cells, 3)
 
 
-def test_what_narrows_most_a_second_comes_first() -> None:
-    """Of two cells of equal noise the one of shorter processes, where there is time for one."""
-    cells = {cell("x/a"): records(1.0, 1.5, 2.0), cell("x/b"): records(1.0, 1.5, 2.0)}
-    for record in cells[cell("x/b")]:
-        record["seconds"] = 1.0
-    for further_s, expected in ((6, {3, 8}), (15, {8}), (4, {3})):
-        found = wanted(cells, [], [], further_s=further_s)
-        assert set(found.values()) == expected
-        assert found[cell("x/b")] >= found[cell("x/a")]
-
-
 def test_what_other_cells_tell_of_noise_counts() -> None:
     """Three processes that lie apart by luck, beside eleven cells whose processes do not."""
     others = {cell(f"x/{n}"): records(1.0, 1.01, 1.02 + n / 1000) for n in range(11)}
