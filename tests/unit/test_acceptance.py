@@ -40,9 +40,7 @@ def record(parts: list[results.Part]) -> dict:
         (1, 2 / 3, 0, True),  # the slow ones are left out
     ],
 )
-def test_batches_fill_the_clock(
-    record: dict, factor: float, kept: float, stolen: float, wrong: bool
-) -> None:
+def test_batches_fill_the_clock(record, factor, kept, stolen, wrong) -> None:
     meter = record["interference"]
     meter["steal_s"] = (meter["steal_s"] or 0) + stolen * meter["wall_s"]
     samples = sorted(factor * each for each in record["samples"])

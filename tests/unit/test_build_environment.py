@@ -164,9 +164,7 @@ def test_what_every_run_needs_ends_it(tmp_path: Path) -> None:
         ("interpreter", "/no/python", "failed", "/no/python does not run"),
     ],
 )
-def test_no_interpreter(
-    tmp_path: Path, builder: str, interpreter: str | None, status: str, said: str
-) -> None:
+def test_no_interpreter(tmp_path, builder, interpreter, status, said) -> None:
     found, _ = build(tmp_path, builder, interpreter, pins=())
     assert found["status"] == status and found["reason"].startswith(said)
     assert (tmp_path / "failures").exists() == (status == "failed")  # else nothing to try again

@@ -135,9 +135,7 @@ class Endless(Model):
     ("kind", "steps", "status"),
     [(Model, 18, "ok"), (Forgetful, 2, "incorrect"), (Endless, 17, "incorrect")],
 )
-def test_carried_state(
-    carried: Workload, kind: type[Model], phase: str, steps: int, status: str
-) -> None:
+def test_carried_state(carried: Workload, kind, phase, steps, status) -> None:
     """An epoch has 16 batches."""
     runner = kind(carried, carried.weights(), "cpu", phase)
     found = checking.check(runner, carried, carried.weights(), phase, TOLERANCE, steps)
@@ -349,9 +347,7 @@ def test_input_reaches_the_top_of_the_deepest_stack() -> None:
         assert checking.relative_error(h, expected) < 1e-5
 
 
-def test_a_cell_whose_gradients_are_all_zero_is_not_trained(
-    work: Workload, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_whose_gradients_are_all_zero_is_not_trained(work: Workload, monkeypatch) -> None:
     def flat(*arguments: object, **more: object) -> tuple:
         loss, gradients = exact(*arguments, **more)
         return loss, {name: 0.0 * value for name, value in gradients.items()}

@@ -206,9 +206,7 @@ def test_cells_know_whether_their_processes_were_clean() -> None:
         ([2.0, 2.0], OPEN, "(4 / 1) / (2 / 1) = 2.00", 1),  # too few to say, whatever they took
     ],
 )
-def test_measured_ratios_are_decided_by_processes(
-    own: list, verdict: str, figures: str, further: int | None
-) -> None:
+def test_measured_ratios_are_decided_by_processes(own, verdict, figures, further) -> None:
     rows = [cell("x/a", "x", "one", 4.0), cell("x/b", "x", "one", 1.0)]
     rows += [cell("x/a", "x", "one", 2.0, process_medians_s=own) | {"device": "gpu"}]
     rows += [cell("x/b", "x", "one", 1.0) | {"device": "gpu"}]

@@ -146,9 +146,7 @@ def test_planted_regression_is_named(results: Callable[..., Path], before: Path,
     assert run("--fail", "--relevant", 20, before, after)[0] == 0
 
 
-def test_a_slower_day_is_told_from_slower_cells(
-    results: Callable[..., Path], before: Path, run
-) -> None:
+def test_a_slower_day_is_told_from_slower_cells(results, before: Path, run) -> None:
     def day(cell: Measurement, process: int, record: dict) -> None:
         times(1.2)(cell, process, record)
         slower(cell, process, record)
@@ -158,9 +156,7 @@ def test_a_slower_day_is_told_from_slower_cells(
     assert "whose packages are the same took 1.20" in page and "B over A over 1.20" in page
 
 
-def test_a_framework_that_became_slower_is_no_slower_day(
-    results: Callable[..., Path], before: Path, run
-) -> None:
+def test_a_framework_that_became_slower_is_no_slower_day(results, before: Path, run) -> None:
     """All rows of two environments, of another version there."""
 
     def bumped(cell: Measurement, process: int, record: dict) -> None:
@@ -173,9 +169,7 @@ def test_a_framework_that_became_slower_is_no_slower_day(
     assert {name.split("/")[0] for name in named} <= {"pytorch", "tensorflow"} and len(named) > 5
 
 
-def test_number_lost_by_a_failure_is_a_regression(
-    results: Callable[..., Path], before: Path, run
-) -> None:
+def test_number_lost_by_a_failure_is_a_regression(results, before: Path, run) -> None:
     after = results(noisy(4, broken))
     status, page, errors = run("--fail", before, after)
     assert (status, errors) == (1, f"Regressions:\n  {BROKEN.name}\n")
@@ -185,9 +179,7 @@ def test_number_lost_by_a_failure_is_a_regression(
     assert run("--fail", after, before)[0] == 0
 
 
-def test_what_became_worse_as_a_whole_fails(
-    results: Callable[..., Path], before: Path, run
-) -> None:
+def test_what_became_worse_as_a_whole_fails(results, before: Path, run) -> None:
     three_times = results(noisy(7, times(3)))
     assert run("--fail", before, three_times)[0] == 1
     assert run("--fail", three_times, before)[0] == 0
@@ -299,9 +291,7 @@ def test_a_document_that_was_asked_for_is_lost(changed, before: Path, run, lost:
     assert (f"  {SLOWER.name}\n" in errors) == lost
 
 
-def test_archives_are_compared(
-    before: Path, tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_archives_are_compared(before: Path, tmp_path: Path, run, monkeypatch) -> None:
     archive = tmp_path / "there.tar.xz"
     monkeypatch.setattr("sys.argv", ["pack", str(before), "--output", str(archive)])
     pack_results.main()

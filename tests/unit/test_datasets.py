@@ -56,9 +56,7 @@ def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     sys.modules.pop("datasets.letters", None)
 
 
-def test_a_text_by_characters(
-    letters: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_by_characters(letters: str, tmp_path: Path, monkeypatch) -> None:
     given = {"devices": ["cpu"], "corpus": {"dataset": letters, "stand_in": True, "stride": 3}}
     corpus = Corpus(configuration.validated(given)["corpus"])
     assert [*corpus.text()] == ["train", "valid", "test"]

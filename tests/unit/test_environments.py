@@ -64,9 +64,7 @@ def test_pins_of_this_platform(tmp_path: Path) -> None:
         ("==3.11.7", ["3.11.7"], ["3.11.8"]),
     ],
 )
-def test_conda_versions_of_python(
-    tmp_path: Path, conda: str, inside: list[str], outside: list[str]
-) -> None:
+def test_conda_versions_of_python(tmp_path, conda, inside, outside) -> None:
     python = specification(tmp_path, python=conda).python
     assert all(version in python for version in inside)
     assert not any(version in python for version in outside)
@@ -137,9 +135,7 @@ class TestFingerprint:
         edited = "# about it\n" + text.replace("  - pip\n", "\n  - pip  # and this\n")
         assert mark(specification(tmp_path, edited)) == marks[0]
 
-    def test_version_and_packages_of_the_interpreter_count(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_version_and_packages_of_the_interpreter_count(self, tmp_path, monkeypatch) -> None:
         found, marks = specification(tmp_path), set()
         for python, numpy in (("3.11.7", "1.0"), ("3.11.8", "1.0"), ("3.11.8", "1.1")):
             facts = {"python": python, "packages": {"numpy": numpy}}

@@ -130,9 +130,7 @@ def build_job(benchmark: str, limit_s: float = 600, variant: str = "unrolled") -
     return jobs.BuildJob(f"tvm/{benchmark}/{variant}", {}, order=order)
 
 
-def test_a_kernel_takes_to_build_what_its_steps_do(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kernel_takes_to_build_what_its_steps_do(results: Path, monkeypatch) -> None:
     """As kernels of its variant do, here, or else in somebody else's table; until the protocol gives it up."""
     columns = f"{COLUMNS},kernel_schedule_s,kernel_build_s"
     row = "tvm,layer-128x{}x128,tvm/unrolled,forward,cpu,ok,m,3,9,1,0,3,0.1,1,{}"

@@ -47,9 +47,7 @@ def table(folder: Path) -> pd.DataFrame:
     return found[found["status"] == "ok"].reset_index()
 
 
-def test_pyperf_gets_every_batch_of_every_process(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_pyperf_gets_every_batch_of_every_process(folder: Path, monkeypatch, capsys) -> None:
     found = export(folder, monkeypatch, "pyperf")
     wanted = table(folder)
     assert len(wanted) > 10
@@ -64,9 +62,7 @@ def test_pyperf_gets_every_batch_of_every_process(
     assert (int(cells), int(without)) == (len(wanted), len(hand_made.table(folder)) - len(wanted))
 
 
-def test_benchmark_action_gets_the_number_of_the_tables(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_benchmark_action_gets_the_number_of_the_tables(folder: Path, monkeypatch) -> None:
     found = export(folder, monkeypatch, "benchmark-action", "--output", "elsewhere/found.json")
     wanted = table(folder)
     assert [each["value"] for each in found] == pytest.approx([*wanted["wall_median_s"]])
@@ -91,9 +87,7 @@ def test_names_tell_machines_apart(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert {name.partition("/")[0] for name in names} == {*machines}
 
 
-def test_a_folder_without_numbers_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_numbers_is_one_line(tmp_path: Path, monkeypatch) -> None:
     with pytest.raises(SystemExit, match="is not a results folder"):
         export(tmp_path, monkeypatch, "pyperf", "nowhere")
     hand_made.project(tmp_path, lambda *each: hand_made.bad("failed", "no")(each[-1]), **SOME)

@@ -141,9 +141,7 @@ ALL = len(TEXTS["train"])
         (ALL, [], [ALL, 0]),
     ],
 )
-def test_download(
-    server: Server, tmp_path: Path, left: int, answers: list[Answer], asked: list[int]
-) -> None:
+def test_download(server: Server, tmp_path, left, answers, asked) -> None:
     if left:
         (tmp_path / "ptb.train.part").write_bytes(TEXTS["train"][:left])
     mirror = server.mirror("a", *answers)
@@ -157,9 +155,7 @@ def test_download(
 @pytest.mark.parametrize(
     "answer", [missing, garbage, silent, truncated_chunk, other_text, redirecting, flooding]
 )
-def test_a_bad_mirror_is_given_up_for_the_next(
-    server: Server, tmp_path: Path, answer: Answer
-) -> None:
+def test_a_bad_mirror_is_given_up_for_the_next(server: Server, tmp_path, answer: Answer) -> None:
     bad, good = server.mirror("bad", *[answer] * 99), server.mirror("good")
     assert fetch_corpus.fetch(corpus(bad, good), tmp_path) == good
     assert_whole(tmp_path)

@@ -72,9 +72,7 @@ def witnessed(monkeypatch: pytest.MonkeyPatch, one: Cell) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, "many"])
-def test_differences_agree_with_what_is_generated(
-    name: str, many: Cell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_differences_agree_with_what_is_generated(name: str, many: Cell, monkeypatch) -> None:
     """Those of BY_HAND are what is held against differences in test_reference.py."""
     one = load(EXAMPLES[name]) if name in EXAMPLES else many
     errors = witnessed(monkeypatch, one)
@@ -121,9 +119,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("operation", WRONG)
-def test_a_wrong_rule_of_the_derivative_is_witnessed(
-    operation: str, many: Cell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_rule_of_the_derivative_is_witnessed(operation, many: Cell, monkeypatch) -> None:
     monkeypatch.setitem(PARTIALS, operation, WRONG[operation])
     assert max(witnessed(monkeypatch, many).values()) > 100 * gradient_check.TOLERANCE
 

@@ -17,9 +17,7 @@ def test_ratios_of_releases_multiply() -> None:
 
 
 @pytest.mark.parametrize(("package", "since"), [("numpy", ""), ("", "1"), ("numpy", "x")])
-def test_a_package_and_a_version_are_needed(
-    package: str, since: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_and_a_version_are_needed(package: str, since: str, monkeypatch) -> None:
     monkeypatch.setattr(history, "begin", lambda parent: None)
     monkeypatch.setattr("sys.argv", ["history", package, "--since", since, "--configfile", "x"])
     with pytest.raises(SystemExit) as stopped:

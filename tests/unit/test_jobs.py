@@ -138,9 +138,7 @@ class TestNews:
 
 
 class TestDamage:
-    def test_a_damaged_result_is_none_and_is_set_aside(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_damaged_result_is_none_and_is_set_aside(self, capsys) -> None:
         job = check()
         write_sealed(job.path, {"status": "ok", "parts": job.parts})
         assert job.done()

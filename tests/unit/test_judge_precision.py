@@ -1,7 +1,6 @@
 """Further processes go to wide intervals, and to both sides of what is undecided, within the time there is."""
 
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
 
@@ -92,9 +91,7 @@ def test_verdicts_on_the_frameworks_of_today_come_first(claim: dict, further_s: 
     assert found == dict.fromkeys(OLD, 3) | dict.fromkeys(NEAR, 8)
 
 
-def test_what_a_document_concludes_and_what_was_found_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_document_concludes_and_what_was_found_beside_it(tmp_path, monkeypatch) -> None:
     """A run asks for both. The only statement here that its document has is a finding."""
     entries = []
     for at, (each, own) in enumerate(NEAR.items()):
@@ -124,9 +121,7 @@ def test_what_a_document_concludes_and_what_was_found_beside_it(
         ({4: "p", 5: None}, 8, 4),  # damaged
     ],
 )
-def test_processes_of_an_earlier_run_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: dict, most: int, count: int
-) -> None:
+def test_processes_of_an_earlier_run_are_kept(tmp_path, monkeypatch, beside, most, count) -> None:
     monkeypatch.setattr(judge_precision, "RESULTS", tmp_path)
     paths = [f"now/training-cpu-{number}.{number}abc.json" for number in (1, 2, 3)]
     for number, parts in beside.items():
