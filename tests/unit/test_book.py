@@ -102,15 +102,13 @@ def test_a_command_is_one_that_there_is(line: str) -> None:
     words = shlex.split(line, comments=True)
     program, rest = words[0].removeprefix(".venv/bin/"), words[1:]
     if program == "make":
-        goals = [word for word in rest if "=" not in word]
-        for goal in goals:
+        settings = dict(word.split("=", 1) for word in rest if "=" in word)
+        for goal in (word for word in rest if "=" not in word):
             assert re.search(rf"^{re.escape(goal)}:", MAKEFILE, re.M), goal
-        for variable in [word.partition("=")[0] for word in rest if "=" in word]:
+        for variable in settings:
             assert re.search(rf"\$\({variable}\)", MAKEFILE), variable
-            if variable == "CONFIG" and (
-                file := dict(w.split("=", 1) for w in rest if "=" in w)["CONFIG"]
-            ).startswith("config/"):
-                assert (ROOT / file).exists()
+        if (file := settings.get("CONFIG", "")).startswith("config/"):
+            assert (ROOT / file).exists()
     elif program == "snakemake":
         from snakemake.cli import get_argument_parser
 

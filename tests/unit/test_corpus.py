@@ -42,27 +42,11 @@ def test_a_file_that_is_missing() -> None:
         corpus().require_files()
 
 
-def test_another_text() -> None:
-    Path("texts/ptb.valid.txt").write_text(" valid word")
-    expected = rf"texts/ptb\.valid\.txt .*corpus\.sha256\.valid is {DIGESTS['valid'][:12]}.*$"
-    with pytest.raises(SystemExit, match=rf"^corpus\.path: {expected}"):
-        corpus().require_files()
-
-
 def test_text_of_a_folder_is_known() -> None:
     """It has been looked at: no file of an earlier run is asked."""
     named = corpus()
     fetched(named, dict.fromkeys(TEXTS, "0" * 64))
     assert named.known and named.text() == DIGESTS
-
-
-def test_text_that_is_yet_to_be_fetched() -> None:
-    """A plan takes it for the wanted one, until it is there and says what it is: the stand-in, perhaps."""
-    either = corpus(path=None, stand_in=True)
-    assert not either.known and either.text() == DIGESTS
-    stand_in = dict.fromkeys(TEXTS, "0" * 64)
-    fetched(either, stand_in)
-    assert either.known and either.text() == stand_in
 
 
 def test_where_the_text_comes_from() -> None:

@@ -60,13 +60,6 @@ def test_where_a_result_lies(kind: Callable[..., Job], path: str) -> None:
 
 
 class TestDone:
-    def test_a_result_that_is_there(self) -> None:
-        job = check()
-        assert not job.done() and jobs.wanted([job]) == [job]
-        leave(job)
-        assert job.done() and jobs.wanted([job]) == []
-        assert not check(sources="cccc").done()
-
     @pytest.mark.parametrize("status", STATUSES)
     def test_a_failure_is_tried_again(self, status: str) -> None:
         job = check()
@@ -138,19 +131,6 @@ class TestNews:
 
 
 class TestDamage:
-    def test_a_damaged_result_is_none_and_is_set_aside(self, capsys) -> None:
-        job = check()
-        write_sealed(job.path, {"status": "ok", "parts": job.parts})
-        assert job.done()
-        Path(job.path).write_text(Path(job.path).read_text()[:-9])
-        os.utime(job.path, ns=(1, 1))
-        assert not job.done()
-        job.set_aside()
-        assert not Path(job.path).exists() and Path(f"{job.path}.damaged").exists()
-        assert f"{job.path} is damaged (it is not JSON" in capsys.readouterr().err
-        job.set_aside()
-        assert capsys.readouterr().err == ""
-
     def test_none_takes_the_place_of_another(self) -> None:
         job, kept = check(), {}
         for number, name in enumerate(("damaged", "2.damaged", "3.damaged")):
