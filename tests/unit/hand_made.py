@@ -199,18 +199,15 @@ def project(
 def configuration(
     document: str, processes: int = 1, devices: tuple[str, ...] = ("cpu",), **overrides: object
 ) -> dict:
-    return json.loads(_configuration(document, processes, devices, json.dumps(overrides)))
+    given = {"documents": [document], "devices": list(devices), "overrides": {document: overrides}}
+    given["protocol"] = {"processes": processes, "rounds": BATCHES}
+    return json.loads(_validated(json.dumps(given)))
 
 
 @functools.cache
-def _configuration(document: str, processes: int, devices: tuple[str, ...], overrides: str) -> str:
-    """Validated once: every file of config/ is read for it."""
-    protocol = {"processes": processes, "rounds": BATCHES}
-    found = validated(
-        {"documents": [document], "devices": list(devices), "protocol": protocol}
-        | {"overrides": {document: json.loads(overrides)}}
-    )
-    return json.dumps(found)
+def _validated(given: str) -> str:
+    """Once: every file of config/ is read for it."""
+    return json.dumps(validated(json.loads(given)))
 
 
 def write_manifest(

@@ -1,6 +1,5 @@
 """Jobs: a result is named by what decides it, and by nothing else."""
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,7 @@ import pytest
 
 from measurement.record import RETRIED, STATUSES, append_line, sha256, write_sealed
 from plan import jobs
-from plan.jobs import BuildJob, CheckingJob, CheckJob, CorpusJob, EnvironmentJob, Job
+from plan.jobs import BuildJob, CheckingJob, CheckJob, CorpusJob, Job
 
 PARTS = {"benchmark": "aaaa", "sources": "bbbb"}
 
@@ -44,21 +43,6 @@ class TestDigest:
         assert check().digest == "3c4c230336fd"
 
 
-@pytest.mark.parametrize(
-    ("kind", "path"),
-    [
-        (CheckJob, "results/checks/a/b.{}.json"),
-        (jobs.TuneJob, "results/tuning/a/b/tuning.{}.json"),
-        (BuildJob, "results/kernels/a/b.{}/kernel.json"),
-        (CorpusJob, "results/corpus/{}/corpus.json"),
-    ],
-)
-def test_where_a_result_lies(kind: Callable[..., Job], path: str) -> None:
-    job = kind("a/b", PARTS)
-    assert job.path == path.format(job.digest)
-    assert job.failures == f"results/failures/{job.kind}/{job.stem}.jsonl"
-
-
 class TestDone:
     @pytest.mark.parametrize("status", STATUSES)
     def test_a_failure_is_tried_again(self, status: str) -> None:
@@ -79,33 +63,7 @@ class TestDone:
         assert jobs.failed_attempts(job.failures) == 3
 
 
-def test_what_a_script_is_told() -> None:
-    environment = EnvironmentJob("lab", {"fingerprint": "0" * 8})
-    corpus = CorpusJob("corpus", {"text": "cccc"})
-    job = CheckJob("a", PARTS, (environment, corpus), {"seed": 3})
-    told = job.told()
-    assert (told["kind"], told["seed"], told["parts"]) == ("check", 3, PARTS)
-    assert (told["failures"], told["failed_attempts"]) == (job.failures, 0)
-    assert told["reads"] == {"environment": environment.path, "corpus": corpus.path}
-    assert json.loads(json.dumps(told)) == told
-    leave(job, "failed")
-    assert job.told() == told | {"failed_attempts": 1}
-    group = CheckingJob("g", {"checks": "dddd"}, checks=(job, check()))
-    assert [each["path"] for each in group.told()["checks"]] == [job.path, check().path]
-    assert job.needed(CorpusJob) is corpus and job.needed(jobs.TuneJob) is None
-
-
 class TestNews:
-    def test_which_part_is_new(self) -> None:
-        leave(check("lab/lm/style/training-cpu"))
-        assert jobs.news(check()) == "never done before"
-        leave(check())
-        assert jobs.news(check(sources="cccc")) == "new: sources (bbbb -> cccc)"
-        assert (
-            jobs.news(check(benchmark="dddd", machine="a-2c"))
-            == "new: benchmark (aaaa -> dddd), machine (none -> a-2c)"
-        )
-
     def test_beside_the_newest_result(self) -> None:
         for age, sources in ((200, "older"), (100, "newer")):
             job = check(sources=sources)
