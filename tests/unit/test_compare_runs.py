@@ -62,9 +62,7 @@ LOADED = functools.cache(compare_runs.load)  # a folder is changed before it is 
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> Callable[..., tuple[int, str, str]]:
+def run(monkeypatch, capsys) -> Callable[..., tuple[int, str, str]]:
     def compare(*arguments: object) -> tuple[int, str, str]:
         """(exit status, standard output, standard error) of compare_runs.py."""
         monkeypatch.setattr(compare_runs, "load", LOADED)
@@ -82,8 +80,8 @@ def run(
 def changed(before: Path, tmp_path: Path) -> Callable[..., Path]:
     """Makes a copy of `before` with another manifest."""
 
-    def make(change: Callable[[dict], object], name: str = "results") -> Path:
-        other = shutil.copytree(before, tmp_path / name)
+    def make(change: Callable[[dict], object]) -> Path:
+        other = shutil.copytree(before, tmp_path / "results")
         change_manifest(other, change)
         return other
 
@@ -111,14 +109,9 @@ def line(page: str, cell: Measurement) -> str:
     return next(row for row in page.splitlines() if row.startswith(f"| `{cell.name}`"))
 
 
-def slower(cell: Measurement, process: int, record: dict, by: float = 1.1) -> None:
+def slower(cell: Measurement, process: int, record: dict) -> None:
     if cell == SLOWER:
-        times(by)(cell, process, record)
-
-
-def broken(cell: Measurement, process: int, record: dict) -> None:
-    if cell == BROKEN:
-        hand_made.bad("failed", "RuntimeError: no kernel | image")(record)
+        times(1.1)(cell, process, record)
 
 
 def test_a_locale_that_is_not_utf8(before: Path) -> None:
@@ -132,7 +125,7 @@ def test_a_locale_that_is_not_utf8(before: Path) -> None:
     assert not done.stdout.decode().isascii()
 
 
-def test_planted_regression_is_named(results: Callable[..., Path], before: Path, run) -> None:
+def test_planted_regression_is_named(results, before: Path, run) -> None:
     after = results(noisy(2, slower))
     status, page, errors = run(before, after)
     assert (status, errors) == (0, f"Regressions:\n  {SLOWER.name}\n")
@@ -170,6 +163,10 @@ def test_a_framework_that_became_slower_is_no_slower_day(results, before: Path, 
 
 
 def test_number_lost_by_a_failure_is_a_regression(results, before: Path, run) -> None:
+    def broken(cell: Measurement, process: int, record: dict) -> None:
+        if cell == BROKEN:
+            hand_made.bad("failed", "RuntimeError: no kernel | image")(record)
+
     after = results(noisy(4, broken))
     status, page, errors = run("--fail", before, after)
     assert (status, errors) == (1, f"Regressions:\n  {BROKEN.name}\n")
@@ -185,7 +182,7 @@ def test_what_became_worse_as_a_whole_fails(results, before: Path, run) -> None:
     assert run("--fail", three_times, before)[0] == 0
 
 
-def test_many_slower_rows_are_no_scatter(results: Callable[..., Path], before: Path, run) -> None:
+def test_many_slower_rows_are_no_scatter(results, before: Path, run) -> None:
     """Three in ten. Other machines differ more than days of one do, but not by a thousand times."""
     chosen = {cell.name for cell in CELLS[: round(0.3 * len(CELLS))]}
 
@@ -215,7 +212,7 @@ def test_nothing_that_can_be_decided_fails(changed, before: Path, run) -> None:
         assert status == 1 and "nothing can be decided" in errors and errors.count("\n") == 1
 
 
-def test_what_else_differs_is_listed(results: Callable[..., Path], before: Path, run) -> None:
+def test_what_else_differs_is_listed(results, before: Path, run) -> None:
     def elsewhere(cell: Measurement, process: int, record: dict) -> None:
         packages = {"numpy": "2.1"} if cell.environment == "pytorch" else {"numpy": "2.0"}
         record["environment"] = record["environment"] | {"packages": packages}
