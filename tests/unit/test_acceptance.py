@@ -34,7 +34,6 @@ def record(parts: list[results.Part]) -> dict:
 @pytest.mark.parametrize(
     ("factor", "kept", "stolen", "wrong"),
     [
-        (1, 1, 0, False),
         (0.7, 1, 0, True),
         (0.7, 1, 0.4, False),  # by the hypervisor, between batches
         (1, 2 / 3, 0, True),  # the slow ones are left out

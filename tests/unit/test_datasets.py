@@ -12,6 +12,7 @@ import datasets
 from measurement.workload import Workload
 from plan import configuration
 from plan.corpus import Corpus
+from plan.text import counts
 from steps import fetch_corpus, tokenize_corpus
 
 ALPHABET = "abcd \n"
@@ -90,3 +91,13 @@ def test_a_data_set_without_digests(letters: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(datasets.load(letters).SHA256, "valid")
     with pytest.raises(SystemExit, match=r"letters\.py.*valid"):
         configuration.validated({"corpus": {"dataset": letters}})
+
+
+@pytest.mark.parametrize("name", datasets.names())
+def test_each_data_set_reads_its_own_text(name: str) -> None:
+    dataset = datasets.load(name)
+    contents = {split: dataset.stand_in(split).encode() for split in dataset.SHA256}
+    files = {split: dataset.FILE.format(split=split) for split in contents}
+    assert min(counts(dataset, contents, files)["tokens"].values()) > 0
+    assert dataset.TITLE and max(map(len, contents.values())) <= dataset.MAX_BYTES
+    assert all("{split}" in address for address in dataset.MIRRORS)
