@@ -88,4 +88,7 @@ def test_settings_are_laid_over_the_file() -> None:
     assert found["protocol"]["warmup_batches"] == quick["protocol"]["warmup_batches"]
     assert (found["devices"], found["corpus"]["path"]) == (["cpu"], None)
     # Snakemake hands on the values of a nested mapping as strings.
-    assert configuration.validated({"corpus": {"path": "null"}})["corpus"]["path"] is None
+    given = {"devices": "[gpu]", "corpus": {"path": "null", "stride": "5"}, "machine": "a"}
+    found = configuration.validated(given)
+    assert (found["corpus"]["path"], found["corpus"]["stride"]) == (None, 5)
+    assert found["devices"] == ["gpu"] and found["corpus"]["dataset"] == "ptb"

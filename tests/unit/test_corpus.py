@@ -42,6 +42,13 @@ def test_a_file_that_is_missing() -> None:
         corpus().require_files()
 
 
+def test_another_text() -> None:
+    Path("texts/ptb.valid.txt").write_text(" valid word")
+    expected = rf"texts/ptb\.valid\.txt .*corpus\.sha256\.valid is {DIGESTS['valid'][:12]}.*$"
+    with pytest.raises(SystemExit, match=rf"^corpus\.path: {expected}"):
+        corpus().require_files()
+
+
 def test_text_of_a_folder_is_known() -> None:
     """It has been looked at: no file of an earlier run is asked."""
     named = corpus()

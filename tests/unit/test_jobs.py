@@ -89,6 +89,16 @@ class TestNews:
 
 
 class TestDamage:
+    def test_a_dry_run_leaves_it_there(self, capsys: pytest.CaptureFixture[str]) -> None:
+        job = check()
+        write_sealed(job.path, {"status": "ok"})
+        Path(job.path).write_text("{")
+        before = sorted(Path("results").rglob("*"))
+        for _ in range(2):
+            assert job.set_aside(dry=True) and not job.done()
+        assert sorted(Path("results").rglob("*")) == before
+        assert capsys.readouterr().err.count("a run sets it aside") == 1
+
     def test_none_takes_the_place_of_another(self) -> None:
         job, kept = check(), {}
         for number, name in enumerate(("damaged", "2.damaged", "3.damaged")):
