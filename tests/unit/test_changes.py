@@ -17,8 +17,8 @@ def run(random: np.random.Generator, noises: np.ndarray, processes: int) -> dict
     ("processes", "later", "noisier", "most"),
     [
         (3, 3, 1, 1),
-        (10, 3, 4, 2),
-    ],  # with a common noise for both runs, nearly each would name cells
+        (10, 3, 4, 2),  # with a common noise for both runs, nearly each would name cells
+    ],
 )
 def test_runs_that_do_not_differ_show_no_regression(processes, later, noisier, most) -> None:
     """20 comparisons of 100 cells. Promised: one of 20 names any cell."""
