@@ -19,6 +19,7 @@ from steps import analyse_document, join_tables, render_first_page, render_page,
 from tests.conftest import ROOT
 
 BATCHES = 5
+GPU = {"name": "A GPU", "driver": "580.95.05", "memory": "143771 MiB"}
 MACHINE = {
     "machine": "test-2c-abc123",
     "cores": 2,
@@ -30,9 +31,6 @@ MACHINE = {
     "governor": None,
 }
 Change = Callable[[Measurement, int, dict], None]
-
-
-GPU = {"name": "A GPU", "driver": "580.95.05", "memory": "143771 MiB"}
 
 
 @functools.cache
@@ -132,13 +130,12 @@ def training_record(cell: Measurement, stand_in: bool, document: str) -> dict:
     del found["identity"]["process"]
     own = [each for each in matrix.trained_cells_of(document) if each.device == cell.device]
     off = own.index(cell) / 10000
-    points = zip((1000, 2323), (400.0, 270.5), (300.0, 179.5), strict=True)
     curve = [
         {
             **{"batch": batch, "train_perplexity": training},
             **{"valid_perplexity": validation * (1 + off), "train_s": batch / 10},
         }
-        for batch, training, validation in points
+        for batch, training, validation in ((1000, 400.0, 300.0), (2323, 270.5, 179.5))
     ]
     return found | {
         **{"kind": "train", "curve": curve, "epoch_batches": 2323, "resumed_at": []},
@@ -148,19 +145,10 @@ def training_record(cell: Measurement, stand_in: bool, document: str) -> dict:
 
 def bad(status: str, reason: str) -> Callable[[dict], None]:
     """Turns an `ok` record into one of another status, which has no samples."""
+    lacks = "samples faults verification warmup interference setup memory framework windows"
 
     def change(found: dict) -> None:
-        for key in (
-            "samples",
-            "faults",
-            "verification",
-            "warmup",
-            "interference",
-            "setup",
-            "memory",
-            "framework",
-            "windows",
-        ):
+        for key in lacks.split():
             del found[key]
         found.update(status=status, reason=reason)
 
@@ -211,18 +199,15 @@ def project(
 def configuration(
     document: str, processes: int = 1, devices: tuple[str, ...] = ("cpu",), **overrides: object
 ) -> dict:
-    return json.loads(_configuration(document, processes, devices, json.dumps(overrides)))
+    given = {"documents": [document], "devices": list(devices), "overrides": {document: overrides}}
+    given["protocol"] = {"processes": processes, "rounds": BATCHES}
+    return json.loads(_validated(json.dumps(given)))
 
 
 @functools.cache
-def _configuration(document: str, processes: int, devices: tuple[str, ...], overrides: str) -> str:
-    """Validated once: every file of config/ is read for it."""
-    protocol = {"processes": processes, "rounds": BATCHES}
-    found = validated(
-        {"documents": [document], "devices": list(devices), "protocol": protocol}
-        | {"overrides": {document: json.loads(overrides)}}
-    )
-    return json.dumps(found)
+def _validated(given: str) -> str:
+    """Once: every file of config/ is read for it."""
+    return json.dumps(validated(json.loads(given)))
 
 
 def write_manifest(

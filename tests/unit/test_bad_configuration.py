@@ -1,4 +1,4 @@
-"""Two hundred mistakes in configurations, documents, claims, implementations, published numbers and environment files:
+"""Mistakes in configurations, documents, claims, implementations, published numbers and environment files:
 each is refused before anything runs, in one line that says where, what, and what is allowed."""
 
 import copy
@@ -15,7 +15,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from plan import configuration, environments, locks
+from plan import configuration, environments
 from plan.environments import EnvironmentProblem
 from tests import broken
 from tests.conftest import ROOT
@@ -109,16 +109,6 @@ def refusal(folder: Path, file: File, content: object) -> list[str]:
     return lines
 
 
-def required(file: File) -> list[tuple]:
-    """The places of keys that a file cannot do without."""
-    schema = configuration.schema(file.kind) if file.kind not in ("config", "environment") else {}
-    if file.kind in ("document", "pages"):
-        return [(key,) for key in schema["required"]]
-    if file.kind in ("claims", "implementations"):
-        return [(n, key) for n in range(len(file.content)) for key in schema["items"]["required"]]
-    return [("dependencies",)] if file.kind == "environment" else []
-
-
 def numbers(file: File) -> list[tuple]:
     """The places of numbers, all of which are counts, sizes, shares or bounds."""
     return [
@@ -156,9 +146,9 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
     csv_file, environment = file.kind == "published", file.kind == "environment"
     kinds = ["characters", "name", "text"]
     if not csv_file:
-        kinds += ["number of no size", "key that is no text", "twice"]
+        kinds += ["number of no size", "key that is no text"]
         kinds += ["below all bounds", "no number"] * bool(numbers(file))
-        kinds += ["required"] * bool(required(file))
+        kinds += ["required"] * (file.kind in ("document", "environment"))
         kinds += ["unknown key"] * (not environment)
     kind = one_of(kinds)
     content = copy.deepcopy(file.content)
@@ -178,7 +168,7 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
     elif kind == "unknown key":
         content = broken.with_key(content, one_of(mappings), "not-a-key", ["x"])
     elif kind == "required":
-        content = broken.without(content, one_of(required(file)))
+        content = broken.without(content, NAMES[file.kind][0])
     elif kind in (wrong := {"below all bounds": (-1, -0.5), "no number": ("many", [], {})}):
         content = broken.replaced(content, one_of(numbers(file)), one_of(wrong[kind]))
     elif kind == "name":
@@ -192,13 +182,6 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
             old = broken.at(content, where) if file.kind != "config" else content.get(where[0])
             listed = isinstance(old, list) or where == ("documents",)
             content = broken.replaced(content, where, [name] if listed else name)
-    elif kind == "twice":
-        text = broken.written(content).splitlines()
-        # Of a list of mappings, the first key of the last one.
-        starts = [line for line in text if line.startswith("- ") and isinstance(content, list)]
-        keys = [line for line in text if line[:1] not in ("", " ", "-") and ":" in line]
-        again = f"  {starts[-1][2:]}" if starts else one_of(keys)
-        content = "\n".join([*text, f"{again.split(':')[0]}: x"]).encode()
     else:
         text = (ROOT / file.path).read_bytes()
         start = draw(st.integers(0, len(text)))
@@ -206,14 +189,14 @@ def mistakes(draw: st.DrawFn) -> tuple[str, File, object]:
     return kind, file, content
 
 
-@settings(REPEATABLE, max_examples=200)
+@settings(REPEATABLE, max_examples=150)
 @given(mistakes())
 def test_each_mistake_is_refused(tmp_path: Path, mistake: tuple[str, File, object]) -> None:
     kind, file, content = mistake
     assert refusal(tmp_path, file, content), f"{kind} in {file.path} was accepted"
 
 
-@settings(REPEATABLE, max_examples=150)
+@settings(REPEATABLE, max_examples=100)
 @given(st.sampled_from(FILES), SEEDS, st.booleans())
 def test_whatever_a_file_holds_takes_one_line_or_none(
     tmp_path: Path, file: File, seed: int, scratched: bool
@@ -225,23 +208,10 @@ def test_whatever_a_file_holds_takes_one_line_or_none(
         refusal(tmp_path, file, broken.changed(file.content, draw))
 
 
-@settings(REPEATABLE, max_examples=100)
-@given(st.sampled_from(sorted(ROOT.glob("envs/locks/*/*.txt"))), SEEDS)
-def test_locks_take_one_line_or_none(tmp_path: Path, path: Path, seed: int) -> None:
-    scratched = tmp_path / path.name
-    scratched.write_bytes(broken.scratched(path.read_bytes(), random.Random(seed)))
-    try:
-        found = locks.read(scratched)
-    except locks.LockProblem as problem:
-        assert len(str(problem).splitlines()) == 1
-    else:
-        assert all("\n" not in line and " --hash=sha256:" in line for line in found.requirements)
-
-
 SETTINGS = ("protocol", "corpus", "check", "devices", "documents", "seed", "machine", "preliminary")
 
 
-@settings(REPEATABLE, max_examples=100)
+@settings(REPEATABLE, max_examples=60)
 @given(
     st.sampled_from(SETTINGS),
     st.one_of(
@@ -274,23 +244,21 @@ def of_row(document: str, row: str) -> str:
         ("- protocol\n", "a mapping"),
         ("", "a mapping"),
         ("a: [1\n", "not YAML"),
-        ("&a [*a]\n", "a mapping"),
         ("corpus: &a {mirrors: [*a]}\n", "an alias"),
         ("corpus: " + 400 * "[" + 400 * "]", "50 deep"),
         ("protocol: {timeout_s: .nan}\n", "protocol.timeout_s: nan "),
         ("protocol: {processes: 3.0}\n", "protocol.processes: 3.0 "),
+        ("documents: [stacked-ml]\n", "documents: no config/documents/stacked-ml.yaml; "),
+        ("corpus: {dataset: ptbs}\n", "corpus.dataset: "),
         ("overrides: {stackedlm: {}}\n", "`stackedlm`; did you mean `stacked-lm`?"),
         ("interpreters: {pytroch: /bin/py}\n", "envs/pytroch.yaml; did you mean `pytorch`?"),
         (of_row("tvm-lstm", "tvm/unrolled on layer-1x1x1"), "`tvm/unrolled on layer-1x1x1`"),
-        (of_row("stacked-lm", "pytorch/fusd"), "`pytorch/fusd`; did you mean `pytorch/fused`?"),
         (of_row("stacked-lm", "pytorch/fused for trainig"), "trainig`; did you mean `training`?"),
         (
             "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
             "one_process: the document has no measurement like `keras/lstm-torhc`; did you mean",
         ),
-        ("overrides: {stacked-lm: {benchmarks: [stacked-ml]}}\n", "did you mean `stacked-lm`?"),
         ('corpus: {path: ""}\n', "corpus.path: '' "),
-        ('machine: ""\n', "machine: '' "),
         ("corpus: {mirrors: ['file:///x/{split}']}\n", "corpus.mirrors.0: 'file:///x/{split}' "),
     ],
 )
@@ -320,17 +288,15 @@ def test_names_in_a_document_that_nothing_has(change: dict, said: str) -> None:
 
 def test_environments_that_nothing_has() -> None:
     entries = yaml.safe_load(Path("config/implementations.yaml").read_text())
-    entry = next(each for each in entries if each["implementation"] == "pytorch/fused")
-    for wrong in (["pytroch"], {"pytorch": ["*"], "pytroch": ["x"]}):
-        entry["environments"] = wrong
-        (line,) = configuration.implementation_problems(entries)
-        assert line.startswith("pytorch/fused: ") and "envs/pytroch.yaml; did you mean" in line
+    entries[0]["environments"] = ["pytroch"]
+    (line,) = configuration.implementation_problems(entries)
+    assert "envs/pytroch.yaml; did you mean" in line
 
 
-@pytest.mark.parametrize("value", ["{path: /ptb", "[cpu", "{path: [}"])
-def test_broken_yaml_on_the_command_line_is_called_that(value: str) -> None:
-    with pytest.raises(SystemExit, match=r"^`.*` is not YAML: .*$"):
-        configuration.given("config/quick.yaml", [f"corpus={value}"])
+def test_a_published_number_that_is_none(tmp_path: Path) -> None:
+    (file,) = (each for each in FILES if each.path == "config/published/001-stacked-lm.csv")
+    text = (ROOT / file.path).read_text().replace("1.9554,97.7685", "1.9554s,97.7685", 1)
+    assert refusal(tmp_path, file, text.encode())[1].startswith("  line 9.wall_s: ")
 
 
 def test_sequences_too_short_for_their_labels() -> None:

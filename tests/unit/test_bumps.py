@@ -18,23 +18,18 @@ SLOW, WRONG, LOST = CELLS[4], CELLS[7], CELLS[11]
 Change = Callable[[Measurement, int, dict], None]
 
 
-def version(
-    name: str, seed: int, change: Change = lambda *_: None, day: int = 1, processes: int = 5
-) -> Version:
-    """A version whose processes differ by 1 %, measured on a day of January from ten o'clock."""
+def version(name: str, seed: int, change: Change = lambda *_: None) -> Version:
+    """A version whose five processes differ by 1 %."""
     random = np.random.default_rng(seed)
     records: dict[Measurement, list[dict]] = {}
     for cell in CELLS:
-        for process in range(1, processes + 1):
+        for process in range(1, 6):
             record = hand_made.record(cell, process, True, "stacked-lm")
             factor = np.exp(0.01 * random.standard_normal())
             record["samples"] = [factor * each for each in record["samples"]]
-            record["started"] = f"2026-01-{day:02}T10:{len(records):02}:00Z"
             change(cell, process, record)
             records.setdefault(cell, []).append(record)
-    packages = {"abacus": name, "beads": f"{name}.0", "numpy": "2.0"}
-    built = {"pytorch": {"python": "3.11.7", "packages": packages}}
-    return Version(name, records, built)
+    return Version(name, records, {})
 
 
 def compare(after: Version, before: Version | None = None) -> dict:
@@ -68,23 +63,6 @@ def test_a_version_to_compare_with_that_is_none(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SystemExit) as stopped:
         bump_version.main()
     assert stopped.value.code == 2
-
-
-def test_equal_versions() -> None:
-    found = compare(version("2", 2))
-    assert "no cell differs (" in found["title"]
-    empty = ("regressions", "errors", "statuses", "setup")
-    assert [found[each] for each in empty] == [[]] * 4
-    page = bumps.rendered(found)
-    assert "| `pytorch` | beads | 1.0 | 2.0 |" in page and "numpy" not in page
-
-
-def test_slower_cell_is_named() -> None:
-    found = compare(version("2", 2, slower))
-    assert found["regressions"] == [SLOW.name]
-    assert bumps.rendered(found).count("**regression**") == 1
-    back = compare(version("1", 1), version("2", 2, slower))
-    assert back["regressions"] == [] and "faster in 1 cell" in back["title"]
 
 
 @pytest.mark.parametrize(("factor", "news"), [(9, False), (50, True)])
@@ -125,22 +103,10 @@ def test_set_up_that_takes_longer_is_said_and_is_no_regression() -> None:
     ]
 
 
-def test_how_old_the_first_numbers_are() -> None:
-    assert compare(version("2", 2, day=4))["age"] == "3 days apart"
-    assert compare(version("2", 2, day=2))["age"].endswith(" hours apart")
-    assert compare(version("2", 2))["age"] == "in turn"
-
-
 def test_cell_without_a_number_before() -> None:
     before = version("1", 1)
     few = replace(before, records={c: r for c, r in before.records.items() if c != SLOW})
     found = compare(version("2", 2, slower), few)
     assert found["regressions"] == [] and found["without_before"] == [SLOW.name]
-    none = compare(version("2", 2), replace(before, records={}, environments={}))
+    none = compare(version("2", 2), replace(before, records={}))
     assert "nothing to compare" in none["title"] and bumps.rendered(none)
-
-
-def test_one_process_decides_nothing() -> None:
-    found = compare(version("2", 2, slower, processes=1), version("1", 1, processes=1))
-    assert found["regressions"] == [] and found["counts"]["undecided"] == len(CELLS)
-    assert bumps.rendered(found)

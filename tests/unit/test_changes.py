@@ -17,13 +17,10 @@ def run(random: np.random.Generator, noises: np.ndarray, processes: int) -> dict
     ("processes", "later", "noisier", "most"),
     [
         (3, 3, 1, 1),
-        (5, 5, 1, 1),
         (10, 3, 4, 2),  # with a common noise for both runs, nearly each would name cells
     ],
 )
-def test_runs_that_do_not_differ_show_no_regression(
-    processes: int, later: int, noisier: float, most: int
-) -> None:
+def test_runs_that_do_not_differ_show_no_regression(processes, later, noisier, most) -> None:
     """20 comparisons of 100 cells. Promised: one of 20 names any cell."""
     random = np.random.default_rng(4)
     named = 0
@@ -35,18 +32,17 @@ def test_runs_that_do_not_differ_show_no_regression(
     assert named <= most
 
 
-@pytest.mark.parametrize(("processes", "least"), [(3, 11), (5, 15), (10, 17)])
-def test_cell_that_became_slower_is_named(processes: int, least: int) -> None:
+def test_cell_that_became_slower_is_named() -> None:
     """A tenth, in one cell of 100, in 20 comparisons: found unless that cell is one of the noisy ones."""
     random = np.random.default_rng(5)
     found = 0
     for _ in range(20):
         noises = random.choice(NOISE, 100)
-        before, after = run(random, noises, processes), run(random, noises, processes)
+        before, after = run(random, noises, 3), run(random, noises, 3)
         after["7"] = [1.1 * seconds for seconds in after["7"]]
         table = changes.changes(before, after, relevant=0.05).set_index("cell")
         found += table.loc["7", "verdict"] == "regression"
-    assert found >= least
+    assert found >= 11
 
 
 def another_day(random: np.random.Generator, spread: float) -> tuple[dict, dict]:
@@ -81,8 +77,8 @@ def test_another_day_is_no_regression(spread: float) -> None:
     ("cells", "slower", "by", "told", "least"),
     [
         (100, 25, 1.33, True, 8),  # the others tell what the day did
-        # Of 40 with the same packages: an edit to a framework's implementations.
-        *((40, slower, by, False, 9) for slower in (10, 16) for by in (1.5, 3, 1000)),
+        (40, 10, 1.5, False, 9),  # with the same packages: an edit to a framework's implementations
+        (40, 16, 1000, False, 9),
     ],
 )
 def test_what_many_cells_have_in_common_is_no_scatter_of_days(
@@ -125,6 +121,12 @@ def test_verdicts_of_changes() -> None:
     assert table.loc["slower", "ratio"] == pytest.approx(1.1, abs=1e-4)
     assert table.loc["once", "processes"] == 1
     assert np.isnan(table.loc["once", "adjusted"])
+
+
+def test_intervals_of_two_runs_that_overlap() -> None:
+    one, other = ({"a": [by, 1.1 * by, 1.2 * by], "once": [by]} for by in (1.0, 2.0))
+    assert changes.overlapping(one, one) == {"a": True}
+    assert changes.overlapping(one, other) == {"a": False}
 
 
 def test_few_cells_are_judged_by_their_own_noise() -> None:

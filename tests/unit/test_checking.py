@@ -67,32 +67,22 @@ def test_training_compares_every_quantity(work: Workload) -> None:
     assert found["gradient_error"] is not None
 
 
-def test_wrong_logits(work: Workload) -> None:
-    def change(values: dict, step: int) -> None:
-        values["output"][0, 0, 0] += 0.01
-
-    found = planted(work, "forward", found=change)
-    assert found["status"] == "incorrect"
-    assert found["reason"].startswith("output is off by") and "1e-04" in found["reason"]
-
-
-@pytest.mark.parametrize("since", [1, STEPS])
 @pytest.mark.parametrize(
-    "name",
-    ["loss", "embedding", "lstm.1.input", "lstm.0.recurrent", "lstm.1.bias", "projection.bias"],
+    ("name", "since"),
+    [("output", 1), ("loss", STEPS), ("embedding", 1), ("lstm.0.recurrent", STEPS)],
 )
-def test_wrong_loss_or_gradient(work: Workload, name: str, since: int) -> None:
+def test_wrong_output_loss_or_gradient(work: Workload, name: str, since: int) -> None:
     """Compilers that profile first go wrong later."""
 
     def change(values: dict, step: int) -> None:
         values[name] = values[name] * (1.001 if step >= since else 1)
 
-    found = planted(work, "training", found=change)
+    found = planted(work, "forward" if name == "output" else "training", found=change)
+    key = name if name in ("output", "loss") else f"gradient:{name}"
     assert found["status"] == "incorrect"
-    wrong = {key: error for key, error in found["errors"].items() if error > TOLERANCE}
-    assert wrong == {
-        "loss" if name == "loss" else f"gradient:{name}": pytest.approx(0.001, rel=0.01)
-    }
+    assert found["reason"].startswith(f"{key} is off by") and "1e-04" in found["reason"]
+    wrong = {each: error for each, error in found["errors"].items() if error > TOLERANCE}
+    assert wrong == {key: pytest.approx(0.001, rel=0.01)}
 
 
 def test_nan_is_never_within_tolerance(work: Workload) -> None:
@@ -134,17 +124,9 @@ class Endless(Model):
 @pytest.mark.parametrize("phase", ["forward", "training"])
 @pytest.mark.parametrize(
     ("kind", "steps", "status"),
-    [
-        (Model, 18, "ok"),
-        (Forgetful, 1, "ok"),
-        (Forgetful, 2, "incorrect"),
-        (Endless, 16, "ok"),
-        (Endless, 17, "incorrect"),
-    ],
+    [(Model, 18, "ok"), (Forgetful, 2, "incorrect"), (Endless, 17, "incorrect")],
 )
-def test_carried_state(
-    carried: Workload, kind: type[Model], phase: str, steps: int, status: str
-) -> None:
+def test_carried_state(carried: Workload, kind, phase, steps, status) -> None:
     """An epoch has 16 batches."""
     runner = kind(carried, carried.weights(), "cpu", phase)
     found = checking.check(runner, carried, carried.weights(), phase, TOLERANCE, steps)
@@ -286,14 +268,11 @@ def error_after(
 
 
 @pytest.mark.parametrize("cell", CELLS)
-@pytest.mark.parametrize("missing", [0, 499, 999])
-def test_one_step_of_a_thousand_counts(missing: int, cell: str) -> None:
-    """The first, one in the middle, and the last: an input of zeros instead."""
+def test_one_step_of_a_thousand_counts(cell: str) -> None:
+    """The first, which is farthest from the loss: an input of zeros instead."""
 
     def change(weights: dict, inputs: np.ndarray) -> tuple[dict, np.ndarray]:
-        other = inputs.copy()
-        other[missing] = 0
-        return weights, other
+        return weights, np.concatenate([0 * inputs[:1], inputs[1:]])
 
     sizes = {"features": 5, "hidden": 8, "length": 1000, "batch": 3, "outputs": 6}
     assert error_after(cell, change, **sizes) > 1e-3
@@ -343,17 +322,10 @@ def test_rounding_a_weight_is_no_error_of_its_update(step: float, error: float) 
     assert checking.update_error(before, after, before + 1e-5) == pytest.approx(error, abs=1e-3)
 
 
-STACKS = {
-    name: shape
-    for name, shape in matrix.document("tvm-lstm")["benchmarks"].items()
-    if shape["layers"] > 1
-}
-
-
-@pytest.mark.parametrize("name", STACKS)
-def test_input_reaches_the_top_of_every_stack(name: str) -> None:
+def test_input_reaches_the_top_of_the_deepest_stack() -> None:
     """Or no check would see its lower layers; and what float32 rounds stays far below the tolerance."""
-    work = Workload(STACKS[name], None, seed=0, batch=4)
+    shapes = matrix.document("tvm-lstm")["benchmarks"].values()
+    work = Workload(max(shapes, key=lambda shape: shape["layers"]), None, seed=0, batch=4)
     inputs, _ = next(work.batches())
     timed = work.weights()
     for weights in (timed, checking.remembering(timed, work.length)):
@@ -366,9 +338,7 @@ def test_input_reaches_the_top_of_every_stack(name: str) -> None:
         assert checking.relative_error(h, expected) < 1e-5
 
 
-def test_a_cell_whose_gradients_are_all_zero_is_not_trained(
-    work: Workload, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_whose_gradients_are_all_zero_is_not_trained(work: Workload, monkeypatch) -> None:
     def flat(*arguments: object, **more: object) -> tuple:
         loss, gradients = exact(*arguments, **more)
         return loss, {name: 0.0 * value for name, value in gradients.items()}

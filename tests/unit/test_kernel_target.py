@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernels.target import CACHES, KINDS, Core, Kind, core_of, cpu_caches, cpu_target
+from kernels.target import CACHES, KINDS, Kind, core_of, cpu_caches, cpu_target
 from kernels.template import blocking
 from measurement.contract import Unsupported
 
@@ -34,26 +34,6 @@ def test_a_tile_fits_into_the_registers_and_a_taller_one_does_not(kind: Kind, ve
         return rows * vectors + vectors + 1
 
     assert needed(rows) <= kind.registers < needed(rows + 1)
-
-
-def test_tiles_of_16_and_of_32_registers() -> None:
-    few, many = Core(8, 16, 32768, 1 << 19, 1 << 24), Core(16, 32, 32768, 1 << 20, 1 << 25)
-    assert [(blocking.squarest(core), blocking.unrolled(core, 2)) for core in (few, many)] == [
-        (2, 2),
-        (4, 1),
-    ]
-    assert [blocking.sums_at_once(few, sums, 64) for sums in (1, 2, 3, 4)] == [1, 2, 3, 2]
-    assert [blocking.sums_at_once(many, sums, 64) for sums in (1, 2, 3, 4)] == [1, 2, 3, 4]
-    # A row or two fill their registers with the sums of all gates.
-    assert [blocking.sums_at_once(few, 4, rows) for rows in (1, 2, 6)] == [4, 4, 2]
-
-
-def test_blocks_shrink_with_their_cache() -> None:
-    small, large = Core(8, 16, 32768, 1 << 19, 1 << 24), Core(8, 16, 32768, 1 << 21, 1 << 26)
-    assert 4 * blocking.rows_held(small, 256) == blocking.rows_held(large, 256)
-    assert 4 * blocking.steps_held(small, 16) == blocking.steps_held(large, 16)
-    assert 4 * blocking.rows_at_once(small, 256, 8192) == blocking.rows_at_once(large, 256, 8192)
-    assert blocking.rows_held(small, 1 << 30) == blocking.tallest(small, 2)
 
 
 @pytest.mark.parametrize(
@@ -87,9 +67,3 @@ def test_what_no_row_knows_is_unsupported() -> None:
         core_of({"kind": "cuda"})
     with pytest.raises(Unsupported, match=r"target\.py tells what 'tomorrow'"):
         core_of({"kind": "llvm", "mcpu": "tomorrow"})
-
-
-def test_rows_a_power_of_two_apart_share_sets_of_a_cache() -> None:
-    """1,024 sets of 16 lines: rows of 1,024 values lie in 16 of them, of 1,008 in all."""
-    core = Core(8, 16, 32768, 1 << 20, 1 << 24)
-    assert [blocking.rows_apart(core, width) for width in (1024, 512, 1008)] == [256, 512, 16384]
