@@ -15,6 +15,7 @@ from tests.workflow.conftest import SNAKEMAKE, span
 
 from .processes import GOES_ON
 from .resources import need_root
+from .snippets import at_step
 from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
 
 REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or stop it\.$"
@@ -44,7 +45,9 @@ def one_more(trial: Trial, command: str, *wrap: str) -> str:
     return said
 
 
-@fault("make is killed", "kill -9 of make itself, not of what it started", STOPPED, times=3)
+@fault(
+    "make is killed", "kill -9 of make itself, not of what it started", STOPPED, times=3, ends=None
+)
 def make_killed(trial: Trial) -> None:
     trial.command = (with_make(trial, "report CONFIG=tiny.yaml"),)
     trial.start()
@@ -65,15 +68,12 @@ def make_killed(trial: Trial) -> None:
     "make report under unshare --pid --mount-proc while another one measures",
     r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
     times=3,
-    ends=True,
 )
 def contained(trial: Trial) -> None:
     need_root()
     trial.command = REPORT
     trial.start()
-    said = one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
-    trial.wait()
-    trial.printed += said
+    trial.printed += one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
 
 
 @fault(
@@ -81,7 +81,6 @@ def contained(trial: Trial) -> None:
     "snakemake, without make, while make report measures",
     REFUSED,
     times=2,
-    ends=True,
 )
 def plain_beside(trial: Trial) -> None:
     trial.command = PLAIN
@@ -89,42 +88,35 @@ def plain_beside(trial: Trial) -> None:
     trial.timing_under_way(REPORT)
     done = subprocess.run(["bash", "-c", plain], cwd=trial.root, capture_output=True, text=True)
     assert done.returncode and "unlock" not in done.stderr, done.stderr
-    trial.wait()
     trial.printed += done.stderr
 
 
 @fault(
-    "a run beside snakemake alone",
-    "make report while snakemake measures, without make",
-    REFUSED,
-    ends=True,
+    "a run beside snakemake alone", "make report while snakemake measures, without make", REFUSED
 )
 def beside_plain(trial: Trial) -> None:
     trial.command = PLAIN
     trial.start()
-    said = one_more(trial, REPORT[0])
-    trial.wait()
-    trial.printed += said
+    trial.printed += one_more(trial, REPORT[0])
 
 
-for name, target in (
-    ("make prune", "prune YES=1"),
-    ("make pack", "pack"),
-    ("make lock", "lock ENVIRONMENT=plain RESOLVE=1"),
-    ("make bump", "bump PIN=numpy==99.0 CONFIG=tiny.yaml"),
-):
-
-    def command_beside(trial: Trial, target: str = target) -> None:
-        trial.command = REPORT
-        trial.start()
-        said = one_more(trial, with_make(trial, target))
-        trial.wait()
-        trial.printed += said
-
-    command_beside.__module__ = __name__
-    fault(f"{name} beside a run", f"make {target} while make report measures", REFUSED, ends=True)(
-        command_beside
-    )
+@fault(
+    "other commands beside a run",
+    "make report, prune, pack, lock and bump while make report measures",
+    REFUSED,
+)
+def commands_beside(trial: Trial) -> None:
+    trial.command = REPORT
+    at_step(trial, "time.sleep(15)")  # long enough for all of them
+    trial.start()
+    for target in (
+        "report CONFIG=tiny.yaml",
+        "prune YES=1",
+        "pack",
+        "lock ENVIRONMENT=plain RESOLVE=1",
+        "bump PIN=numpy==99.0 CONFIG=tiny.yaml",
+    ):
+        trial.printed += one_more(trial, with_make(trial, target))
 
 
 @fault(
@@ -148,41 +140,9 @@ def pruned(trial: Trial) -> None:
 
 
 @fault(
-    "another clock on the machine",
-    "a cell that is timed in another folder",
-    r"time plain/faulty .*: waits for process \d+ in .*, which is measuring on this machine",
-    times=2,
-    ends=True,
-)
-def other_clock(trial: Trial) -> None:
-    file = str(trial.root.with_suffix(".lock"))
-    trial.environment[machine_lock.VARIABLE] = file
-    hold = "import time\nfrom measurement import machine_lock\nwith machine_lock.hold(True, print): print('', flush=True); input()"
-    other = subprocess.Popen(
-        [sys.executable, "-c", hold],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(trial.path("scripts")), machine_lock.VARIABLE: file},
-    )
-    trial.end.callback(other.kill)
-    other.stdout.readline()
-    trial.forget("checks/**/faulty/*")
-    shutil.copytree(
-        trial.whole_project / "results/checks", trial.path("results/checks"), dirs_exist_ok=True
-    )
-    trial.start()
-    trial.one("supervisor time")
-    time.sleep(trial.random.uniform(1, 3))
-    assert not trial.of("worker time")
-    other.communicate(b"\n")
-    trial.wait()
-
-
-@fault(
     "two runs in two folders",
     "at once on one machine: no clock beside the other's",
     r"waits for process \d+ in .*, which is measuring on this machine",
-    ends=True,
 )
 def two_folders(trial: Trial) -> None:
     file = str(trial.root.with_suffix(".lock"))
@@ -223,65 +183,28 @@ def interrupted_early(trial: Trial) -> None:
         trial.random.uniform(0.03, 0.3)
     )  # Python itself takes 30 ms to come to our first line
     os.killpg(trial.running.pid, signal.SIGINT)
-    trial.wait()
-
-
-@fault(
-    "temporary files of a run that was interrupted",
-    "Ctrl-C: none is left",
-    STOPPED,
-    times=2,
-    ends=False,
-)
-def nothing_left(trial: Trial) -> None:
-    temporary = trial.root.with_name(f"{trial.root.name}-temporary")
-    temporary.mkdir()
-    trial.environment["TMPDIR"] = str(temporary)
-    trial.report_under_way()
-    os.killpg(trial.running.pid, signal.SIGINT)
-    trial.wait()
-    left = list(temporary.rglob("*"))
-    assert not left, left
-
-
-@fault(
-    "a configuration whose name has a space",
-    "make report CONFIG='my lab.yaml'",
-    GOES_ON,
-    ends=True,
-)
-def spaced(trial: Trial) -> None:
-    shutil.copy(trial.path("tiny.yaml"), trial.path("my lab.yaml"))
-    trial.command = (with_make(trial, "report CONFIG='my lab.yaml'"),)
-    trial.run_through()
 
 
 # Edits while a run is at work; those of an implementation are in data.py.
 
 
-@fault(
-    "the protocol is edited during a run",
-    "one batch more while a cell is timed",
-    GOES_ON,
-    ends=True,
-)
+@fault("the protocol is edited during a run", "one batch more while a cell is timed", GOES_ON)
 def protocol_edited(trial: Trial) -> None:
     trial.timing_under_way(REPORT)
     trial.set_protocol(rounds=13, most_rounds=13)
-    trial.wait()
 
 
 @fault(
     "the configuration is broken during a run",
     "cut short while a cell is timed",
     r"tiny\.yaml|Cells: 4 ok",
+    ends=None,
 )
 def configuration_broken(trial: Trial) -> None:
     trial.timing_under_way(REPORT)
     file = trial.path("tiny.yaml")
     content = trial.keep(file)
     file.write_bytes(content[: trial.random.randrange(1, len(content) - 1)])
-    trial.wait()
 
 
 @fault(
@@ -295,37 +218,37 @@ def step_deleted(trial: Trial) -> None:
     file = trial.path("scripts/steps/list_records.py")
     trial.keep(file)
     file.unlink()
-    trial.wait()
 
 
 @fault(
     "an environment's file is edited during a run",
     "another pin, which nothing has, while a cell is timed",
     TIMED,
+    ends=None,
 )
 def pin_edited(trial: Trial) -> None:
     trial.timing_under_way()
     trial.change("envs/plain.yaml", "numpy==", "numpy==9")
-    trial.wait()
 
 
 @fault(
     "a finished record is deleted during a run",
     "while a cell is timed",
     r"Cells: \d ok|Finished results are kept\.",
+    ends=None,
 )
 def record_deleted(trial: Trial) -> None:
     trial.timing_under_way(REPORT)
     file = trial.any_of("records/**/other/*.json")
     file.unlink()
     trial.harms(file)
-    trial.wait()
 
 
 @fault(
     "a folder of results is touched during a run",
     "every file of results/ an hour ahead, while a cell is timed",
     r"s per batch|has older modification time .* than input",
+    ends=None,
 )
 def touched(trial: Trial) -> None:
     trial.timing_under_way()
@@ -333,4 +256,3 @@ def touched(trial: Trial) -> None:
     for file in trial.path("results").rglob("*.json"):
         os.utime(file, (later, later))
         trial.harms(file)
-    trial.wait()

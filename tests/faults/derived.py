@@ -7,8 +7,8 @@ from pathlib import Path
 
 from measurement.record import write_sealed
 
-from .data import MADE_ANEW, cut, empty, flipped
-from .trial import REPORT, Trial, fault
+from .data import MADE_ANEW, cut, flipped
+from .trial import Trial, fault
 
 LISTS = ("manifests/*.json", "documents/*/first.json", "documents/*/processes.json")
 TABLES = ("documents/*/cells.parquet", "documents/*/about.json", "cells.csv", "records.zip")
@@ -23,14 +23,12 @@ def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | Non
     """A fault that changes one of the files of some patterns, or deletes it."""
 
     def harm(trial: Trial) -> None:
-        trial.command = REPORT
         trial.expect_derived()
         file = trial.any_of(trial.random.choice(patterns))
         if how:
             file.write_bytes(how(file.read_bytes(), trial))
         else:
             file.unlink()
-        trial.run_through()
 
     harm.__module__ = __name__
     return harm
@@ -38,34 +36,22 @@ def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | Non
 
 for what, patterns in (("a list", LISTS), ("a table", TABLES), ("a page", PAGES)):
     for name, how, change, says in (
-        ("is empty", "truncated to nothing", empty, MADE_ANEW),
-        (
-            "is cut short, and its neighbours are whole",
-            "truncated at a random byte",
-            cut,
-            MADE_ANEW,
-        ),
+        ("is cut short", "truncated at a random byte, or to nothing", cut, MADE_ANEW),
         ("has another digit", "one digit changed", flipped, MADE_ANEW),
         ("is deleted", "rm, with all that is made of it there", None, GONE),
     ):
-        more = {
-            "times": 3,
-            "lab": "pages",
-            "ends": True,
-            "quick": (what, change) == ("a list", None),
-        }
+        quick = (what, change) == ("a list", None)
+        more = {"times": 3, "lab": "pages", "quick": quick}
         fault(f"{what} {name}", how, says, **more)(harmed(patterns, change))
 
 
 def rewritten(trial: Trial, change: Callable[[dict], None]) -> None:
     """The manifest, changed and sealed as if it were right."""
-    trial.command = REPORT
     trial.expect_derived()
     file = trial.any_of("manifests/*.json")
     content = json.loads(file.read_text())
     change(content)
     write_sealed(str(file), content)
-    trial.run_through()
 
 
 MADE_AGAIN = r"Cells: 4 ok, 4 unsupported"  # what it says at last, of the right records
@@ -76,7 +62,6 @@ MADE_AGAIN = r"Cells: 4 ok, 4 unsupported"  # what it says at last, of the right
     "and the list sealed anew",
     MADE_AGAIN,
     lab="pages",
-    ends=True,
 )
 def exchanged(trial: Trial) -> None:
     def change(content: dict) -> None:
@@ -93,7 +78,6 @@ def exchanged(trial: Trial) -> None:
     "as if it had not been measured, and sealed anew",
     MADE_AGAIN,
     lab="pages",
-    ends=True,
 )
 def left_out(trial: Trial) -> None:
     def change(content: dict) -> None:
@@ -104,20 +88,14 @@ def left_out(trial: Trial) -> None:
 
 
 @fault(
-    "all files are touched",
-    "in random order, Snakemake's memory deleted",
-    MADE_AGAIN,
-    lab="pages",
-    ends=True,
+    "all files are touched", "in random order, Snakemake's memory deleted", MADE_AGAIN, lab="pages"
 )
 def touched(trial: Trial) -> None:
-    trial.command = REPORT
     trial.expect_derived()
     files = [file for file in trial.root.rglob("*") if file.is_file()]
     trial.random.shuffle(files)
     for second, file in enumerate(files):
         os.utime(file, (1.7e9 + second, 1.7e9 + second))
-    trial.run_through()
 
 
 @fault(
@@ -125,14 +103,11 @@ def touched(trial: Trial) -> None:
     "rm -r results/stamps",
     r"has no stamp of what it was made from; it is made again\.",
     lab="pages",
-    ends=True,
 )
 def notes_gone(trial: Trial) -> None:
-    trial.command = REPORT
     trial.expect_derived()
     for file in trial.path("results/stamps").rglob("*.json"):
         file.unlink()
-    trial.run_through()
 
 
 @fault(
@@ -143,11 +118,9 @@ def notes_gone(trial: Trial) -> None:
     ends=False,
 )
 def template_gone(trial: Trial) -> None:
-    trial.command = REPORT
     file = trial.path("report/page.md.j2")
     trial.keep(file)
     file.unlink()
-    trial.run_through()
 
 
 @fault(
@@ -155,10 +128,8 @@ def template_gone(trial: Trial) -> None:
     "cells.csv, a page, a list, and their stamps",
     r"results/\S+ (is missing|has no stamp of what it was made from); it is made again\.",
     lab="pages",
-    ends=True,
 )
 def folders_in_place(trial: Trial) -> None:
-    trial.command = REPORT
     trial.expect_derived()
     for file in [
         trial.any_of(one) for one in ("cells.csv", "report/*.md", "documents/*/first.json")
@@ -167,12 +138,10 @@ def folders_in_place(trial: Trial) -> None:
         for each in (file, note):
             each.unlink(missing_ok=True)
             each.mkdir()
-    trial.run_through()
 
 
 def planned_record(trial: Trial) -> Path:
     """Where a record of another protocol is to lie."""
-    trial.command = REPORT
     trial.set_protocol(rounds=3, most_rounds=3)
     planned = trial.run(
         [
@@ -190,12 +159,10 @@ def planned_record(trial: Trial) -> Path:
     "of another protocol, all lists of the earlier one there",
     MADE_ANEW,
     lab="pages",
-    ends=True,
 )
 def folder_in_place(trial: Trial) -> None:
     place = planned_record(trial)
     place.mkdir(parents=True)
-    trial.run_through()
 
 
 @fault(

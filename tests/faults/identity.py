@@ -1,15 +1,12 @@
 """What a result is named after, changed while it is measured: sources, packages, libraries; and seals taken away."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
 
-from .data import of_a_pack
 from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
@@ -29,13 +26,11 @@ def met_at_work(trial: Trial) -> None:
     TIMED,
     times=3,
     quick=True,
-    ends=True,
 )
 def implementation(trial: Trial) -> None:
     met_at_work(trial)
     file = "scripts/implementations/plain/faulty.py"
     trial.change(file, f"pause_s = {BATCH_S}", f"pause_s = {SLOW_S}")
-    trial.wait()
 
 
 @fault(
@@ -43,7 +38,6 @@ def implementation(trial: Trial) -> None:
     "it says ten times what its clock does, from a random moment on",
     TIMED,
     times=2,
-    ends=True,
 )
 def harness(trial: Trial) -> None:
     met_at_work(trial)
@@ -51,7 +45,6 @@ def harness(trial: Trial) -> None:
     file = trial.path("scripts/measurement/timing.py")
     trial.keep(file)
     file.write_text(file.read_text() + more)
-    trial.wait()
 
 
 @fault(
@@ -67,7 +60,6 @@ def copy(trial: Trial) -> None:
         text = file.read_text()
         file.chmod(0o644)
         file.write_text(re.sub(r"pause_s = \S+", f"pause_s = {SLOW_S}", text) + "\n# edited\n")
-    trial.wait()
 
 
 @fault(
@@ -82,7 +74,6 @@ def forgotten(trial: Trial) -> None:
     imported = "__import__('implementations.plain.' + 'hidden')"
     trial.path("fault.py").write_text(imported)
     trial.undo.callback(trial.path("fault.py").unlink)
-    trial.run_through()
 
 
 @fault(
@@ -90,6 +81,7 @@ def forgotten(trial: Trial) -> None:
     "into the environment, at a random moment of a check",
     r"environment plain was modified: abacus was missing and is 1\.0",
     times=2,
+    ends=None,
 )
 def package(trial: Trial) -> None:
     folder = trial.root.with_name(f"{trial.root.name}-environment")
@@ -107,7 +99,6 @@ def package(trial: Trial) -> None:
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: abacus\nVersion: 1.0\n")
     trial.undo.callback(shutil.rmtree, facts)
-    trial.wait()
 
 
 @fault(
@@ -116,6 +107,7 @@ def package(trial: Trial) -> None:
     r"kernel\.so was changed since the run was planned",
     lab="kernels",
     times=2,
+    ends=None,
 )
 def library(trial: Trial) -> None:
     trial.forget("checks")
@@ -127,35 +119,3 @@ def library(trial: Trial) -> None:
     os.replace(other, file)
     trial.harms(file)
     trial.harms(file.with_name("kernel.json"))
-    trial.wait()
-
-
-@fault(
-    "a record of a pack without its seal",
-    "its samples divided by ten, and the seal taken out",
-    r"elsewhere/records/.* is damaged \(it has no seal\); .*fetch",
-    ends=False,
-)
-def pack_without_seal(trial: Trial) -> None:
-    without_seal(of_a_pack(trial))
-    trial.run_through()
-
-
-@fault(
-    "a record without its seal",
-    "its samples divided by ten, and the seal taken out",
-    r"is damaged \(it has no seal\); it is made again\.",
-    ends=True,
-)
-def record_without_seal(trial: Trial) -> None:
-    file = trial.any_of("records/**/other/*.json")
-    without_seal(file)
-    trial.harms(file)
-    trial.run_through()
-
-
-def without_seal(file: Path) -> None:
-    content = json.loads(file.read_text())
-    del content["seal"]
-    content["samples"] = [sample / 10 for sample in content["samples"]]
-    file.write_text(json.dumps(content, indent=1) + "\n")

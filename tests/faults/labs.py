@@ -10,6 +10,7 @@ from tests.contract.running import interpreter
 from tests.tiny import BENCHMARK, CARRIED
 from tests.workflow.conftest import Project, implementation, make_project, manifest
 
+from .trial import REPORT
 from .verdict import Lab
 
 # A second of batches a process, so that a moment within them can be met.
@@ -48,7 +49,7 @@ def cells(root: Path) -> Lab:
     """Two implementations; a trial's run checks and times one of them, whose batches take 50 ms."""
     entries = [implementation("faulty", "plain"), implementation("other", "second")]
     missing = ("records/**/faulty/*", "checks/**/faulty/*", "manifests/*")
-    return Lab.of(plain(root, *entries), *missing)
+    return Lab(plain(root, *entries), *missing)
 
 
 def pages(root: Path) -> Lab:
@@ -58,7 +59,7 @@ def pages(root: Path) -> Lab:
     project.targets = ()
     processes = {"processes": 3, "most_processes": 4, "target_interval": None}
     project.configure("tiny.yaml", protocol=PROTOCOL | {"rounds": 2, "most_rounds": 2} | processes)
-    return Lab.of(project)
+    return Lab(project, command=REPORT)
 
 
 def training(root: Path) -> Lab:
@@ -75,7 +76,7 @@ def training(root: Path) -> Lab:
         },
     )
     project.configure("tiny.yaml", training={"batches": 60, "checkpoint_batches": 5})
-    return Lab.of(project, "convergence/**/*", "manifests/*")
+    return Lab(project, "convergence/**/*", "manifests/*")
 
 
 def parallel(root: Path) -> Lab:
@@ -94,7 +95,7 @@ def parallel(root: Path) -> Lab:
         benchmarks={"tiny-lm": large},
     )
     project.configure("tiny.yaml", protocol=PROTOCOL | {"look_s": 0.1})
-    return Lab.of(project, "records/**/data-parallel/*", "manifests/*")
+    return Lab(project, "records/**/data-parallel/*", "manifests/*")
 
 
 def kernels(root: Path) -> Lab:
@@ -106,7 +107,7 @@ def kernels(root: Path) -> Lab:
     project = plain(root, entry, environment="tvm", benchmarks={"layer-small": LAYER})
     project.configure("tiny.yaml", kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
     assert machine.facts()["machine"] in project.targets[0]
-    return Lab.of(project, "records/**/*", "manifests/*")
+    return Lab(project, "records/**/*", "manifests/*")
 
 
 LABS = {

@@ -68,7 +68,6 @@ def met(trial: Trial) -> None:
     "a busy process a core, from a random batch on",
     r"reported: plain/faulty .*: ok, flags: .*interference",
     times=2,
-    ends=True,
 )
 def loaded(trial: Trial) -> None:
     trial.command = REPORT
@@ -89,7 +88,6 @@ def loaded(trial: Trial) -> None:
     "SIGSTOP in the middle of the timed batches, SIGCONT a second later",
     r"reported: plain/faulty .*: ok, flags: .*suspended",
     times=2,
-    ends=True,
 )
 def suspended(trial: Trial) -> None:
     trial.command = REPORT
@@ -105,7 +103,14 @@ def suspended(trial: Trial) -> None:
     flags(trial)
 
 
-def clock(trial: Trial, jump_s: int) -> None:
+@fault(
+    "the clock is set",
+    "an hour back, or ten hours ahead, beyond every time limit, for all processes of the run, at a random batch",
+    TIMED,
+    times=2,
+)
+def clock(trial: Trial) -> None:
+    jump_s = trial.next_of(-3600, 36_000)
     source, library = trial.root.with_suffix(".c"), trial.root.with_suffix(".so")
     source.write_text(SHIM)
     command = ["cc", "-shared", "-fPIC", "-O1", f"-DJUMP={jump_s}L", str(source), "-o"]
@@ -116,36 +121,12 @@ def clock(trial: Trial, jump_s: int) -> None:
     trial.environment["LD_PRELOAD"] = str(library)
     trial.undo.callback(trial.path("clock").unlink)
     at_step(trial, "open('clock', 'a').close()")
-    trial.run_through()
-
-
-@fault(
-    "the clock is set back",
-    "by an hour, for all processes of the run, at a random batch",
-    TIMED,
-    times=2,
-    ends=True,
-)
-def clock_back(trial: Trial) -> None:
-    clock(trial, -3600)
-
-
-@fault(
-    "the clock is set ahead",
-    "by ten hours, beyond every time limit, at a random batch",
-    TIMED,
-    times=2,
-    ends=True,
-)
-def clock_ahead(trial: Trial) -> None:
-    clock(trial, 36_000)
 
 
 @fault(
     "the CPU's frequency changes",
     "/proc/cpuinfo says half of it from a random batch on",
     r"reported: plain/faulty .*: ok, flags: .*frequency",
-    ends=True,
 )
 def frequency(trial: Trial) -> None:
     if Path("/sys/devices/system/cpu/cpu0/cpufreq").exists():
@@ -171,17 +152,15 @@ def frequency(trial: Trial) -> None:
     flags(trial)
 
 
-@fault("more cores than the machine has", "snakemake --cores 64", TIMED, ends=True)
+@fault("more cores than the machine has", "snakemake --cores 64", TIMED)
 def many_cores(trial: Trial) -> None:
     trial.command = tuple(part.replace("--cores 2", "--cores 64") for part in trial.command)
-    trial.run_through()
 
 
 @fault(
     "one of three processes takes twice as long",
     "in every batch, with nothing to see on the machine",
     r"reported: plain/faulty .*: ok, flags: .*uneven",
-    ends=True,
 )
 def uneven(trial: Trial) -> None:
     trial.command = REPORT

@@ -67,13 +67,11 @@ def group(trial: Trial, controller: str, limits: dict[str, str]) -> None:
     "control group of 900 MB, 4 GB taken at a random batch",
     r"time plain/faulty .*: out-of-memory: the system killed the process: out of memory",
     times=2,
-    ends=True,
 )
 def memory_group(trial: Trial) -> None:
     unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
     group(trial, "memory", {"memory.max" if unified else "memory.limit_in_bytes": str(900 * 2**20)})
     at_step(trial, "kept.append(bytearray(b'x') * (4 << 30))")
-    trial.run_through()
 
 
 @fault(
@@ -81,12 +79,10 @@ def memory_group(trial: Trial) -> None:
     "ulimit -v, 64 GB asked for at a random batch",
     r"time plain/faulty .*: out-of-memory: MemoryError",
     times=2,
-    ends=True,
 )
 def memory_limit(trial: Trial) -> None:
     trial.before = "ulimit -v 33554432; "
     at_step(trial, "kept.append(bytearray(64 << 30))")
-    trial.run_through()
 
 
 @fault(
@@ -94,7 +90,6 @@ def memory_limit(trial: Trial) -> None:
     "children that ignore SIGTERM and have left its session, and a batch without end",
     r"time plain/faulty .*: timeout: not finished after 6 s \(protocol\.timeout_s\)",
     times=2,
-    ends=True,
     quick=True,
 )
 def time_limit(trial: Trial) -> None:
@@ -111,7 +106,6 @@ def time_limit(trial: Trial) -> None:
         f"subprocess.Popen(['setsid', '-f', sys.executable, '-c', {child!r}])",
         "time.sleep(600)",
     )
-    trial.run_through()
 
 
 @fault(
@@ -120,6 +114,7 @@ def time_limit(trial: Trial) -> None:
     KEPT_BACK,
     times=2,
     quick=True,
+    ends=None,
 )
 def disk_of_records(trial: Trial) -> None:
     folder = trial.path("results")
@@ -127,7 +122,6 @@ def disk_of_records(trial: Trial) -> None:
     trial.start()
     trial.one("worker time", TIMING_S / 2)
     fill(trial, folder, trial.random.randrange(0, 4_000))
-    trial.wait()
 
 
 @fault(
@@ -135,11 +129,11 @@ def disk_of_records(trial: Trial) -> None:
     "the whole folder on a disk with 0 to 100 kB left",
     rf"{TIMED}|No space left on device",  # 80 kB are enough
     times=2,
+    ends=None,
 )
 def disk_of_all(trial: Trial) -> None:
     small_disk(trial, trial.root)
     fill(trial, trial.root, trial.random.randrange(0, 100_000))
-    trial.run_through()
 
 
 @fault(
@@ -147,6 +141,7 @@ def disk_of_all(trial: Trial) -> None:
     "results/ on a disk with 0 to 300 kB left, all measured",
     KEPT_BACK,
     times=2,
+    ends=None,
 )
 def disk_of_pages(trial: Trial) -> None:
     trial.command = REPORT
@@ -155,7 +150,6 @@ def disk_of_pages(trial: Trial) -> None:
     folder = trial.path("results")
     small_disk(trial, folder)
     fill(trial, folder, trial.random.randrange(0, 300_000))
-    trial.run_through()
 
 
 @fault(
@@ -163,6 +157,7 @@ def disk_of_pages(trial: Trial) -> None:
     "TMPDIR on a disk with 0 to 4 kB left",
     rf"{TIMED}|cannot write|No space left on device",
     times=2,
+    ends=None,
 )
 def disk_of_temporary(trial: Trial) -> None:
     folder = trial.root.with_name(f"{trial.root.name}-tmp")
@@ -170,7 +165,6 @@ def disk_of_temporary(trial: Trial) -> None:
     small_disk(trial, folder)
     fill(trial, folder, trial.random.randrange(0, 4_000))
     trial.environment["TMPDIR"] = str(folder)
-    trial.run_through()
 
 
 @fault(
@@ -178,6 +172,7 @@ def disk_of_temporary(trial: Trial) -> None:
     "results/ on a disk that is filled up to its last 2 kB after the first checkpoint",
     KEPT_BACK,
     lab="training",
+    ends=None,
 )
 def disk_of_checkpoints(trial: Trial) -> None:
     folder = trial.path("results")
@@ -185,7 +180,6 @@ def disk_of_checkpoints(trial: Trial) -> None:
     trial.start()
     trial.first_checkpoint()
     fill(trial, folder, trial.random.randrange(0, 2_000))
-    trial.wait()
 
 
 @fault(
@@ -199,14 +193,10 @@ def read_only(trial: Trial) -> None:
     mount(trial, "--bind", folder, folder)
     subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
     trial.undo.callback(subprocess.run, ["mount", "-o", "remount,bind,rw", folder], check=True)
-    trial.run_through()
 
 
 @fault(
-    "no inodes are left",
-    "results/ on a disk for a few more files",
-    KEPT_BACK,
-    times=2,
+    "no inodes are left", "results/ on a disk for a few more files", KEPT_BACK, times=2, ends=None
 )
 def inodes(trial: Trial) -> None:
     folder = trial.path("results")
@@ -216,26 +206,23 @@ def inodes(trial: Trial) -> None:
     subprocess.run(["mount", "-o", f"remount,nr_inodes={few}", str(folder)], check=True)
     more = ["mount", "-o", "remount,nr_inodes=100000", str(folder)]
     trial.undo.callback(subprocess.run, more, check=True)
-    trial.run_through()
 
 
-@fault("few open files", "ulimit -n of 24", rf"{TIMED}|Too many open files")
+@fault("few open files", "ulimit -n of 24", rf"{TIMED}|Too many open files", ends=None)
 def open_files(trial: Trial) -> None:
     trial.before = "ulimit -n 24; "
-    trial.run_through()
 
 
 @fault(
     "few processes",
     "control group of 8 processes and threads",
     rf"{TIMED}|Resource temporarily unavailable|can't start new thread",
+    ends=None,
 )
 def few_processes(trial: Trial) -> None:
     group(trial, "pids", {"pids.max": "8"})
-    trial.run_through()
 
 
-@fault("a small stack", "ulimit -s of 128 kB", TIMED, ends=True)
+@fault("a small stack", "ulimit -s of 128 kB", TIMED)
 def small_stack(trial: Trial) -> None:
     trial.before = "ulimit -s 128; "
-    trial.run_through()

@@ -1,15 +1,13 @@
 """One fault in one run of the workflow: what it is, the run that meets it, and what must hold afterwards.
 
-A fault is a function of a `Trial`, in a file of its group. It starts the run (`start`), does its harm, for real, at a
-moment drawn at random, and returns when that run has ended (`wait`). What holds for all faults is checked here, once:
-no result is wrong or half-written, none that was finished is touched, the message says what to do, and the next plain
-run completes with the same cells `ok` as a run that met none.
+A fault is a function of a `Trial`, in a file of its group. It starts the run (`start`) and does its harm, for real, at a
+moment drawn at random; or it does its harm first, and the run is started when it returns. What must hold for all faults is
+checked in verdict.py.
 """
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -74,7 +72,7 @@ class Fault:
     times: int = 1
     quick: bool = False
     lab: str = "cells"
-    ends: bool | None = None
+    ends: bool | None = True
 
 
 FAULTS: list[Fault] = []
@@ -110,7 +108,9 @@ class Trial(Project):
     )
     expected: dict[str, bytes] = field(default_factory=dict)  # what files made of others must be
     whole_project: Path = Path()  # what this is a copy of
+    number: int = 0  # of the fault's trials
     running: subprocess.Popen | None = None
+    ended: bool = False
     finished: dict[str, tuple] = field(default_factory=dict)
     printed: str = ""
 
@@ -140,28 +140,26 @@ class Trial(Project):
         """What is finished at this moment stays so."""
         self.finished |= self.whole()
 
-    def wait(self, patience_s: float | None = PATIENCE_S) -> int:
+    def wait(self) -> int:
         """Wait for the end of the run; its exit status."""
         try:
-            code = self.running.wait(patience_s)
+            self.running.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.end_all()
-            code = -signal.SIGALRM
-        self.printed = self.output.read_text(errors="replace")
-        return code
+        self.ended = True
+        self.printed += self.output.read_text(errors="replace")
+        return self.running.returncode
 
-    def beside(self) -> str:
-        """What a second run in the same folder prints; it must be refused."""
-        done = subprocess.run(
-            ["bash", "-c", self.shell()], cwd=self.root, capture_output=True, text=True
-        )
-        assert done.returncode, done.stdout
-        return done.stdout + done.stderr
+    def run_through(self) -> None:
+        """What of a run the fault has not done."""
+        if not self.running:
+            self.start()
+        if not self.ended:
+            self.wait()
 
-    def run_through(self, patience_s: float | None = PATIENCE_S) -> int:
-        """A run whose fault was prepared."""
-        self.start()
-        return self.wait(patience_s)
+    def next_of(self, *ways):
+        """One of the ways to do harm: each trial of a fault does it in another one."""
+        return ways[self.number % len(ways)]
 
     def run_and_kill(self, role: str, span_s: float = 0.0, survives: bool = False) -> None:
         """A run of which one process is killed, as `one` finds it. Unless the run is to survive that, one that has all

@@ -23,10 +23,7 @@ BENCHMARKS = {
     "tiny-lm": BENCHMARK,
     "tiny-layer": {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4},
 }
-CELLS = {
-    "pytorch": ("pytorch/fused", "tiny-lm"),
-    "tvm": ("tvm/untuned", "tiny-layer"),
-}
+CELLS = {"pytorch": ("pytorch/fused", "tiny-lm"), "tvm": ("tvm/untuned", "tiny-layer")}
 BUILT = {*CELLS, "corpus"}
 
 

@@ -14,15 +14,7 @@ import yaml
 from measurement.record import read_json
 
 from . import slurm
-from .conftest import (
-    SNAKEMAKE,
-    Project,
-    implementation,
-    make_project,
-    manifest,
-    span,
-    undisturbed,
-)
+from .conftest import SNAKEMAKE, Project, implementation, make_project, manifest, span, undisturbed
 from .test_statuses import FAILING
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
