@@ -31,17 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Folders of results/ in which nothing is ever made again or overwritten.
 MEASURED = ("checks", "records", "convergence", "kernels", "tuning", "environments", "corpus")
 SNAKEMAKE = Path(sys.executable).parent / "snakemake"
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "saw",
-    "it",
-]  # with <s> and </s>: a vocabulary of 11
+# With <s> and </s>, a vocabulary of 11.
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "it"]
 ENVIRONMENT = """\
 name: {name}
 dependencies:
@@ -279,12 +270,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+def copied(project: Project, folder: Path) -> Project:
+    """A copy of a finished project, Snakemake's memory included, to be changed. It measures, and makes no pages."""
+    shutil.copytree(project.root, folder / "copy")  # copy2: file times are kept
+    return Project(folder / "copy", targets=(manifest(),))
+
+
 @pytest.fixture
 def project(finished: Project, tmp_path: Path) -> Project:
-    """A copy of the finished project, Snakemake's memory included, for a test to change. It measures, and makes no
-    pages."""
-    shutil.copytree(finished.root, tmp_path / "copy")  # copy2: file times are kept
-    return Project(tmp_path / "copy", targets=(manifest(),))
+    return copied(finished, tmp_path)
 
 
 def manifest(name: str | None = None) -> str:

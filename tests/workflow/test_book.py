@@ -2,7 +2,6 @@
 before them takes out."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import yaml
 
 from tests.unit.test_book import book
 
-from .conftest import Project, lend_environment
+from .conftest import Project, copied, lend_environment
 
 RUN = {}  # the blocks of a page that are run
 for page, block in book.all_blocks():
@@ -22,8 +21,7 @@ for page, block in book.all_blocks():
 @pytest.fixture
 def shelf(finished: Project, tmp_path: Path) -> Project:
     """A copy of the finished project, its configuration under the names that commands have, and set up."""
-    project = Project(tmp_path / "copy")
-    shutil.copytree(finished.root, project.root)
+    project = copied(finished, tmp_path)
     tiny = yaml.safe_load(project.path("tiny.yaml").read_text())
     tiny["protocol"]["processes"] = 2  # one says nothing of noise
     project.path("config/quick.yaml").write_text(yaml.safe_dump(tiny))
