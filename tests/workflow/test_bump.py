@@ -131,65 +131,29 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "status", "said"),
-    [
-        ("1.0", "1.1", 0, "no cell"),
-        ("1.0", "1.2", 1, "Worse:\n  second/tiny-lm/plain/paused/"),
-        ("1.0", "3", 2, "No matching distribution found for abacus==3"),
-    ],
-)
-def test_recipe_for_a_ci(project: Project, old: str, new: str, status: int, said: str) -> None:
-    """After the test above: 1.0, 1.1 and 1.2 are measured."""
-    command = [
-        "bash",
-        "profiles/ci/compare_versions.sh",
-        "abacus",
-        old,
-        new,
-        "plain/paused",
-        "tiny.yaml",
-    ]
+def test_recipe_for_a_ci(project: Project) -> None:
+    """After the test above: 1.0 and 1.2 are measured."""
+    command = ["bash", "profiles/ci/compare_versions.sh", "abacus", "1.0", "1.2", "plain/paused"]
     environment = {**os.environ, "PYTHON": sys.executable, "RELEVANT": RELEVANT}
     done = subprocess.run(
-        command, cwd=project.root, capture_output=True, text=True, env=environment
+        [*command, "tiny.yaml"], cwd=project.root, capture_output=True, text=True, env=environment
     )
-    assert done.returncode == status, done.stderr
-    assert said in done.stdout + done.stderr
+    assert done.returncode == 1 and "Worse:\n  second/tiny-lm/plain/paused/" in done.stderr
 
 
 def test_history_of_a_package(project: Project) -> None:
-    """1.2 is slower and 1.3 as fast as before; 2.0 cannot be imported. What took turns is not measured again."""
+    """1.2 is slower and 1.3 as fast as before; 2.0 cannot be imported."""
     text = pins(project)
-    command = [
-        sys.executable,
-        "scripts",
-        "history",
-        "abacus",
-        "--since",
-        "1.0",
-        "--relevant",
-        RELEVANT,
-    ]
-    command += ["--configfile", "tiny.yaml", "--cells", "plain/paused for training"]
-
-    def run() -> subprocess.CompletedProcess:
-        return subprocess.run(
-            command, cwd=project.root, capture_output=True, text=True, timeout=3000
-        )
-
-    done = run()
-    assert done.returncode == 0, done.stderr
-    assert "abacus: 1.0, 1.1, 1.2, 1.3, 2.0\n" in done.stdout
-    assert "2.0 is left out" in done.stderr
+    command = [sys.executable, "scripts", "history", "abacus", "--since", "1.0"]
+    command += ["--relevant", RELEVANT, "--configfile", "tiny.yaml"]
+    printed = project.run([*command, "--cells", "plain/paused for training"])
+    assert "abacus: 1.0, 1.1, 1.2, 1.3, 2.0\n" in printed
+    assert "2.0 is left out" in printed
     page = project.path("results/history/abacus.md").read_text()
     changes = page[page.index("## Where times changed") : page.index("## All releases")]
     named = [line.split("|")[1].strip() for line in changes.splitlines() if "plain/paused" in line]
     assert named == ["1.2", "1.3"]
     assert pins(project) == text
-    count = timed(project)
-    assert run().returncode == 0
-    assert timed(project) == count
 
 
 @pytest.mark.parametrize(
@@ -197,13 +161,10 @@ def test_history_of_a_package(project: Project) -> None:
     [
         ("abacus==9.9", "No matching distribution found for abacus==9.9"),
         ("abacus==2.0", "plain/paused cannot be imported: OSError: libabacus.so.2: not found"),
-        ("beads==1", "No current environment pins beads."),
-        ("abacus", "abacus: second: plain/paused cannot be imported"),  # the newest
-        ("abacus=1", "PIN=abacus=1 "),
     ],
 )
 def test_version_that_cannot_be_had(project: Project, pin: str, said: str) -> None:
-    """One line, and the old pin stands."""
+    """One line, and the old pin stands. tests/unit/test_pins.py has pins that are none."""
     text, count = pins(project), timed(project)
     found = bump(project, pin)
     assert found.status == 2
