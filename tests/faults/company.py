@@ -16,11 +16,10 @@ from tests.workflow.conftest import SNAKEMAKE, span
 from .processes import GOES_ON
 from .resources import need_root
 from .snippets import at_step
-from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
+from .trial import PATIENCE_S, REPORT, TIMING_S, Missed, Trial, fault
 
 REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or stop it\.$"
 STOPPED = r"^Stopped\."
-MAKE = "exec make --no-print-directory --old-file=.venv/ready {}"
 PLAIN = (f'exec "{SNAKEMAKE}" --cores 2 --configfile tiny.yaml --', "{targets}")
 
 
@@ -29,7 +28,7 @@ def with_make(trial: Trial, target: str) -> str:
     folder = trial.path(".venv")
     if not folder.exists():
         folder.symlink_to(sys.prefix)
-    return MAKE.format(target)
+    return f"exec make --no-print-directory --old-file=.venv/ready {target}"
 
 
 def one_more(trial: Trial, command: str, *wrap: str) -> str:
@@ -45,10 +44,9 @@ def one_more(trial: Trial, command: str, *wrap: str) -> str:
     return said
 
 
-@fault(
-    "make is killed", "kill -9 of make itself, not of what it started", STOPPED, times=3, ends=None
-)
+@fault("make is killed", STOPPED, times=3, ends=None)
 def make_killed(trial: Trial) -> None:
+    """kill -9 of make itself, not of what it started"""
     trial.command = (with_make(trial, "report CONFIG=tiny.yaml"),)
     trial.start()
     trial.one("snakemake")
@@ -65,24 +63,20 @@ def make_killed(trial: Trial) -> None:
 
 @fault(
     "a second run in a container",
-    "make report under unshare --pid --mount-proc while another one measures",
     r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
     times=3,
 )
 def contained(trial: Trial) -> None:
+    """make report under unshare --pid --mount-proc while another one measures"""
     need_root()
     trial.command = REPORT
     trial.start()
     trial.printed += one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
 
 
-@fault(
-    "snakemake alone beside a run",
-    "snakemake, without make, while make report measures",
-    REFUSED,
-    times=2,
-)
+@fault("snakemake alone beside a run", REFUSED, times=2)
 def plain_beside(trial: Trial) -> None:
+    """snakemake, without make, while make report measures"""
     trial.command = PLAIN
     plain = trial.shell()
     trial.timing_under_way(REPORT)
@@ -91,21 +85,17 @@ def plain_beside(trial: Trial) -> None:
     trial.printed += done.stderr
 
 
-@fault(
-    "a run beside snakemake alone", "make report while snakemake measures, without make", REFUSED
-)
+@fault("a run beside snakemake alone", REFUSED)
 def beside_plain(trial: Trial) -> None:
+    """make report while snakemake measures, without make"""
     trial.command = PLAIN
     trial.start()
     trial.printed += one_more(trial, REPORT[0])
 
 
-@fault(
-    "other commands beside a run",
-    "make report, prune, pack, lock and bump while make report measures",
-    REFUSED,
-)
+@fault("other commands beside a run", REFUSED)
 def commands_beside(trial: Trial) -> None:
+    """make report, prune, pack, lock and bump while make report measures"""
     trial.command = REPORT
     at_step(trial, "time.sleep(15)")  # long enough for all of them
     trial.start()
@@ -121,11 +111,11 @@ def commands_beside(trial: Trial) -> None:
 
 @fault(
     "make prune after a run that was stopped",
-    "make prune YES=1 where no manifest names the records of a configuration of one's own",
     r"^Every result is used by a configuration or a report\.$|^Deleted\.$",
     ends=False,
 )
 def pruned(trial: Trial) -> None:
+    """make prune YES=1 where no manifest names the records of a configuration of one's own"""
     for file in prune_results.configurations():  # of documents that have no rows here
         if file != "config/config.yaml":
             trial.path(file).unlink(missing_ok=True)
@@ -140,11 +130,10 @@ def pruned(trial: Trial) -> None:
 
 
 @fault(
-    "two runs in two folders",
-    "at once on one machine: no clock beside the other's",
-    r"waits for process \d+ in .*, which is measuring on this machine",
+    "two runs in two folders", r"waits for process \d+ in .*, which is measuring on this machine"
 )
 def two_folders(trial: Trial) -> None:
+    """at once on one machine: no clock beside the other's"""
     file = str(trial.root.with_suffix(".lock"))
     trial.environment[machine_lock.VARIABLE] = file
     beside = trial.root.with_name(f"{trial.root.name}-beside")
@@ -167,40 +156,30 @@ def two_folders(trial: Trial) -> None:
     assert all(one[1] <= two[0] for one, two in pairwise(spans)), spans
 
 
-@fault(
-    "Ctrl-C at once",
-    "SIGINT to all processes of the terminal within the first 0.3 s",
-    STOPPED,
-    times=5,
-    ends=False,
-)
+@fault("Ctrl-C at once", STOPPED, times=5, ends=False)
 def interrupted_early(trial: Trial) -> None:
+    """SIGINT to all processes of the terminal within the first 0.3 s"""
     trial.command = REPORT
     trial.start()
     while not any("run_workflow" in word for each in trial.processes() for word in each.cmdline()):
         time.sleep(0.001)
-    time.sleep(
-        trial.random.uniform(0.03, 0.3)
-    )  # Python itself takes 30 ms to come to our first line
+    time.sleep(trial.random.uniform(0.03, 0.3))  # Python comes to our first line in 30 ms
     os.killpg(trial.running.pid, signal.SIGINT)
 
 
 # Edits while a run is at work; those of an implementation are in data.py.
 
 
-@fault("the protocol is edited during a run", "one batch more while a cell is timed", GOES_ON)
+@fault("the protocol is edited during a run", GOES_ON)
 def protocol_edited(trial: Trial) -> None:
+    """one batch more while a cell is timed"""
     trial.timing_under_way(REPORT)
     trial.set_protocol(rounds=13, most_rounds=13)
 
 
-@fault(
-    "the configuration is broken during a run",
-    "cut short while a cell is timed",
-    r"tiny\.yaml|Cells: 4 ok",
-    ends=None,
-)
+@fault("the configuration is broken during a run", r"tiny\.yaml|Cells: 4 ok", ends=None)
 def configuration_broken(trial: Trial) -> None:
+    """cut short while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.path("tiny.yaml")
     content = trial.keep(file)
@@ -209,35 +188,31 @@ def configuration_broken(trial: Trial) -> None:
 
 @fault(
     "a step is deleted during a run",
-    "rm scripts/steps/list_records.py while a cell is timed",
     r"Finished results are kept\. Fix the cause and run the same command",
     ends=False,
 )
 def step_deleted(trial: Trial) -> None:
+    """rm scripts/steps/list_records.py while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.path("scripts/steps/list_records.py")
     trial.keep(file)
     file.unlink()
 
 
-@fault(
-    "an environment's file is edited during a run",
-    "another pin, which nothing has, while a cell is timed",
-    TIMED,
-    ends=None,
-)
+@fault("an environment's file is edited during a run", ends=None)
 def pin_edited(trial: Trial) -> None:
+    """another pin, which nothing has, while a cell is timed"""
     trial.timing_under_way()
     trial.change("envs/plain.yaml", "numpy==", "numpy==9")
 
 
 @fault(
     "a finished record is deleted during a run",
-    "while a cell is timed",
     r"Cells: \d ok|Finished results are kept\.",
     ends=None,
 )
 def record_deleted(trial: Trial) -> None:
+    """while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.any_of("records/**/other/*.json")
     file.unlink()
@@ -246,11 +221,11 @@ def record_deleted(trial: Trial) -> None:
 
 @fault(
     "a folder of results is touched during a run",
-    "every file of results/ an hour ahead, while a cell is timed",
     r"s per batch|has older modification time .* than input",
     ends=None,
 )
 def touched(trial: Trial) -> None:
+    """every file of results/ an hour ahead, while a cell is timed"""
     trial.timing_under_way()
     later = time.time() + 3600
     for file in trial.path("results").rglob("*.json"):

@@ -9,20 +9,21 @@ from collections.abc import Callable
 from measurement.record import write_sealed
 
 from .processes import GOES_ON
-from .trial import REPORT, TIMED, TIMING_S, Missed, Trial, fault
+from .trial import REPORT, TIMING_S, Missed, Trial, fault
 
 MADE_ANEW = r"is damaged \(.*\); it is made again\."
 HOUR_S = 3600
+Change = Callable[[bytes, Trial], bytes]
 
 
-def damaged(pattern: str, *ways: Callable[[bytes, Trial], bytes]) -> Callable[[Trial], None]:
+def damaged(how: str, pattern: str, *ways: Change) -> Callable[[Trial], None]:
     """A fault that damages one of the finished results, in one of some ways."""
 
     def harm(trial: Trial) -> None:
         file = trial.any_of(pattern)
         trial.harm(file, trial.next_of(*ways)(file.read_bytes(), trial))
 
-    harm.__module__ = __name__
+    harm.__doc__ = how
     return harm
 
 
@@ -41,9 +42,8 @@ def flipped(content: bytes, trial: Trial) -> bytes:
 def noise(content: bytes, trial: Trial) -> bytes:
     """Blocks of other bytes, as a disk that fails leaves them."""
     start = trial.random.randrange(len(content))
-    return (content[:start] + trial.random.randbytes(4096) + content[start + 4096 :])[
-        : len(content)
-    ]
+    found = content[:start] + trial.random.randbytes(4096) + content[start + 4096 :]
+    return found[: len(content)]
 
 
 def unsealed(content: bytes, trial: Trial) -> bytes:
@@ -71,29 +71,27 @@ for name, how, times, pattern, *ways in (
     ("tokens are damaged", "truncated, or one byte changed", 2, "corpus/*/*.npy", cut, flipped),
 ):
     quick = (pattern, ways) == (RECORD, [flipped])
-    fault(name, how, MADE_ANEW, times=times, quick=quick)(damaged(pattern, *ways))
+    fault(name, MADE_ANEW, times=times, quick=quick)(damaged(how, pattern, *ways))
 
 
-@fault(
-    "a check is damaged",
-    "truncated, or another cell's copied over it; its timing missing",
-    MADE_ANEW,
-    times=2,
-)
+@fault("a check is damaged", MADE_ANEW, times=2)
 def check_damaged(trial: Trial) -> None:
+    """truncated, or another cell's copied over it; its timing missing"""
     one, other = trial.random.sample(sorted(trial.path("results").glob(CHECK)), 2)
     trial.harm(one, trial.next_of(cut(one.read_bytes(), trial), other.read_bytes()))
     trial.forget(RECORD)
 
 
-@fault("a record of another cell", "copied over it, under its name", MADE_ANEW, times=3)
+@fault("a record of another cell", MADE_ANEW, times=3)
 def foreign_record(trial: Trial) -> None:
+    """copied over it, under its name"""
     one, other = trial.random.sample(sorted(trial.path("results").glob(RECORD)), 2)
     trial.harm(one, other.read_bytes())
 
 
-@fault("the tokens of two splits are swapped", "renamed", MADE_ANEW)
+@fault("the tokens of two splits are swapped", MADE_ANEW)
 def tokens_swapped(trial: Trial) -> None:
+    """renamed"""
     folder = trial.any_of("corpus/*/corpus.json").parent
     one, other = folder / "train.npy", folder / "valid.npy"
     content = one.read_bytes()
@@ -103,11 +101,11 @@ def tokens_swapped(trial: Trial) -> None:
 
 @fault(
     "the text that was fetched is cut short",
-    "truncated, and its tokens missing",
     r"is damaged \(ptb\.\w+\.txt next to it was modified\); it is downloaded again\.",
     times=2,
 )
 def text_cut(trial: Trial) -> None:
+    """truncated, and its tokens missing"""
     file = trial.any_of("corpus/sources/*/ptb.*.txt")
     trial.harm(file, cut(file.read_bytes(), trial))
     shutil.rmtree(trial.any_of("corpus/*/corpus.json").parent)
@@ -115,11 +113,11 @@ def text_cut(trial: Trial) -> None:
 
 @fault(
     "a folder lies where a file was",
-    "in place of one split's tokens, or of its text, whose tokens are missing",
     r"is damaged \([\w.]+\.(npy|txt) next to it was modified\); it is (made|downloaded) again\.",
     times=2,
 )
 def folder_in_place(trial: Trial) -> None:
+    """in place of one split's tokens, or of its text, whose tokens are missing"""
     file = trial.any_of(trial.next_of("corpus/*/*.npy", "corpus/sources/*/ptb.*.txt"))
     trial.harm(file, b"")
     file.unlink()
@@ -130,21 +128,18 @@ def folder_in_place(trial: Trial) -> None:
 
 @fault(
     "the user's corpus folder has another text",
-    "a file of it truncated",
     r"corpus\.path: corpus/ptb\.\w+\.txt is not the expected text: SHA-256",
     ends=False,
 )
 def corpus_cut(trial: Trial) -> None:
+    """a file of it truncated"""
     file = trial.random.choice(sorted(trial.path("corpus").glob("ptb.*.txt")))
     file.write_bytes(cut(trial.keep(file), trial))
 
 
-@fault(
-    "a list of failed attempts is cut short",
-    "the worker killed, then the last line of results/failures/ truncated",
-    TIMED,
-)
+@fault("a list of failed attempts is cut short")
 def failures_cut(trial: Trial) -> None:
+    """the worker killed, then the last line of results/failures/ truncated"""
     trial.run_and_kill("worker time", TIMING_S)
     files = list(trial.path("results/failures").rglob("*.jsonl"))
     if not files:
@@ -153,46 +148,39 @@ def failures_cut(trial: Trial) -> None:
         file.write_bytes(file.read_bytes()[:-9])
 
 
-@fault(
-    "Snakemake's memory is damaged",
-    "every file of .snakemake/metadata truncated at a random byte",
-    TIMED,
-    times=2,
-    ends=None,
-)
+@fault("Snakemake's memory is damaged", times=2, ends=None)
 def memory_cut(trial: Trial) -> None:
+    """every file of .snakemake/metadata truncated at a random byte"""
     for file in trial.path(".snakemake/metadata").rglob("*"):
         if file.is_file():
             file.write_bytes(file.read_bytes()[: trial.random.randrange(20)])
 
 
-@fault("Snakemake's memory is gone", "rm -r .snakemake", TIMED)
+@fault("Snakemake's memory is gone")
 def memory_gone(trial: Trial) -> None:
+    """rm -r .snakemake"""
     shutil.rmtree(trial.path(".snakemake"))
 
 
-@fault("half-written files lie about", "temporary files of a killed run beside each record", TIMED)
+@fault("half-written files lie about")
 def temporary_left(trial: Trial) -> None:
+    """temporary files of a killed run beside each record"""
     for file in list(trial.path("results").rglob("*.json")):
         file.with_name(f"{file.name}.4711.tmp").write_bytes(cut(file.read_bytes(), trial))
 
 
-@fault("results from the future", "all results and sources an hour ahead of the clock", TIMED)
+@fault("results from the future")
 def future(trial: Trial) -> None:
+    """all results and sources an hour ahead of the clock"""
     later = time.time() + HOUR_S
     for name in ("results", "scripts", "config", "corpus", "envs", ".snakemake"):
         for file in trial.path(name).rglob("*"):
             os.utime(file, (later, later))
 
 
-@fault(
-    "a run of other settings that was killed",
-    "one batch more, or under another machine's name; kill -9 of Snakemake, then as before",
-    GOES_ON,
-    times=2,
-    ends=False,
-)
+@fault("a run of other settings that was killed", GOES_ON, times=2, ends=False)
 def other_settings(trial: Trial) -> None:
+    """one batch more, or under another machine's name; kill -9 of Snakemake, then as before"""
     if trial.next_of("protocol", "machine") == "protocol":
         trial.set_protocol(rounds=13, most_rounds=13)
     else:
@@ -203,12 +191,12 @@ def other_settings(trial: Trial) -> None:
 
 @fault(
     "a damaged record in a folder from elsewhere",
-    "also_report of a pack, one of whose records is truncated, or of other samples without a seal",
     r"elsewhere/records/.* is damaged \(.*\); (run again, and it is made anew, or fetch it|fetch the folder) again",
     times=2,
     ends=False,
 )
 def pack_damaged(trial: Trial) -> None:
+    """also_report of a pack, one of whose records is truncated, or of other samples without a seal"""
     trial.command = REPORT
     trial.complete()
     folder = trial.path("elsewhere")
@@ -222,15 +210,9 @@ def pack_damaged(trial: Trial) -> None:
     record.write_bytes(trial.next_of(cut, unsealed)(record.read_bytes(), trial))
 
 
-@fault(
-    "a checkpoint is damaged",
-    "training killed, its checkpoint truncated or with other bytes",
-    r"train plain/faulty .*: ok",
-    times=2,
-    lab="training",
-    ends=None,
-)
+@fault("a checkpoint is damaged", r"train plain/faulty .*: ok", times=2, lab="training", ends=None)
 def checkpoint_damaged(trial: Trial) -> None:
+    """training killed, its checkpoint truncated or with other bytes"""
     trial.start()
     checkpoint = trial.first_checkpoint()
     trial.one("worker train").kill()
@@ -239,14 +221,9 @@ def checkpoint_damaged(trial: Trial) -> None:
     checkpoint.write_bytes(change(checkpoint.read_bytes(), trial))
 
 
-@fault(
-    "a kernel's library is damaged",
-    "truncated or with other bytes",
-    MADE_ANEW,
-    times=2,
-    lab="kernels",
-)
+@fault("a kernel's library is damaged", MADE_ANEW, times=2, lab="kernels")
 def library_damaged(trial: Trial) -> None:
+    """truncated or with other bytes"""
     trial.forget("records", "checks", "manifests")
     file = trial.any_of("kernels/**/kernel.so")
     trial.harm(file, trial.random.choice([cut, noise])(file.read_bytes(), trial))
@@ -255,12 +232,12 @@ def library_damaged(trial: Trial) -> None:
 
 @fault(
     "a tuning database is damaged",
-    "a line of it cut short, and a library to be built from it",
     r"tuning database in .*tuning starts afresh",
     times=2,
     lab="kernels",
 )
 def database_damaged(trial: Trial) -> None:
+    """a line of it cut short, and a library to be built from it"""
     trial.forget("records", "checks", "manifests")
     file = trial.any_of("tuning/**/database/*/*_record.json")
     file.write_bytes(file.read_bytes()[: -trial.random.randrange(5, 50)])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from measurement.record import write_sealed
 
-from .data import MADE_ANEW, cut, flipped
+from .data import MADE_ANEW, Change, cut, flipped
 from .trial import Trial, fault
 
 LISTS = ("manifests/*.json", "documents/*/first.json", "documents/*/processes.json")
@@ -19,18 +19,18 @@ PAGES = (
 GONE = r"is missing; it is made again\."
 
 
-def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | None) -> Callable:
+def harmed(how: str, patterns: tuple[str, ...], change: Change | None) -> Callable[[Trial], None]:
     """A fault that changes one of the files of some patterns, or deletes it."""
 
     def harm(trial: Trial) -> None:
         trial.expect_derived()
         file = trial.any_of(trial.random.choice(patterns))
-        if how:
-            file.write_bytes(how(file.read_bytes(), trial))
+        if change:
+            file.write_bytes(change(file.read_bytes(), trial))
         else:
             file.unlink()
 
-    harm.__module__ = __name__
+    harm.__doc__ = how
     return harm
 
 
@@ -41,8 +41,8 @@ for what, patterns in (("a list", LISTS), ("a table", TABLES), ("a page", PAGES)
         ("is deleted", "rm, with all that is made of it there", None, GONE),
     ):
         quick = (what, change) == ("a list", None)
-        more = {"times": 3, "lab": "pages", "quick": quick}
-        fault(f"{what} {name}", how, says, **more)(harmed(patterns, change))
+        add = fault(f"{what} {name}", says, times=3, lab="pages", quick=quick)
+        add(harmed(how, patterns, change))
 
 
 def rewritten(trial: Trial, change: Callable[[dict], None]) -> None:
@@ -57,13 +57,10 @@ def rewritten(trial: Trial, change: Callable[[dict], None]) -> None:
 MADE_AGAIN = r"Cells: 4 ok, 4 unsupported"  # what it says at last, of the right records
 
 
-@fault(
-    "two cells' records are exchanged in a list",
-    "and the list sealed anew",
-    MADE_AGAIN,
-    lab="pages",
-)
+@fault("two cells' records are exchanged in a list", MADE_AGAIN, lab="pages")
 def exchanged(trial: Trial) -> None:
+    """and the list sealed anew"""
+
     def change(content: dict) -> None:
         one, other = (
             cell for cell in content["cells"] if cell["phase"] == "forward" and cell["records"]
@@ -73,13 +70,10 @@ def exchanged(trial: Trial) -> None:
     rewritten(trial, change)
 
 
-@fault(
-    "a list leaves a measured cell out",
-    "as if it had not been measured, and sealed anew",
-    MADE_AGAIN,
-    lab="pages",
-)
+@fault("a list leaves a measured cell out", MADE_AGAIN, lab="pages")
 def left_out(trial: Trial) -> None:
+    """as if it had not been measured, and sealed anew"""
+
     def change(content: dict) -> None:
         cell = next(cell for cell in content["cells"] if cell["records"])
         cell |= {"records": [], "status": "not-run", "reason": "left out"}
@@ -87,10 +81,9 @@ def left_out(trial: Trial) -> None:
     rewritten(trial, change)
 
 
-@fault(
-    "all files are touched", "in random order, Snakemake's memory deleted", MADE_AGAIN, lab="pages"
-)
+@fault("all files are touched", MADE_AGAIN, lab="pages")
 def touched(trial: Trial) -> None:
+    """in random order, Snakemake's memory deleted"""
     trial.expect_derived()
     files = [file for file in trial.root.rglob("*") if file.is_file()]
     trial.random.shuffle(files)
@@ -98,13 +91,9 @@ def touched(trial: Trial) -> None:
         os.utime(file, (1.7e9 + second, 1.7e9 + second))
 
 
-@fault(
-    "stamps are gone",
-    "rm -r results/stamps",
-    r"has no stamp of what it was made from; it is made again\.",
-    lab="pages",
-)
+@fault("stamps are gone", r"has no stamp of what it was made from; it is made again\.", lab="pages")
 def notes_gone(trial: Trial) -> None:
+    """rm -r results/stamps"""
     trial.expect_derived()
     for file in trial.path("results/stamps").rglob("*.json"):
         file.unlink()
@@ -112,12 +101,12 @@ def notes_gone(trial: Trial) -> None:
 
 @fault(
     "a page's template is deleted",
-    "pages are there: it is no reason to show them as they are",
     r"report/page\.md\.j2 is missing, which results/report/.* is made of; put it back\.",
     lab="pages",
     ends=False,
 )
 def template_gone(trial: Trial) -> None:
+    """pages are there: it is no reason to show them as they are"""
     file = trial.path("report/page.md.j2")
     trial.keep(file)
     file.unlink()
@@ -125,11 +114,11 @@ def template_gone(trial: Trial) -> None:
 
 @fault(
     "folders lie where something made and its note were",
-    "cells.csv, a page, a list, and their stamps",
     r"results/\S+ (is missing|has no stamp of what it was made from); it is made again\.",
     lab="pages",
 )
 def folders_in_place(trial: Trial) -> None:
+    """cells.csv, a page, a list, and their stamps"""
     trial.expect_derived()
     for file in [
         trial.any_of(one) for one in ("cells.csv", "report/*.md", "documents/*/first.json")
@@ -154,25 +143,21 @@ def planned_record(trial: Trial) -> Path:
     return trial.path(trial.random.choice(names))
 
 
-@fault(
-    "a folder where a record is to lie",
-    "of another protocol, all lists of the earlier one there",
-    MADE_ANEW,
-    lab="pages",
-)
+@fault("a folder where a record is to lie", MADE_ANEW, lab="pages")
 def folder_in_place(trial: Trial) -> None:
+    """of another protocol, all lists of the earlier one there"""
     place = planned_record(trial)
     place.mkdir(parents=True)
 
 
 @fault(
     "planning fails where a list is there",
-    "a list that is older than the configuration cannot be read: a loop of links at a record's path",
     r"cannot plan list_\w+: .*Too many levels of symbolic links",
     lab="pages",
     ends=False,
 )
 def loop_in_place(trial: Trial) -> None:
+    """a list that is older than the configuration cannot be read: a loop of links at a record's path"""
     place = planned_record(trial)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(place.name)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import sysconfig
 
-from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
+from .trial import CHECK_S, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
 AGAIN = r"; its results do not count: run the same command again"
@@ -20,26 +20,17 @@ def met_at_work(trial: Trial) -> None:
     trial.one(*trial.random.choice([("worker check", CHECK_S), ("worker time", TIMING_S / 2)]))
 
 
-@fault(
-    "an implementation is edited during a run",
-    "its batches ten times as slow, from a random moment of a check or a timing on",
-    TIMED,
-    times=3,
-    quick=True,
-)
+@fault("an implementation is edited during a run", times=3, quick=True)
 def implementation(trial: Trial) -> None:
+    """its batches ten times as slow, from a random moment of a check or a timing on"""
     met_at_work(trial)
     file = "scripts/implementations/plain/faulty.py"
     trial.change(file, f"pause_s = {BATCH_S}", f"pause_s = {SLOW_S}")
 
 
-@fault(
-    "a module of the harness is edited during a run",
-    "it says ten times what its clock does, from a random moment on",
-    TIMED,
-    times=2,
-)
+@fault("a module of the harness is edited during a run", times=2)
 def harness(trial: Trial) -> None:
+    """it says ten times what its clock does, from a random moment on"""
     met_at_work(trial)
     more = "\n\n_read = time.perf_counter\ntime.perf_counter = lambda: 10 * _read()\n"
     file = trial.path("scripts/measurement/timing.py")
@@ -49,12 +40,12 @@ def harness(trial: Trial) -> None:
 
 @fault(
     "the run's copy of the scripts is edited",
-    "an implementation in results/sources/, ten times as slow, at a random moment",
     rf"scripts/implementations/plain/steady\.py was changed since the run was planned{AGAIN}",
     times=2,
     ends=None,
 )
 def copy(trial: Trial) -> None:
+    """an implementation in results/sources/, ten times as slow, at a random moment"""
     met_at_work(trial)
     for file in trial.path("results/sources").glob("*/scripts/implementations/plain/steady.py"):
         text = file.read_text()
@@ -64,11 +55,11 @@ def copy(trial: Trial) -> None:
 
 @fault(
     "a file that the plan did not count",
-    "an implementation that imports a module by a name it makes up as it runs",
     r"scripts/implementations/plain/hidden\.py was loaded, but the plan does not include it",
     ends=None,
 )
 def forgotten(trial: Trial) -> None:
+    """an implementation that imports a module by a name it makes up as it runs"""
     trial.path("scripts/implementations/plain/hidden.py").write_text("")
     trial.undo.callback(trial.path("scripts/implementations/plain/hidden.py").unlink)
     imported = "__import__('implementations.plain.' + 'hidden')"
@@ -78,12 +69,12 @@ def forgotten(trial: Trial) -> None:
 
 @fault(
     "a package is installed while cells are measured",
-    "into the environment, at a random moment of a check",
     r"environment plain was modified: abacus was missing and is 1\.0",
     times=2,
     ends=None,
 )
 def package(trial: Trial) -> None:
+    """into the environment, at a random moment of a check"""
     folder = trial.root.with_name(f"{trial.root.name}-environment")
     command = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(command, check=True)
@@ -103,13 +94,13 @@ def package(trial: Trial) -> None:
 
 @fault(
     "a kernel's library is swapped while it is measured",
-    "another file under its name, at a random moment of a check",
     r"kernel\.so was changed since the run was planned",
     lab="kernels",
     times=2,
     ends=None,
 )
 def library(trial: Trial) -> None:
+    """another file under its name, at a random moment of a check"""
     trial.forget("checks")
     trial.start()
     trial.one("worker check", CHECK_S)

@@ -16,57 +16,47 @@ TUNED = ("kernels", "tuning", "checks")  # a kernel, and what was tuned for it
 
 @fault(
     "a timing process is killed",
-    "kill -9 of the worker",
     r"time plain/faulty .*: failed: the process was ended by signal SIGKILL",
     times=MOMENTS,
     quick=True,
 )
 def timing_killed(trial: Trial) -> None:
+    """kill -9 of the worker"""
     trial.run_and_kill("worker time", TIMING_S)
 
 
 @fault(
     "a check's process is killed",
-    "kill -9 of the worker",
     r"check plain/faulty .*: failed: the process was ended by signal SIGKILL",
     times=MOMENTS,
 )
 def check_killed(trial: Trial) -> None:
+    """kill -9 of the worker"""
     trial.run_and_kill("worker checking", CHECK_S)
 
 
 @fault(
     "the process that watches over a timing is killed",
-    "kill -9 of the supervisor",
     r"Finished results are kept\. Fix the cause and run the same command",
     times=3,
     ends=None,
 )
 def supervisor_killed(trial: Trial) -> None:
+    """kill -9 of the supervisor"""
     trial.run_and_kill("supervisor time", TIMING_S)
 
 
-@fault(
-    "Snakemake is killed",
-    "kill -9 of Snakemake under make measure",
-    GOES_ON,
-    times=MOMENTS,
-    quick=True,
-    ends=False,
-)
+@fault("Snakemake is killed", GOES_ON, times=MOMENTS, quick=True, ends=False)
 def snakemake_killed(trial: Trial) -> None:
+    """kill -9 of Snakemake under make measure"""
     trial.command = MEASURE
     trial.run_and_kill("snakemake", RUN_S)
     assert not trial.path("results/failures").exists()  # of a cell
 
 
-@fault(
-    "make report is paused",
-    "SIGTSTP to its process, as by Ctrl-Z, and SIGCONT a second later, as by fg",
-    GOES_ON,
-    quick=True,
-)
+@fault("make report is paused", GOES_ON, quick=True)
 def report_paused(trial: Trial) -> None:
+    """SIGTSTP to its process, as by Ctrl-Z, and SIGCONT a second later, as by fg"""
     trial.timing_under_way(REPORT)
     report = trial.one("script run_workflow")
     report.send_signal(signal.SIGTSTP)
@@ -76,20 +66,16 @@ def report_paused(trial: Trial) -> None:
     report.resume()
 
 
-@fault("make report is killed", "kill -9 of its process", GOES_ON, times=3, ends=False)
+@fault("make report is killed", GOES_ON, times=3, ends=False)
 def report_killed(trial: Trial) -> None:
+    """kill -9 of its process"""
     trial.report_under_way()
     trial.running.kill()
 
 
-@fault(
-    "make report is ended",
-    "SIGTERM to its process, as from a container's end",
-    STOPPED,
-    times=2,
-    ends=False,
-)
+@fault("make report is ended", STOPPED, times=2, ends=False)
 def report_ended(trial: Trial) -> None:
+    """SIGTERM to its process, as from a container's end"""
     trial.report_under_way()
     trial.running.terminate()
 
@@ -112,41 +98,36 @@ for name, how, *numbers in (
         left = list(temporary.rglob("*"))
         assert not left, left
 
-    interrupted.__module__ = __name__
-    fault(name, how, STOPPED, times=3, ends=False)(interrupted)
+    interrupted.__doc__ = how
+    fault(name, STOPPED, times=3, ends=False)(interrupted)
 
 
-@fault(
-    "a power failure",
-    "kill -9 of all processes of the run at once, locks and half-written files left behind",
-    GOES_ON,
-    times=3,
-    ends=False,
-)
+@fault("a power failure", GOES_ON, times=3, ends=False)
 def power_failure(trial: Trial) -> None:
+    """kill -9 of all processes of the run at once, locks and half-written files left behind"""
     trial.report_under_way()
     trial.end_all()
 
 
 @fault(
     "a child of a data-parallel row is killed",
-    "kill -9 of the second worker, in its check or under the clock",
     r"(check|time) pytorch/data-parallel .*: failed: ",
     times=MOMENTS,
     lab="parallel",
 )
 def child_killed(trial: Trial) -> None:
+    """kill -9 of the second worker, in its check or under the clock"""
     checked_anew(trial)
     trial.run_and_kill("helper spawn_main", CHILD_S)
 
 
 @fault(
     "a child of a data-parallel row stands still",
-    "SIGSTOP of the second worker for good, in its check or under the clock",
     r"(check|time) pytorch/data-parallel .*: timeout: not finished after 20 s",
     lab="parallel",
 )
 def child_stopped(trial: Trial) -> None:
+    """SIGSTOP of the second worker for good, in its check or under the clock"""
     checked_anew(trial)
     trial.set_protocol(timeout_s=20)
     trial.start()
@@ -161,39 +142,33 @@ def checked_anew(trial: Trial) -> None:
 
 @fault(
     "a tuning worker is killed",
-    "kill -9 of a process that builds or runs candidates",
     r"time tvm/template-tuned .* s per batch|tune tvm/template-tuned",
     times=MOMENTS,
     lab="kernels",
     ends=None,
 )
 def tuning_worker_killed(trial: Trial) -> None:
+    """kill -9 of a process that builds or runs candidates"""
     trial.forget(*TUNED)
     trial.run_and_kill("helper spawn_main", TUNING_S, survives=True)
 
 
-@fault(
-    "a tuning is killed",
-    "kill -9 of its process",
-    r"Failed: tune tvm/template-tuned",
-    times=2,
-    lab="kernels",
-    ends=False,
-)
+@fault("a tuning is killed", r"Failed: tune tvm/template-tuned", times=2, lab="kernels", ends=False)
 def tuning_killed(trial: Trial) -> None:
+    """kill -9 of its process"""
     trial.forget(*TUNED)
     trial.run_and_kill("script tune_kernel", TUNING_S)
 
 
 @fault(
     "Snakemake is killed while a kernel is tuned",
-    "kill -9; nothing goes on as an orphan",
     r"time tvm/template-tuned .* s per batch",
     times=2,
     lab="kernels",
     ends=False,
 )
 def snakemake_killed_while_tuning(trial: Trial) -> None:
+    """kill -9; nothing goes on as an orphan"""
     trial.forget(*TUNED)
     trial.start()
     trial.one("script tune_kernel", TUNING_S)

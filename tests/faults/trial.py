@@ -46,11 +46,7 @@ MEASURE = (*REPORT, "--measure")
 HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the background of a script
 RECORDS = ("records", "checks", "convergence")
 TOLERANCE = 1e-4  # of what a check compares
-TIMED = (
-    r"time plain/faulty .* s per batch"  # what a run says at last of the cell that it is to measure
-)
-
-
+TIMED = r"time plain/faulty .* s per batch"  # said at last of the cell that is to be measured
 ONCE_MORE = "once more in a process of its own"
 
 
@@ -78,12 +74,12 @@ class Fault:
 FAULTS: list[Fault] = []
 
 
-def fault(name: str, how: str, says: str, **more: object) -> Callable:
-    """Add a function to the faults of its file's group."""
+def fault(name: str, says: str = TIMED, **more: object) -> Callable:
+    """Add a function to the faults of its file's group; its docstring is the column `how`."""
 
     def add(harm: Callable[["Trial"], None]) -> Callable[["Trial"], None]:
         group = harm.__module__.rpartition(".")[2]
-        FAULTS.append(Fault(harm, group, name, how, says, **more))  # type: ignore
+        FAULTS.append(Fault(harm, group, name, harm.__doc__, says, **more))  # type: ignore
         return harm
 
     return add
@@ -100,12 +96,8 @@ class Trial(Project):
     before: str = ""  # what the shell does first in the run that meets the fault
     undo: ExitStack = field(default_factory=ExitStack)  # what is mended before the next run
     end: ExitStack = field(default_factory=ExitStack)  # what is taken down after it
-    harmed: set[str] = field(
-        default_factory=set
-    )  # files below results/ that the fault itself damages
-    most_s: float | None = (
-        None  # longer than that no batch takes that was measured of what it should be
-    )
+    harmed: set[str] = field(default_factory=set)  # files below results/, by the fault itself
+    most_s: float | None = None  # no batch takes longer that was measured of what it should be
     expected: dict[str, bytes] = field(default_factory=dict)  # what files made of others must be
     whole_project: Path = Path()  # what this is a copy of
     number: int = 0  # of the fault's trials
@@ -252,9 +244,7 @@ class Trial(Project):
     def any_of(self, pattern: str) -> Path:
         """One of the finished results, at random."""
         found = sorted(self.path("results").glob(pattern))
-        found = [
-            file for file in found if not file.name.startswith(".")
-        ]  # Snakemake's own are empty
+        found = [each for each in found if not each.name.startswith(".")]  # Snakemake's own
         assert found, f"no {pattern} in {self.root}"
         return self.random.choice(found)
 
