@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from itertools import pairwise
@@ -11,7 +10,7 @@ from itertools import pairwise
 from commands import prune_results
 from measurement import machine_lock
 from measurement.record import read_json
-from tests.workflow.conftest import SNAKEMAKE, span
+from tests.workflow.conftest import SNAKEMAKE, Project, span
 
 from .processes import GOES_ON
 from .resources import need_root
@@ -34,11 +33,7 @@ def with_make(trial: Trial, target: str) -> str:
 def one_more(trial: Trial, command: str, *wrap: str) -> str:
     """What another command says while the trial's run measures; it must be refused, in one line of its own."""
     trial.one("worker time", TIMING_S)
-    done = subprocess.run(
-        [*wrap, "bash", "-c", command], cwd=trial.root, capture_output=True, text=True
-    )
-    assert done.returncode, done.stdout
-    said = done.stdout + done.stderr
+    said = trial.run([*wrap, "bash", "-c", command], ok=False)
     lines = [line for line in said.splitlines() if not line.startswith("make:")]
     assert len(lines) == 1 and "unlock" not in said, said
     return said
@@ -80,9 +75,9 @@ def plain_beside(trial: Trial) -> None:
     trial.command = PLAIN
     plain = trial.shell()
     trial.timing_under_way(REPORT)
-    done = subprocess.run(["bash", "-c", plain], cwd=trial.root, capture_output=True, text=True)
-    assert done.returncode and "unlock" not in done.stderr, done.stderr
-    trial.printed += done.stderr
+    said = trial.run(["bash", "-c", plain], ok=False)
+    assert "unlock" not in said, said
+    trial.printed += said
 
 
 @fault("a run beside snakemake alone", REFUSED)
@@ -126,7 +121,7 @@ def pruned(trial: Trial) -> None:
     trial.wait()
     trial.end_all()
     command = with_make(trial, "prune YES=1 CONFIG=config/config.yaml")
-    trial.printed += subprocess.check_output(["bash", "-c", command], cwd=trial.root, text=True)
+    trial.printed += trial.run(["bash", "-c", command])
 
 
 @fault(
@@ -139,13 +134,9 @@ def two_folders(trial: Trial) -> None:
     beside = trial.root.with_name(f"{trial.root.name}-beside")
     shutil.copytree(trial.root, beside)
     trial.start()
-    environment = {**os.environ, machine_lock.VARIABLE: file}
-    other = subprocess.run(
-        ["bash", "-c", trial.shell()], cwd=beside, capture_output=True, text=True, env=environment
-    )
-    assert other.returncode == 0, other.stderr
+    command = ["env", f"{machine_lock.VARIABLE}={file}", "bash", "-c", trial.shell()]
+    trial.printed += Project(beside).run(command)
     trial.wait()
-    trial.printed += other.stderr
     spans = sorted(
         span(read_json(str(record)))
         for root in (trial.root, beside)

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import yaml
-
 from measurement import machine
 from tests.contract.running import interpreter
 from tests.tiny import BENCHMARK, CARRIED
@@ -13,17 +11,6 @@ from tests.workflow.conftest import Project, implementation, make_project, manif
 from .trial import REPORT
 from .verdict import Lab
 
-# A second of batches a process, so that a moment within them can be met.
-PROTOCOL = {
-    "processes": 1,
-    "most_processes": 1,
-    "warmup_batches": 1,
-    "rounds": 12,
-    "most_rounds": 12,
-    "look_s": 0.001,
-    "most_s": None,
-    "timeout_s": 600,
-}
 LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
 
 
@@ -34,14 +21,13 @@ def plain(
     root.mkdir()
     project = make_project(root)
     project.targets = (manifest(),)
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(list(entries)))
-    project.path("config/claims.yaml").write_text("[]")
+    project.implement(*entries)
     project.configure("config/documents/tiny.yaml", **document)
-    project.configure("tiny.yaml", protocol=PROTOCOL)
+    # A second of batches a process, so that a moment within them can be met.
+    project.set_protocol(rounds=12, most_rounds=12, look_s=0.001, most_s=None)
     if environment:
-        settings = yaml.safe_load(project.path("tiny.yaml").read_text())
         named = {environment: os.path.abspath(interpreter(environment))}
-        project.configure("tiny.yaml", interpreters=settings["interpreters"] | named)
+        project.settings(interpreters=project.setting("interpreters") | named)
     return project
 
 
@@ -57,8 +43,8 @@ def pages(root: Path) -> Lab:
     entries = [implementation("loop", "plain"), implementation("other", "second")]
     project = plain(root, *entries)
     project.targets = ()
-    processes = {"processes": 3, "most_processes": 4, "target_interval": None}
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"rounds": 2, "most_rounds": 2} | processes)
+    project.set_protocol(processes=3, most_processes=4, target_interval=None)
+    project.set_protocol(rounds=2, most_rounds=2)
     return Lab(project, command=REPORT)
 
 
@@ -75,7 +61,7 @@ def training(root: Path) -> Lab:
             "implementations": ["plain/*"],
         },
     )
-    project.configure("tiny.yaml", training={"batches": 60, "checkpoint_batches": 5})
+    project.settings(training={"batches": 60, "checkpoint_batches": 5})
     return Lab(project, "convergence/**/*", "manifests/*")
 
 
@@ -94,7 +80,7 @@ def parallel(root: Path) -> Lab:
         phases=["training"],
         benchmarks={"tiny-lm": large},
     )
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"look_s": 0.1})
+    project.set_protocol(look_s=0.1)
     return Lab(project, "records/**/data-parallel/*", "manifests/*")
 
 
@@ -105,7 +91,7 @@ def kernels(root: Path) -> Lab:
         **{"benchmarks": ["layer-small"], "devices": ["cpu"], "phases": ["forward"]},
     }
     project = plain(root, entry, environment="tvm", benchmarks={"layer-small": LAYER})
-    project.configure("tiny.yaml", kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
+    project.settings(kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
     assert machine.facts()["machine"] in project.targets[0]
     return Lab(project, "records/**/*", "manifests/*")
 

@@ -19,7 +19,6 @@ from random import Random
 
 import fastjsonschema
 import psutil
-import yaml
 
 from plan import configuration
 from tests.workflow.conftest import SNAKEMAKE, Project
@@ -262,7 +261,7 @@ class Trial(Project):
     def settings(self, **changes: object) -> None:
         """Change settings until the fault is mended."""
         self.keep(self.path("tiny.yaml"))
-        self.configure("tiny.yaml", **changes)
+        super().settings(**changes)
 
     def first_checkpoint(self) -> Path:
         """Wait until a training run has left one."""
@@ -272,12 +271,6 @@ class Trial(Project):
                 return found
             time.sleep(PAUSE_S)
         raise Missed("checkpoint")
-
-    def set_protocol(self, **changes: object) -> None:
-        self.settings(protocol=self.setting("protocol") | changes)
-
-    def setting(self, name: str) -> dict:
-        return yaml.safe_load(self.path("tiny.yaml").read_text())[name]
 
     def forget(self, *patterns: str) -> None:
         """Delete results, files or whole folders, which the run is to make anew."""

@@ -1,7 +1,6 @@
 """`make bump`: a pin written, what it makes stale measured, and a page of what changed; with real releases of a tiny
 framework, from wheels made here."""
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -56,19 +55,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made.path("envs/second.yaml").write_text(ENVIRONMENT.format(python=python, wheels=wheels))
     entries = [implementation("loop", "plain"), implementation("paused", "second")]
     made.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    claims = made.path("config/claims.yaml")
-    claims.write_text(claims.read_text().replace("plain/other", "plain/paused"))
-    protocol = {
-        "processes": 5,
-        "most_processes": 2,  # no further ones, however noisy the machine is
-        "warmup_batches": 1,
-        "rounds": 4,
-        "most_rounds": 4,
-        "look_s": 0.001,
-        "timeout_s": 600,
-    }
-    named = {name: sys.executable for name in ("plain", "corpus", "report")}
-    made.configure("tiny.yaml", protocol=protocol, interpreters=named)
+    made.edit("config/claims.yaml", "plain/other", "plain/paused")
+    # No further processes, however noisy the machine is.
+    made.set_protocol(processes=5, most_processes=2, rounds=4, most_rounds=4, look_s=0.001)
+    made.settings(interpreters=dict.fromkeys(("plain", "corpus", "report"), sys.executable))
     return made
 
 
@@ -133,12 +123,10 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
 def test_recipe_for_a_ci(project: Project) -> None:
     """After the test above: 1.0 and 1.2 are measured."""
-    command = ["bash", "profiles/ci/compare_versions.sh", "abacus", "1.0", "1.2", "plain/paused"]
-    environment = {**os.environ, "PYTHON": sys.executable, "RELEVANT": RELEVANT}
-    done = subprocess.run(
-        [*command, "tiny.yaml"], cwd=project.root, capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 1 and "Worse:\n  second/tiny-lm/plain/paused/" in done.stderr
+    command = ["env", f"PYTHON={sys.executable}", f"RELEVANT={RELEVANT}", "bash"]
+    command += ["profiles/ci/compare_versions.sh", "abacus", "1.0", "1.2", "plain/paused"]
+    printed = project.run([*command, "tiny.yaml"], ok=False)
+    assert "Worse:\n  second/tiny-lm/plain/paused/" in printed
 
 
 def test_history_of_a_package(project: Project) -> None:

@@ -6,7 +6,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json, write_sealed
 
@@ -31,7 +30,7 @@ def made(folder: Path, cell: str = CELL) -> Project:
     project.configure("config/cell/document.yaml", labels={}, rows=[{"families": ["operators"]}])
     entries = [implementation("loop", "plain"), implementation("other", "second")]
     entries = [entry | {"benchmarks": ["tiny-lm", "own-*", "single-*"]} for entry in entries]
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    project.implement(*entries)
     project.path("my_cell.py").write_text(cell)
     return project
 
@@ -40,9 +39,7 @@ def made(folder: Path, cell: str = CELL) -> Project:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, str]:
     """A project in which a cell was measured, and what was printed."""
     project = made(tmp_path_factory.mktemp("cell"))
-    protocol = {"processes": 3, "most_processes": 3, "target_interval": None}
-    protocol |= {"warmup_batches": 1, "rounds": 2, "most_rounds": 2}
-    project.configure("tiny.yaml", protocol=protocol | {"look_s": 0.001, "timeout_s": 600})
+    project.set_protocol(processes=3, most_processes=3, target_interval=None, look_s=0.001)
     return project, run(project)
 
 

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json
 from plan import environments
@@ -59,9 +58,8 @@ def measured(conda: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("measured"))
     document = {"benchmarks": BENCHMARKS, "phases": ["forward"]}
     project.configure("config/documents/tiny.yaml", **document)
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump([*map(entry, CELLS)]))
-    project.path("config/claims.yaml").write_text("[]")
-    project.configure("tiny.yaml", interpreters={"report": sys.executable})
+    project.implement(*map(entry, CELLS))
+    project.settings(interpreters={"report": sys.executable})
     project.targets = (manifest(),)
     project.options = ("--use-conda", "--conda-prefix", str(conda))
     printed = project.snakemake()

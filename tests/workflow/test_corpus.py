@@ -21,9 +21,9 @@ def test_other_text_reruns_all_cells(project: Project) -> None:
     """Also after a run that was cut short between fetching and tokenizing, though there are as many tokens."""
     text = project.path("corpus/ptb.train.txt")
     text.write_text(text.read_text().replace("cat", "mat", 3))
-    corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
+    corpus = project.setting("corpus")
     corpus["sha256"]["train"] = hashlib.sha256(text.read_bytes()).hexdigest()
-    project.configure("tiny.yaml", corpus=corpus)
+    project.settings(corpus=corpus)
     project.snakemake("--until", "fetch_corpus")
     assert project.stale_cells() == BOTH
 
@@ -50,8 +50,8 @@ def serving(project: Project) -> Iterator[None]:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         mirror = f"http://127.0.0.1:{server.server_port}/ptb.{{split}}.txt"
-        corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
-        project.configure("tiny.yaml", corpus=corpus | {"path": None, "mirrors": [mirror]})
+        corpus = project.setting("corpus") | {"path": None, "mirrors": [mirror]}
+        project.settings(corpus=corpus)
         yield
         server.shutdown()
 
@@ -79,7 +79,7 @@ def test_a_fetched_text_that_is_too_short_stops_the_run(project: Project) -> Non
 def test_cells_of_a_stand_in_are_others(project: Project) -> None:
     """Which text it is is known when no mirror has answered, and the plan follows."""
     before = project.measured()
-    project.configure("tiny.yaml", corpus={"path": None, "mirrors": [], "stand_in": True})
+    project.settings(corpus={"path": None, "mirrors": [], "stand_in": True})
     enlarge(project, vocabulary=10_001)
     project.snakemake()
     assert before.items() <= project.measured().items()

@@ -4,7 +4,6 @@ import json
 import os
 
 import pytest
-import yaml
 
 from measurement import machine
 from tests.contract.running import interpreter
@@ -33,16 +32,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
         }
         for variant in VARIANTS
     ]
-    implementations = project.path("config/implementations.yaml")
-    entries += yaml.safe_load(implementations.read_text())  # a claim names them
-    implementations.write_text(yaml.safe_dump(entries))
-    settings = yaml.safe_load(project.path("tiny.yaml").read_text())
-    project.configure(
-        "tiny.yaml",
+    project.implement(*entries)
+    tvm = {"tvm": os.path.abspath(interpreter("tvm"))}
+    project.settings(
         documents=["tvm-lstm"],
         overrides={"tvm-lstm": {"protocol": {"one_process": []}}},  # names rows that are not here
         kernels={"trials": dict.fromkeys(VARIANTS, 2), "build_limit_s": 60},
-        interpreters=settings["interpreters"] | {"tvm": os.path.abspath(interpreter("tvm"))},
+        interpreters=project.setting("interpreters") | tvm,
     )
     project.targets = ("results/manifests/tvm-lstm-{}.json".format(machine.facts()["machine"]),)
     project.snakemake()

@@ -1,7 +1,6 @@
 """A cell whose interval is too wide gets further processes; no other one does, and none twice."""
 
 import pytest
-import yaml
 
 from .conftest import Project, implementation, make_project, manifest, undisturbed
 from .test_statuses import FAILING
@@ -23,11 +22,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     ]
     for entry in entries:
         del entry["flexibility"]  # which of them to use is not asked
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
+    project.implement(*entries)
     project.path("scripts/implementations/plain/failing.py").write_text(FAILING)
-    project.path("config/claims.yaml").write_text("[]")  # those of the project name other styles
-    protocol = yaml.safe_load(project.path("tiny.yaml").read_text())["protocol"]
-    project.configure("tiny.yaml", protocol=protocol | PROTOCOL)
+    project.set_protocol(**PROTOCOL)
     return project
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json
 
@@ -72,19 +71,10 @@ def small_matrix(project: Project) -> None:
     styles = project.path("scripts/implementations/plain")
     (styles / "uneven.py").write_text(UNEVEN)
     (styles / "failing.py").write_text(FAILING)
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
+    project.implement(*entries)
     project.configure("config/documents/tiny.yaml", phases=["forward"])
-    protocol = {"processes": 3, "target_interval": 0.04, "most_processes": 6}
-    protocol |= {
-        "warmup_batches": 1,
-        "rounds": 3,
-        "most_rounds": 3,
-        "look_s": 1,
-        "further_s": None,
-        "timeout_s": 600,
-    }
-    project.configure("tiny.yaml", protocol=protocol)
+    project.set_protocol(processes=3, target_interval=0.04, most_processes=6, further_s=None)
+    project.set_protocol(rounds=3, most_rounds=3, look_s=1)
     settings = {"machine": "node", "devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
     project.configure("profiles/slurm/config.yaml", config=settings)
 

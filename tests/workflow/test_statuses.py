@@ -203,8 +203,6 @@ def test_checks_run_beside_each_other(tmp_path: Path) -> None:
     project = make_project(tmp_path)
     for style in ("loop", "other"):
         project.path(f"scripts/implementations/plain/{style}.py").write_text(MEETING)
-    protocol = yaml.safe_load(project.path("tiny.yaml").read_text())["protocol"]
-    project.configure("tiny.yaml", protocol=protocol | {"timeout_s": 600})
     project.snakemake()
     assert {*rows(project, "loop")["status"], *rows(project, "other")["status"]} == {"ok"}
 

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json
 from tests.tiny import BENCHMARK, CARRIED
@@ -40,10 +39,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("training"))
     project.targets = (manifest(),)
     project.path("scripts/implementations/plain/slow.py").write_text(SLOW)
-    styles = ["loop", "slow", "wrong-gradient"]
-    entries = [implementation(style, "plain") for style in styles]
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
+    styles = ("loop", "slow", "wrong-gradient")
+    project.implement(*(implementation(style, "plain") for style in styles))
     project.configure(
         "config/documents/tiny.yaml",
         phases=["training"],
@@ -54,7 +51,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
             "implementations": ["plain/*"],
         },
     )
-    project.configure("tiny.yaml", training={"batches": BATCHES, "checkpoint_batches": 5})
+    project.settings(training={"batches": BATCHES, "checkpoint_batches": 5})
     project.snakemake()
     return project
 
