@@ -158,7 +158,14 @@ def interrupted_early(trial: Trial) -> None:
     os.killpg(trial.running.pid, signal.SIGINT)
 
 
-# Edits while a run is at work; those of an implementation are in data.py.
+@fault("a configuration whose name has a space", GOES_ON)
+def spaced(trial: Trial) -> None:
+    """make report CONFIG='my lab.yaml'"""
+    shutil.copy(trial.path("tiny.yaml"), trial.path("my lab.yaml"))
+    trial.command = (with_make(trial, "report CONFIG='my lab.yaml'"),)
+
+
+# Edits while a run is at work; those of an implementation are in identity.py.
 
 
 @fault("the protocol is edited during a run", GOES_ON)

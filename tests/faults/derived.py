@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from measurement.record import write_sealed
 
@@ -129,27 +128,6 @@ def folders_in_place(trial: Trial) -> None:
             each.mkdir()
 
 
-def planned_record(trial: Trial) -> Path:
-    """Where a record of another protocol is to lie."""
-    trial.set_protocol(rounds=3, most_rounds=3)
-    planned = trial.run(
-        [
-            "bash",
-            "-c",
-            f"{trial.shell().replace('scripts run_workflow', 'scripts plan_run --files')}",
-        ]
-    )
-    names = [line for line in planned.splitlines() if line.startswith("results/records/")]
-    return trial.path(trial.random.choice(names))
-
-
-@fault("a folder where a record is to lie", MADE_ANEW, lab="pages")
-def folder_in_place(trial: Trial) -> None:
-    """of another protocol, all lists of the earlier one there"""
-    place = planned_record(trial)
-    place.mkdir(parents=True)
-
-
 @fault(
     "planning fails where a list is there",
     r"cannot plan list_\w+: .*Too many levels of symbolic links",
@@ -158,7 +136,11 @@ def folder_in_place(trial: Trial) -> None:
 )
 def loop_in_place(trial: Trial) -> None:
     """a list that is older than the configuration cannot be read: a loop of links at a record's path"""
-    place = planned_record(trial)
+    trial.set_protocol(rounds=3, most_rounds=3)
+    command = trial.shell().replace("scripts run_workflow", "scripts plan_run --files")
+    planned = trial.run(["bash", "-c", command]).splitlines()
+    records = [line for line in planned if line.startswith("results/records/")]
+    place = trial.path(trial.random.choice(records))
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(place.name)
     trial.run_through()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 
+from .snippets import write
 from .trial import CHECK_S, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
@@ -60,11 +61,10 @@ def copy(trial: Trial) -> None:
 )
 def forgotten(trial: Trial) -> None:
     """an implementation that imports a module by a name it makes up as it runs"""
-    trial.path("scripts/implementations/plain/hidden.py").write_text("")
-    trial.undo.callback(trial.path("scripts/implementations/plain/hidden.py").unlink)
-    imported = "__import__('implementations.plain.' + 'hidden')"
-    trial.path("fault.py").write_text(imported)
-    trial.undo.callback(trial.path("fault.py").unlink)
+    hidden = trial.path("scripts/implementations/plain/hidden.py")
+    hidden.write_text("")
+    trial.undo.callback(hidden.unlink)
+    write(trial, "__import__('implementations.plain.' + 'hidden')")
 
 
 @fault(

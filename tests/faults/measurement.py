@@ -141,12 +141,6 @@ def frequency(trial: Trial) -> None:
     flags(trial)
 
 
-@fault("more cores than the machine has")
-def many_cores(trial: Trial) -> None:
-    """snakemake --cores 64"""
-    trial.command = tuple(part.replace("--cores 2", "--cores 64") for part in trial.command)
-
-
 @fault(
     "one of three processes takes twice as long", r"reported: plain/faulty .*: ok, flags: .*uneven"
 )

@@ -151,13 +151,14 @@ def timing(cluster: slurm.Cluster, project: Project, node: str) -> str | None:
 def test_run_finishes_although_a_node_failed(run: Run) -> None:
     cells = run.project.cells().set_index("implementation")
     assert cells.loc["plain/uneven", "status"] == "ok"
+    # Further processes are planned after the others, and a node knows of them too.
+    assert cells.loc["plain/uneven", "processes"] == 6
     assert run.restarts == {name: int(name == run.lost) for name in run.restarts}
-    assert run.lost in below(run.project, "records")
-
-
-def test_noisy_cell_has_a_further_process(run: Run) -> None:
-    """It is planned after the others, and a node knows of it too."""
-    assert run.project.cells().set_index("implementation").loc["plain/uneven", "processes"] == 6
+    records = below(run.project, "records")
+    assert run.lost in records
+    (manifest,) = run.project.path("results/manifests").glob("*.json")
+    assert manifest.name == "tiny-node.json"  # of the type of node
+    assert {read_json(str(file))["parts"]["machine"] for file in records.values()} == {"node"}
 
 
 def test_failed_check_ends_no_run(run: Run) -> None:
@@ -167,13 +168,6 @@ def test_failed_check_ends_no_run(run: Run) -> None:
     assert "the kernel is missing" in cells.loc["plain/failing", "reason"]
     again = set(re.findall(r"(?:check|time) plain/(?:tiny-lm/)?(plain/\w+)", run.again))
     assert again == {"plain/failing"}
-
-
-def test_records_are_of_the_type_of_node(run: Run) -> None:
-    (manifest,) = run.project.path("results/manifests").glob("*.json")
-    assert manifest.name == "tiny-node.json"
-    parts = [read_json(str(f))["parts"] for f in below(run.project, "records").values()]
-    assert {each["machine"] for each in parts} == {"node"}
 
 
 def checking(node_of: dict[str, str], check: dict) -> str:
@@ -191,6 +185,7 @@ def test_clock_has_its_node_for_itself(run: Run) -> None:
     jobs = timed | {checking(run.node_of, check): check for check in checks}
     assert jobs.keys() == run.node_of.keys()
     assert set(run.node_of.values()) == set(slurm.NODES)
+    assert {node for name, node in run.node_of.items() if "gpu" in name} == {slurm.GPU_NODE}
     for name in timed:
         start, end = span(jobs[name])
         beside = {
@@ -201,11 +196,6 @@ def test_clock_has_its_node_for_itself(run: Run) -> None:
             and start < span(record)[1]
         }
         assert beside == {name}
-
-
-def test_gpu_cells_get_a_gpu(run: Run) -> None:
-    nodes = {node for name, node in run.node_of.items() if "gpu" in name}
-    assert nodes == {slurm.GPU_NODE}
 
 
 def test_rows_that_are_compared_take_turns_on_one_node(tmp_path: Path) -> None:

@@ -204,16 +204,3 @@ def test_a_record_that_was_deleted_is_made_again(project: Project) -> None:
     timed = {"records/plain/tiny-lm/plain/loop/forward-cpu-1.json"}
     assert timed < changed <= timed | checks("plain", "plain/loop")
     assert set(project.cells().query("device == 'cpu'")["status"]) == {"ok"}
-
-
-def test_a_dry_run_says_what_is_damaged_and_leaves_it_there(project: Project) -> None:
-    (listed,) = manifests(project)
-    record = sorted(project.path("results/records").rglob("*.json"))[0]
-    for file in (listed, record):
-        file.write_text(file.read_text()[:-9])
-    files = {file: file.stat().st_mtime_ns for file in project.path("results").rglob("*")}
-    planned = project.snakemake("-n")
-    assert f"{record.relative_to(project.root)} is damaged" in planned
-    assert f"{listed.relative_to(project.root)} is damaged" in planned
-    assert {"time_cell", "list_records"} <= set(planned.split())
-    assert files == {file: file.stat().st_mtime_ns for file in project.path("results").rglob("*")}

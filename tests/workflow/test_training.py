@@ -1,7 +1,6 @@
 """Training runs: gated, compared, and none the worse for having been killed."""
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -86,16 +85,6 @@ def test_check_gates_training(trained: Project) -> None:
     found = record(trained, "wrong-gradient")
     assert found["status"] == "incorrect" and "curve" not in found
     assert found["reason"].startswith("gradient:")
-    runs = {name for name in trained.stale() if name.startswith("convergence/")}
-    tried_again = output(trained, "wrong-gradient").relative_to(trained.path("results"))
-    assert runs == {str(tried_again)}
-
-
-def test_more_batches_are_another_run(trained: Project) -> None:
-    """Nothing else is: neither checks nor timings."""
-    planned = trained.snakemake("-n", "--config", f"training={{batches: {2 * BATCHES}}}")
-    assert len(re.findall(r"train plain/tiny-lm/plain/\S+: new: protocol \(", planned)) == 3
-    assert not re.search(r"(?:check|time) plain/(?:tiny-lm/)?plain/(?:loop|slow)", planned)
 
 
 def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
