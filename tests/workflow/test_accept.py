@@ -3,7 +3,6 @@ seals, names and the pack's digests are made again."""
 
 import json
 import shutil
-import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -29,13 +28,9 @@ def measured(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Pro
     packed(project.path("results"), project.path("one-process.zip"))
     project.edit("tiny.yaml", "processes: 1", "processes: 2")
     project.snakemake()
-    person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    for command in (
-        ["init", "--quiet"],
-        ["add", "scripts", "envs"],
-        [*person, "commit", "-qm", "all"],
-    ):
-        subprocess.run(["git", *command], cwd=project.root, check=True)
+    person = "-c user.name=A -c user.email=a@example.org"
+    for command in ("init --quiet", "add scripts envs", f"{person} commit -qm all"):
+        project.run(["git", *command.split()])
     return project
 
 
@@ -115,12 +110,8 @@ def scaled(factor: float) -> Callable[[dict], None]:
 def fewer(record: dict) -> None:
     """One look fewer than the protocol asks for."""
     record["looks"] = record["looks"][: record["protocol"]["rounds"] - 1]
-    for name in ("samples", "faults"):
-        record[name] = [
-            each
-            for look in record["looks"]
-            for each in look["batches" if name == "samples" else name]
-        ]
+    for name, of_look in (("samples", "batches"), ("faults", "faults")):
+        record[name] = [each for look in record["looks"] for each in look[of_look]]
 
 
 def twice(forgery: Forgery) -> None:

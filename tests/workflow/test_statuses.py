@@ -15,7 +15,7 @@ import yaml
 from measurement import quiet
 from stats import clean
 
-from .conftest import Project, copied, implementation, make_project, span
+from .conftest import Project, copied, implementation, make_project, manifest, span
 
 FAILING = """\
 from .model import Model
@@ -201,6 +201,7 @@ def test_a_turn_has_the_machine_for_itself(finished: Project) -> None:
 def test_checks_run_beside_each_other(tmp_path: Path) -> None:
     """Each waits for the other's start; by the time that clocks run, both have been there."""
     project = make_project(tmp_path)
+    project.targets = (manifest(),)
     for style in ("loop", "other"):
         project.path(f"scripts/implementations/plain/{style}.py").write_text(MEETING)
     project.snakemake()
