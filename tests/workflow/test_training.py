@@ -1,7 +1,6 @@
 """Training runs: gated, compared, and none the worse for having been killed."""
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -87,19 +86,14 @@ def test_check_gates_training(trained: Project) -> None:
     assert found["reason"].startswith("gradient:")
 
 
-def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
-    trained: Project, tmp_path: Path
-) -> None:
-    whole = record(trained, "slow")
-    shutil.copytree(trained.root, tmp_path / "copy")
-    project = Project(tmp_path / "copy")
-    path = output(project, "slow")
-    target, checkpoint = str(path.relative_to(project.root)), path.with_suffix(".npz")
+def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(trained: Project) -> None:
+    whole, path = record(trained, "slow"), output(trained, "slow")
+    target, checkpoint = str(path.relative_to(trained.root)), path.with_suffix(".npz")
     path.unlink()
     options = ["--cores", "2", "--configfile", "tiny.yaml", "--", target]
     with subprocess.Popen(
         [SNAKEMAKE, *options],
-        cwd=project.root,
+        cwd=trained.root,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -109,9 +103,9 @@ def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGKILL)
     assert not path.exists()
-    project.snakemake("--unlock")
-    project.snakemake("--", target)
-    found = record(project, "slow")
+    trained.snakemake("--unlock")
+    trained.snakemake("--", target)
+    found = record(trained, "slow")
     assert untimed(found) == untimed(whole)
     assert 5 <= found["resumed_at"][0] < BATCHES and whole["resumed_at"] == []
     seconds = found["curve"][-1]["train_s"]
