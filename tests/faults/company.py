@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from itertools import pairwise
@@ -11,15 +10,15 @@ from itertools import pairwise
 from commands import prune_results
 from measurement import machine_lock
 from measurement.record import read_json
-from tests.workflow.conftest import SNAKEMAKE, span
+from tests.workflow.conftest import SNAKEMAKE, Project, span
 
 from .processes import GOES_ON
 from .resources import need_root
-from .trial import PATIENCE_S, REPORT, TIMED, TIMING_S, Missed, Trial, fault
+from .snippets import at_step
+from .trial import PATIENCE_S, REPORT, TIMING_S, Missed, Trial, fault
 
 REFUSED = r"^Another run is at work in this folder \(process \d+.*\); wait for it, or stop it\.$"
 STOPPED = r"^Stopped\."
-MAKE = "exec make --no-print-directory --old-file=.venv/ready {}"
 PLAIN = (f'exec "{SNAKEMAKE}" --cores 2 --configfile tiny.yaml --', "{targets}")
 
 
@@ -28,24 +27,21 @@ def with_make(trial: Trial, target: str) -> str:
     folder = trial.path(".venv")
     if not folder.exists():
         folder.symlink_to(sys.prefix)
-    return MAKE.format(target)
+    return f"exec make --no-print-directory --old-file=.venv/ready {target}"
 
 
 def one_more(trial: Trial, command: str, *wrap: str) -> str:
     """What another command says while the trial's run measures; it must be refused, in one line of its own."""
     trial.one("worker time", TIMING_S)
-    done = subprocess.run(
-        [*wrap, "bash", "-c", command], cwd=trial.root, capture_output=True, text=True
-    )
-    assert done.returncode, done.stdout
-    said = done.stdout + done.stderr
+    said = trial.run([*wrap, "bash", "-c", command], ok=False)
     lines = [line for line in said.splitlines() if not line.startswith("make:")]
     assert len(lines) == 1 and "unlock" not in said, said
     return said
 
 
-@fault("make is killed", "kill -9 of make itself, not of what it started", STOPPED, times=3)
+@fault("make is killed", STOPPED, times=3, ends=None)
 def make_killed(trial: Trial) -> None:
+    """kill -9 of make itself, not of what it started"""
     trial.command = (with_make(trial, "report CONFIG=tiny.yaml"),)
     trial.start()
     trial.one("snakemake")
@@ -62,78 +58,59 @@ def make_killed(trial: Trial) -> None:
 
 @fault(
     "a second run in a container",
-    "make report under unshare --pid --mount-proc while another one measures",
     r"^Another run is at work in this folder \(process \d+ in a container, .*\); wait for it",
     times=3,
-    ends=True,
 )
 def contained(trial: Trial) -> None:
+    """make report under unshare --pid --mount-proc while another one measures"""
     need_root()
     trial.command = REPORT
     trial.start()
-    said = one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
-    trial.wait()
-    trial.printed += said
+    trial.printed += one_more(trial, trial.shell(), "unshare", "--pid", "--fork", "--mount-proc")
 
 
-@fault(
-    "snakemake alone beside a run",
-    "snakemake, without make, while make report measures",
-    REFUSED,
-    times=2,
-    ends=True,
-)
+@fault("snakemake alone beside a run", REFUSED, times=2)
 def plain_beside(trial: Trial) -> None:
+    """snakemake, without make, while make report measures"""
     trial.command = PLAIN
     plain = trial.shell()
     trial.timing_under_way(REPORT)
-    done = subprocess.run(["bash", "-c", plain], cwd=trial.root, capture_output=True, text=True)
-    assert done.returncode and "unlock" not in done.stderr, done.stderr
-    trial.wait()
-    trial.printed += done.stderr
-
-
-@fault(
-    "a run beside snakemake alone",
-    "make report while snakemake measures, without make",
-    REFUSED,
-    ends=True,
-)
-def beside_plain(trial: Trial) -> None:
-    trial.command = PLAIN
-    trial.start()
-    said = one_more(trial, REPORT[0])
-    trial.wait()
+    said = trial.run(["bash", "-c", plain], ok=False)
+    assert "unlock" not in said, said
     trial.printed += said
 
 
-for name, target in (
-    ("make prune", "prune YES=1"),
-    ("make pack", "pack"),
-    ("make lock", "lock ENVIRONMENT=plain RESOLVE=1"),
-    ("make bump", "bump PIN=numpy==99.0 CONFIG=tiny.yaml"),
-):
+@fault("a run beside snakemake alone", REFUSED)
+def beside_plain(trial: Trial) -> None:
+    """make report while snakemake measures, without make"""
+    trial.command = PLAIN
+    trial.start()
+    trial.printed += one_more(trial, REPORT[0])
 
-    def command_beside(trial: Trial, target: str = target) -> None:
-        trial.command = REPORT
-        trial.start()
-        said = one_more(trial, with_make(trial, target))
-        trial.wait()
-        trial.printed += said
 
-    command_beside.__module__ = __name__
-    fault(f"{name} beside a run", f"make {target} while make report measures", REFUSED, ends=True)(
-        command_beside
-    )
+@fault("other commands beside a run", REFUSED)
+def commands_beside(trial: Trial) -> None:
+    """make report, prune, pack, lock and bump while make report measures"""
+    trial.command = REPORT
+    at_step(trial, "time.sleep(15)")  # long enough for all of them
+    trial.start()
+    for target in (
+        "report CONFIG=tiny.yaml",
+        "prune YES=1",
+        "pack",
+        "lock ENVIRONMENT=plain RESOLVE=1",
+        "bump PIN=numpy==99.0 CONFIG=tiny.yaml",
+    ):
+        trial.printed += one_more(trial, with_make(trial, target))
 
 
 @fault(
     "make prune after a run that was stopped",
-    "make prune YES=1 where no manifest names the records of a configuration of one's own",
     r"^Every result is used by a configuration or a report\.$|^Deleted\.$",
     ends=False,
 )
 def pruned(trial: Trial) -> None:
+    """make prune YES=1 where no manifest names the records of a configuration of one's own"""
     for file in prune_results.configurations():  # of documents that have no rows here
         if file != "config/config.yaml":
             trial.path(file).unlink(missing_ok=True)
@@ -144,59 +121,22 @@ def pruned(trial: Trial) -> None:
     trial.wait()
     trial.end_all()
     command = with_make(trial, "prune YES=1 CONFIG=config/config.yaml")
-    trial.printed += subprocess.check_output(["bash", "-c", command], cwd=trial.root, text=True)
+    trial.printed += trial.run(["bash", "-c", command])
 
 
 @fault(
-    "another clock on the machine",
-    "a cell that is timed in another folder",
-    r"time plain/faulty .*: waits for process \d+ in .*, which is measuring on this machine",
-    times=2,
-    ends=True,
-)
-def other_clock(trial: Trial) -> None:
-    file = str(trial.root.with_suffix(".lock"))
-    trial.environment[machine_lock.VARIABLE] = file
-    hold = "import time\nfrom measurement import machine_lock\nwith machine_lock.hold(True, print): print('', flush=True); input()"
-    other = subprocess.Popen(
-        [sys.executable, "-c", hold],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(trial.path("scripts")), machine_lock.VARIABLE: file},
-    )
-    trial.end.callback(other.kill)
-    other.stdout.readline()
-    trial.forget("checks/**/faulty/*")
-    shutil.copytree(
-        trial.whole_project / "results/checks", trial.path("results/checks"), dirs_exist_ok=True
-    )
-    trial.start()
-    trial.one("supervisor time")
-    time.sleep(trial.random.uniform(1, 3))
-    assert not trial.of("worker time")
-    other.communicate(b"\n")
-    trial.wait()
-
-
-@fault(
-    "two runs in two folders",
-    "at once on one machine: no clock beside the other's",
-    r"waits for process \d+ in .*, which is measuring on this machine",
-    ends=True,
+    "two runs in two folders", r"waits for process \d+ in .*, which is measuring on this machine"
 )
 def two_folders(trial: Trial) -> None:
+    """at once on one machine: no clock beside the other's"""
     file = str(trial.root.with_suffix(".lock"))
     trial.environment[machine_lock.VARIABLE] = file
     beside = trial.root.with_name(f"{trial.root.name}-beside")
     shutil.copytree(trial.root, beside)
     trial.start()
-    environment = {**os.environ, machine_lock.VARIABLE: file}
-    other = subprocess.run(
-        ["bash", "-c", trial.shell()], cwd=beside, capture_output=True, text=True, env=environment
-    )
-    assert other.returncode == 0, other.stderr
+    command = ["env", f"{machine_lock.VARIABLE}={file}", "bash", "-c", trial.shell()]
+    trial.printed += Project(beside).run(command)
     trial.wait()
-    trial.printed += other.stderr
     spans = sorted(
         span(read_json(str(record)))
         for root in (trial.root, beside)
@@ -207,130 +147,85 @@ def two_folders(trial: Trial) -> None:
     assert all(one[1] <= two[0] for one, two in pairwise(spans)), spans
 
 
-@fault(
-    "Ctrl-C at once",
-    "SIGINT to all processes of the terminal within the first 0.3 s",
-    STOPPED,
-    times=5,
-    ends=False,
-)
+@fault("Ctrl-C at once", STOPPED, times=5, ends=False)
 def interrupted_early(trial: Trial) -> None:
+    """SIGINT to all processes of the terminal within the first 0.3 s"""
     trial.command = REPORT
     trial.start()
     while not any("run_workflow" in word for each in trial.processes() for word in each.cmdline()):
         time.sleep(0.001)
-    time.sleep(
-        trial.random.uniform(0.03, 0.3)
-    )  # Python itself takes 30 ms to come to our first line
+    time.sleep(trial.random.uniform(0.03, 0.3))  # Python comes to our first line in 30 ms
     os.killpg(trial.running.pid, signal.SIGINT)
-    trial.wait()
 
 
-@fault(
-    "temporary files of a run that was interrupted",
-    "Ctrl-C: none is left",
-    STOPPED,
-    times=2,
-    ends=False,
-)
-def nothing_left(trial: Trial) -> None:
-    temporary = trial.root.with_name(f"{trial.root.name}-temporary")
-    temporary.mkdir()
-    trial.environment["TMPDIR"] = str(temporary)
-    trial.report_under_way()
-    os.killpg(trial.running.pid, signal.SIGINT)
-    trial.wait()
-    left = list(temporary.rglob("*"))
-    assert not left, left
-
-
-@fault(
-    "a configuration whose name has a space",
-    "make report CONFIG='my lab.yaml'",
-    GOES_ON,
-    ends=True,
-)
+@fault("a configuration whose name has a space", GOES_ON)
 def spaced(trial: Trial) -> None:
+    """make report CONFIG='my lab.yaml'"""
     shutil.copy(trial.path("tiny.yaml"), trial.path("my lab.yaml"))
     trial.command = (with_make(trial, "report CONFIG='my lab.yaml'"),)
-    trial.run_through()
 
 
-# Edits while a run is at work; those of an implementation are in data.py.
+# Edits while a run is at work; those of an implementation are in identity.py.
 
 
-@fault(
-    "the protocol is edited during a run",
-    "one batch more while a cell is timed",
-    GOES_ON,
-    ends=True,
-)
+@fault("the protocol is edited during a run", GOES_ON)
 def protocol_edited(trial: Trial) -> None:
+    """one batch more while a cell is timed"""
     trial.timing_under_way(REPORT)
     trial.set_protocol(rounds=13, most_rounds=13)
-    trial.wait()
 
 
-@fault(
-    "the configuration is broken during a run",
-    "cut short while a cell is timed",
-    r"tiny\.yaml|Cells: 4 ok",
-)
+@fault("the configuration is broken during a run", r"tiny\.yaml|Cells: 4 ok", ends=None)
 def configuration_broken(trial: Trial) -> None:
+    """cut short while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.path("tiny.yaml")
     content = trial.keep(file)
     file.write_bytes(content[: trial.random.randrange(1, len(content) - 1)])
-    trial.wait()
 
 
 @fault(
     "a step is deleted during a run",
-    "rm scripts/steps/list_records.py while a cell is timed",
     r"Finished results are kept\. Fix the cause and run the same command",
     ends=False,
 )
 def step_deleted(trial: Trial) -> None:
+    """rm scripts/steps/list_records.py while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.path("scripts/steps/list_records.py")
     trial.keep(file)
     file.unlink()
-    trial.wait()
 
 
-@fault(
-    "an environment's file is edited during a run",
-    "another pin, which nothing has, while a cell is timed",
-    TIMED,
-)
+@fault("an environment's file is edited during a run", ends=None)
 def pin_edited(trial: Trial) -> None:
+    """another pin, which nothing has, while a cell is timed"""
     trial.timing_under_way()
     trial.change("envs/plain.yaml", "numpy==", "numpy==9")
-    trial.wait()
 
 
 @fault(
     "a finished record is deleted during a run",
-    "while a cell is timed",
     r"Cells: \d ok|Finished results are kept\.",
+    ends=None,
 )
 def record_deleted(trial: Trial) -> None:
+    """while a cell is timed"""
     trial.timing_under_way(REPORT)
     file = trial.any_of("records/**/other/*.json")
     file.unlink()
     trial.harms(file)
-    trial.wait()
 
 
 @fault(
     "a folder of results is touched during a run",
-    "every file of results/ an hour ahead, while a cell is timed",
     r"s per batch|has older modification time .* than input",
+    ends=None,
 )
 def touched(trial: Trial) -> None:
+    """every file of results/ an hour ahead, while a cell is timed"""
     trial.timing_under_way()
     later = time.time() + 3600
     for file in trial.path("results").rglob("*.json"):
         os.utime(file, (later, later))
         trial.harms(file)
-    trial.wait()

@@ -37,8 +37,8 @@ def seed(request: pytest.FixtureRequest) -> int:
 def verdicts(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> Iterator[Callable[[Fault], list[Verdict]]]:
-    """What became of each trial of a fault. All trials of the faults that were chosen are begun, as many at once as
-    there are cores, since half of what they take is waiting."""
+    """What became of each trial of a fault, which the table gets too. All trials of the faults that were chosen are begun, as
+    many at once as there are cores, since half of what they take is waiting."""
     config, start, times = request.config, time.monotonic(), request.config.getoption("--times")
     chosen = [
         item.callspec.params["fault"]
@@ -64,16 +64,15 @@ def verdicts(
             pool.submit(trial, fault, number, folder / f"{place}")
             for number in range(min(fault.times, times))
         ]
-    yield lambda fault: [each.result() for each in trials[fault.name]]
+
+    def verdicts_of(fault: Fault) -> list[Verdict]:
+        found = [each.result() for each in trials[fault.name]]
+        config.stash.setdefault(ROWS, []).append(row(fault, found))
+        return found
+
+    yield verdicts_of
     pool.shutdown(cancel_futures=True)
     config.stash[SECONDS] = time.monotonic() - start
-
-
-@pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Callable[[Fault, list[Verdict]], None]:
-    """Add a row to the table."""
-    rows = request.config.stash.setdefault(ROWS, [])
-    return lambda fault, found: rows.append(row(fault, found))
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:

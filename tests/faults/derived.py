@@ -3,12 +3,11 @@
 import json
 import os
 from collections.abc import Callable
-from pathlib import Path
 
 from measurement.record import write_sealed
 
-from .data import MADE_ANEW, cut, empty, flipped
-from .trial import REPORT, Trial, fault
+from .data import MADE_ANEW, Change, cut, flipped
+from .trial import Trial, fault
 
 LISTS = ("manifests/*.json", "documents/*/first.json", "documents/*/processes.json")
 TABLES = ("documents/*/cells.parquet", "documents/*/about.json", "cells.csv", "records.zip")
@@ -19,66 +18,48 @@ PAGES = (
 GONE = r"is missing; it is made again\."
 
 
-def harmed(patterns: tuple[str, ...], how: Callable[[bytes, Trial], bytes] | None) -> Callable:
+def harmed(how: str, patterns: tuple[str, ...], change: Change | None) -> Callable[[Trial], None]:
     """A fault that changes one of the files of some patterns, or deletes it."""
 
     def harm(trial: Trial) -> None:
-        trial.command = REPORT
         trial.expect_derived()
         file = trial.any_of(trial.random.choice(patterns))
-        if how:
-            file.write_bytes(how(file.read_bytes(), trial))
+        if change:
+            file.write_bytes(change(file.read_bytes(), trial))
         else:
             file.unlink()
-        trial.run_through()
 
-    harm.__module__ = __name__
+    harm.__doc__ = how
     return harm
 
 
 for what, patterns in (("a list", LISTS), ("a table", TABLES), ("a page", PAGES)):
     for name, how, change, says in (
-        ("is empty", "truncated to nothing", empty, MADE_ANEW),
-        (
-            "is cut short, and its neighbours are whole",
-            "truncated at a random byte",
-            cut,
-            MADE_ANEW,
-        ),
+        ("is cut short", "truncated at a random byte, or to nothing", cut, MADE_ANEW),
         ("has another digit", "one digit changed", flipped, MADE_ANEW),
         ("is deleted", "rm, with all that is made of it there", None, GONE),
     ):
-        more = {
-            "times": 3,
-            "lab": "pages",
-            "ends": True,
-            "quick": (what, change) == ("a list", None),
-        }
-        fault(f"{what} {name}", how, says, **more)(harmed(patterns, change))
+        quick = (what, change) == ("a list", None)
+        add = fault(f"{what} {name}", says, times=3, lab="pages", quick=quick)
+        add(harmed(how, patterns, change))
 
 
 def rewritten(trial: Trial, change: Callable[[dict], None]) -> None:
     """The manifest, changed and sealed as if it were right."""
-    trial.command = REPORT
     trial.expect_derived()
     file = trial.any_of("manifests/*.json")
     content = json.loads(file.read_text())
     change(content)
     write_sealed(str(file), content)
-    trial.run_through()
 
 
 MADE_AGAIN = r"Cells: 4 ok, 4 unsupported"  # what it says at last, of the right records
 
 
-@fault(
-    "two cells' records are exchanged in a list",
-    "and the list sealed anew",
-    MADE_AGAIN,
-    lab="pages",
-    ends=True,
-)
+@fault("two cells' records are exchanged in a list", MADE_AGAIN, lab="pages")
 def exchanged(trial: Trial) -> None:
+    """and the list sealed anew"""
+
     def change(content: dict) -> None:
         one, other = (
             cell for cell in content["cells"] if cell["phase"] == "forward" and cell["records"]
@@ -88,14 +69,10 @@ def exchanged(trial: Trial) -> None:
     rewritten(trial, change)
 
 
-@fault(
-    "a list leaves a measured cell out",
-    "as if it had not been measured, and sealed anew",
-    MADE_AGAIN,
-    lab="pages",
-    ends=True,
-)
+@fault("a list leaves a measured cell out", MADE_AGAIN, lab="pages")
 def left_out(trial: Trial) -> None:
+    """as if it had not been measured, and sealed anew"""
+
     def change(content: dict) -> None:
         cell = next(cell for cell in content["cells"] if cell["records"])
         cell |= {"records": [], "status": "not-run", "reason": "left out"}
@@ -103,62 +80,44 @@ def left_out(trial: Trial) -> None:
     rewritten(trial, change)
 
 
-@fault(
-    "all files are touched",
-    "in random order, Snakemake's memory deleted",
-    MADE_AGAIN,
-    lab="pages",
-    ends=True,
-)
+@fault("all files are touched", MADE_AGAIN, lab="pages")
 def touched(trial: Trial) -> None:
-    trial.command = REPORT
+    """in random order, Snakemake's memory deleted"""
     trial.expect_derived()
     files = [file for file in trial.root.rglob("*") if file.is_file()]
     trial.random.shuffle(files)
     for second, file in enumerate(files):
         os.utime(file, (1.7e9 + second, 1.7e9 + second))
-    trial.run_through()
 
 
-@fault(
-    "stamps are gone",
-    "rm -r results/stamps",
-    r"has no stamp of what it was made from; it is made again\.",
-    lab="pages",
-    ends=True,
-)
+@fault("stamps are gone", r"has no stamp of what it was made from; it is made again\.", lab="pages")
 def notes_gone(trial: Trial) -> None:
-    trial.command = REPORT
+    """rm -r results/stamps"""
     trial.expect_derived()
     for file in trial.path("results/stamps").rglob("*.json"):
         file.unlink()
-    trial.run_through()
 
 
 @fault(
     "a page's template is deleted",
-    "pages are there: it is no reason to show them as they are",
     r"report/page\.md\.j2 is missing, which results/report/.* is made of; put it back\.",
     lab="pages",
     ends=False,
 )
 def template_gone(trial: Trial) -> None:
-    trial.command = REPORT
+    """pages are there: it is no reason to show them as they are"""
     file = trial.path("report/page.md.j2")
     trial.keep(file)
     file.unlink()
-    trial.run_through()
 
 
 @fault(
     "folders lie where something made and its note were",
-    "cells.csv, a page, a list, and their stamps",
     r"results/\S+ (is missing|has no stamp of what it was made from); it is made again\.",
     lab="pages",
-    ends=True,
 )
 def folders_in_place(trial: Trial) -> None:
-    trial.command = REPORT
+    """cells.csv, a page, a list, and their stamps"""
     trial.expect_derived()
     for file in [
         trial.any_of(one) for one in ("cells.csv", "report/*.md", "documents/*/first.json")
@@ -167,46 +126,21 @@ def folders_in_place(trial: Trial) -> None:
         for each in (file, note):
             each.unlink(missing_ok=True)
             each.mkdir()
-    trial.run_through()
-
-
-def planned_record(trial: Trial) -> Path:
-    """Where a record of another protocol is to lie."""
-    trial.command = REPORT
-    trial.set_protocol(rounds=3, most_rounds=3)
-    planned = trial.run(
-        [
-            "bash",
-            "-c",
-            f"{trial.shell().replace('scripts run_workflow', 'scripts plan_run --files')}",
-        ]
-    )
-    names = [line for line in planned.splitlines() if line.startswith("results/records/")]
-    return trial.path(trial.random.choice(names))
-
-
-@fault(
-    "a folder where a record is to lie",
-    "of another protocol, all lists of the earlier one there",
-    MADE_ANEW,
-    lab="pages",
-    ends=True,
-)
-def folder_in_place(trial: Trial) -> None:
-    place = planned_record(trial)
-    place.mkdir(parents=True)
-    trial.run_through()
 
 
 @fault(
     "planning fails where a list is there",
-    "a list that is older than the configuration cannot be read: a loop of links at a record's path",
     r"cannot plan list_\w+: .*Too many levels of symbolic links",
     lab="pages",
     ends=False,
 )
 def loop_in_place(trial: Trial) -> None:
-    place = planned_record(trial)
+    """a list that is older than the configuration cannot be read: a loop of links at a record's path"""
+    trial.set_protocol(rounds=3, most_rounds=3)
+    command = trial.shell().replace("scripts run_workflow", "scripts plan_run --files")
+    planned = trial.run(["bash", "-c", command]).splitlines()
+    records = [line for line in planned if line.startswith("results/records/")]
+    place = trial.path(trial.random.choice(records))
     place.parent.mkdir(parents=True, exist_ok=True)
     place.symlink_to(place.name)
     trial.run_through()

@@ -1,16 +1,14 @@
 """What a result is named after, changed while it is measured: sources, packages, libraries; and seals taken away."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
-from pathlib import Path
 
-from .data import of_a_pack
-from .trial import CHECK_S, TIMED, TIMING_S, Trial, fault
+from .snippets import write
+from .trial import CHECK_S, TIMING_S, Trial, fault
 
 SLOW_S, BATCH_S = 0.5, 0.05
 AGAIN = r"; its results do not count: run the same command again"
@@ -23,75 +21,60 @@ def met_at_work(trial: Trial) -> None:
     trial.one(*trial.random.choice([("worker check", CHECK_S), ("worker time", TIMING_S / 2)]))
 
 
-@fault(
-    "an implementation is edited during a run",
-    "its batches ten times as slow, from a random moment of a check or a timing on",
-    TIMED,
-    times=3,
-    quick=True,
-    ends=True,
-)
+@fault("an implementation is edited during a run", times=3, quick=True)
 def implementation(trial: Trial) -> None:
+    """its batches ten times as slow, from a random moment of a check or a timing on"""
     met_at_work(trial)
     file = "scripts/implementations/plain/faulty.py"
     trial.change(file, f"pause_s = {BATCH_S}", f"pause_s = {SLOW_S}")
-    trial.wait()
 
 
-@fault(
-    "a module of the harness is edited during a run",
-    "it says ten times what its clock does, from a random moment on",
-    TIMED,
-    times=2,
-    ends=True,
-)
+@fault("a module of the harness is edited during a run", times=2)
 def harness(trial: Trial) -> None:
+    """it says ten times what its clock does, from a random moment on"""
     met_at_work(trial)
     more = "\n\n_read = time.perf_counter\ntime.perf_counter = lambda: 10 * _read()\n"
     file = trial.path("scripts/measurement/timing.py")
     trial.keep(file)
     file.write_text(file.read_text() + more)
-    trial.wait()
 
 
 @fault(
     "the run's copy of the scripts is edited",
-    "an implementation in results/sources/, ten times as slow, at a random moment",
     rf"scripts/implementations/plain/steady\.py was changed since the run was planned{AGAIN}",
     times=2,
     ends=None,
 )
 def copy(trial: Trial) -> None:
+    """an implementation in results/sources/, ten times as slow, at a random moment"""
     met_at_work(trial)
     for file in trial.path("results/sources").glob("*/scripts/implementations/plain/steady.py"):
         text = file.read_text()
         file.chmod(0o644)
         file.write_text(re.sub(r"pause_s = \S+", f"pause_s = {SLOW_S}", text) + "\n# edited\n")
-    trial.wait()
 
 
 @fault(
     "a file that the plan did not count",
-    "an implementation that imports a module by a name it makes up as it runs",
     r"scripts/implementations/plain/hidden\.py was loaded, but the plan does not include it",
     ends=None,
 )
 def forgotten(trial: Trial) -> None:
-    trial.path("scripts/implementations/plain/hidden.py").write_text("")
-    trial.undo.callback(trial.path("scripts/implementations/plain/hidden.py").unlink)
-    imported = "__import__('implementations.plain.' + 'hidden')"
-    trial.path("fault.py").write_text(imported)
-    trial.undo.callback(trial.path("fault.py").unlink)
-    trial.run_through()
+    """an implementation that imports a module by a name it makes up as it runs"""
+    hidden = trial.path("scripts/implementations/plain/hidden.py")
+    hidden.write_text("")
+    trial.undo.callback(hidden.unlink)
+    write(trial, "__import__('implementations.plain.' + 'hidden')")
 
 
 @fault(
     "a package is installed while cells are measured",
-    "into the environment, at a random moment of a check",
     r"environment plain was modified: abacus was missing and is 1\.0",
     times=2,
+    ends=None,
 )
 def package(trial: Trial) -> None:
+    """into the environment, at a random moment of a check"""
     folder = trial.root.with_name(f"{trial.root.name}-environment")
     command = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(command, check=True)
@@ -107,17 +90,17 @@ def package(trial: Trial) -> None:
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: abacus\nVersion: 1.0\n")
     trial.undo.callback(shutil.rmtree, facts)
-    trial.wait()
 
 
 @fault(
     "a kernel's library is swapped while it is measured",
-    "another file under its name, at a random moment of a check",
     r"kernel\.so was changed since the run was planned",
     lab="kernels",
     times=2,
+    ends=None,
 )
 def library(trial: Trial) -> None:
+    """another file under its name, at a random moment of a check"""
     trial.forget("checks")
     trial.start()
     trial.one("worker check", CHECK_S)
@@ -127,35 +110,3 @@ def library(trial: Trial) -> None:
     os.replace(other, file)
     trial.harms(file)
     trial.harms(file.with_name("kernel.json"))
-    trial.wait()
-
-
-@fault(
-    "a record of a pack without its seal",
-    "its samples divided by ten, and the seal taken out",
-    r"elsewhere/records/.* is damaged \(it has no seal\); .*fetch",
-    ends=False,
-)
-def pack_without_seal(trial: Trial) -> None:
-    without_seal(of_a_pack(trial))
-    trial.run_through()
-
-
-@fault(
-    "a record without its seal",
-    "its samples divided by ten, and the seal taken out",
-    r"is damaged \(it has no seal\); it is made again\.",
-    ends=True,
-)
-def record_without_seal(trial: Trial) -> None:
-    file = trial.any_of("records/**/other/*.json")
-    without_seal(file)
-    trial.harms(file)
-    trial.run_through()
-
-
-def without_seal(file: Path) -> None:
-    content = json.loads(file.read_text())
-    del content["seal"]
-    content["samples"] = [sample / 10 for sample in content["samples"]]
-    file.write_text(json.dumps(content, indent=1) + "\n")

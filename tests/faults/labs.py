@@ -3,26 +3,14 @@
 import os
 from pathlib import Path
 
-import yaml
-
 from measurement import machine
 from tests.contract.running import interpreter
 from tests.tiny import BENCHMARK, CARRIED
 from tests.workflow.conftest import Project, implementation, make_project, manifest
 
+from .trial import REPORT
 from .verdict import Lab
 
-# A second of batches a process, so that a moment within them can be met.
-PROTOCOL = {
-    "processes": 1,
-    "most_processes": 1,
-    "warmup_batches": 1,
-    "rounds": 12,
-    "most_rounds": 12,
-    "look_s": 0.001,
-    "most_s": None,
-    "timeout_s": 600,
-}
 LAYER = {"features": 16, "hidden": 16, "layers": 1, "length": 3, "batch": 4}
 
 
@@ -33,14 +21,13 @@ def plain(
     root.mkdir()
     project = make_project(root)
     project.targets = (manifest(),)
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(list(entries)))
-    project.path("config/claims.yaml").write_text("[]")
+    project.implement(*entries)
     project.configure("config/documents/tiny.yaml", **document)
-    project.configure("tiny.yaml", protocol=PROTOCOL)
+    # A second of batches a process, so that a moment within them can be met.
+    project.set_protocol(rounds=12, most_rounds=12, look_s=0.001, most_s=None)
     if environment:
-        settings = yaml.safe_load(project.path("tiny.yaml").read_text())
         named = {environment: os.path.abspath(interpreter(environment))}
-        project.configure("tiny.yaml", interpreters=settings["interpreters"] | named)
+        project.settings(interpreters=project.setting("interpreters") | named)
     return project
 
 
@@ -48,7 +35,7 @@ def cells(root: Path) -> Lab:
     """Two implementations; a trial's run checks and times one of them, whose batches take 50 ms."""
     entries = [implementation("faulty", "plain"), implementation("other", "second")]
     missing = ("records/**/faulty/*", "checks/**/faulty/*", "manifests/*")
-    return Lab.of(plain(root, *entries), *missing)
+    return Lab(plain(root, *entries), *missing)
 
 
 def pages(root: Path) -> Lab:
@@ -56,9 +43,9 @@ def pages(root: Path) -> Lab:
     entries = [implementation("loop", "plain"), implementation("other", "second")]
     project = plain(root, *entries)
     project.targets = ()
-    processes = {"processes": 3, "most_processes": 4, "target_interval": None}
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"rounds": 2, "most_rounds": 2} | processes)
-    return Lab.of(project)
+    project.set_protocol(processes=3, most_processes=4, target_interval=None)
+    project.set_protocol(rounds=2, most_rounds=2)
+    return Lab(project, command=REPORT)
 
 
 def training(root: Path) -> Lab:
@@ -74,8 +61,8 @@ def training(root: Path) -> Lab:
             "implementations": ["plain/*"],
         },
     )
-    project.configure("tiny.yaml", training={"batches": 60, "checkpoint_batches": 5})
-    return Lab.of(project, "convergence/**/*", "manifests/*")
+    project.settings(training={"batches": 60, "checkpoint_batches": 5})
+    return Lab(project, "convergence/**/*", "manifests/*")
 
 
 def parallel(root: Path) -> Lab:
@@ -93,8 +80,8 @@ def parallel(root: Path) -> Lab:
         phases=["training"],
         benchmarks={"tiny-lm": large},
     )
-    project.configure("tiny.yaml", protocol=PROTOCOL | {"look_s": 0.1})
-    return Lab.of(project, "records/**/data-parallel/*", "manifests/*")
+    project.set_protocol(look_s=0.1)
+    return Lab(project, "records/**/data-parallel/*", "manifests/*")
 
 
 def kernels(root: Path) -> Lab:
@@ -104,9 +91,9 @@ def kernels(root: Path) -> Lab:
         **{"benchmarks": ["layer-small"], "devices": ["cpu"], "phases": ["forward"]},
     }
     project = plain(root, entry, environment="tvm", benchmarks={"layer-small": LAYER})
-    project.configure("tiny.yaml", kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
+    project.settings(kernels={"trials": {"template-tuned": 4}, "build_limit_s": 60})
     assert machine.facts()["machine"] in project.targets[0]
-    return Lab.of(project, "records/**/*", "manifests/*")
+    return Lab(project, "records/**/*", "manifests/*")
 
 
 LABS = {

@@ -11,7 +11,7 @@ import pytest
 
 from .resources import need_root
 from .snippets import at_step
-from .trial import REPORT, TIMED, Trial, fault
+from .trial import REPORT, Trial, fault
 
 SHIM = r"""
 #define _GNU_SOURCE
@@ -65,12 +65,11 @@ def met(trial: Trial) -> None:
 
 @fault(
     "another program loads the machine during a cell",
-    "a busy process a core, from a random batch on",
     r"reported: plain/faulty .*: ok, flags: .*interference",
     times=2,
-    ends=True,
 )
 def loaded(trial: Trial) -> None:
+    """a busy process a core, from a random batch on"""
     trial.command = REPORT
     burn = "import time\nend = time.time() + 4\nwhile time.time() < end: pass"
     trial.undo.callback(trial.path("reached").unlink)
@@ -84,14 +83,9 @@ def loaded(trial: Trial) -> None:
     flags(trial)
 
 
-@fault(
-    "a process is suspended",
-    "SIGSTOP in the middle of the timed batches, SIGCONT a second later",
-    r"reported: plain/faulty .*: ok, flags: .*suspended",
-    times=2,
-    ends=True,
-)
+@fault("a process is suspended", r"reported: plain/faulty .*: ok, flags: .*suspended", times=2)
 def suspended(trial: Trial) -> None:
+    """SIGSTOP in the middle of the timed batches, SIGCONT a second later"""
     trial.command = REPORT
     trial.undo.callback(trial.path("reached").unlink)
     at_step(trial, "open('reached', 'a').close(); time.sleep(0.5)")
@@ -105,7 +99,10 @@ def suspended(trial: Trial) -> None:
     flags(trial)
 
 
-def clock(trial: Trial, jump_s: int) -> None:
+@fault("the clock is set", times=2)
+def clock(trial: Trial) -> None:
+    """an hour back, or ten hours ahead, beyond every time limit, for all processes of the run, at a random batch"""
+    jump_s = trial.next_of(-3600, 36_000)
     source, library = trial.root.with_suffix(".c"), trial.root.with_suffix(".so")
     source.write_text(SHIM)
     command = ["cc", "-shared", "-fPIC", "-O1", f"-DJUMP={jump_s}L", str(source), "-o"]
@@ -116,38 +113,11 @@ def clock(trial: Trial, jump_s: int) -> None:
     trial.environment["LD_PRELOAD"] = str(library)
     trial.undo.callback(trial.path("clock").unlink)
     at_step(trial, "open('clock', 'a').close()")
-    trial.run_through()
 
 
-@fault(
-    "the clock is set back",
-    "by an hour, for all processes of the run, at a random batch",
-    TIMED,
-    times=2,
-    ends=True,
-)
-def clock_back(trial: Trial) -> None:
-    clock(trial, -3600)
-
-
-@fault(
-    "the clock is set ahead",
-    "by ten hours, beyond every time limit, at a random batch",
-    TIMED,
-    times=2,
-    ends=True,
-)
-def clock_ahead(trial: Trial) -> None:
-    clock(trial, 36_000)
-
-
-@fault(
-    "the CPU's frequency changes",
-    "/proc/cpuinfo says half of it from a random batch on",
-    r"reported: plain/faulty .*: ok, flags: .*frequency",
-    ends=True,
-)
+@fault("the CPU's frequency changes", r"reported: plain/faulty .*: ok, flags: .*frequency")
 def frequency(trial: Trial) -> None:
+    """/proc/cpuinfo says half of it from a random batch on"""
     if Path("/sys/devices/system/cpu/cpu0/cpufreq").exists():
         pytest.skip("the frequency is read where it cannot be made up")
     lines = Path("/proc/cpuinfo").read_text().splitlines(keepends=True)
@@ -171,19 +141,11 @@ def frequency(trial: Trial) -> None:
     flags(trial)
 
 
-@fault("more cores than the machine has", "snakemake --cores 64", TIMED, ends=True)
-def many_cores(trial: Trial) -> None:
-    trial.command = tuple(part.replace("--cores 2", "--cores 64") for part in trial.command)
-    trial.run_through()
-
-
 @fault(
-    "one of three processes takes twice as long",
-    "in every batch, with nothing to see on the machine",
-    r"reported: plain/faulty .*: ok, flags: .*uneven",
-    ends=True,
+    "one of three processes takes twice as long", r"reported: plain/faulty .*: ok, flags: .*uneven"
 )
 def uneven(trial: Trial) -> None:
+    """in every batch, with nothing to see on the machine"""
     trial.command = REPORT
     trial.set_protocol(processes=3, target_interval=None, most_processes=3)
     at_step(trial, "time.sleep(0.05 if process == 2 else 0)", every=True)

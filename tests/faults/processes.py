@@ -9,65 +9,54 @@ import psutil
 from .trial import CHECK_S, CHILD_S, MEASURE, REPORT, RUN_S, TIMING_S, TUNING_S, Trial, fault
 
 GOES_ON = r"Cells: 4 ok"  # what `make report` and `make measure` end with
+STOPPED = r"^Stopped\. Finished results are kept; run the same command to continue\."
 MOMENTS = 10
 TUNED = ("kernels", "tuning", "checks")  # a kernel, and what was tuned for it
 
 
 @fault(
     "a timing process is killed",
-    "kill -9 of the worker",
     r"time plain/faulty .*: failed: the process was ended by signal SIGKILL",
     times=MOMENTS,
-    ends=True,
     quick=True,
 )
 def timing_killed(trial: Trial) -> None:
+    """kill -9 of the worker"""
     trial.run_and_kill("worker time", TIMING_S)
 
 
 @fault(
     "a check's process is killed",
-    "kill -9 of the worker",
     r"check plain/faulty .*: failed: the process was ended by signal SIGKILL",
     times=MOMENTS,
-    ends=True,
 )
 def check_killed(trial: Trial) -> None:
+    """kill -9 of the worker"""
     trial.run_and_kill("worker checking", CHECK_S)
 
 
 @fault(
     "the process that watches over a timing is killed",
-    "kill -9 of the supervisor",
     r"Finished results are kept\. Fix the cause and run the same command",
     times=3,
+    ends=None,
 )
 def supervisor_killed(trial: Trial) -> None:
+    """kill -9 of the supervisor"""
     trial.run_and_kill("supervisor time", TIMING_S)
 
 
-@fault(
-    "Snakemake is killed",
-    "kill -9 of Snakemake under make measure",
-    GOES_ON,
-    times=MOMENTS,
-    quick=True,
-    ends=False,
-)
+@fault("Snakemake is killed", GOES_ON, times=MOMENTS, quick=True, ends=False)
 def snakemake_killed(trial: Trial) -> None:
+    """kill -9 of Snakemake under make measure"""
     trial.command = MEASURE
     trial.run_and_kill("snakemake", RUN_S)
     assert not trial.path("results/failures").exists()  # of a cell
 
 
-@fault(
-    "make report is paused",
-    "SIGTSTP to its process, as by Ctrl-Z, and SIGCONT a second later, as by fg",
-    GOES_ON,
-    quick=True,
-    ends=True,
-)
+@fault("make report is paused", GOES_ON, quick=True)
 def report_paused(trial: Trial) -> None:
+    """SIGTSTP to its process, as by Ctrl-Z, and SIGCONT a second later, as by fg"""
     trial.timing_under_way(REPORT)
     report = trial.one("script run_workflow")
     report.send_signal(signal.SIGTSTP)
@@ -75,123 +64,74 @@ def report_paused(trial: Trial) -> None:
     states = {each.status() for each in [report, *report.children(recursive=True)]}
     assert states <= {psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE}, states
     report.resume()
-    trial.wait()
 
 
-@fault("make report is killed", "kill -9 of its process", GOES_ON, times=3, ends=False)
+@fault("make report is killed", GOES_ON, times=3, ends=False)
 def report_killed(trial: Trial) -> None:
+    """kill -9 of its process"""
     trial.report_under_way()
     trial.running.kill()
-    trial.wait()
 
 
-@fault(
-    "make report is ended",
-    "SIGTERM to its process, as from a container's end",
-    r"^Stopped\. Finished results are kept; run the same command to continue\.",
-    times=2,
-    ends=False,
-)
+@fault("make report is ended", STOPPED, times=2, ends=False)
 def report_ended(trial: Trial) -> None:
+    """SIGTERM to its process, as from a container's end"""
     trial.report_under_way()
     trial.running.terminate()
-    trial.wait()
 
 
-@fault(
-    "the terminal is closed",
-    "SIGHUP to all processes of the terminal",
-    r"^Stopped\. Finished results are kept; run the same command to continue\.",
-    times=2,
-    ends=False,
-)
-def terminal_closed(trial: Trial) -> None:
-    interrupted(trial, signal.SIGHUP)
+for name, how, *numbers in (
+    ("the terminal is closed", "SIGHUP to all processes of the terminal", signal.SIGHUP),
+    ("Ctrl-C", "SIGINT to all processes of the terminal: nothing is left", signal.SIGINT),
+    ("Ctrl-C twice", "SIGINT to them within a second", signal.SIGINT, signal.SIGINT),
+):
+
+    def interrupted(trial: Trial, numbers: list[int] = numbers) -> None:
+        temporary = trial.root.with_name(f"{trial.root.name}-temporary")
+        temporary.mkdir()
+        trial.environment["TMPDIR"] = str(temporary)
+        trial.report_under_way()
+        for number in numbers:
+            os.killpg(trial.running.pid, number)
+            time.sleep(trial.random.uniform(0, 1))
+        trial.wait()
+        left = list(temporary.rglob("*"))
+        assert not left, left
+
+    interrupted.__doc__ = how
+    fault(name, STOPPED, times=3, ends=False)(interrupted)
 
 
-@fault(
-    "Ctrl-C",
-    "SIGINT to all processes of the terminal, once",
-    r"^Stopped\. Finished results are kept; run the same command to continue\.",
-    times=3,
-    ends=False,
-)
-def interrupted_once(trial: Trial) -> None:
-    interrupted(trial, signal.SIGINT)
-
-
-@fault(
-    "Ctrl-C twice",
-    "SIGINT to all processes of the terminal, twice within a second",
-    r"^Stopped\. Finished results are kept; run the same command to continue\.",
-    times=3,
-    ends=False,
-)
-def interrupted_twice(trial: Trial) -> None:
-    interrupted(trial, signal.SIGINT, signal.SIGINT)
-
-
-def interrupted(trial: Trial, *signals: int) -> None:
-    trial.report_under_way()
-    for number in signals:
-        os.killpg(trial.running.pid, number)
-        time.sleep(trial.random.uniform(0, 1))
-    trial.wait()
-
-
-@fault(
-    "a power failure",
-    "kill -9 of all processes of the run at once, locks and half-written files left behind",
-    GOES_ON,
-    times=3,
-    ends=False,
-)
+@fault("a power failure", GOES_ON, times=3, ends=False)
 def power_failure(trial: Trial) -> None:
+    """kill -9 of all processes of the run at once, locks and half-written files left behind"""
     trial.report_under_way()
     trial.end_all()
-    trial.wait()
-
-
-@fault(
-    "a second run in the same folder",
-    "make report while another one measures",
-    r"Another run is at work in this folder \(process \d+\); wait for it, or stop it\.",
-    times=3,
-    ends=True,
-)
-def second_run(trial: Trial) -> None:
-    trial.timing_under_way(REPORT)
-    second = trial.beside()
-    trial.wait()
-    trial.printed += second
 
 
 @fault(
     "a child of a data-parallel row is killed",
-    "kill -9 of the second worker, in its check or under the clock",
     r"(check|time) pytorch/data-parallel .*: failed: ",
     times=MOMENTS,
     lab="parallel",
-    ends=True,
 )
 def child_killed(trial: Trial) -> None:
+    """kill -9 of the second worker, in its check or under the clock"""
     checked_anew(trial)
     trial.run_and_kill("helper spawn_main", CHILD_S)
 
 
 @fault(
     "a child of a data-parallel row stands still",
-    "SIGSTOP of the second worker for good, in its check or under the clock",
     r"(check|time) pytorch/data-parallel .*: timeout: not finished after 20 s",
     lab="parallel",
-    ends=True,
 )
 def child_stopped(trial: Trial) -> None:
+    """SIGSTOP of the second worker for good, in its check or under the clock"""
     checked_anew(trial)
     trial.set_protocol(timeout_s=20)
     trial.start()
     trial.one("helper spawn_main", CHILD_S).suspend()
-    trial.wait()
 
 
 def checked_anew(trial: Trial) -> None:
@@ -202,40 +142,34 @@ def checked_anew(trial: Trial) -> None:
 
 @fault(
     "a tuning worker is killed",
-    "kill -9 of a process that builds or runs candidates",
     r"time tvm/template-tuned .* s per batch|tune tvm/template-tuned",
     times=MOMENTS,
     lab="kernels",
+    ends=None,
 )
 def tuning_worker_killed(trial: Trial) -> None:
+    """kill -9 of a process that builds or runs candidates"""
     trial.forget(*TUNED)
     trial.run_and_kill("helper spawn_main", TUNING_S, survives=True)
 
 
-@fault(
-    "a tuning is killed",
-    "kill -9 of its process",
-    r"Failed: tune tvm/template-tuned",
-    times=2,
-    lab="kernels",
-    ends=False,
-)
+@fault("a tuning is killed", r"Failed: tune tvm/template-tuned", times=2, lab="kernels", ends=False)
 def tuning_killed(trial: Trial) -> None:
+    """kill -9 of its process"""
     trial.forget(*TUNED)
     trial.run_and_kill("script tune_kernel", TUNING_S)
 
 
 @fault(
     "Snakemake is killed while a kernel is tuned",
-    "kill -9; nothing goes on as an orphan",
     r"time tvm/template-tuned .* s per batch",
     times=2,
     lab="kernels",
     ends=False,
 )
 def snakemake_killed_while_tuning(trial: Trial) -> None:
+    """kill -9; nothing goes on as an orphan"""
     trial.forget(*TUNED)
     trial.start()
     trial.one("script tune_kernel", TUNING_S)
     trial.one("snakemake").kill()
-    trial.wait()

@@ -64,40 +64,35 @@ def group(trial: Trial, controller: str, limits: dict[str, str]) -> None:
 
 @fault(
     "a cell over a memory limit",
-    "control group of 900 MB, 4 GB taken at a random batch",
     r"time plain/faulty .*: out-of-memory: the system killed the process: out of memory",
     times=2,
-    ends=True,
 )
 def memory_group(trial: Trial) -> None:
+    """control group of 900 MB, 4 GB taken at a random batch"""
     unified = Path("/sys/fs/cgroup/cgroup.controllers").exists()
     group(trial, "memory", {"memory.max" if unified else "memory.limit_in_bytes": str(900 * 2**20)})
     at_step(trial, "kept.append(bytearray(b'x') * (4 << 30))")
-    trial.run_through()
 
 
 @fault(
     "a cell over a limit of its address space",
-    "ulimit -v, 64 GB asked for at a random batch",
     r"time plain/faulty .*: out-of-memory: MemoryError",
     times=2,
-    ends=True,
 )
 def memory_limit(trial: Trial) -> None:
+    """ulimit -v, 64 GB asked for at a random batch"""
     trial.before = "ulimit -v 33554432; "
     at_step(trial, "kept.append(bytearray(64 << 30))")
-    trial.run_through()
 
 
 @fault(
     "a cell over its time limit",
-    "children that ignore SIGTERM and have left its session, and a batch without end",
     r"time plain/faulty .*: timeout: not finished after 6 s \(protocol\.timeout_s\)",
     times=2,
-    ends=True,
     quick=True,
 )
 def time_limit(trial: Trial) -> None:
+    """children that ignore SIGTERM and have left its session, and a batch without end"""
     trial.set_protocol(timeout_s=6)
     trial.undo.callback(trial.path("met").unlink)
     child = "import os, signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(600)"
@@ -111,104 +106,77 @@ def time_limit(trial: Trial) -> None:
         f"subprocess.Popen(['setsid', '-f', sys.executable, '-c', {child!r}])",
         "time.sleep(600)",
     )
-    trial.run_through()
 
 
-@fault(
-    "the disk is full while records are written",
-    "results/ on a disk that is filled up to its last 4 kB during a timing",
-    KEPT_BACK,
-    times=2,
-    quick=True,
-)
+@fault("the disk is full while records are written", KEPT_BACK, times=2, quick=True, ends=None)
 def disk_of_records(trial: Trial) -> None:
+    """results/ on a disk that is filled up to its last 4 kB during a timing"""
     folder = trial.path("results")
     small_disk(trial, folder)
     trial.start()
     trial.one("worker time", TIMING_S / 2)
     fill(trial, folder, trial.random.randrange(0, 4_000))
-    trial.wait()
 
 
 @fault(
-    "the disk is full for Snakemake too",
-    "the whole folder on a disk with 0 to 100 kB left",
-    rf"{TIMED}|No space left on device",  # 80 kB are enough
-    times=2,
+    "the disk is full for Snakemake too", rf"{TIMED}|No space left on device", times=2, ends=None
 )
 def disk_of_all(trial: Trial) -> None:
+    """the whole folder on a disk with 0 to 100 kB left, of which 80 are enough"""
     small_disk(trial, trial.root)
     fill(trial, trial.root, trial.random.randrange(0, 100_000))
-    trial.run_through()
 
 
-@fault(
-    "the disk is full while tables and pages are made",
-    "results/ on a disk with 0 to 300 kB left, all measured",
-    KEPT_BACK,
-    times=2,
-)
+@fault("the disk is full while tables and pages are made", KEPT_BACK, times=2, ends=None)
 def disk_of_pages(trial: Trial) -> None:
+    """results/ on a disk with 0 to 300 kB left, all measured"""
     trial.command = REPORT
     trial.complete()
     trial.forget("documents", "report", "cells.csv", "records.zip")
     folder = trial.path("results")
     small_disk(trial, folder)
     fill(trial, folder, trial.random.randrange(0, 300_000))
-    trial.run_through()
 
 
 @fault(
     "the disk is full for temporary files",
-    "TMPDIR on a disk with 0 to 4 kB left",
     rf"{TIMED}|cannot write|No space left on device",
     times=2,
+    ends=None,
 )
 def disk_of_temporary(trial: Trial) -> None:
+    """TMPDIR on a disk with 0 to 4 kB left"""
     folder = trial.root.with_name(f"{trial.root.name}-tmp")
     folder.mkdir()
     small_disk(trial, folder)
     fill(trial, folder, trial.random.randrange(0, 4_000))
     trial.environment["TMPDIR"] = str(folder)
-    trial.run_through()
 
 
 @fault(
-    "the disk is full while a training run leaves checkpoints",
-    "results/ on a disk that is filled up to its last 2 kB after the first checkpoint",
-    KEPT_BACK,
-    lab="training",
+    "the disk is full while a training run leaves checkpoints", KEPT_BACK, lab="training", ends=None
 )
 def disk_of_checkpoints(trial: Trial) -> None:
+    """results/ on a disk that is filled up to its last 2 kB after the first checkpoint"""
     folder = trial.path("results")
     small_disk(trial, folder)
     trial.start()
     trial.first_checkpoint()
     fill(trial, folder, trial.random.randrange(0, 2_000))
-    trial.wait()
 
 
-@fault(
-    "results/ is read-only",
-    "a read-only mount",
-    r"cannot write results.*: Read-only file system",
-    ends=False,
-)
+@fault("results/ is read-only", r"cannot write results.*: Read-only file system", ends=False)
 def read_only(trial: Trial) -> None:
+    """a read-only mount"""
     folder = str(trial.path("results"))
     mount(trial, "--bind", folder, folder)
     subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
     trial.undo.callback(subprocess.run, ["mount", "-o", "remount,bind,rw", folder], check=True)
-    trial.run_through()
 
 
-@fault(
-    "no inodes are left",
-    "results/ on a disk for a few more files",
-    KEPT_BACK,
-    times=2,
-)
+@fault("no inodes are left", KEPT_BACK, times=2, ends=None)
 def inodes(trial: Trial) -> None:
+    """results/ on a disk for a few more files"""
     folder = trial.path("results")
     small_disk(trial, folder)
     used = os.statvfs(folder).f_files - os.statvfs(folder).f_ffree
@@ -216,26 +184,23 @@ def inodes(trial: Trial) -> None:
     subprocess.run(["mount", "-o", f"remount,nr_inodes={few}", str(folder)], check=True)
     more = ["mount", "-o", "remount,nr_inodes=100000", str(folder)]
     trial.undo.callback(subprocess.run, more, check=True)
-    trial.run_through()
 
 
-@fault("few open files", "ulimit -n of 24", rf"{TIMED}|Too many open files")
+@fault("few open files", rf"{TIMED}|Too many open files", ends=None)
 def open_files(trial: Trial) -> None:
+    """ulimit -n of 24"""
     trial.before = "ulimit -n 24; "
-    trial.run_through()
 
 
 @fault(
-    "few processes",
-    "control group of 8 processes and threads",
-    rf"{TIMED}|Resource temporarily unavailable|can't start new thread",
+    "few processes", rf"{TIMED}|Resource temporarily unavailable|can't start new thread", ends=None
 )
 def few_processes(trial: Trial) -> None:
+    """control group of 8 processes and threads"""
     group(trial, "pids", {"pids.max": "8"})
-    trial.run_through()
 
 
-@fault("a small stack", "ulimit -s of 128 kB", TIMED, ends=True)
+@fault("a small stack")
 def small_stack(trial: Trial) -> None:
+    """ulimit -s of 128 kB"""
     trial.before = "ulimit -s 128; "
-    trial.run_through()

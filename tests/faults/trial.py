@@ -1,15 +1,13 @@
 """One fault in one run of the workflow: what it is, the run that meets it, and what must hold afterwards.
 
-A fault is a function of a `Trial`, in a file of its group. It starts the run (`start`), does its harm, for real, at a
-moment drawn at random, and returns when that run has ended (`wait`). What holds for all faults is checked here, once:
-no result is wrong or half-written, none that was finished is touched, the message says what to do, and the next plain
-run completes with the same cells `ok` as a run that met none.
+A fault is a function of a `Trial`, in a file of its group. It starts the run (`start`) and does its harm, for real, at a
+moment drawn at random; or it does its harm first, and the run is started when it returns. What must hold for all faults is
+checked in verdict.py.
 """
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -21,7 +19,6 @@ from random import Random
 
 import fastjsonschema
 import psutil
-import yaml
 
 from plan import configuration
 from tests.workflow.conftest import SNAKEMAKE, Project
@@ -48,11 +45,7 @@ MEASURE = (*REPORT, "--measure")
 HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the background of a script
 RECORDS = ("records", "checks", "convergence")
 TOLERANCE = 1e-4  # of what a check compares
-TIMED = (
-    r"time plain/faulty .* s per batch"  # what a run says at last of the cell that it is to measure
-)
-
-
+TIMED = r"time plain/faulty .* s per batch"  # said at last of the cell that is to be measured
 ONCE_MORE = "once more in a process of its own"
 
 
@@ -74,18 +67,18 @@ class Fault:
     times: int = 1
     quick: bool = False
     lab: str = "cells"
-    ends: bool | None = None
+    ends: bool | None = True
 
 
 FAULTS: list[Fault] = []
 
 
-def fault(name: str, how: str, says: str, **more: object) -> Callable:
-    """Add a function to the faults of its file's group."""
+def fault(name: str, says: str = TIMED, **more: object) -> Callable:
+    """Add a function to the faults of its file's group; its docstring is the column `how`."""
 
     def add(harm: Callable[["Trial"], None]) -> Callable[["Trial"], None]:
         group = harm.__module__.rpartition(".")[2]
-        FAULTS.append(Fault(harm, group, name, how, says, **more))  # type: ignore
+        FAULTS.append(Fault(harm, group, name, harm.__doc__, says, **more))  # type: ignore
         return harm
 
     return add
@@ -102,15 +95,13 @@ class Trial(Project):
     before: str = ""  # what the shell does first in the run that meets the fault
     undo: ExitStack = field(default_factory=ExitStack)  # what is mended before the next run
     end: ExitStack = field(default_factory=ExitStack)  # what is taken down after it
-    harmed: set[str] = field(
-        default_factory=set
-    )  # files below results/ that the fault itself damages
-    most_s: float | None = (
-        None  # longer than that no batch takes that was measured of what it should be
-    )
+    harmed: set[str] = field(default_factory=set)  # files below results/, by the fault itself
+    most_s: float | None = None  # no batch takes longer that was measured of what it should be
     expected: dict[str, bytes] = field(default_factory=dict)  # what files made of others must be
     whole_project: Path = Path()  # what this is a copy of
+    number: int = 0  # of the fault's trials
     running: subprocess.Popen | None = None
+    ended: bool = False
     finished: dict[str, tuple] = field(default_factory=dict)
     printed: str = ""
 
@@ -140,28 +131,26 @@ class Trial(Project):
         """What is finished at this moment stays so."""
         self.finished |= self.whole()
 
-    def wait(self, patience_s: float | None = PATIENCE_S) -> int:
+    def wait(self) -> int:
         """Wait for the end of the run; its exit status."""
         try:
-            code = self.running.wait(patience_s)
+            self.running.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.end_all()
-            code = -signal.SIGALRM
-        self.printed = self.output.read_text(errors="replace")
-        return code
+        self.ended = True
+        self.printed += self.output.read_text(errors="replace")
+        return self.running.returncode
 
-    def beside(self) -> str:
-        """What a second run in the same folder prints; it must be refused."""
-        done = subprocess.run(
-            ["bash", "-c", self.shell()], cwd=self.root, capture_output=True, text=True
-        )
-        assert done.returncode, done.stdout
-        return done.stdout + done.stderr
+    def run_through(self) -> None:
+        """What of a run the fault has not done."""
+        if not self.running:
+            self.start()
+        if not self.ended:
+            self.wait()
 
-    def run_through(self, patience_s: float | None = PATIENCE_S) -> int:
-        """A run whose fault was prepared."""
-        self.start()
-        return self.wait(patience_s)
+    def next_of(self, *ways):
+        """One of the ways to do harm: each trial of a fault does it in another one."""
+        return ways[self.number % len(ways)]
 
     def run_and_kill(self, role: str, span_s: float = 0.0, survives: bool = False) -> None:
         """A run of which one process is killed, as `one` finds it. Unless the run is to survive that, one that has all
@@ -254,9 +243,7 @@ class Trial(Project):
     def any_of(self, pattern: str) -> Path:
         """One of the finished results, at random."""
         found = sorted(self.path("results").glob(pattern))
-        found = [
-            file for file in found if not file.name.startswith(".")
-        ]  # Snakemake's own are empty
+        found = [each for each in found if not each.name.startswith(".")]  # Snakemake's own
         assert found, f"no {pattern} in {self.root}"
         return self.random.choice(found)
 
@@ -274,7 +261,7 @@ class Trial(Project):
     def settings(self, **changes: object) -> None:
         """Change settings until the fault is mended."""
         self.keep(self.path("tiny.yaml"))
-        self.configure("tiny.yaml", **changes)
+        super().settings(**changes)
 
     def first_checkpoint(self) -> Path:
         """Wait until a training run has left one."""
@@ -284,12 +271,6 @@ class Trial(Project):
                 return found
             time.sleep(PAUSE_S)
         raise Missed("checkpoint")
-
-    def set_protocol(self, **changes: object) -> None:
-        self.settings(protocol=self.setting("protocol") | changes)
-
-    def setting(self, name: str) -> dict:
-        return yaml.safe_load(self.path("tiny.yaml").read_text())[name]
 
     def forget(self, *patterns: str) -> None:
         """Delete results, files or whole folders, which the run is to make anew."""

@@ -12,33 +12,29 @@ from random import Random
 
 from tests.workflow.conftest import Project
 
-from .trial import PATIENCE_S, Fault, Missed, Trial
+from .trial import PATIENCE_S, SNAKEMAKE_ALONE, Fault, Missed, Trial
 
 ATTEMPTS = 6  # to meet a run before it has ended
 ENDING_S = 3  # a supervisor looks once a second whether it is still wanted
 
 
-@dataclass
 class Lab:
-    """A project that a run without fault has measured, and what half of it is taken away for a trial."""
+    """A project that a run without fault has measured, and what of it is taken away for a trial."""
 
-    project: Project
-    missing: tuple[str, ...]  # patterns of what a trial's run is to make
-    right: dict[tuple, dict] = field(default_factory=dict)
-    cells: set[tuple] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, project: Project, *missing: str) -> "Lab":
-        """Measures it."""
+    def __init__(
+        self, project: Project, *missing: str, command: tuple[str, ...] = SNAKEMAKE_ALONE
+    ) -> None:
+        """missing: patterns of what a trial's run is to make, by the command."""
         project.snakemake()
         whole = Trial(project.root, targets=project.targets)
-        return cls(project, missing, whole.essences(), whole.ok_cells())
+        self.project, self.missing, self.command = project, missing, command
+        self.right, self.cells = whole.essences(), whole.ok_cells()
 
-    def trial(self, root: Path, random: Random) -> Trial:
+    def trial(self, root: Path, **more: object) -> Trial:
         """A copy whose results are there in part."""
         shutil.copytree(self.project.root, root)  # file times are kept
         targets, original = self.project.targets, self.project.root
-        trial = Trial(root, targets=targets, random=random, whole_project=original)
+        trial = Trial(root, targets=targets, command=self.command, whole_project=original, **more)
         trial.forget(*self.missing)
         return trial
 
@@ -69,14 +65,14 @@ def attempt(fault: Fault, lab: Lab, folder: Path, seed: str) -> Verdict:
     """Try a fault once, in a folder that is kept where something does not hold; again where the run had ended before."""
     start = time.monotonic()
     for number in range(ATTEMPTS):
-        trial = lab.trial(
-            folder / str(number), Random(f"{seed} {fault.name} {folder.name}-{number}")
-        )
+        random = Random(f"{seed} {fault.name} {folder.name}-{number}")
+        trial = lab.trial(folder / str(number), random=random, number=int(folder.name))
         with trial.end:
             trial.end.callback(trial.end_all)
             try:
                 with trial.undo:
                     fault.harm(trial)
+                    trial.run_through()
                     verdict = Verdict()
                     verdict.hold(trial, lab, "the run that met it")
             except Missed:

@@ -31,17 +31,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Folders of results/ in which nothing is ever made again or overwritten.
 MEASURED = ("checks", "records", "convergence", "kernels", "tuning", "environments", "corpus")
 SNAKEMAKE = Path(sys.executable).parent / "snakemake"
-WORDS = [
-    "the",
-    "cat",
-    "sat",
-    "on",
-    "a",
-    "mat",
-    "and",
-    "saw",
-    "it",
-]  # with <s> and </s>: a vocabulary of 11
+# With <s> and </s>, a vocabulary of 11.
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "saw", "it"]
 ENVIRONMENT = """\
 name: {name}
 dependencies:
@@ -109,17 +100,10 @@ class Project:
 
     def measured(self) -> dict[str, tuple[int, bytes]]:
         """{file: when it was written, and what stands in it} of all that was ever measured, below results/."""
-        files = [
-            file
-            for folder in MEASURED
-            for file in self.path(f"results/{folder}").rglob("*")
-            if file.is_file()
-        ]
+        root = self.path("results")
+        files = [file for name in MEASURED for file in root.glob(f"{name}/**/*") if file.is_file()]
         return {
-            str(file.relative_to(self.path("results"))): (
-                file.stat().st_mtime_ns,
-                file.read_bytes(),
-            )
+            str(file.relative_to(root)): (file.stat().st_mtime_ns, file.read_bytes())
             for file in files
         }
 
@@ -173,6 +157,20 @@ class Project:
         content = yaml.safe_load(self.path(name).read_text())
         content.update(changes)
         self.path(name).write_text(yaml.safe_dump(content))
+
+    def setting(self, name: str) -> dict:
+        return yaml.safe_load(self.path("tiny.yaml").read_text())[name]
+
+    def settings(self, **changes: object) -> None:
+        self.configure("tiny.yaml", **changes)
+
+    def set_protocol(self, **changes: object) -> None:
+        self.settings(protocol=self.setting("protocol") | changes)
+
+    def implement(self, *entries: dict) -> None:
+        """Let these be all implementations, and no claim compare any."""
+        self.path("config/implementations.yaml").write_text(yaml.safe_dump(list(entries)))
+        self.path("config/claims.yaml").write_text("[]")
 
 
 def span(record: dict) -> tuple[float, float]:
@@ -279,12 +277,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+def copied(project: Project, folder: Path) -> Project:
+    """A copy of a finished project, Snakemake's memory included, to be changed. It measures, and makes no pages."""
+    shutil.copytree(project.root, folder / "copy")  # copy2: file times are kept
+    return Project(folder / "copy", targets=(manifest(),))
+
+
 @pytest.fixture
 def project(finished: Project, tmp_path: Path) -> Project:
-    """A copy of the finished project, Snakemake's memory included, for a test to change. It measures, and makes no
-    pages."""
-    shutil.copytree(finished.root, tmp_path / "copy")  # copy2: file times are kept
-    return Project(tmp_path / "copy", targets=(manifest(),))
+    return copied(finished, tmp_path)
 
 
 def manifest(name: str | None = None) -> str:

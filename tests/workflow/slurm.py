@@ -117,16 +117,8 @@ class Cluster:
         if host:
             script = f"hostname {host} && {script}"
             machine = ["--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        return [
-            "unshare",
-            "--mount",
-            *machine,
-            "sh",
-            "-c",
-            script,
-            str(self.folder / "etc"),
-            *map(str, command),
-        ]
+        arguments = [self.folder / "etc", *command]
+        return ["unshare", "--mount", *machine, "sh", "-c", script, *map(str, arguments)]
 
     def start(self, name: str, command: list) -> None:
         with open(self.folder / f"{name}.out", "a") as output:

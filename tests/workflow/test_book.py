@@ -2,16 +2,13 @@
 before them takes out."""
 
 import os
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.unit.test_book import book
 
-from .conftest import Project, lend_environment
+from .conftest import Project, copied, lend_environment
 
 RUN = {}  # the blocks of a page that are run
 for page, block in book.all_blocks():
@@ -22,11 +19,9 @@ for page, block in book.all_blocks():
 @pytest.fixture
 def shelf(finished: Project, tmp_path: Path) -> Project:
     """A copy of the finished project, its configuration under the names that commands have, and set up."""
-    project = Project(tmp_path / "copy")
-    shutil.copytree(finished.root, project.root)
-    tiny = yaml.safe_load(project.path("tiny.yaml").read_text())
-    tiny["protocol"]["processes"] = 2  # one says nothing of noise
-    project.path("config/quick.yaml").write_text(yaml.safe_dump(tiny))
+    project = copied(finished, tmp_path)
+    project.set_protocol(processes=2)  # one says nothing of noise
+    project.path("tiny.yaml").rename(project.path("config/quick.yaml"))
     project.configure("config/config.yaml", documents=["tiny"], overrides={})
     lend_environment(project.root)
     return project
@@ -34,15 +29,6 @@ def shelf(finished: Project, tmp_path: Path) -> Project:
 
 @pytest.mark.parametrize("page", RUN)
 def test_commands_run(page: str, shelf: Project) -> None:
-    environment = os.environ | {"PATH": f"{shelf.root / '.venv/bin'}:{os.environ['PATH']}"}
+    path = f"PATH={shelf.root / '.venv/bin'}:{os.environ['PATH']}"
     for block in RUN[page]:
-        done = subprocess.run(
-            ["bash", "-e"],
-            input=block,
-            cwd=shelf.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert done.returncode == 0, f"{block}\n{done.stdout}"
+        shelf.run(["env", path, "bash", "-ec", block])

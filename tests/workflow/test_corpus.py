@@ -17,30 +17,23 @@ from .conftest import Project
 from .test_staleness import BOTH
 
 
-def other_text(project: Project) -> None:
-    """Change a few words of the training file, and its digest in the configuration."""
-    text = project.path("corpus/ptb.train.txt")
-    text.write_text(text.read_text().replace("cat", "mat", 3))
-    config = yaml.safe_load(project.path("tiny.yaml").read_text())
-    config["corpus"]["sha256"]["train"] = hashlib.sha256(text.read_bytes()).hexdigest()
-    project.configure("tiny.yaml", corpus=config["corpus"])
-
-
 def test_other_text_reruns_all_cells(project: Project) -> None:
     """Also after a run that was cut short between fetching and tokenizing, though there are as many tokens."""
-    other_text(project)
-    assert project.stale_cells() == BOTH
+    text = project.path("corpus/ptb.train.txt")
+    text.write_text(text.read_text().replace("cat", "mat", 3))
+    corpus = project.setting("corpus")
+    corpus["sha256"]["train"] = hashlib.sha256(text.read_bytes()).hexdigest()
+    project.settings(corpus=corpus)
     project.snakemake("--until", "fetch_corpus")
     assert project.stale_cells() == BOTH
 
 
 def test_text_by_mirror_or_from_a_folder_is_the_same(project: Project) -> None:
-    """Where it came from does not matter: not even its tokens are made again."""
+    """Where it came from does not matter: not even its tokens are made again. Nor is a cell for another version of what draws
+    figures."""
+    project.edit("envs/report.yaml", "jinja2==", "jinja2==9")
     before = project.measured()
-    with serving(project.path("corpus")) as address:
-        mirror = f"{address}/ptb.{{split}}.txt"
-        corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
-        project.configure("tiny.yaml", corpus=corpus | {"path": None, "mirrors": [mirror]})
+    with serving(project):
         project.snakemake()
     after = project.measured()
     assert before.items() <= after.items()
@@ -50,26 +43,32 @@ def test_text_by_mirror_or_from_a_folder_is_the_same(project: Project) -> None:
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """A server of a folder's files; its address."""
-    handler = functools.partial(SimpleHTTPRequestHandler, directory=str(folder))
+def serving(project: Project) -> Iterator[None]:
+    """A mirror of the project's texts, which it fetches them from."""
+    folder = str(project.path("corpus"))
+    handler = functools.partial(SimpleHTTPRequestHandler, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        mirror = f"http://127.0.0.1:{server.server_port}/ptb.{{split}}.txt"
+        corpus = project.setting("corpus") | {"path": None, "mirrors": [mirror]}
+        project.settings(corpus=corpus)
+        yield
         server.shutdown()
+
+
+def enlarge(project: Project, **sizes: int) -> None:
+    """Give the benchmark other sizes."""
+    document = yaml.safe_load(project.path("config/documents/tiny.yaml").read_text())
+    document["benchmarks"]["tiny-lm"].update(sizes)
+    project.configure("config/documents/tiny.yaml", benchmarks=document["benchmarks"])
 
 
 def test_a_fetched_text_that_is_too_short_stops_the_run(project: Project) -> None:
     """Nothing is measured on it: a batch would be waited for in vain."""
     before = project.measured()
-    document = yaml.safe_load(project.path("config/documents/tiny.yaml").read_text())
-    document["benchmarks"]["tiny-lm"]["batch"] = 1000
-    project.path("config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
-    with serving(project.path("corpus")) as address:
-        corpus = yaml.safe_load(project.path("tiny.yaml").read_text())["corpus"]
-        mirrors = [f"{address}/ptb.{{split}}.txt"]
-        project.configure("tiny.yaml", corpus=corpus | {"path": None, "mirrors": mirrors})
-        shutil.rmtree(project.path("results/corpus"))
+    enlarge(project, batch=1000)
+    shutil.rmtree(project.path("results/corpus"))
+    with serving(project):
         printed = project.snakemake(ok=False)
     assert printed.count("ptb.train.txt has ") == 1 and "longer text" in printed
     assert "Traceback" not in printed
@@ -77,19 +76,11 @@ def test_a_fetched_text_that_is_too_short_stops_the_run(project: Project) -> Non
     assert folders == {"corpus"}
 
 
-def test_version_bump_of_the_report_environment_reruns_no_cell(project: Project) -> None:
-    """It draws the figures; what the cells computed stays true."""
-    project.edit("envs/report.yaml", "jinja2==", "jinja2==9")
-    assert project.stale_cells() == set()
-
-
 def test_cells_of_a_stand_in_are_others(project: Project) -> None:
     """Which text it is is known when no mirror has answered, and the plan follows."""
     before = project.measured()
-    project.configure("tiny.yaml", corpus={"path": None, "mirrors": [], "stand_in": True})
-    document = yaml.safe_load(project.path("config/documents/tiny.yaml").read_text())
-    document["benchmarks"]["tiny-lm"]["vocabulary"] = 10_001
-    project.path("config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
+    project.settings(corpus={"path": None, "mirrors": [], "stand_in": True})
+    enlarge(project, vocabulary=10_001)
     project.snakemake()
     assert before.items() <= project.measured().items()
     assert set(project.cells().query("device == 'cpu'")["status"]) == {"ok"}

@@ -52,19 +52,11 @@ def page(browser: Browser, report: Path) -> Iterator[Page]:
 
 def view(page: Page, category: str, label: str) -> Locator:
     """Open a category, then one of its results by the eye beside it."""
-    page.get_by_role("listitem").filter(has_text=re.compile(f"^{category}$")).get_by_role(
-        "link"
-    ).click()
+    found = page.get_by_role("listitem").filter(has_text=re.compile(f"^{category}$"))
+    found.get_by_role("link").click()
     row = page.get_by_role("row", name=label)
     expect(row).to_have_count(1)
     return row.locator("a").first
-
-
-def test_start_page_opens_the_first_page(page: Page) -> None:
-    page.get_by_role("link", name="Open the first page").click()
-    frame = page.frame_locator("iframe")
-    expect(frame.get_by_role("heading", name="What does flexibility cost?")).to_be_visible()
-    expect(frame.locator("a[href*='.html']")).to_have_count(0)  # they would lead nowhere
 
 
 def test_document_with_table_and_figure(page: Page) -> None:
@@ -77,9 +69,11 @@ def test_document_with_table_and_figure(page: Page) -> None:
     assert figure.evaluate("image => image.naturalWidth") > 300
 
 
-def test_the_explorer_works_within_the_report(page: Page, finished: Project) -> None:
+def test_start_page_opens_the_first_page_and_its_explorer(page: Page, finished: Project) -> None:
     page.get_by_role("link", name="Open the first page").click()
     frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="What does flexibility cost?")).to_be_visible()
+    expect(frame.locator("a[href*='.html']")).to_have_count(0)  # they would lead nowhere
     rows = frame.locator("#table tbody tr")
     measured = finished.cells().query("status == 'ok'")
     expect(rows).to_have_count(len(measured.query("phase == 'training'")))
@@ -101,14 +95,12 @@ def test_raw_samples_travel_with_the_report(page: Page, finished: Project) -> No
     with page.expect_download() as download:
         view(page, "Data", "all records with their raw samples").click()
     with zipfile.ZipFile(io.BytesIO(Path(download.value.path()).read_bytes())) as packed:
-        files = {
-            name.partition("/")[2]: json.loads(packed.read(name)) for name in packed.namelist()
-        }
+        names = packed.namelist()
+        files = {name.partition("/")[2]: json.loads(packed.read(name)) for name in names}
     measured = finished.cells().query("status == 'ok'")
     (manifest,) = [found for name, found in files.items() if name.startswith("manifests/")]
     named = [name for cell in manifest["cells"] for name in cell["records"]]
-    assert (
-        len(named) == len(measured) == len(files) - 2
-    )  # the manifest, and what says who packed it
+    # Beside them the manifest, and what says who packed it.
+    assert len(named) == len(measured) == len(files) - 2
     means = [sum(files[name]["samples"]) / len(files[name]["samples"]) for name in named]
     assert sorted(means) == pytest.approx(sorted(measured["wall_s"]))

@@ -2,10 +2,8 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement import machine
 from tests.contract.running import interpreter
@@ -34,16 +32,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
         }
         for variant in VARIANTS
     ]
-    implementations = project.path("config/implementations.yaml")
-    entries += yaml.safe_load(implementations.read_text())  # a claim names them
-    implementations.write_text(yaml.safe_dump(entries))
-    settings = yaml.safe_load(project.path("tiny.yaml").read_text())
-    project.configure(
-        "tiny.yaml",
+    project.implement(*entries)
+    tvm = {"tvm": os.path.abspath(interpreter("tvm"))}
+    project.settings(
         documents=["tvm-lstm"],
         overrides={"tvm-lstm": {"protocol": {"one_process": []}}},  # names rows that are not here
         kernels={"trials": dict.fromkeys(VARIANTS, 2), "build_limit_s": 60},
-        interpreters=settings["interpreters"] | {"tvm": os.path.abspath(interpreter("tvm"))},
+        interpreters=project.setting("interpreters") | tvm,
     )
     project.targets = ("results/manifests/tvm-lstm-{}.json".format(machine.facts()["machine"]),)
     project.snakemake()
@@ -66,36 +61,25 @@ def test_one_tuning_serves_all_lengths_and_depths(built: Project) -> None:
     assert cells.output_error.max() < 1e-5
 
 
-def delete(project: Project, variant: str) -> None:
-    """Delete a library, and a record of its cell: what is done is missed when something needs it."""
-    (library,) = project.path("results/kernels/tvm/layer-small").glob(f"{variant}.*/kernel.so")
-    library.unlink()
-    assert project.stale() == set()
-    (record,) = project.path(f"results/records/tvm/layer-small/tvm/{variant}").glob("*.json")
-    record.unlink()
-
-
 def test_a_deleted_library_is_built_again_without_tuning(built: Project) -> None:
-    delete(built, "template-tuned")
-    printed = built.snakemake()
-    assert "build tvm/layer-small/template-tuned" in printed
-    assert "build tvm/stack-small" not in printed and "tune tvm/" not in printed
-    (library,) = built.path("results/kernels/tvm/layer-small").glob("template-tuned.*/kernel.so")
-    assert library.stat().st_size > 0
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_a_damaged_database_is_told_and_tuned_anew(built: Project, variant: str) -> None:
-    """Even when only a library is to be built."""
-    (file,) = built.path(f"results/tuning/tvm/{variant}").glob("*/database/*/*_record.json")
+    """Unless the database that it is built from is damaged: that is told, and tuned anew."""
+    tuned, damaged = VARIANTS
+    for library in built.path("results/kernels/tvm/layer-small").glob("*/kernel.so"):
+        library.unlink()
+    assert built.stale() == set()  # what is done is missed when something needs it
+    for record in built.path("results/records/tvm/layer-small").rglob("*.json"):
+        record.unlink()
+    (file,) = built.path(f"results/tuning/tvm/{damaged}").glob("*/database/*/*_record.json")
     file.write_text('{"broken')
-    delete(built, variant)
     printed = built.snakemake()
+    assert f"build tvm/layer-small/{tuned}" in printed
+    assert f"build tvm/stack-small/{tuned}" not in printed and f"tune tvm/{tuned}" not in printed
+    (library,) = built.path("results/kernels/tvm/layer-small").glob(f"{tuned}.*/kernel.so")
+    assert library.stat().st_size > 0
     assert "tuning database in" in printed and "tuning starts afresh" in printed
     assert "Traceback" not in printed
     assert set(built.cells().status) == {"ok"}
-    folder = Path(file).parent
-    assert any("corrupted" in name.name for name in folder.iterdir())
+    assert any("corrupted" in name.name for name in file.parent.iterdir())
 
 
 def test_more_trials_go_on_from_the_database(built: Project) -> None:

@@ -1,10 +1,8 @@
 """The repository's example has the headings, figures and numbers that its records are rendered to, on any machine: nothing is
 measured, built or fetched. The book is built of the same copy, strict about links."""
 
-import os
 import re
 import shutil
-import subprocess
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,11 +15,9 @@ import pytest
 from tests.scale import copy_repository
 from tests.unit.test_book import book
 
-from .conftest import ROOT, lend_environment
+from .conftest import ROOT, Project, lend_environment
 
 EXAMPLE = Path("report/example")
-
-
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?:e-?\d+)?(?!\w)")
 
 
@@ -63,12 +59,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (folder / EXAMPLE).rglob("*"):
         if path.is_file() and not path.name.endswith(".tar.xz"):
             path.unlink()
-    nowhere = {f"{kind}_proxy": "http://127.0.0.1:9" for kind in ("http", "https", "all")}
-    command = ["make", "example-pages"]
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | nowhere, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    nowhere = [f"{kind}_proxy=http://127.0.0.1:9" for kind in ("http", "https", "all")]
+    Project(folder).run(["env", *nowhere, "make", "example-pages"])
     return folder
 
 
@@ -77,8 +69,7 @@ def test_the_pages_have_the_numbers_of_the_repository(copy: Path) -> None:
     assert made.keys() == there.keys() and len(made) > 20
     assert [name for name in there if facts(made[name]) != facts(there[name])] == []
 
-
-def test_nothing_was_measured_or_built(copy: Path) -> None:
+    # Nothing was measured or built.
     assert not (copy / "results").exists() and not (copy / ".environments").exists()
 
 
@@ -112,9 +103,7 @@ def site(copy: Path, docs: Path) -> Path:
     (copy / ".docs").mkdir()
     (copy / ".docs/bin").symlink_to(docs / "bin")
     (copy / ".docs/ready").touch()
-    done = subprocess.run(["make", "docs"], cwd=copy, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "WARNING" not in done.stderr
+    assert "WARNING" not in Project(copy).run(["make", "docs"])
     return copy / "site"
 
 

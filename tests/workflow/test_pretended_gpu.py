@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plan import configuration, matrix
 from tests.contract.running import interpreter
@@ -40,16 +38,8 @@ def test_plan_of_half_an_hour(tmp_path: Path) -> None:
     corpus = {"path": None, "stand_in": True}  # the small one has less than a batch
     asked = [f"corpus={json.dumps(corpus)}", f'interpreters={{"*": "{sys.executable}"}}']
     command = [SNAKEMAKE, "-n", "--cores", "16", "--configfile", "config/gpu.yaml"]
-    printed = subprocess.run(
-        [*command, "--config", *asked, "--", "measure"],
-        cwd=tmp_path / "copy",
-        capture_output=True,
-        text=True,
-    )
-    assert printed.returncode == 0, printed.stderr[-2000:]
-    timed = re.findall(
-        r"time (\S+/(?:forward|training)-(?:cpu|gpu))-\d+", printed.stdout + printed.stderr
-    )
+    printed = Project(tmp_path / "copy").run([*command, "--config", *asked, "--", "measure"])
+    timed = re.findall(r"time (\S+/(?:forward|training)-(?:cpu|gpu))-\d+", printed)
     config = configuration.given(str(ROOT / "config/gpu.yaml"), [])
     cells = [cell.name for cell in matrix.cells(config)]
     assert sorted(timed) == sorted(3 * cells)
@@ -62,7 +52,7 @@ def test_plan_of_half_an_hour(tmp_path: Path) -> None:
     }
     for_gpus |= {"pytorch/cudnn", "tvm/dlight", "tvm/default-rules-gpu"}
     assert for_gpus <= chosen
-    tuned = re.findall(r"tune (tvm/default-rules-gpu/\S+?)\.", printed.stdout + printed.stderr)
+    tuned = re.findall(r"tune (tvm/default-rules-gpu/\S+?)\.", printed)
     # One serves all lengths and depths of a batch and width; a single step is one of its own.
     assert len(tuned) == len(set(tuned)) == 5
 
@@ -77,10 +67,9 @@ def test_no_number_without_a_gpu(tmp_path: Path) -> None:
         | {"devices": ["gpu"]}
         for name in names
     ]
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
+    project.implement(*entries)
     python = str(Path(interpreter("pytorch")).absolute())
-    project.configure("tiny.yaml", interpreters={"*": python}, devices="auto")
+    project.settings(interpreters={"*": python}, devices="auto")
     project.targets = ("measure",)
     project.snakemake()
     records = list(project.path("results/records").rglob("*.json"))

@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from plan.planner import CHECKS
 from tests import scale
+from tests.tiny import BENCHMARK
 
-from .conftest import make_project
+from .conftest import implementation, make_project
 
 CELLS_OF_BENCHMARK = 4  # two implementations, two phases
 FEW, MANY = 10, 30  # benchmarks
@@ -30,18 +30,12 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> dict[int, tuple[dict, dic
     """{benchmarks: work of a first plan, and of one that has nothing to do}."""
     found = {}
     for count in (FEW, MANY):
-        folder = make_project(tmp_path_factory.mktemp("scale")).root
-        document = yaml.safe_load((folder / "config/documents/tiny.yaml").read_text())
-        benchmark = document["benchmarks"]["tiny-lm"]
-        document["benchmarks"] |= {f"tiny-lm-{n}": benchmark for n in range(1, count)}
-        (folder / "config/documents/tiny.yaml").write_text(yaml.safe_dump(document))
-        entries = yaml.safe_load((folder / "config/implementations.yaml").read_text())
-        for entry in entries:
-            entry["benchmarks"] = ["tiny-lm*"]
-        (folder / "config/implementations.yaml").write_text(yaml.safe_dump(entries))
-        config = yaml.safe_load((folder / "tiny.yaml").read_text())
-        config["protocol"] |= {"processes": PROCESSES, "most_processes": PROCESSES}
-        (folder / "tiny.yaml").write_text(yaml.safe_dump(config))
+        project = make_project(tmp_path_factory.mktemp("scale"))
+        folder, names = project.root, ["tiny-lm", *(f"tiny-lm-{n}" for n in range(1, count))]
+        project.configure("config/documents/tiny.yaml", benchmarks=dict.fromkeys(names, BENCHMARK))
+        entries = [implementation("loop", "plain"), implementation("other", "second")]
+        project.implement(*(entry | {"benchmarks": ["tiny-lm*"]} for entry in entries))
+        project.set_protocol(processes=PROCESSES, most_processes=PROCESSES)
         printed, first = plan(folder)
         cells = count * CELLS_OF_BENCHMARK
         assert scale.jobs(printed)["check_implementation"] == 2 * -(-2 * count // CHECKS)

@@ -9,20 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json
 
 from . import slurm
-from .conftest import (
-    SNAKEMAKE,
-    Project,
-    implementation,
-    make_project,
-    manifest,
-    span,
-    undisturbed,
-)
+from .conftest import SNAKEMAKE, Project, implementation, make_project, manifest, span, undisturbed
 from .test_statuses import FAILING
 
 pytest.importorskip("snakemake_executor_plugin_slurm")
@@ -80,19 +71,10 @@ def small_matrix(project: Project) -> None:
     styles = project.path("scripts/implementations/plain")
     (styles / "uneven.py").write_text(UNEVEN)
     (styles / "failing.py").write_text(FAILING)
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
+    project.implement(*entries)
     project.configure("config/documents/tiny.yaml", phases=["forward"])
-    protocol = {"processes": 3, "target_interval": 0.04, "most_processes": 6}
-    protocol |= {
-        "warmup_batches": 1,
-        "rounds": 3,
-        "most_rounds": 3,
-        "look_s": 1,
-        "further_s": None,
-        "timeout_s": 600,
-    }
-    project.configure("tiny.yaml", protocol=protocol)
+    project.set_protocol(processes=3, target_interval=0.04, most_processes=6, further_s=None)
+    project.set_protocol(rounds=3, most_rounds=3, look_s=1)
     settings = {"machine": "node", "devices": "[cpu, gpu]", "protocol": "{threads: 1}"}
     project.configure("profiles/slurm/config.yaml", config=settings)
 
@@ -169,13 +151,14 @@ def timing(cluster: slurm.Cluster, project: Project, node: str) -> str | None:
 def test_run_finishes_although_a_node_failed(run: Run) -> None:
     cells = run.project.cells().set_index("implementation")
     assert cells.loc["plain/uneven", "status"] == "ok"
+    # Further processes are planned after the others, and a node knows of them too.
+    assert cells.loc["plain/uneven", "processes"] == 6
     assert run.restarts == {name: int(name == run.lost) for name in run.restarts}
-    assert run.lost in below(run.project, "records")
-
-
-def test_noisy_cell_has_a_further_process(run: Run) -> None:
-    """It is planned after the others, and a node knows of it too."""
-    assert run.project.cells().set_index("implementation").loc["plain/uneven", "processes"] == 6
+    records = below(run.project, "records")
+    assert run.lost in records
+    (manifest,) = run.project.path("results/manifests").glob("*.json")
+    assert manifest.name == "tiny-node.json"  # of the type of node
+    assert {read_json(str(file))["parts"]["machine"] for file in records.values()} == {"node"}
 
 
 def test_failed_check_ends_no_run(run: Run) -> None:
@@ -185,13 +168,6 @@ def test_failed_check_ends_no_run(run: Run) -> None:
     assert "the kernel is missing" in cells.loc["plain/failing", "reason"]
     again = set(re.findall(r"(?:check|time) plain/(?:tiny-lm/)?(plain/\w+)", run.again))
     assert again == {"plain/failing"}
-
-
-def test_records_are_of_the_type_of_node(run: Run) -> None:
-    (manifest,) = run.project.path("results/manifests").glob("*.json")
-    assert manifest.name == "tiny-node.json"
-    parts = [read_json(str(f))["parts"] for f in below(run.project, "records").values()]
-    assert {each["machine"] for each in parts} == {"node"}
 
 
 def checking(node_of: dict[str, str], check: dict) -> str:
@@ -209,6 +185,7 @@ def test_clock_has_its_node_for_itself(run: Run) -> None:
     jobs = timed | {checking(run.node_of, check): check for check in checks}
     assert jobs.keys() == run.node_of.keys()
     assert set(run.node_of.values()) == set(slurm.NODES)
+    assert {node for name, node in run.node_of.items() if "gpu" in name} == {slurm.GPU_NODE}
     for name in timed:
         start, end = span(jobs[name])
         beside = {
@@ -219,11 +196,6 @@ def test_clock_has_its_node_for_itself(run: Run) -> None:
             and start < span(record)[1]
         }
         assert beside == {name}
-
-
-def test_gpu_cells_get_a_gpu(run: Run) -> None:
-    nodes = {node for name, node in run.node_of.items() if "gpu" in name}
-    assert nodes == {slurm.GPU_NODE}
 
 
 def test_rows_that_are_compared_take_turns_on_one_node(tmp_path: Path) -> None:

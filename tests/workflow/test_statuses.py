@@ -1,6 +1,7 @@
 """Rows that cannot be measured: each says why, none stops the others, failures are tried again."""
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -8,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
+import pytest
 import yaml
 
 from measurement import quiet
 from stats import clean
 
-from .conftest import Project, implementation, make_project, span
+from .conftest import Project, copied, implementation, make_project, manifest, span
 
 FAILING = """\
 from .model import Model
@@ -103,78 +105,76 @@ def test_numbers_can_be_followed_to_raw_samples(finished: Project) -> None:
     assert record["check"]["status"] == "ok"
 
 
-def test_failed_cell_is_tried_again_until_it_is_mended(project: Project) -> None:
-    """And no other one: once a run, whether Snakemake remembers the last one or not."""
+@pytest.fixture(scope="module")
+def tried(finished: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project with rows that cannot be measured, after its first run."""
+    project = copied(finished, tmp_path_factory.mktemp("tried"))
     before = project.measured()
-    add(project, "failing")
-    path = project.path("scripts/implementations/plain/failing.py")
-    path.write_text(FAILING)
-    project.snakemake()
-    assert set(rows(project, "failing")["status"]) == {"failed"}
-    assert "the kernel is missing" in rows(project, "failing")["reason"].iloc[0]
-    assert set(rows(project, "loop")["status"]) == {"ok"}
-    assert project.stale_cells() == {"plain/failing"}
-    assert "attempt 2, as the last one failed" in project.snakemake("-n")
-    project.snakemake()
-    shutil.rmtree(project.path(".snakemake"))
-    project.snakemake()
-    for kind in ("check", "time"):
-        assert attempts(project, kind, "failing") == {"forward": 3, "training": 3}
-    assert before.items() <= project.measured().items()
-    path.write_text(project.path("scripts/implementations/plain/loop.py").read_text())
-    project.snakemake()
-    assert set(rows(project, "failing")["status"]) == {"ok"}
-    assert project.stale() == set()
-
-
-def test_failed_cell_that_works_again(project: Project) -> None:
-    """As after a disk that was full: nothing has changed, and what failed stays on record."""
-    add(project, "failing")
-    project.path("scripts/implementations/plain/failing.py").write_text(AT_TIMES)
+    for style in ("failing", "at-times", "wrong-gradient"):
+        add(project, style)
+    styles = project.path("scripts/implementations/plain")
+    (styles / "failing.py").write_text(FAILING)
+    (styles / "at_times.py").write_text(AT_TIMES)
     project.path("broken").touch()
-    project.snakemake()
-    assert set(rows(project, "failing")["status"]) == {"failed"}
-    project.path("broken").unlink()
-    project.snakemake()
-    assert set(rows(project, "failing")["status"]) == {"ok"}
-    assert project.stale() == set()
-    for kind in ("check", "time"):
-        assert attempts(project, kind, "failing") == {"forward": 2, "training": 2}
-
-
-def test_wrong_gradient_closes_the_gate(project: Project) -> None:
-    add(project, "wrong-gradient")
-    project.snakemake()
-    training = rows(project, "wrong-gradient").query("phase == 'training'").iloc[0]
-    assert training["status"] == "incorrect"
-    assert "gradient:" in training["reason"]
-    (path,) = (f for f in project.listed("plain/wrong-gradient") if "training" in f.name)
-    record = json.loads(path.read_text())
-    assert "samples" not in record and "warmup" not in record
-
-
-def test_missing_interpreter_costs_its_own_rows_only(project: Project) -> None:
     add(project, "loop", "plain-2012")
     text = project.path("envs/pytorch-2019.yaml").read_text()
     assert "- python =3.7\n" in text
     project.path("envs/plain-2012.yaml").write_text(text.replace("=3.7\n", "=3.2\n"))
-    project.snakemake()
-    found = rows(project, "loop")
-    ancient = found[found["environment"] == "plain-2012"]
-    assert set(ancient["status"]) == {"unsupported"}
-    assert "no Python ==3.2.* on this machine" in ancient["reason"].iloc[0]
-    assert set(found[found["environment"] == "plain"]["status"]) == {"ok"}
-    assert project.stale() == set()  # nothing has changed: it would not be there now either
-
-
-def test_framework_that_the_named_interpreter_lacks(project: Project) -> None:
-    """Another version of it is said and measured; without it the rows say why, and others go on."""
+    # Interpreters that have another NumPy, and a package not at all.
     project.edit("envs/plain.yaml", "numpy==", "numpy==9")
     project.edit("envs/second.yaml", "numpy==", "abacus==")
     assert "numpy 9" in project.snakemake()
-    assert set(rows(project, "loop")["status"]) == {"ok"}
-    assert set(rows(project, "other")["status"]) == {"unsupported"}
-    assert f"{sys.executable} has no abacus" in rows(project, "other")["reason"].iloc[0]
+    assert before.items() <= project.measured().items()
+    return project
+
+
+@pytest.mark.parametrize(
+    ("style", "environment", "status", "reason"),
+    [
+        ("failing", "plain", "failed", "the kernel is missing"),
+        ("at-times", "plain", "failed", "the disk is full"),
+        ("loop", "plain-2012", "unsupported", "no Python ==3.2.* on this machine"),
+        ("other", "second", "unsupported", f"{sys.executable} has no abacus"),
+        ("loop", "plain", "ok", ""),
+    ],
+)
+def test_each_row_says_why_and_stops_no_other(
+    tried: Project, style: str, environment: str, status: str, reason: str
+) -> None:
+    """What an environment cannot have costs its own rows; another version than is pinned is measured."""
+    found = rows(tried, style).query(f"environment == '{environment}'")
+    assert set(found["status"]) == {status} and len(found) == 2
+    assert all(reason in each for each in found["reason"])
+
+
+def test_wrong_gradient_closes_the_gate(tried: Project) -> None:
+    training = rows(tried, "wrong-gradient").query("phase == 'training'").iloc[0]
+    assert training["status"] == "incorrect"
+    assert "gradient:" in training["reason"]
+    (path,) = (f for f in tried.listed("plain/wrong-gradient") if "training" in f.name)
+    record = json.loads(path.read_text())
+    assert "samples" not in record and "warmup" not in record
+
+
+def test_failures_are_tried_again_until_they_are_mended(tried: Project) -> None:
+    """And no other row: once a run, though Snakemake does not remember the last one. What failed stays on record. One works
+    again as after a disk that was full, when nothing has changed; one when its code has."""
+    before = tried.measured()
+    tried.path("broken").unlink()
+    shutil.rmtree(tried.path(".snakemake"))
+    tried.snakemake()
+    assert set(rows(tried, "at-times")["status"]) == {"ok"}
+    for kind in ("check", "time"):
+        for style in ("failing", "at-times"):
+            assert attempts(tried, kind, style) == {"forward": 2, "training": 2}
+    after = tried.measured()
+    changed = {file for file in after if before.get(file) != after[file]}
+    assert all(re.search("/(failing|at-times|wrong-gradient)/", file) for file in changed)
+    failing = tried.path("scripts/implementations/plain/failing.py")
+    failing.write_text(tried.path("scripts/implementations/plain/loop.py").read_text())
+    tried.snakemake()
+    assert set(rows(tried, "failing")["status"]) == {"ok"}
+    assert tried.stale_cells() <= {"plain/wrong-gradient"}
 
 
 def turns(record: dict) -> Iterator[tuple[float, float]]:
@@ -201,10 +201,9 @@ def test_a_turn_has_the_machine_for_itself(finished: Project) -> None:
 def test_checks_run_beside_each_other(tmp_path: Path) -> None:
     """Each waits for the other's start; by the time that clocks run, both have been there."""
     project = make_project(tmp_path)
+    project.targets = (manifest(),)
     for style in ("loop", "other"):
         project.path(f"scripts/implementations/plain/{style}.py").write_text(MEETING)
-    protocol = yaml.safe_load(project.path("tiny.yaml").read_text())["protocol"]
-    project.configure("tiny.yaml", protocol=protocol | {"timeout_s": 600})
     project.snakemake()
     assert {*rows(project, "loop")["status"], *rows(project, "other")["status"]} == {"ok"}
 
@@ -212,10 +211,3 @@ def test_checks_run_beside_each_other(tmp_path: Path) -> None:
 def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
     """Whether two jobs ran at the same time."""
     return one[0] < other[1] and other[0] < one[1]
-
-
-def test_run_that_stops_early_ends_well(tmp_path: Path) -> None:
-    project = make_project(tmp_path)
-    project.snakemake("--until", "fetch_corpus")
-    assert len(list(project.path("results/corpus/sources").glob("*/source.json"))) == 1
-    assert not project.path("results/records").exists()

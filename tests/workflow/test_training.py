@@ -1,15 +1,12 @@
 """Training runs: gated, compared, and none the worse for having been killed."""
 
 import os
-import re
-import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from measurement.record import read_json
 from tests.tiny import BENCHMARK, CARRIED
@@ -40,10 +37,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("training"))
     project.targets = (manifest(),)
     project.path("scripts/implementations/plain/slow.py").write_text(SLOW)
-    styles = ["loop", "slow", "wrong-gradient"]
-    entries = [implementation(style, "plain") for style in styles]
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
+    styles = ("loop", "slow", "wrong-gradient")
+    project.implement(*(implementation(style, "plain") for style in styles))
     project.configure(
         "config/documents/tiny.yaml",
         phases=["training"],
@@ -54,7 +49,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Project:
             "implementations": ["plain/*"],
         },
     )
-    project.configure("tiny.yaml", training={"batches": BATCHES, "checkpoint_batches": 5})
+    project.settings(training={"batches": BATCHES, "checkpoint_batches": 5})
     project.snakemake()
     return project
 
@@ -89,31 +84,16 @@ def test_check_gates_training(trained: Project) -> None:
     found = record(trained, "wrong-gradient")
     assert found["status"] == "incorrect" and "curve" not in found
     assert found["reason"].startswith("gradient:")
-    runs = {name for name in trained.stale() if name.startswith("convergence/")}
-    tried_again = output(trained, "wrong-gradient").relative_to(trained.path("results"))
-    assert runs == {str(tried_again)}
 
 
-def test_more_batches_are_another_run(trained: Project) -> None:
-    """Nothing else is: neither checks nor timings."""
-    planned = trained.snakemake("-n", "--config", f"training={{batches: {2 * BATCHES}}}")
-    assert len(re.findall(r"train plain/tiny-lm/plain/\S+: new: protocol \(", planned)) == 3
-    assert not re.search(r"(?:check|time) plain/(?:tiny-lm/)?plain/(?:loop|slow)", planned)
-
-
-def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
-    trained: Project, tmp_path: Path
-) -> None:
-    whole = record(trained, "slow")
-    shutil.copytree(trained.root, tmp_path / "copy")
-    project = Project(tmp_path / "copy")
-    path = output(project, "slow")
-    target, checkpoint = str(path.relative_to(project.root)), path.with_suffix(".npz")
+def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(trained: Project) -> None:
+    whole, path = record(trained, "slow"), output(trained, "slow")
+    target, checkpoint = str(path.relative_to(trained.root)), path.with_suffix(".npz")
     path.unlink()
     options = ["--cores", "2", "--configfile", "tiny.yaml", "--", target]
     with subprocess.Popen(
         [SNAKEMAKE, *options],
-        cwd=project.root,
+        cwd=trained.root,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -123,12 +103,11 @@ def test_killed_run_ends_with_the_record_of_an_uninterrupted_one(
             time.sleep(0.05)
         os.killpg(running.pid, signal.SIGKILL)
     assert not path.exists()
-    project.snakemake("--unlock")
-    project.snakemake("--", target)
-    found = record(project, "slow")
+    trained.snakemake("--unlock")
+    trained.snakemake("--", target)
+    found = record(trained, "slow")
     assert untimed(found) == untimed(whole)
     assert 5 <= found["resumed_at"][0] < BATCHES and whole["resumed_at"] == []
     seconds = found["curve"][-1]["train_s"]
     assert seconds > 0.1 * BATCHES  # of both processes
     assert not checkpoint.exists()
-    assert project.stale("--", target) == set()

@@ -6,14 +6,12 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 
 from tests.contract.running import interpreter
 
 from .conftest import ROOT, Project, make_project
-from .test_several_machines import THERE, rename
 
 CUT_OFF = ["unshare", "--map-root-user", "--net"]
 ROWS = ("pytorch/fine-grained", "tensorflow/graph-while", "tvm/template-tuned")
@@ -36,10 +34,8 @@ def cut_off(tmp_path_factory: pytest.TempPathFactory) -> Project:
         entry.pop("instead_of", None)
         if isinstance(entry["environments"], dict):
             entry["environments"] = list(entry["environments"])
-    project.path("config/implementations.yaml").write_text(yaml.safe_dump(entries))
-    project.path("config/claims.yaml").write_text("[]")
-    python = str(Path(interpreter("pytorch")).absolute())
-    project.configure("tiny.yaml", interpreters={"*": python})
+    project.implement(*entries)
+    project.settings(interpreters={"*": str(Path(interpreter("pytorch")).absolute())})
     return project
 
 
@@ -62,7 +58,7 @@ def test_rows_of_what_is_there_are_measured(cut_off: Project) -> None:
     assert {status for found in statuses(cut_off).values() for status, _ in found} == {"not-run"}
     printed = measure(cut_off)
     found = statuses(cut_off)
-    python = read_yaml(cut_off)["interpreters"]["*"]
+    python = cut_off.setting("interpreters")["*"]
     assert found["pytorch"] == {("ok", "")}
     for environment, package in (
         ("tensorflow", "tensorflow-cpu"),
@@ -76,39 +72,20 @@ def test_rows_of_what_is_there_are_measured(cut_off: Project) -> None:
     ((status, reason),) = found["pytorch-2019"]
     assert status == "unsupported" and "torch 1.3.0 is pinned, " in reason
     assert "2 ok" in printed and not cut_off.path(".environments").exists()
-    before = cut_off.measured()
-    measure(cut_off)
-    assert cut_off.measured() == before
 
 
 def test_further_processes_are_packed_too(cut_off: Project) -> None:
     """Those of a run that asked for more, or made pages: its records are listed by one that asks for fewer at first."""
-    protocol = read_yaml(cut_off)["protocol"]
-    cut_off.configure("tiny.yaml", protocol=protocol | {"processes": 4})
+    cut_off.set_protocol(processes=4)
     measure(cut_off)
     before = cut_off.measured()
-    cut_off.configure("tiny.yaml", protocol=protocol | {"processes": 3, "most_processes": 5})
+    cut_off.set_protocol(processes=3, most_processes=5)
     measure(cut_off)
     assert cut_off.measured() == before
     cells = cut_off.cells().query("status == 'ok'")
     assert cells["processes"].to_list() == [4, 4]
-
-
-def read_yaml(project: Project) -> dict:
-    return yaml.safe_load(project.path("tiny.yaml").read_text())
-
-
-def test_results_are_shown_elsewhere(cut_off: Project) -> None:
     (archive,) = cut_off.path("results").glob("results-*.zip")
     with zipfile.ZipFile(archive) as packed:
-        packed.extractall(cut_off.root)
-    folder = cut_off.path(archive.stem).rename(cut_off.path("elsewhere"))
-    rename(folder)
-    named = read_yaml(cut_off)["interpreters"] | {"report": sys.executable}
-    cut_off.configure("tiny.yaml", interpreters=named)
-    cut_off.snakemake("--config", "also_report=[elsewhere]")
-    table = pd.read_csv(cut_off.path("results/cells.csv"))
-    there = table[(table["machine"] == THERE) & (table["device"] == "cpu")]
-    # Two phases in twelve environments, of which one is there.
-    assert there["status"].value_counts().to_dict() == {"unsupported": 22, "ok": 2}
-    assert (there[there["status"] == "ok"]["wall_median_s"] > 0).all()
+        files = {name.partition("/")[2] for name in packed.namelist()}
+    listed = cut_off.listed("pytorch/fine-grained")
+    assert {str(file.relative_to(cut_off.path("results"))) for file in listed} <= files
