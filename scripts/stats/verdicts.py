@@ -12,7 +12,7 @@ from stats.claims import MISSING, decide
 from stats.comparisons import choices
 from stats.quantities import KEYS, Number, Numbers, of_cells, of_document
 
-NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
+NOT_SAID = {"verdict": MISSING, "cases": []}
 
 
 def number_of(path: str) -> str:
@@ -27,9 +27,7 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
         key = tuple(entry[key] for key in KEYS)
         known = not entry["either"]  # which of the two numbers is the wrong one
         if known and entry["document"] == document and key in numbers:
-            value, place = entry["consistent"], f"line {entry['line']} corrected"
-            text = f"{value:.4f}" if value < 1000 else f"{value:.0f}"
-            found[key] = Number(value, value, value, text, place, numbers[key].mark)
+            found[key] = Number(*[entry["consistent"]] * 3)
     return found
 
 
@@ -44,21 +42,15 @@ def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
 
 
 def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
-    """The same on the numbers of one document. Where a verdict would be another one if its contradictory numbers
-    were what the others make of them, a case has that as `corrected`, and so has the claim.
-    """
+    """The same on the numbers of one document. `corrected`: the verdict, where it would be another one if contradictory numbers
+    were what the others make of them."""
     if claim.get("ours"):
         return NOT_SAID
     own = of_document(numbers)
     found = decide(claim, _renamed(own, claim))
     document = next(iter(numbers["document"]), "")
     then = decide(claim, _renamed(_corrected(own, document, contradictions), claim))
-    for case, other in zip(found["cases"], then["cases"], strict=True):
-        if case["verdict"] != other["verdict"]:
-            case["corrected"] = other
-    if found["verdict"] != then["verdict"]:
-        found["corrected"] = then["verdict"]
-    return found
+    return found | ({"corrected": then["verdict"]} if found["verdict"] != then["verdict"] else {})
 
 
 def _paths(document: str) -> list[str]:
@@ -114,11 +106,11 @@ def _shapes(claim: Mapping, cells: pd.DataFrame) -> set[str]:
 def by_document(
     claims: Iterable[dict], cells: pd.DataFrame, contradictions: list[dict]
 ) -> list[dict]:
-    """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
+    """What reports show of all claims, by document: [{"number": its number, "sources": names, "claims"}].
 
-    A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
-    the number of a published document, or a generation of environments and a machine, of the past only with numbers,
-    of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
+    A claim gains `verdicts`, {source: what decide() finds}. A source is the number of a published document, or a generation of
+    environments and a machine, of the past only with numbers, of other machines than the first, this run's, only with rows;
+    `cells` as in cells.csv.
     """
     machines = pd.Categorical(cells["machine"], categories=list(dict.fromkeys(cells["machine"])))
     by = [cells["environment"].map(matrix.generation), machines, "document"]
@@ -140,9 +132,8 @@ def by_document(
             own = documents.get(name, {})
             if own or (when == matrix.NOW and (machine == first or name in documents)):
                 verdicts[f"{when}, {machine}"] = decide(claim, own, _shapes(claim, cells))
-        names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
-        group = found.setdefault(name, {"document": name, "claims": []})
+        group = found.setdefault(name, {"claims": []})
         group["number"] = number_of(paths[0]) if paths else ""
         group["sources"] = list(verdicts)
-        group["claims"].append(claim | {"verdicts": verdicts, "cases": list(dict.fromkeys(names))})
+        group["claims"].append(claim | {"verdicts": verdicts})
     return list(found.values())
