@@ -86,10 +86,10 @@ def _protocol(parts: Iterable[Part]) -> Found:
         if part.manifest["preliminary"]:
             yield "it was not measured to the end (`preliminary`)", name
         for row in part.cells:
-            if not row.records or any(each["status"] != "ok" for each in row.records):
-                continue  # such a row has no number
-            if any("looks" not in each for each in row.records):
-                continue
+            if not row.records or any(
+                each["status"] != "ok" or "looks" not in each for each in row.records
+            ):
+                continue  # such a row has no number, or is of before there were looks
             numbers = sorted(each["identity"].get("process", 0) for each in row.records)
             if numbers != [*range(1, len(numbers) + 1)]:
                 yield "processes of a row are missing, or there twice", row.paths[0]

@@ -36,7 +36,7 @@ def against(
     pairs = cells.merge(others, on=[*key], how="left")[["others", "process_medians_s"]]
     found = np.full((len(pairs), 3), np.nan)
     for at, other, own in pairs.dropna().itertuples():
-        found[at] = estimates.ratio(*([[other], [own]] if inverted else [[own], [other]]))[:3]
+        found[at] = estimates.product([other, own] if inverted else [own, other], [1, -1])
     return found
 
 

@@ -141,9 +141,7 @@ def compared(low: float, high: float) -> str:
     return "faster" if high < 1 else "slower" if low > 1 else "undecided"
 
 
-def ratio(
-    of: Sequence[Sequence[float]], to: Sequence[Sequence[float]], confidence: float = CONFIDENCE
-) -> Ratio:
+def ratio(of: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> Ratio:
     """Times of cells over those of others, from what each one's processes took (`medians`): the one way to compare
     cells of a run. One cell over another, usually; of several on a side the product, so that a/b over c/d is a, d to
     b, c. The interval is that of `product`. Where a cell has fewer than three processes there is none, and the verdict
@@ -154,7 +152,7 @@ def ratio(
     BCa: 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 % but needs four processes for a verdict.
     """
     cells, powers = (*of, *to), (*[1] * len(of), *[-1] * len(to))
-    point, low, high = product(cells, powers, confidence)
+    point, low, high = product(cells, powers)
     return Ratio(point, low, high, compared(low, high))
 
 
