@@ -119,10 +119,10 @@ class Mixed:
         # Further ones than one a row: what tells how processes differ.
         self.processes = len({(row, look.process) for row, look, _ in looks}) - len(rows)
         counted = self._fit(self._polished(of_block, numbers))
-        self.series: dict[tuple, dict[int, float]] = defaultdict(dict)
+        series: dict[tuple, dict[int, float]] = defaultdict(dict)
         for (row, look, _), each in zip(looks, self.left * counted, strict=True):
-            self.series[row, look.process, look.block][look.round] = each
-        self.correlation = _correlation(self.series)
+            series[row, look.process, look.block][look.round] = each
+        self.correlation = _correlation(series)
 
     def _polished(self, blocks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """What is left of each look by medians (Tukey's median polish), which a few that lie far do not move. Of rounds with one

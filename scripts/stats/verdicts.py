@@ -1,6 +1,5 @@
 """Verdicts on the documents' claims, of every source of numbers: the documents themselves, this machine and others."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -64,30 +63,25 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
     "corrected"}] of the verdicts on the document that would be other ones if this number alone were corrected, and
     `consequence`: `either` if nothing shows which of two numbers is wrong, `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
     claims = [claim for claim in claims if not claim.get("ours")]
-    changes: dict[int, list[dict]] = {id(entry): [] for entry in contradictions}
-    for name in {claim["document"] for claim in claims}:
-        for path in _paths(name):
-            numbers = of_document(published.numbers([path]))
-            own = [entry for entry in contradictions if entry["document"] == number_of(path)]
-            for entry, claim in itertools.product(own, claims):
-                if claim["document"] == name:
-                    corrected = _corrected(numbers, entry["document"], [entry])
-                    before, after = (
-                        decide(claim, _renamed(each, claim))["verdict"]
-                        for each in (numbers, corrected)
-                    )
-                    if before != after:
-                        change = {"claim": claim["name"], "verdict": before, "corrected": after}
-                        changes[id(entry)].append(change)
+    printed = {
+        (name, number_of(path)): of_document(published.numbers([path]))
+        for name in {claim["document"] for claim in claims}
+        for path in _paths(name)
+    }
     found = []
     for entry in contradictions:
-        levels = (
-            "either" if entry["either"] else "",
-            "verdict" if changes[id(entry)] else "",
-            "number" if entry["plain"] else "",
-        )
-        consequence = next(filter(None, levels), "rounding")
-        found.append(entry | {"changes": changes[id(entry)], "consequence": consequence})
+        changes = []
+        for claim in claims:
+            numbers = printed.get((claim["document"], entry["document"]), {})
+            corrected = _corrected(numbers, entry["document"], [entry])
+            before, after = (
+                decide(claim, _renamed(each, claim))["verdict"] for each in (numbers, corrected)
+            )
+            if before != after:
+                changes.append({"claim": claim["name"], "verdict": before, "corrected": after})
+        levels = {"either": entry["either"], "verdict": changes, "number": entry["plain"]}
+        consequence = next((level for level, so in levels.items() if so), "rounding")
+        found.append(entry | {"changes": changes, "consequence": consequence})
     return found
 
 
