@@ -103,10 +103,10 @@ def first_page(
     )
     if machines.own and len(machines.names) > 1:
         compared = [
-            machine_comparison.machine(
-                Measured(parts, each, settings),
+            machine_comparison.Machine(
                 called,
                 f"{'' if each == machines.shown else pages.folder(each) + '/'}index.html",
+                Measured(parts, each, settings),
             )
             for each, called in machines.names.items()
         ]
