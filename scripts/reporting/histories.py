@@ -58,9 +58,8 @@ def _changes(rows: Mapping[tuple[str, int], Mapping], versions: Sequence[str]) -
 
 
 def _row(cell: str, steps: Sequence[Mapping | None]) -> list[str]:
-    first = next((f"{1e3 * row['before_s']:.4g}" for row in steps if row), "–")
-    told = [_ratio(row) if row else "–" for row in steps]
-    return [f"`{cell}`", first if steps[0] else "–", *told, _ratio(product(steps))]
+    first = f"{1e3 * steps[0]['before_s']:.4g}" if steps[0] else "–"
+    return [f"`{cell}`", first, *map(_ratio, steps), _ratio(product(steps))]
 
 
 def product(steps: Sequence[Mapping | None]) -> dict | None:
