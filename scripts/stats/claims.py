@@ -63,20 +63,6 @@ def bounds(claim: Mapping) -> tuple[float, float]:
     return claim.get("above", 0), claim.get("below", math.inf)
 
 
-def _within(low: float, high: float, claim: Mapping) -> bool:
-    above, below = bounds(claim)
-    return above < low and high < below
-
-
-def _beyond(low: float, high: float, claim: Mapping) -> bool:
-    above, below = bounds(claim)
-    return high <= above or low >= below
-
-
-def _equal(low: float, high: float, claim: Mapping) -> bool:
-    return 1 in bounds(claim) and estimates.compared(low, high) == "same"
-
-
 def _verdict(cases: Collection[str]) -> str:
     """On a claim, of those on its cases."""
     if cases and {*cases} == {SAME}:
@@ -110,21 +96,22 @@ def _cases(claim: Mapping, numbers: Numbers) -> list[Case]:
 def _judge(cases: list[Case], claim: Mapping, confidence: float) -> None:
     """The verdicts on cases that have a number: those that do not hold, or make no difference, by Holm's procedure (each found
     leaves fewer to correct for), the others by their own intervals."""
+    above, below = bounds(claim)
     left = found = [case for case in cases if case.found]
     while left and found:
         # Those found are no less sure with what is corrected for the fewer that are left.
         tail = (1 - confidence) / len(left)
         for case in left:
-            ends = case.found.interval(1 - tail)[1:]
-            if _equal(*ends, claim):
+            _, low, high = case.found.interval(1 - tail)
+            if 1 in (above, below) and estimates.compared(low, high) == "same":
                 case.verdict = SAME
-            elif _beyond(*ends, claim):
+            elif high <= above or low >= below:
                 case.verdict = FAILS
         found = [case for case in left if case.verdict != MISSING]
         left = [case for case in left if case.verdict == MISSING]
     for case in left:
-        holds = _within(*case.found.interval(confidence)[1:], claim)
-        case.verdict = HOLDS if holds else OPEN
+        _, low, high = case.found.interval(confidence)
+        case.verdict = HOLDS if above < low and high < below else OPEN
 
 
 def _in_part(claim: Mapping, cases: Collection[Case], shapes: Collection[str]) -> bool:
