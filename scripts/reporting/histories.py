@@ -9,15 +9,8 @@ CHANGED = ("regression", "improvement")
 
 
 def rendered(package: str, steps: Sequence[Mapping], skipped: Mapping[str, str]) -> str:
-    """The page, in markdown.
-
-    Parameters
-    ----------
-    steps:
-        What `bumps.comparison` says of each pair of neighbours, the oldest first.
-    skipped:
-        Releases that could not be measured, and why.
-    """
+    """The page, in markdown. steps: what `bumps.comparison` says of each pair of neighbours, the oldest first; skipped: releases
+    that could not be measured, and why."""
     versions = [steps[0]["before"].version, *(step["after"].version for step in steps)]
     rows = {(row["cell"], n): row for n, step in enumerate(steps) for row in step["cells"]}
     cells = list(dict.fromkeys(cell for cell, _ in rows))
