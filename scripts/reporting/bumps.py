@@ -155,14 +155,14 @@ def setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list
     """Set-up times and memory that changed, in cells judged at once, a row each."""
     found = []
     for name, ((group, key), least) in SETUP.items():
-        sides = (
+        old, new = (
             {
                 cell.name: [max(record[group][key] or 0, least) for record in version.records[cell]]
                 for cell in cells
             }
             for version in (before, after)
         )
-        table = judged(*sides, SETUP_RELEVANT)
+        table = judged(old, new, SETUP_RELEVANT)
         named = table[table["verdict"].isin(["regression", "improvement"])]
         found += [row | {"what": name} for row in named.to_dict("records")]
     return found

@@ -26,7 +26,8 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
         key = tuple(entry[key] for key in KEYS)
         known = not entry["either"]  # which of the two numbers is the wrong one
         if known and entry["document"] == document and key in numbers:
-            found[key] = Number(*[entry["consistent"]] * 3)
+            value = entry["consistent"]
+            found[key] = Number(value, value, value)
     return found
 
 
