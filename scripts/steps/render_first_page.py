@@ -115,8 +115,7 @@ def first_page(
 
 def other_pages(folder: Path, machines: Machines, summaries: Sequence[Mapping]) -> None:
     """Those of sections."""
-    about = {"machine_names": machines.names, "documents": summaries, "introduction": []}
-    about["preliminary"] = any(each["preliminary"] for each in summaries)
+    about: dict = {"preliminary": any(each["preliminary"] for each in summaries)}
     stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries})
     section = sections.load("machines")
     own = blocks.as_data(section.write(section.of_summaries(summaries)))
