@@ -45,7 +45,8 @@ def releases(found: list[dict]) -> pd.DataFrame:
     before, after, about = {}, {}, []
     for line in found:
         for old, new in pairwise(line["points"]):
-            before[len(about)], after[len(about)] = old["times"], new["times"]
+            name = str(len(about))
+            before[name], after[name] = old["times"], new["times"]
             both = {"points": (old, new), "versions": f"{old['version']} to {new['version']}"}
             about.append({key: line[key] for key in (*KEYS, "name")} | both)
     judged = changes.changes(before, after, RELEVANT)
