@@ -214,11 +214,8 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     same_machine = a.machines == b.machines
     most = changes.SCATTER_OF_DAYS if same_machine else changes.SCATTER_OF_MACHINES
     level = changes.level(*times, [name for name in alike if unchanged(a, b, name)], most)
-    found = changes.changes(*times, relevant, level)
+    found = changes.ranked(changes.changes(*times, relevant, level))
     within = changes.overlapping(*times)
-    order = ["regression", "improvement", "undecided", "same"]
-    found["rank"] = found["verdict"].map(order.index)
-    found = found.sort_values(["rank", "adjusted"], kind="stable")  # what is most certain first
     changed, one_side = statuses(a, b), list(on_one_side(a, b))
     lost = [
         *changed.index[changed["regression"]],
@@ -233,7 +230,7 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "b": b,
         "relevant": relevant,
         "cells": found.to_dict("records"),
-        "counts": {verdict: int((found["verdict"] == verdict).sum()) for verdict in order},
+        "counts": {verdict: int((found["verdict"] == verdict).sum()) for verdict in changes.ORDER},
         "decidable": bool(found["adjusted"].notna().any()),
         "level": level,
         "most_scatter": most,

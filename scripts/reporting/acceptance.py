@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -86,10 +86,10 @@ def _protocol(parts: Iterable[Part]) -> Found:
         if part.manifest["preliminary"]:
             yield "it was not measured to the end (`preliminary`)", name
         for row in part.cells:
-            if not row.records or any(each["status"] != "ok" for each in row.records):
-                continue  # such a row has no number
-            if any("looks" not in each for each in row.records):
-                continue
+            if not row.records or any(
+                each["status"] != "ok" or "looks" not in each for each in row.records
+            ):
+                continue  # such a row has no number, or is of before there were looks
             numbers = sorted(each["identity"].get("process", 0) for each in row.records)
             if numbers != [*range(1, len(numbers) + 1)]:
                 yield "processes of a row are missing, or there twice", row.paths[0]
@@ -220,10 +220,7 @@ def _errors(records: Read) -> Found:
             yield "an error of its check is beyond the tolerance", path
         sizes = {key: benchmark[key] for key in ("layers", "length")}
         workload = SimpleNamespace(data_type=benchmark.get("data_type", FLOAT32), **sizes)
-
-        def own_limit(name: str, workload: object = workload, phase: str = phase) -> float:
-            return verifying.tolerance(name, workload, phase)
-
+        own_limit = partial(verifying.tolerance, workload=workload, phase=phase)
         verified = record["verification"]
         if checking.verdict(verified["errors"], own_limit)["status"] != "ok":
             yield "an error after its last batch is beyond the tolerance", path

@@ -28,7 +28,6 @@ SETUP: dict[str, tuple[tuple[str, str], float]] = {
     "first step (s)": (("setup", "first_step_s"), LEAST_S),
     "peak memory (bytes)": (("memory", "process_peak_bytes"), 1),
 }
-ORDER = ["regression", "improvement", "undecided", "same"]
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,9 @@ def grown(before: Version, after: Version, cells: Sequence[Measurement]) -> list
         growth = {name: new[name] / max(old[name], ROUNDING) for name in new.keys() & old.keys()}
         name = max(growth, key=growth.__getitem__, default=None)
         if name and growth[name] >= GREW:
-            row = {"cell": cell.name, "error": name, "before": old[name], "after": new[name]}
-            found.append(row | {"growth": new[name] / max(old[name], 1e-12)})
+            found.append(
+                {"cell": cell.name, "error": name, "before": old[name], "after": new[name]}
+            )
     return found
 
 
@@ -130,8 +130,7 @@ def judged(before: Times, after: Times, relevant: float, few: Sequence[str] = ()
     found = changes.changes(before, after, relevant)
     named = found["verdict"].isin(["regression", "improvement"])
     found.loc[named & found["cell"].isin(few), "verdict"] = "undecided"
-    found["rank"] = found["verdict"].map(ORDER.index)
-    return found.sort_values(["rank", "adjusted"], kind="stable")
+    return changes.ranked(found)
 
 
 def packages(before: Version, after: Version) -> list[dict]:
@@ -156,14 +155,14 @@ def setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list
     """Set-up times and memory that changed, in cells judged at once, a row each."""
     found = []
     for name, ((group, key), least) in SETUP.items():
-
-        def of(version: Version, group: str = group, key: str = key, least: float = least) -> Times:
-            return {
+        old, new = (
+            {
                 cell.name: [max(record[group][key] or 0, least) for record in version.records[cell]]
                 for cell in cells
             }
-
-        table = judged(of(before), of(after), SETUP_RELEVANT)
+            for version in (before, after)
+        )
+        table = judged(old, new, SETUP_RELEVANT)
         named = table[table["verdict"].isin(["regression", "improvement"])]
         found += [row | {"what": name} for row in named.to_dict("records")]
     return found
@@ -199,7 +198,7 @@ def comparison(package: str, before: Version, after: Version, relevant: float) -
     old, new = ({cell.name: times[side.version, cell.name] for cell in both} for side in sides)
     few = [cell.name for cell in both if min(len(side.records[cell]) for side in sides) < NAMED_BY]
     table = judged(old, new, relevant, few)
-    counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in ORDER}
+    counts = {verdict: int((table["verdict"] == verdict).sum()) for verdict in changes.ORDER}
     slower = table.loc[table["verdict"] == "regression", "cell"]
     lost = [row["cell"] for row in changed if row["regression"]]
     worse = list(dict.fromkeys([*lost, *(row["cell"] for row in errors), *slower]))

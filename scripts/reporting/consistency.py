@@ -34,7 +34,6 @@ def _contradiction(number, consistent: float, deviation: float, because: str) ->
         **{key: getattr(number, key) for key in ("document", "line", *published.KEY, "quantity")},
         "printed": number.printed,
         "consistent": consistent,
-        "deviation": deviation,
         "factor": number.value / consistent,
         "plain": deviation > PLAIN,
         "either": False,
@@ -124,22 +123,15 @@ def parameter_counts(benchmark: Published) -> Iterator[dict]:
     one, two = (parameters(shape, biases) for biases in (1, 2))
     printed = benchmark["parameters"]
     nearest = min((one, two), key=lambda count: abs(count - printed.value))
-    if not any(printed.low <= count <= printed.high for count in (one, two)):
-        because = f"the shape: {one:,} with one bias a gate, {two:,} with two"
-        yield from _compared(printed, (nearest, nearest), nearest, because)
+    because = f"the shape: {one:,} with one bias a gate, {two:,} with two"
+    yield from _compared(printed, (nearest, nearest), nearest, because)
 
 
-def speedups(numbers: pd.DataFrame) -> Iterator[dict]:
+def speedups(numbers: pd.DataFrame, cells: Mapping[tuple, Published]) -> Iterator[dict]:
     """Document 004: a speed-up is the ratio of two numbers of words per second."""
-    key = ["document", *published.KEY]
-    rates = {
-        tuple(getattr(number, name) for name in key): number
-        for number in numbers[numbers["quantity"] == "words_per_s"].itertuples()
-    }
     for number in numbers[numbers["quantity"] == "speedup"].itertuples():
-        cell = {name: getattr(number, name) for name in key}
-        fast = rates.get(tuple(cell.values()))
-        slow = rates.get(tuple((cell | {"implementation": number.over}).values()))
+        other = number._replace(implementation=number.over)
+        fast, slow = (cells.get(_key(each), {}).get("words_per_s") for each in (number, other))
         if fast and slow:
             ratio = _over(_interval(fast), _interval(slow))
             if fast is slow:
@@ -160,13 +152,16 @@ def words(cell: Published, benchmark: Published) -> Iterator[dict]:
         yield found | {"either": True}
 
 
+def _key(number) -> tuple:
+    return tuple(getattr(number, name) for name in ("document", *published.KEY))
+
+
 def _cells(numbers: pd.DataFrame) -> dict[tuple, Published]:
     """{(document, benchmark, implementation, phase, device): {quantity: printed number}}; what is printed of a
     benchmark itself has empty strings for the others."""
     found = {}
     for number in numbers[numbers["quantity"] != "speedup"].itertuples():
-        key = tuple(getattr(number, name) for name in ("document", *published.KEY))
-        found.setdefault(key, {})[number.quantity] = number
+        found.setdefault(_key(number), {})[number.quantity] = number
     return found
 
 
@@ -183,12 +178,12 @@ def contradictions(paths: Iterable[str]) -> list[dict]:
     """Published numbers that cannot be right if the others are, in the order of documents and lines.
 
     A dict has the number's cell, `document`, `line`, `quantity` and `printed`; `consistent`: what the others
-    make of it, `because`: which others and how, `deviation`: relative, `plain`: whether it is a large one, `either`: whether
-    the other number may as well be the wrong one.
+    make of it, `because`: which others and how, `plain`: whether it is far off, `either`: whether the other number may as well be
+    the wrong one.
     """
     numbers = published.numbers(paths)
-    found = list(speedups(numbers))
     cells = _cells(numbers)
+    found = list(speedups(numbers, cells))
     for key, cell in cells.items():
         found += timings(cell, _copied(cell, numbers))
         found += summaries(cell)

@@ -6,6 +6,10 @@ from collections.abc import Mapping, Sequence
 from reporting import layout
 
 WRONG = ("incorrect", "failed", "timeout", "out-of-memory")
+FRAMEWORKS = (
+    *("torch", "tensorflow", "tensorflow-cpu", "jax", "keras"),
+    *("onnxruntime", "openvino", "numpy"),
+)
 SHOWN = 40  # reproducers of a page
 COLUMNS = (
     ("implementation", "row", "code"),
@@ -20,7 +24,8 @@ COLUMNS = (
 def rendered(environment: str, record: Mapping, found: Sequence[Mapping], seed: int) -> str:
     """The page, in markdown. record: the environment's; found: a verdict per implementation, case and phase."""
     wrong = [one for one in found if one["status"] in WRONG]
-    packages = ", ".join(f"{name} {version}" for name, version in _pinned(record))
+    versions = {name.lower(): version for name, version in record["packages"].items()}
+    packages = ", ".join(f"{name} {versions[name]}" for name in FRAMEWORKS if name in versions)
     right = sum(one["status"] == "ok" for one in found)
     lines = [
         f"# Correctness of {environment} over drawn shapes",
@@ -56,22 +61,6 @@ def _reproducer(environment: str, one: Mapping, seed: int) -> list[str]:
         return [f"{told} (printed: `{one['printed']}`). {again}", ""]
     program = ["```python", one["program"].rstrip(), "```"]
     return [*program, "", f"Errors of outputs and of gradients, as printed: `{one['printed']}`", ""]
-
-
-def _pinned(record: Mapping) -> list[tuple[str, str]]:
-    """Frameworks of the environment with their versions."""
-    names = (
-        "torch",
-        "tensorflow",
-        "tensorflow-cpu",
-        "jax",
-        "keras",
-        "onnxruntime",
-        "openvino",
-        "numpy",
-    )
-    packages = {name.lower(): version for name, version in record["packages"].items()}
-    return [(name, packages[name]) for name in names if name in packages]
 
 
 def _rows(found: Sequence[Mapping]) -> list[dict]:

@@ -9,15 +9,8 @@ CHANGED = ("regression", "improvement")
 
 
 def rendered(package: str, steps: Sequence[Mapping], skipped: Mapping[str, str]) -> str:
-    """The page, in markdown.
-
-    Parameters
-    ----------
-    steps:
-        What `bumps.comparison` says of each pair of neighbours, the oldest first.
-    skipped:
-        Releases that could not be measured, and why.
-    """
+    """The page, in markdown. steps: what `bumps.comparison` says of each pair of neighbours, the oldest first; skipped: releases
+    that could not be measured, and why."""
     versions = [steps[0]["before"].version, *(step["after"].version for step in steps)]
     rows = {(row["cell"], n): row for n, step in enumerate(steps) for row in step["cells"]}
     cells = list(dict.fromkeys(cell for cell, _ in rows))
@@ -58,9 +51,8 @@ def _changes(rows: Mapping[tuple[str, int], Mapping], versions: Sequence[str]) -
 
 
 def _row(cell: str, steps: Sequence[Mapping | None]) -> list[str]:
-    first = next((f"{1e3 * row['before_s']:.4g}" for row in steps if row), "–")
-    told = [_ratio(row) if row else "–" for row in steps]
-    return [f"`{cell}`", first if steps[0] else "–", *told, _ratio(product(steps))]
+    first = f"{1e3 * steps[0]['before_s']:.4g}" if steps[0] else "–"
+    return [f"`{cell}`", first, *map(_ratio, steps), _ratio(product(steps))]
 
 
 def product(steps: Sequence[Mapping | None]) -> dict | None:

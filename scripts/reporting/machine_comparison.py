@@ -1,9 +1,9 @@
 """The page that compares machines: one figure and one table. Everything else is about one machine at a time."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 
@@ -16,25 +16,15 @@ from reporting.measured import PHASES, Measured, two
 NAME, FOLDER = "machines", "figures/talks"
 
 
-@dataclass(frozen=True)
-class Machine:
-    """One row of the table. `within`: how far nine of ten intervals reach, relative (NaN: none)."""
+class Machine(NamedTuple):
+    """One row of the table."""
 
     name: str
     link: str
-    measured: str
-    within: float
-    costs: Mapping[str, Cost | None]  # by phase
-    workload: str = ""
+    measured: Measured
 
 
-def machine(measured: Measured, name: str, link: str) -> Machine:
-    count, workload = f"{len(measured.ok):,}{measured.current}", measured.shape(measured.main)
-    return Machine(name, link, count, measured.within, measured.costs, workload)
-
-
-def _within(found: Machine, phase: str) -> str:
-    cost = found.costs[phase]
+def _within(cost: Cost | None) -> str:
     said = cost.within.items() if cost else ()
     return ", ".join(f"{name} {' to '.join(map(over_words, ends))}" for name, ends in said) or "–"
 
@@ -47,26 +37,26 @@ def _ends(cost: Cost) -> str:
 def rows(machines: Sequence[Machine]) -> list[list[str]]:
     """The table's cells, in Markdown."""
     found = []
-    for each in machines:
-        costs = [_ends(c) if (c := each.costs[phase]) else "–" for phase in PHASES]
-        first = each.costs["training"] or each.costs["forward"]
+    for name, link, measured in machines:
+        costs = [_ends(c) if (c := measured.costs[phase]) else "–" for phase in PHASES]
+        first = measured.costs["training"] or measured.costs["forward"]
         best = f"{first.fastest['name']}, {time_of(first.fastest)}" if first else "–"
-        within = "–" if math.isnan(each.within) else f"±{two(100 * each.within)} %"
-        row = [f"[{each.name}]({each.link})", each.measured, within]
-        found.append([*row, *costs, best, _within(each, "training")])
+        within = "–" if math.isnan(measured.within) else f"±{two(100 * measured.within)} %"
+        row = [f"[{name}]({link})", f"{len(measured.ok):,}{measured.current}", within]
+        found.append([*row, *costs, best, _within(measured.costs["training"])])
     return found
 
 
 def draw(machines: Sequence[Machine]) -> plt.Figure:
     """The fastest and the slowest LSTM of basic operators over the fastest of all, a line a machine."""
-    shown = [phase for phase in PHASES if any(each.costs[phase] for each in machines)]
+    shown = [phase for phase in PHASES if any(each.measured.costs[phase] for each in machines)]
     shown = shown or ["training"]
     with plt.rc_context(style.STYLE):
         size = (6.5, len(shown) * (0.9 + 0.3 * len(machines)))
         figure, axes = plt.subplots(len(shown), 1, figsize=size, squeeze=False, sharex=True)
         for axis, phase in zip(axes.flat, shown, strict=True):
             for place, each in enumerate(reversed(machines)):
-                if cost := each.costs[phase]:
+                if cost := each.measured.costs[phase]:
                     _points(axis, place, each.name, (cost.least, cost.most))
             axis.set_yticks(range(len(machines)), [each.name for each in reversed(machines)])
             axis.set_ylim(-0.6, len(machines) - 0.4)
@@ -90,7 +80,8 @@ def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: pa
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / FOLDER / f"{NAME}.svg").write_text(style.svg(draw(machines)))
     context = {"title": pages.settings()["titles"][NAME], "rows": rows(machines)}
-    context["workload"] = next(filter(None, (each.workload for each in machines)), "")
+    workloads = (each.measured.shape(each.measured.main) for each in machines)
+    context["workload"] = next(filter(None, workloads), "")
     context["figure"] = f"{FOLDER}/{NAME}.svg"
     text = page.environment().get_template("machines.md.j2").render(context)
     page.write(folder / f"{NAME}.md", text, site, switch)

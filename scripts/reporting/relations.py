@@ -16,10 +16,9 @@ RELATIONS = {
     "ratio_to_gemm": ["pytorch/products-large"],
 }
 PEAK = "tvm/fma-peak"
-BASELINE = ["ratio_to_baseline", "ratio_to_baseline_low", "ratio_to_baseline_high"]
-
-SPEEDUP = ["speedup", "speedup_low", "speedup_high"]
-SCALING = ["workers", "undivided", "scaling", "scaling_low", "scaling_high"]
+BASELINE, SPEEDUP, SCALING = (
+    [name, f"{name}_low", f"{name}_high"] for name in ("ratio_to_baseline", "speedup", "scaling")
+)
 
 
 def over(row: Mapping, other: Mapping) -> estimates.Ratio:
@@ -36,7 +35,7 @@ def against(
     pairs = cells.merge(others, on=[*key], how="left")[["others", "process_medians_s"]]
     found = np.full((len(pairs), 3), np.nan)
     for at, other, own in pairs.dropna().itertuples():
-        found[at] = estimates.ratio(*([[other], [own]] if inverted else [[own], [other]]))[:3]
+        found[at] = estimates.product([other, own] if inverted else [own, other], [1, -1])
     return found
 
 
@@ -120,5 +119,5 @@ def scale(table: pd.DataFrame, benchmarks: Mapping[str, dict]) -> pd.DataFrame:
     }
     share = table["benchmark"].map(batches).fillna(1.0) / table["workers"]
     found = against(cells, others, [*renamed.values(), *key])
-    table[SCALING[2:]] = found * share.to_numpy()[:, None]
+    table[SCALING] = found * share.to_numpy()[:, None]
     return table

@@ -17,7 +17,7 @@ def origin_words(origin: Mapping) -> str:
 
 
 def head(tables: Tables, about: Mapping) -> dict:
-    """{"name", "title", "introduction": lines, "machine_names", "machines", "preliminary", "stand_in": see on_stand_in, "counts":
+    """{"name", "title", "introduction": lines, "machines", "preliminary", "stand_in": see on_stand_in, "counts":
     {machine: {status: rows}}, "origin"}"""
     document, machines = about["document"], about["machines"]
     by_machine = tables.cells.groupby("machine", sort=False)
@@ -37,7 +37,6 @@ def head(tables: Tables, about: Mapping) -> dict:
             "name": about["name"],
             "title": document["title"],
             "introduction": [] if answered else introduction,
-            "machine_names": about["machine_names"],
             "machines": machines,
             "preliminary": any(machine["preliminary"] for machine in machines),
             "stand_in": on_stand_in({about["name"]: machines}),

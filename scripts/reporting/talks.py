@@ -42,11 +42,6 @@ class Figure:
     axis: str
     bars: Sequence[Bar]
 
-    @property
-    def text(self) -> str:
-        """What a screen reader says instead."""
-        return f"{self.message}. " + "; ".join(f"{bar.name}: {bar.said}" for bar in self.bars)
-
 
 def _over(over: Over, level: str, name: str = "") -> Bar:
     known = over.low < over.high  # not of NaN

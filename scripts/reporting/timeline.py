@@ -41,16 +41,13 @@ def lines(cells: pd.DataFrame, about: Mapping) -> Iterator[dict]:
 
 def releases(found: list[dict]) -> pd.DataFrame:
     """Every line from each year to the next, judged at once (changes.changes): its columns, and of the line `name`,
-    `machine`, `benchmark`, `phase`, `device`, `implementation`, and `from` and `to`, environments, with their `versions`
-    and `points`, both."""
+    `machine`, `benchmark`, `phase`, `device`, `implementation`, both `points` and their `versions`."""
     before, after, about = {}, {}, []
     for line in found:
         for old, new in pairwise(line["points"]):
-            row = {key: line[key] for key in (*KEYS, "name")}
-            row |= {"from": old["environment"], "to": new["environment"], "points": (old, new)}
-            row["versions"] = f"{old['version']} to {new['version']}"
             name = str(len(about))
             before[name], after[name] = old["times"], new["times"]
-            about.append(row)
+            both = {"points": (old, new), "versions": f"{old['version']} to {new['version']}"}
+            about.append({key: line[key] for key in (*KEYS, "name")} | both)
     judged = changes.changes(before, after, RELEVANT)
     return pd.concat([pd.DataFrame(about), judged.drop(columns="cell")], axis=1)

@@ -19,6 +19,9 @@ MOST_CELLS, A_CELLS_FREEDOM = 0.8, 0.2
 SCATTER_OF_DAYS, SCATTER_OF_MACHINES = 0.1, 0.6
 
 
+ORDER = ("regression", "improvement", "undecided", "same")
+
+
 def _errors(counts: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(standard error, degrees of freedom) of each cell's log ratio, from the number of processes and the variance of
     their log times, both (cells, 2 runs); NaN where a run has one process only."""
@@ -177,3 +180,9 @@ def changes(
             ),
         }
     )
+
+
+def ranked(found: pd.DataFrame) -> pd.DataFrame:
+    """What `changes` found, the worst verdicts first, and of these what is most certain."""
+    rank = found["verdict"].map(ORDER.index)
+    return found.assign(rank=rank).sort_values(["rank", "adjusted"], kind="stable")

@@ -34,8 +34,6 @@ def quiet_share(records: Sequence[Mapping], best: dict) -> float:
 
 def quiet_only(record: dict, best: dict) -> dict:
     """A process's record with the batches that count: those of its quiet stretches, or looks; all where none is."""
-    if record["status"] != "ok":
-        return record
     which = quiet_mask(record, best)
     return _kept(record, which) if any(which) else record
 

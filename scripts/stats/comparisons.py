@@ -31,23 +31,20 @@ def choices(cells: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
 
 
 class NoNumber(Exception):
-    """A cell without a number, in words."""
+    """A cell, or a line's sizes, lack numbers."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """A number that a claim is about, made of others: of several alternatives on a side the fastest, or all with their
-    powers. `text` says how, `remark` and `about` what else there is to say."""
+    powers."""
 
     numbers: Numbers
-    text: str
     of: Alternatives = ()
     to: Alternatives = ()
     powers: Mapping[Key, float] = field(default_factory=dict)
     off: Sequence[float] = ()  # how many times a line through what was measured once each one is
     scale: float = 1.0
-    remark: str = ""
-    about: Mapping[str, object] = field(default_factory=dict)
 
     @functools.cached_property
     def keys(self) -> list[Key]:
@@ -104,40 +101,27 @@ class Comparison:
         return choose(math.prod(getattr(self.numbers[k], end) for k in one) for one in alternatives)
 
 
-def _missing(cell: Selection) -> str:
-    return " ".join(cell[key] for key in KEYS if key in cell and cell[key] != "wall_s")
-
-
 def _key(cell: Selection) -> Key:
     return tuple(cell.get(key, "") for key in KEYS)
 
 
-def _side(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> tuple[list[Key], str]:
-    """The cells that a side of a ratio names, and the fastest as a text. One without a number might be the fastest:
-    NoNumber."""
-    named, asked = {}, choices(cells)
-    for cell in combinations(asked):
-        if _key(cell) not in numbers:
-            raise NoNumber(_missing(cell))
-        named[_key(cell)] = " ".join(cell[key] for key in asked if len(asked[key]) > 1)
-    choose = max if cells["quantity"] in RATES else min
-    fastest = choose(named, key=lambda key: numbers[key].value)
-    remark = ", ".join(filter(None, [named[fastest], numbers[fastest].where]))
-    return list(named), numbers[fastest].text + (f" ({remark})" if remark else "")
+def _side(numbers: Numbers, cells: Mapping[str, str | list[str]]) -> list[tuple[Key]]:
+    """The cells that a side of a ratio names. One without a number might be the fastest: NoNumber."""
+    named = dict.fromkeys(_key(cell) for cell in combinations(choices(cells)))
+    if not named.keys() <= numbers.keys():
+        raise NoNumber
+    return [(key,) for key in named]
 
 
 def _ratio(numbers: Numbers, case: Selection, sides: Mapping) -> Comparison:
-    of, of_text = _side(numbers, {**case, **sides["of"]})
-    to, to_text = _side(numbers, {**case, **sides["to"]})
-    singles = [[(key,) for key in side] for side in (of, to)]
-    return Comparison(numbers, f"{of_text} / {to_text}", *singles)
+    return Comparison(numbers, *(_side(numbers, {**case, **sides[side]}) for side in ("of", "to")))
 
 
 def _ratio_of_ratios(numbers: Numbers, at: Comparison, against: Comparison) -> Comparison:
     """min a / min b over min c / min d is min (a d) over min (b c), each of all pairs."""
     over, under = ((at.of, against.to), (at.to, against.of))
     sides = [[(*one, *other) for one, other in itertools.product(*side)] for side in (over, under)]
-    return Comparison(numbers, f"({at.text}) / ({against.text})", *sides)
+    return Comparison(numbers, *sides)
 
 
 def _line(numbers: Numbers, case: Selection, linear: Mapping) -> Comparison:
@@ -149,32 +133,20 @@ def _line(numbers: Numbers, case: Selection, linear: Mapping) -> Comparison:
         if (key := _key({**case, "benchmark": benchmark})) in numbers:
             sizes[key] = size
     if len(sizes) < LEAST_SIZES:
-        raise NoNumber(f"{len(sizes)} sizes of {_missing(case)}, {LEAST_SIZES} are needed")
-    per = linear.get("per")
+        raise NoNumber
     logarithms = np.log(list(sizes.values()))
     reach = float(np.ptp(logarithms))
     centred = logarithms - logarithms.mean()
     weights = centred / np.sum(centred**2)  # of the slope
     powers = dict(zip(sizes, (float(reach * weight) for weight in weights), strict=True))
-    times = np.array([numbers[key].value for key in sizes])
-    exponent = float(weights @ np.log(times))
-    line = math.exp(float(np.mean(np.log(times)))) * np.exp(exponent * centred)
-    off = times / line
-    farthest = int(np.abs(np.log(off)).argmax())
-    where = list(sizes)[farthest][0]
-    text = (
-        f"{len(sizes)} of {len(linear['in'])} sizes, fitted:{f' per {per}' if per else ''} at {max(sizes.values())} over that at "
-        f"{min(sizes.values())}"
-    )
-    return Comparison(
-        numbers,
-        text,
-        powers=powers,
-        off=off.tolist() if all(numbers[key].once for key in sizes) else (),
-        scale=math.exp(-reach) if per else 1.0,
-        remark=f"; exponent {exponent:.3f}; farthest from the line {where}, {off[farthest]:.2f} times",
-        about={"exponent": exponent, "farthest": float(off[farthest]), "where": where},
-    )
+    off: list[float] = []
+    if all(numbers[key].once for key in sizes):
+        times = np.array([numbers[key].value for key in sizes])
+        exponent = float(weights @ np.log(times))
+        line = math.exp(float(np.mean(np.log(times)))) * np.exp(exponent * centred)
+        off = (times / line).tolist()
+    scale = math.exp(-reach) if "per" in linear else 1.0
+    return Comparison(numbers, powers=powers, off=off, scale=scale)
 
 
 def of_case(numbers: Numbers, claim: Mapping, name: str, case: Selection) -> Comparison:

@@ -15,10 +15,9 @@ for some, with 12, 30 and 76 cells: of 40,000 pairs of equal cells 2.6 to 5.2 % 
 with five; typical intervals of ratios are 8 to 27 % narrower with three (tests/unit/simulated.py prints the table).
 """
 
-import bisect
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +27,6 @@ from plan.matrix import LEAST_PROCESSES
 from stats.samples import CONFIDENCE, Noise, beside_others, in_rounds, took_turns
 
 EQUIVALENCE = 1.02  # a ratio that lies between its inverse and it is none that matters
-MOST_PROCESSES = 100  # what nobody would run more of, to tell two cells apart
 # Of more cells in a product, the luck in one's variance is made up for by the others'.
 MOST_MODERATED = 2
 # Measured once, by one process, which on virtual machines takes up to twice as long with no cause to see.
@@ -143,21 +141,7 @@ def compared(low: float, high: float) -> str:
     return "faster" if high < 1 else "slower" if low > 1 else "undecided"
 
 
-def further(
-    cells: Sequence[Sequence[float]], decided: Callable[[int], bool], most: int = MOST_PROCESSES
-) -> int | None:
-    """How many more processes the smallest of some cells needs until `decided`, which says it of a number of processes
-    in each; None: more than `most` do not decide. Before there are three, as many as make three."""
-    fewest = min(map(len, cells))
-    if fewest < LEAST_PROCESSES:
-        return LEAST_PROCESSES - fewest
-    more = bisect.bisect_left(range(fewest, most + 1), True, key=decided)
-    return more if fewest + more <= most else None
-
-
-def ratio(
-    of: Sequence[Sequence[float]], to: Sequence[Sequence[float]], confidence: float = CONFIDENCE
-) -> Ratio:
+def ratio(of: Sequence[Sequence[float]], to: Sequence[Sequence[float]]) -> Ratio:
     """Times of cells over those of others, from what each one's processes took (`medians`): the one way to compare
     cells of a run. One cell over another, usually; of several on a side the product, so that a/b over c/d is a, d to
     b, c. The interval is that of `product`. Where a cell has fewer than three processes there is none, and the verdict
@@ -168,7 +152,7 @@ def ratio(
     BCa: 20 to 22, 12 to 22, 8 to 20, 17 to 25 %. A permutation test keeps the 5 % but needs four processes for a verdict.
     """
     cells, powers = (*of, *to), (*[1] * len(of), *[-1] * len(to))
-    point, low, high = product(cells, powers, confidence)
+    point, low, high = product(cells, powers)
     return Ratio(point, low, high, compared(low, high))
 
 

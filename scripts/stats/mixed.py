@@ -93,6 +93,7 @@ class Mixed:
         self.place = {row: at for at, row in enumerate(rows)}
         looks = [(row, look, value) for row, own in rows.items() for look, value in own]
         self._row = np.array([self.place[row] for row, *_ in looks])
+        self._looks = np.bincount(self._row)
         values = np.array([value for *_, value in looks])
         self._middles = np.array([np.median(values[self._row == at]) for at in range(len(rows))])
         self._values = values - self._middles[self._row]
@@ -119,10 +120,10 @@ class Mixed:
         # Further ones than one a row: what tells how processes differ.
         self.processes = len({(row, look.process) for row, look, _ in looks}) - len(rows)
         counted = self._fit(self._polished(of_block, numbers))
-        self.series: dict[tuple, dict[int, float]] = defaultdict(dict)
+        series: dict[tuple, dict[int, float]] = defaultdict(dict)
         for (row, look, _), each in zip(looks, self.left * counted, strict=True):
-            self.series[row, look.process, look.block][look.round] = each
-        self.correlation = _correlation(self.series)
+            series[row, look.process, look.block][look.round] = each
+        self.correlation = _correlation(series)
 
     def _polished(self, blocks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """What is left of each look by medians (Tukey's median polish), which a few that lie far do not move. Of rounds with one
@@ -139,8 +140,7 @@ class Mixed:
 
     def _fit(self, left: np.ndarray) -> np.ndarray:
         """Estimate all; how much of each look counts."""
-        counts = np.bincount(self._row)
-        self._free = 1 - 1 / counts[self._row]
+        self._free = 1 - 1 / self._looks[self._row]
         self._start = np.array([0.8, -1.0, -1.0, -2.0][: 4 if self.processes else 3])
         before = None
         for step in range(MOST_STEPS):
@@ -181,8 +181,7 @@ class Mixed:
     def _counted(self, left: np.ndarray) -> np.ndarray:
         """How much of each look counts, and by that the variances of rows' noise: what is left of looks, where those that lie far off
         count less, over how much less an estimate follows them (Huber 1981, Robust Statistics, chapter 7)."""
-        counts = np.bincount(self._row)
-        self._degrees = np.maximum(np.bincount(self._row, self._free), counts / 4)
+        self._degrees = np.maximum(np.bincount(self._row, self._free), self._looks / 4)
         far = np.abs(left) / (FAR * self._scales(left)[self._row] ** 0.5)
         inside = 1 - np.minimum(far, 1.0) ** 2
         counted = np.square(inside)  # Tukey's
@@ -284,8 +283,7 @@ class Mixed:
         middle = float(contrast @ self.rows + powers @ self._middles)
         if not powers.any():  # a row over itself
             return middle, [Estimate(0.0, 0.0, math.inf)] * len(powers), []
-        counts = np.bincount(self._row)
-        if counts[powers != 0].min() < LEAST_ROUNDS:
+        if self._looks[powers != 0].min() < LEAST_ROUNDS:
             unknown = Estimate(0.0, math.nan, math.nan)
             return middle, [unknown] * len(powers), [unknown]
         slopes = self._inverse @ contrast

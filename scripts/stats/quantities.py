@@ -1,12 +1,12 @@
 """Numbers that claims are decided on: measured ones, which their processes speak for, and published ones, which lie
 within the rounding of what is printed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-from stats import marks
+from plan.matrix import LEAST_PROCESSES
 from stats.estimates import ONCE, product
 from stats.samples import Times
 
@@ -23,17 +23,13 @@ MEASURED = {
 
 @dataclass(frozen=True)
 class Number:
-    """A number, the interval that it lies in (a published one: that of its rounding), its digits and where it
-    stands; `mark`: what is known of how a published one came to be; `processes`: what a measured one's processes made
-    of it, which speak for it instead of the interval; `noisy`: too few of those were clean (stats/marks.py); `once`:
-    it was measured by one process only."""
+    """A number, and the interval that it lies in (a published one: that of its rounding); `processes`: what a measured one's
+    processes made of it, which speak for it instead of the interval; `noisy`: too few of those were clean; `once`: it was
+    measured by one process only."""
 
     value: float
     low: float
     high: float
-    text: str
-    where: str = ""
-    mark: str = ""
     processes: Times = field(default_factory=Times)
     noisy: bool = False
     once: bool = False
@@ -47,9 +43,8 @@ def of_document(numbers: pd.DataFrame) -> Numbers:
     """The numbers of one document, as published.numbers has them."""
     found = {}
     for row in numbers[numbers["quantity"] != "speedup"].itertuples():
-        text = f"{row.value:.6g}" if "e" in row.printed else row.printed
-        number = Number(row.value, row.low, row.high, text, f"line {row.line}", row.mark)
-        found[tuple(getattr(row, key) for key in KEYS)] = number
+        key = tuple(getattr(row, key) for key in KEYS)
+        found[key] = Number(row.value, row.low, row.high)
     return found
 
 
@@ -58,7 +53,15 @@ def of_times(times: Sequence[float], words: float | None = None, noisy: bool = F
     made = Times(times)
     made = made.to(-1, words) if words else made
     value = product([made], [1])[0]
-    return Number(value, value, value, f"{value:.4g}", processes=made, noisy=noisy)
+    return Number(value, value, value, made, noisy)
+
+
+def _noisy(row: Mapping) -> bool:
+    """Whether a cell, which has processes enough for an interval, has too few that ran while the machine was itself, as far as
+    the yardstick tells; records of turns have none of it."""
+    off = row.get("disturbed_processes")
+    clean = int(row["processes"]) - (0 if off is None or pd.isna(off) else int(off))
+    return clean < LEAST_PROCESSES <= row["processes"]
 
 
 def of_cells(cells: pd.DataFrame) -> Numbers:
@@ -66,7 +69,7 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
     for each implementation; `cells` as in cells.csv."""
     found = {}
     for row in cells[cells["status"] == "ok"].to_dict("records"):
-        noisy = "processes" in row and marks.noisy(row)
+        noisy = "processes" in row and _noisy(row)
         for quantity, column in MEASURED.items():
             if pd.notna(value := row[column]):
                 cell = tuple(quantity if key == "quantity" else row[key] for key in KEYS)
@@ -74,6 +77,5 @@ def of_cells(cells: pd.DataFrame) -> Numbers:
                     words = value * row["wall_s"] if quantity in RATES else None
                     found[cell] = of_times(row["process_medians_s"], words, noisy)
                 else:
-                    ends = value / ONCE, value * ONCE
-                    found[cell] = Number(value, *ends, f"{value:.4g}", once=True)
+                    found[cell] = Number(value, value / ONCE, value * ONCE, once=True)
     return found

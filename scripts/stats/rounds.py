@@ -64,12 +64,10 @@ class Rounds:
     def noise(self) -> list[dict]:
         """[{"looks": how many, "deviation": standard deviation of one around its row and round, "correlation": of successive
         rounds}], of each group of rows that rounds join."""
-        found = []
-        for joined in map(self._of, self._members):
-            looks = sum(map(len, joined.series.values()))
-            about = {"deviation": joined.deviation, "correlation": joined.correlation}
-            found.append({"looks": looks, **about})
-        return found
+        return [
+            {"looks": len(each.left), "deviation": each.deviation, "correlation": each.correlation}
+            for each in map(self._of, self._members)
+        ]
 
     def beside(self, row: Hashable) -> Estimate:
         """Of a row, but without what the machine did to all of its rounds: the variance is that over the mean of all others, without

@@ -144,7 +144,7 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     together = np.concatenate(processes)
     wall = float(np.median([np.mean(samples) for samples in processes]))
     low, high, kind = interval(records)
-    batches = min(map(len, processes))
+    batches, times = min(map(len, processes)), medians(records)
     compiling = [record for record in records if not record.get("found_compiled")] or records
     setups = (record["setup"] for record in compiling)
     starts = [setup["build_s"] + setup["first_step_s"] for setup in setups]
@@ -154,13 +154,8 @@ def cell(records: Sequence[dict], batch: int) -> dict:
     unforked = [record for record in records if not record.get("forked")] or records
     of = {"build_s": compiling, "first_step_s": compiling, "process_peak_bytes": unforked}
 
-    def middle(*path: str) -> float | None:
-        values = []
-        for record in of.get(path[-1], records):
-            for key in path:
-                record = record[key]
-            values.append(record)
-        return _median(values)
+    def middle(group: str, key: str) -> float | None:
+        return _median(record[group][key] for record in of.get(key, records))
 
     return {
         "batches": batches,
@@ -168,8 +163,8 @@ def cell(records: Sequence[dict], batch: int) -> dict:
         "wall_low_s": low,
         "wall_high_s": high,
         "interval": kind,
-        "wall_median_s": float(np.median(medians(records))),
-        "process_medians_s": medians(records),
+        "wall_median_s": float(np.median(times)),
+        "process_medians_s": times,
         "wall_std_s": float(np.std(together)) if len(together) > 1 else None,
         "wall_min_s": float(np.min(together)),
         "wall_max_s": float(np.max(together)),

@@ -92,23 +92,16 @@ def of_claims(
                 yield Statement(claim["name"], dict.fromkeys(own, most), fails, A_VERDICT)
 
 
-def two_fastest(numbers: Numbers, rows: Collection[str]) -> Iterator[list[Key]]:
-    """Each benchmark's two fastest of these rows, by phase and device."""
+def of_fastest(numbers: Numbers, rows: Collection[str], most: int) -> Iterator[Statement]:
+    """Which of each benchmark's two fastest of these rows to use, by phase and device, where that is undecided."""
     groups: dict[Key, list[Key]] = {}
     for key in numbers:
         if key[1] in rows and key[-1] == "wall_s":
             groups.setdefault((key[0], *key[2:]), []).append(key)
     for keys in groups.values():
         pair = sorted(keys, key=lambda key: numbers[key].value)[:2]
-        if len(pair) == 2:
-            yield pair
-
-
-def of_fastest(pairs: Iterable[Sequence[Key]], numbers: Numbers, most: int) -> Iterator[Statement]:
-    """Which of two rows to use, where that is undecided."""
-    for pair in pairs:
         times = [numbers[key].processes for key in pair]
-        if not LEAST_PROCESSES <= min(map(len, times)) < most:
+        if len(pair) < 2 or not LEAST_PROCESSES <= min(map(len, times)) < most:
             continue
         interval = functools.partial(estimates.product, times, [1, -1])
         if estimates.compared(*interval(STOPPING, 0)[1:]) == "undecided":

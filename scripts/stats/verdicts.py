@@ -1,6 +1,5 @@
 """Verdicts on the documents' claims, of every source of numbers: the documents themselves, this machine and others."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from stats.claims import MISSING, decide
 from stats.comparisons import choices
 from stats.quantities import KEYS, Number, Numbers, of_cells, of_document
 
-NOT_SAID = {"verdict": MISSING, "note": "the document does not say so", "marks": [], "cases": []}
+NOT_SAID = {"verdict": MISSING, "cases": []}
 
 
 def number_of(path: str) -> str:
@@ -27,9 +26,8 @@ def _corrected(numbers: Numbers, document: str, contradictions: Iterable[dict]) 
         key = tuple(entry[key] for key in KEYS)
         known = not entry["either"]  # which of the two numbers is the wrong one
         if known and entry["document"] == document and key in numbers:
-            value, place = entry["consistent"], f"line {entry['line']} corrected"
-            text = f"{value:.4f}" if value < 1000 else f"{value:.0f}"
-            found[key] = Number(value, value, value, text, place, numbers[key].mark)
+            value = entry["consistent"]
+            found[key] = Number(value, value, value)
     return found
 
 
@@ -44,21 +42,15 @@ def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
 
 
 def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
-    """The same on the numbers of one document. Where a verdict would be another one if its contradictory numbers
-    were what the others make of them, a case has that as `corrected`, and so has the claim.
-    """
+    """The same on the numbers of one document. `corrected`: the verdict, where it would be another one if contradictory numbers
+    were what the others make of them."""
     if claim.get("ours"):
         return NOT_SAID
     own = of_document(numbers)
     found = decide(claim, _renamed(own, claim))
     document = next(iter(numbers["document"]), "")
     then = decide(claim, _renamed(_corrected(own, document, contradictions), claim))
-    for case, other in zip(found["cases"], then["cases"], strict=True):
-        if case["verdict"] != other["verdict"]:
-            case["corrected"] = other
-    if found["verdict"] != then["verdict"]:
-        found["corrected"] = then["verdict"]
-    return found
+    return found | ({"corrected": then["verdict"]} if found["verdict"] != then["verdict"] else {})
 
 
 def _paths(document: str) -> list[str]:
@@ -72,30 +64,25 @@ def consequences(claims: Iterable[Mapping], contradictions: list[dict]) -> list[
     "corrected"}] of the verdicts on the document that would be other ones if this number alone were corrected, and
     `consequence`: `either` if nothing shows which of two numbers is wrong, `verdict` if there are such, `number` if it is plainly wrong, else `rounding`."""
     claims = [claim for claim in claims if not claim.get("ours")]
-    changes: dict[int, list[dict]] = {id(entry): [] for entry in contradictions}
-    for name in {claim["document"] for claim in claims}:
-        for path in _paths(name):
-            numbers = of_document(published.numbers([path]))
-            own = [entry for entry in contradictions if entry["document"] == number_of(path)]
-            for entry, claim in itertools.product(own, claims):
-                if claim["document"] == name:
-                    corrected = _corrected(numbers, entry["document"], [entry])
-                    before, after = (
-                        decide(claim, _renamed(each, claim))["verdict"]
-                        for each in (numbers, corrected)
-                    )
-                    if before != after:
-                        change = {"claim": claim["name"], "verdict": before, "corrected": after}
-                        changes[id(entry)].append(change)
+    printed = {
+        (name, number_of(path)): of_document(published.numbers([path]))
+        for name in {claim["document"] for claim in claims}
+        for path in _paths(name)
+    }
     found = []
     for entry in contradictions:
-        levels = (
-            "either" if entry["either"] else "",
-            "verdict" if changes[id(entry)] else "",
-            "number" if entry["plain"] else "",
-        )
-        consequence = next(filter(None, levels), "rounding")
-        found.append(entry | {"changes": changes[id(entry)], "consequence": consequence})
+        changes = []
+        for claim in claims:
+            numbers = printed.get((claim["document"], entry["document"]), {})
+            corrected = _corrected(numbers, entry["document"], [entry])
+            before, after = (
+                decide(claim, _renamed(each, claim))["verdict"] for each in (numbers, corrected)
+            )
+            if before != after:
+                changes.append({"claim": claim["name"], "verdict": before, "corrected": after})
+        levels = {"either": entry["either"], "verdict": changes, "number": entry["plain"]}
+        consequence = next((level for level, so in levels.items() if so), "rounding")
+        found.append(entry | {"changes": changes, "consequence": consequence})
     return found
 
 
@@ -114,11 +101,11 @@ def _shapes(claim: Mapping, cells: pd.DataFrame) -> set[str]:
 def by_document(
     claims: Iterable[dict], cells: pd.DataFrame, contradictions: list[dict]
 ) -> list[dict]:
-    """What reports show of all claims: [{"document", "number": its number, "sources": names, "claims"}].
+    """What reports show of all claims, by document: [{"number": its number, "sources": names, "claims"}].
 
-    A claim gains `verdicts`, {source: what decide() finds}, and `cases`, the names of all its cases. A source is
-    the number of a published document, or a generation of environments and a machine, of the past only with numbers,
-    of other machines than the first, this run's, only with rows; `cells` as in cells.csv.
+    A claim gains `verdicts`, {source: what decide() finds}. A source is the number of a published document, or a generation of
+    environments and a machine, of the past only with numbers, of other machines than the first, this run's, only with rows;
+    `cells` as in cells.csv.
     """
     machines = pd.Categorical(cells["machine"], categories=list(dict.fromkeys(cells["machine"])))
     by = [cells["environment"].map(matrix.generation), machines, "document"]
@@ -140,9 +127,8 @@ def by_document(
             own = documents.get(name, {})
             if own or (when == matrix.NOW and (machine == first or name in documents)):
                 verdicts[f"{when}, {machine}"] = decide(claim, own, _shapes(claim, cells))
-        names = (case["name"] for verdict in verdicts.values() for case in verdict["cases"])
-        group = found.setdefault(name, {"document": name, "claims": []})
+        group = found.setdefault(name, {"claims": []})
         group["number"] = number_of(paths[0]) if paths else ""
         group["sources"] = list(verdicts)
-        group["claims"].append(claim | {"verdicts": verdicts, "cases": list(dict.fromkeys(names))})
+        group["claims"].append(claim | {"verdicts": verdicts})
     return list(found.values())

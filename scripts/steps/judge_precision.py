@@ -61,12 +61,11 @@ def statements(
             for key, number in known.items()
             if generation == NOW and "baseline" not in cells[named[key[:-1]]][0]["benchmark"]
         }
-        pairs = undecided.two_fastest(usable, rows)
         # Nor does a finding speak of any time but now.
         told = [each for each in document_claims if generation == NOW or "finding" not in each]
         for each in (
             *undecided.of_claims(told, known, most),
-            *undecided.of_fastest(pairs, known, most),
+            *undecided.of_fastest(usable, rows, most),
         ):
             those = {named[key]: count for key, count in each.processes.items()}
             worth = each.worth * (1 if generation == NOW else THEN)

@@ -89,10 +89,10 @@ def first_page(
     )
     if own and len(names) > 1:
         compared = [
-            machine_comparison.machine(
-                Measured(parts, each, settings),
+            machine_comparison.Machine(
                 called,
                 f"{'' if each == shown else pages.folder(each) + '/'}index.html",
+                Measured(parts, each, settings),
             )
             for each, called in names.items()
         ]
@@ -106,8 +106,7 @@ def other_pages(
     site: page.Site,
 ) -> None:
     """Those of sections."""
-    about = {"machine_names": names, "documents": summaries, "introduction": []}
-    about["preliminary"] = any(each["preliminary"] for each in summaries)
+    about: dict = {"preliminary": any(each["preliminary"] for each in summaries)}
     stand_in = summary.on_stand_in({each["name"]: each["machines"] for each in summaries})
     own = blocks.as_data(machine_section.write(summaries))
     found = {

@@ -58,28 +58,6 @@ def test_the_point_lies_in_its_interval() -> None:
     assert estimates.ratio([times], [[1.0] * 3]).low == 1.0
 
 
-def test_how_many_further_processes_would_decide_a_ratio() -> None:
-    """By hand: logarithms -s, 0, s against 0, 0, 0 around 1.1; three processes give 0.095 - 4.303 s / sqrt(3)."""
-    s = 0.06
-    cell = [1.1 * float(np.exp(power * s)) for power in (-1, 0, 1)]
-    found = estimates.ratio([cell], [[1.0] * 3])
-    assert found.verdict == "undecided"
-    assert found.low == pytest.approx(1.1 * np.exp(-0.149), abs=1e-3)
-
-    # 0.0953 - 3.182 * 0.06 / 2 = -0.0002 with four, - 2.776 * 0.06 / sqrt(5) = 0.0208 with five
-    def further(*cells: list[float]) -> int | None:
-        def decided(count: int) -> bool:
-            _, *ends = estimates.product(cells, [1, -1], processes=count)
-            return estimates.compared(*ends) != "undecided"
-
-        return estimates.further(cells, decided)
-
-    assert further(cell, [1.0] * 3) == 2
-    assert further(cell[:2], [1.0]) == 2
-    assert further([0.5, 1.0, 2.0], [1.0] * 3) is None
-    assert further([2.0] * 3, [1.0] * 3) == 0
-
-
 def test_processes_that_agree_exactly() -> None:
     assert estimates.ratio([[2.0] * 3], [[1.0] * 3]) == (2.0, 2.0, 2.0, "slower")
     assert estimates.ratio([[1.0] * 3], [[1.0] * 3]) == (1.0, 1.0, 1.0, "same")

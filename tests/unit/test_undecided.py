@@ -63,11 +63,10 @@ def test_a_claim_by_all_its_cases_and_by_each_that_may_fail() -> None:
 def test_the_two_fastest_of_usable_rows() -> None:
     """The limit is no row to use; the third row is not among the two."""
     numbers = measured(a_b=[1.0, 1.01, 1.02], b_b=[1.05, 1.04, 1.08], c_b=[2.0] * 3, d_b=[0.5] * 3)
-    pairs = [*undecided.two_fastest(numbers, ["x/a", "x/b", "x/c"])]
-    (found,) = undecided.of_fastest(pairs, numbers, 10)
+    (found,) = undecided.of_fastest(numbers, ["x/a", "x/b", "x/c"], 10)
     assert {cell[1] for cell in found.processes} == {"x/a", "x/b"} and found.chance > 0.5
     apart = measured(a_b=[1.0, 1.001, 1.002], b_b=[2.0, 2.001, 2.002])
-    assert not [*undecided.of_fastest(undecided.two_fastest(apart, ["x/a", "x/b"]), apart, 10)]
+    assert not [*undecided.of_fastest(apart, ["x/a", "x/b"], 10)]
 
 
 def test_most_chance_a_second_first_within_the_time() -> None:
