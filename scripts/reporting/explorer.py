@@ -9,7 +9,6 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from plan import matrix
@@ -69,7 +68,8 @@ def _place(known: dict[str, int], value: str) -> int:
 
 def _row(row: Mapping, lists: Lists) -> list:
     found = {**row, "start_s": tradeoff.start(row)}
-    found["error"] = np.fmax(row["output_error"], row["gradient_error"])
+    errors = row["output_error"], row["gradient_error"]
+    found["error"] = max(filter(pd.notna, errors), default=None)
     median = row["wall_median_s"]
     return [
         _place(lists["names"], row["implementation"]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reporting import tabulate
-from stats import clean, marks, rows
+from stats import clean, rows
 from tests.unit.hand_made import QUIET, process
 
 
@@ -152,12 +152,3 @@ def test_a_number_without_a_column_is_not_lost(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(tabulate, "_rows", lambda *_: iter([{"status": "ok", "wall_p90_s": 1.0}]))
     with pytest.raises(ValueError, match=r"cells\.schema\.yaml.* wall_p90_s$"):
         tabulate.cells("stacked-lm", [])
-
-
-@pytest.mark.parametrize(
-    ("processes", "disturbed", "noisy"),
-    [(3, 0, 0), (5, 2, 0), (5, 3, 1), (3, None, 0), (3, float("nan"), 0), (2, 2, 0)],
-)
-def test_a_number_is_noisy_whose_clean_processes_are_too_few(processes, disturbed, noisy) -> None:
-    """Of fewer than three processes there is no interval anyway."""
-    assert marks.noisy({"processes": processes, "disturbed_processes": disturbed}) == bool(noisy)
