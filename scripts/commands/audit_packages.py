@@ -15,10 +15,7 @@ UNKNOWN = 3
 def not_asked(said: str) -> NoReturn:
     """Stop with the last line of what a command said."""
     lines = said.strip().splitlines() or ["it says nothing"]
-    print(
-        f"Not audited: {' '.join(lines[-1].split())[:300]}. PyPI could not be reached.",
-        file=sys.stderr,
-    )
+    print(f"Not audited, which needs PyPI: {' '.join(lines[-1].split())[:300]}", file=sys.stderr)
     sys.exit(UNKNOWN)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from plan.configuration import merged
 from plan.jobs import Job
 from plan.planner import Plan
 from tests.conftest import ROOT
@@ -19,15 +20,6 @@ def empty_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("config", "envs", "scripts", "workflow"):
         (folder / name).symlink_to(ROOT / name)
     monkeypatch.chdir(folder)
-
-
-def merged(base: dict, over: dict) -> dict:
-    """`over` laid over `base`, mapping by mapping."""
-    found = dict(base)
-    for key, value in over.items():
-        old = base.get(key)
-        found[key] = merged(old, value) if isinstance(old, dict) and old else value
-    return found
 
 
 def config(**changes: object) -> dict:
