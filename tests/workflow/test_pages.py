@@ -21,27 +21,26 @@ EXAMPLE = Path("report/example")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)*(?:e-?\d+)?(?!\w)")
 
 
-def numbers(text: str) -> Counter[str]:
-    return Counter(NUMBER.findall(text))
-
-
 def facts(path: Path) -> object:
-    """What has to be right in a file of the example, whatever its words: headings, figures and numbers."""
+    """What has to be right in a file of the example, whatever its text says: headings, figures, what the rows and columns of tables
+    are called, and the numbers of each row."""
     if path.suffix == ".csv":
         # By one row more or less in a sum, machines differ in the last digits.
-        table = pd.read_csv(path).map(
+        table = pd.read_csv(path, low_memory=False).map(
             lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
         )
-        return {column: sorted(table[column]) for column in table}
+        return list(table), sorted(table.itertuples(index=False, name=None))
     text = path.read_text()
     if path.suffix == ".md":
-        tables = "\n".join(line for line in text.splitlines() if line.startswith("|"))
         headings = re.findall(r"^#+ .*", text, re.MULTILINE)
-        return headings, re.findall(r"!\[.*\]\((.*)\)", text), numbers(tables)
+        heads = re.findall(r"^(\|.*)\n\|:--", text, re.MULTILINE)
+        rows = [line for line in text.splitlines() if line.startswith("|")]
+        numbers = [(row.split("|")[1], NUMBER.findall(row)) for row in rows]
+        return headings, re.findall(r"!\[.*\]\((.*)\)", text), heads, numbers
     elements = list(ElementTree.parse(path).iter())
     titles = [element.text for element in elements if element.tag.endswith("}title")]
     shown = [element.text or "" for element in elements if element.tag.endswith("}text")]
-    return titles, numbers("\n".join(shown))
+    return titles, Counter(NUMBER.findall("\n".join(shown)))
 
 
 def rendered(folder: Path) -> dict[str, Path]:

@@ -24,7 +24,8 @@ LAYERS: dict[str, dict[str, Any]] = {
 }
 FILES = {"heads": HEADS, "matrices": MATRICES, "mlstm": EXAMPLES["mlstm"]}
 SANITIZED = "-march=native -fsanitize=address,undefined -fno-sanitize-recover=all"
-FEW = ("gru", "layer_norm", "mlstm")  # of each way to compute: by rows, with norms, of heads
+# Of each way to compute: by rows, with norms, of matrices, of heads.
+FEW = ("gru", "layer_norm", "mlstm", "heads")
 COMPILERS = {
     "gcc": f"gcc {SANITIZED}",
     "clang": "clang -march=native",

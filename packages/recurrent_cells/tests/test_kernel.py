@@ -33,10 +33,13 @@ NARROW = [
 EVERY = [
     *((one, {}) for one in (*CELLS.values(), *OF_FILES.values())),
     *((one, {kind: True}) for one in NARROW for kind in ("half", "int8")),
+    # Several products, and a transposed one, which bfloat16 refuses.
+    *((OF_FILES[name], {"int8": True}) for name in ("mogrifier", "antisymmetric")),
 ]
 IN_TILES = [
     *((one, kind) for one in CELLS.values() for kind in ("half", "int8")),
     *((OF_FILES["many"], "half"), (OF_FILES["sru"], "half"), (OF_FILES["lem"], "int8")),
+    (OF_FILES["antisymmetric"], "int8"),
 ]
 
 TIE = 127 * 2e-6
