@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from datasets import TextProblem
 from measurement.record import read_json
-from plan import matrix
 
 if TYPE_CHECKING:
     from plan.planner import Plan
@@ -71,7 +70,7 @@ def require_fitting(plan: "Plan") -> None:
     or does not fit the benchmarks that a run measures on it."""
     documents, corpus = plan.config["documents"], plan.corpus
     corpus.require_files()
-    cells = matrix.cells(plan.config)
+    cells = (cell for document in documents for cell in plan.cells(document))
     read = {cell.benchmark for cell in cells if plan.reads_text(cell.benchmark)}
     names = {split: str(file) for split, file in corpus.files.items()}
     sizes = {name: plan.benchmarks[name] for name in sorted(read)}

@@ -23,7 +23,7 @@ def gathered() -> list[str]:
     return [page for page in settings()["titles"] if page not in OWN]
 
 
-def site(documents: Iterable[str], machines: int = 1, own: bool = True) -> list[dict[str, str]]:
+def site(documents: Iterable[str], machines: int, own: bool) -> list[dict[str, str]]:
     """All pages of a machine's report on these documents, [{"name", "label"}], in the order in which each of them lists them.
     machines: how many there are, as one is compared with none. own: whether it is this run's, whose pages lie at the top."""
     titles = {name: matrix.document(name)["title"].partition(":")[0] for name in documents}

@@ -17,8 +17,6 @@ MOST_CELLS, A_CELLS_FREEDOM = 0.8, 0.2
 # The most that is put down to another day of one machine, or to another machine: twice the largest scatter recorded, 5 and 29 %
 # (docs/notebook/comparing-runs.md). Without it, whatever happens to more than a fifth of the cells would count as scatter.
 SCATTER_OF_DAYS, SCATTER_OF_MACHINES = 0.1, 0.6
-
-
 ORDER = ("regression", "improvement", "undecided", "same")
 
 

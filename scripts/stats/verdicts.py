@@ -42,7 +42,7 @@ def _renamed(numbers: Numbers, claim: Mapping) -> Numbers:
 
 
 def decide_published(claim: Mapping, numbers: pd.DataFrame, contradictions: list[dict]) -> dict:
-    """The same on the numbers of one document. `corrected`: the verdict, where it would be another one if contradictory numbers
+    """`claims.decide` on the numbers of one document. `corrected`: the verdict, where it would be another one if contradictory numbers
     were what the others make of them."""
     if claim.get("ours"):
         return NOT_SAID

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from commands import plan_run
@@ -312,6 +313,17 @@ def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: 
     """As planning does not, which tests/workflow/test_messages.py shows."""
     code = "import sys; sys.path.insert(0, 'scripts'); from steps import build_environment, list_records"
     environment = os.environ | {"PYTHONPATH": str(snakemake_alone)}
+    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
+
+
+def test_steps_of_the_corpus_need_numpy_alone(tmp_path: Path) -> None:
+    """As envs/corpus.yaml has nothing else."""
+    for path in Path(np.__file__).parents[1].glob("numpy*"):
+        (tmp_path / path.name).symlink_to(path)
+    code = (
+        "import sys; sys.path.insert(0, 'scripts'); from steps import fetch_corpus, tokenize_corpus"
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
 
 

@@ -11,7 +11,8 @@ import yaml
 
 from measurement.record import read_json
 from plan import matrix
-from reporting import page, pages, sections, style
+from reporting import blocks, page, pages, sections, style
+from reporting.sections import machines
 from tests.unit import hand_made
 
 DOCUMENTS = sorted(path.stem for path in Path("config/documents").glob("*.yaml"))
@@ -111,6 +112,17 @@ def assert_whole_tables(text: str) -> None:
         widths = {len(line.replace("\\|", "").split("|")) - 2 for line in lines}
         assert len(widths) <= 1, block
         assert max(widths, default=0) <= 10, block
+
+
+def test_an_environment_that_could_not_be_built_is_listed(tables: dict) -> None:
+    (machine,) = tables[ON_TWO]["a machine"][1]["machines"]
+    about = {"preliminary": False, "stand_in": "", "introduction": []}
+    missing = {"python": None, "pins": ["lasagne"], "packages": {}}
+    found = {**machine, "environments": {**machine["environments"], "lasagne": missing}}
+    written = blocks.as_data(machines.write([{"name": ON_TWO, "machines": [found]}]))
+    text = page.markdown("", about, [{"blocks": written}])
+    assert "| lasagne |" in text
+    assert_whole_tables(text)
 
 
 def test_every_section_is_on_a_page() -> None:

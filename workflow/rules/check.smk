@@ -2,7 +2,7 @@
 
 
 # Of one implementation and document in one process. Each check leaves a record of its own in results/checks/, which
-# tells whether it was made; the output lists them.
+# tells whether it was made; the output lists them. Timing and training are this rule with other outputs and resources.
 rule check_implementation:
     input:
         inputs,

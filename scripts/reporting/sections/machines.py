@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from measurement.memory import KEPT
 from reporting import processors, words
 from reporting.blocks import Block, Heading, Points, Table
+from reporting.layout import DASH
 
 FACTS = (
     "Architecture",
@@ -81,5 +82,5 @@ def _environments(machines: Iterable[Mapping]) -> list[list[str]]:
     for name, each in sorted(environments.items()):
         packages = each["packages"]
         named = (f"{pin} {packages[pin]}" for pin in each["pins"] if pin in packages)
-        found.append([name, each["python"], ", ".join(named)])
+        found.append([name, each["python"] or DASH, ", ".join(named)])
     return found
