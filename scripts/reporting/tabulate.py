@@ -175,7 +175,7 @@ def trainings(parts: Iterable[results.Part]) -> list[dict]:
     """The rows of training runs: [{"machine", the cell's names, "status", "reason", "curve": [], and what its record
     has}]."""
     found = []
-    nothing = {"curve": [], "epoch_batches": None, "resumed_at": None, "weights_sha256": None}
+    nothing = {"curve": [], "epoch_batches": None}
     for part in parts:
         for each in part.training:
             record = each.records[0] if each.records else {}
@@ -229,14 +229,13 @@ def machine(part: results.Part) -> dict:
 
 
 def about(document: str, parts: Sequence[results.Part]) -> dict:
-    """What a page says beside its numbers: configuration, protocol and check of the first part, and all machines; of those
-    whose results lie in another folder, where they come from."""
-    first, here = parts[0].manifest, parts[0].path.parent.parent
+    """What a page says beside its numbers: all machines, and of those whose results lie in another folder, where they come
+    from."""
+    here = parts[0].path.parent.parent
     folders = {folder for part in parts if (folder := part.path.parent.parent) != here}
     origins = {folder: packs.origin(folder) for folder in folders}
     return {
         "name": document,
-        **{key: first[key] for key in ("config", "protocol", "check")},
         "machines": [
             machine(part) | {"origin": origins.get(part.path.parent.parent)} for part in parts
         ],
