@@ -161,7 +161,7 @@ def temporary_left(trial: Trial) -> None:
         file.with_name(f"{file.name}.4711.tmp").write_bytes(cut(file.read_bytes(), trial))
 
 
-@fault("results from the future")
+@fault("results from the future", quick=True)
 def future(trial: Trial) -> None:
     """all results and sources an hour ahead of the clock"""
     later = time.time() + HOUR_S

@@ -258,6 +258,7 @@ def of_row(document: str, row: str) -> str:
             "overrides: {rnn-benchmarks: {protocol: {one_process: [keras/lstm-torhc]}}}\n",
             "one_process: the document has no measurement like `keras/lstm-torhc`; did you mean",
         ),
+        ("also_report: [nowhere]\n", "also_report: nowhere is not a results folder"),
         ('corpus: {path: ""}\n', "corpus.path: '' "),
         ("corpus: {mirrors: ['file:///x/{split}']}\n", "corpus.mirrors.0: 'file:///x/{split}' "),
     ],

@@ -152,10 +152,13 @@ def test_one_look_that_is_off_joins_nothing() -> None:
 def test_a_time_that_is_shown_is_about_the_mean_of_its_looks() -> None:
     rows = noisy("abc", 8, 0.1)
     del rows["a"]["b", 0, 0], rows["b"]["b", 3, 1]
-    time = estimates.product([taken(rows)["c"]], [1])[0]
+    cells = taken(rows)
+    times = {name: estimates.product([each], [1])[0] for name, each in cells.items()}
+    ratio = estimates.product([cells["a"], cells["b"]], [1, -1])[0]
+    assert times["a"] / times["b"] == pytest.approx(ratio)
     # Of rounds that differ by half, and resemble the next ones by chance.
     looks = [*rows["c"].values()]
-    assert stats.gmean(looks) / 1.2 < time < stats.gmean(looks) * 1.2
+    assert stats.gmean(looks) / 1.2 < times["c"] < stats.gmean(looks) * 1.2
 
 
 def test_rates_and_products_of_powers_are_of_the_same_rounds() -> None:

@@ -1,6 +1,7 @@
 """The page of a cell of somebody's own, of records made by hand: its first sentence, its tables, its lines of code, and the
 first page's link to it."""
 
+import ast
 import re
 import sys
 import types
@@ -118,6 +119,12 @@ def test_a_cell_that_every_style_was_refused_of_says_why(status: str, to_come: b
     answer = own_cell_section.Answer("mine", shape, "m", [], [], [], [wrong], 5, to_come, [])
     first, *_ = own_cell_section.write(answer)
     assert ("as it is" in first.text) == (status == "incorrect" or not to_come)
+
+
+def test_lines_of_code(text: str) -> None:
+    assert "`w_input` [D, 3 H]: f g o; `w_recurrent` [H, 3 H]: f g o; `bias` as" in text
+    assert "`own`: empty. `states`, [B, H] each, begin with h = 0, c = 0." in text
+    ast.parse("\n".join(own_cell_lines.of("pytorch/compiled-graph", "mine", "f", SHAPE)))
 
 
 def test_every_flexible_style_that_can_win_training_has_lines() -> None:

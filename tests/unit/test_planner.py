@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from commands import plan_run
 from measurement import supervisor
@@ -19,6 +20,7 @@ from plan import environments, files, matrix, planner, sources
 from plan.jobs import BuildJob, CheckJob, Job, TimeJob
 from plan.planner import CHECKS, Plan
 from steps import build_kernel
+from tests.conftest import ROOT
 from tests.unit import planned
 
 MEASURED = {"check", "time", "train"}
@@ -82,16 +84,18 @@ def test_every_kind_is_planned(before: dict) -> None:
             "protocol": {"timeout_s": 7, "processes": 5}
             | {"target_interval": 0.01, "most_processes": 30},
             "corpus": {"mirrors": [], "stand_in": True},
-            "documents": ["cudnn-lstm-ptb", "stacked-lm"],
             "also_report": ["elsewhere"],
             "environment_folder": "elsewhere",
             "interpreters": {"unheard-of": sys.executable},
+        },
+        {
+            "documents": ["cudnn-lstm-ptb", "stacked-lm"],
             # What stands for the same.
             "overrides": {"stacked-lm": {"benchmarks": ["stacked-lm"], "protocol": {"seed": 0}}},
         },
         {"preliminary": True},
     ],
-    ids=["settings", "preliminary"],
+    ids=["settings", "documents", "preliminary"],
 )
 def test_what_changes_no_job(before: dict, change: dict) -> None:
     """However many processes there are, on what else, on how many of a machine's cores, and when they are given up: each is the
@@ -264,6 +268,20 @@ class TestProcesses:
     )
     def test_adapting_needs_an_interval_and_room(self, protocol: dict, expected: bool) -> None:
         assert Plan(planned.config(protocol=protocol)).adapts("stacked-lm") == expected
+
+
+def test_quick_and_published_share_checks() -> None:
+    """Who has run the quick protocol has these already; its kernels are tuned with fewer trials."""
+    fixed = {key: planned.config()[key] for key in ("devices", "machine", "interpreters")}
+    quick, published = (
+        yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()) for name in ("quick", "config")
+    )
+    one, other = (
+        {job.path: job for job in planned.all_jobs(Plan(planned.merged(given, fixed))).values()}
+        for given in (planned.merged(published, quick), published)
+    )
+    checks = {path for path, job in one.items() if job.kind == "check" and not runs_kernel(job)}
+    assert checks and checks <= other.keys()
 
 
 class TestChecking:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from measurement import packages, provenance, supervisor
+from measurement.record import sha256
 from plan import copies, sources
 from tests.conftest import ROOT
 
@@ -134,6 +135,16 @@ def test_records_name_the_commit_that_the_run_began_with(project: Path) -> None:
     given = json.loads(os.environ[supervisor.RUN]) | {"repository": {"commit": "1", "dirty": False}}
     os.environ[supervisor.RUN] = json.dumps(given)
     assert supervisor.repository() == {"commit": "1", "dirty": False}
+
+
+def test_a_library_that_was_swapped(tmp_path: Path) -> None:
+    library, result = tmp_path / "kernel.so", str(tmp_path / "kernel.json")
+    library.write_bytes(b"one")
+    read = {result: {"sha256_beside": {"kernel.so": sha256(str(library))}}}
+    provenance.require_beside(read)
+    library.write_bytes(b"two")
+    with pytest.raises(provenance.Changed, match=r"kernel\.so was changed since the run"):
+        provenance.require_beside(read)
 
 
 class TestPackages:

@@ -114,6 +114,14 @@ def test_loss_follows_from_the_logits(case: Case) -> None:
     assert loss == pytest.approx(expected, rel=1e-12)
 
 
+def test_clipping_by_the_norm_of_all_gradients() -> None:
+    gradients = {"a": np.array([3.0]), "b": np.array([[0.0, 4.0]])}
+    for limit, expected in ((2.5, ([1.5], [[0.0, 2.0]])), (5.5, ([3.0], [[0.0, 4.0]]))):
+        found = reference.clipped(gradients, limit)
+        assert (found["a"].tolist(), found["b"].tolist()) == expected
+    assert reference.clipped(gradients, None)["a"] == [3.0]
+
+
 def test_reverse_direction_starts_at_the_end_of_each_sequence() -> None:
     """A short sequence's outputs are those it has alone, whatever follows it."""
     work = tiny.classifier("ctc")

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema
@@ -42,6 +43,17 @@ STYLES = {
     "counted": f"{RIGHT}import os\n"
     "def build(*a): open('pids', 'a').write('%d\\n' % os.getpid()); return right(*a)",
 }
+STYLES["hanging"] = """import os, time
+from implementations.plain.model import Model
+class Hanging(Model):  # once, in its eleventh batch
+    batches = 0
+    def step(self, *batch):
+        self.batches += 1
+        if self.batches > 10 and not os.path.exists('hung'):
+            open('hung', 'w').close()
+            time.sleep(600)
+        return super().step(*batch)
+def build(*a): return Hanging(*a)"""
 STYLES["dying"] = f"""{RIGHT}import os, signal
 def build(*a):
     runner = right(*a)
@@ -76,6 +88,12 @@ def build(*a):
         try: fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError: return right(*a)
     raise MemoryError()"""
+STYLES["emptied"] = f"""{RIGHT}import os, sys
+def build(workload, weights, device, phase):
+    if phase == 'training' and not os.path.exists('emptied'):
+        open('emptied', 'w').close()
+        os.unlink(os.path.join(sys.argv[2], 'result-0.json'))
+    return right(workload, weights, device, phase)"""
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +125,7 @@ def job(
     phase: str = "training",
     **reads: str,
 ) -> dict:
-    """What the supervisor is told. A timing reads the style's check."""
+    """What the supervisor is told. A timing and a training run read the style's check."""
     told = {
         "kind": kind,
         "identity": {
@@ -133,11 +151,15 @@ def job(
     return told
 
 
+def command(job: dict, output: str) -> list[str]:
+    options = {"--job": json.dumps(job), "--log": "log.txt", "--output": output}
+    flat = [part for option in options.items() for part in option]
+    return [sys.executable, "scripts", "measure_cell", *flat]
+
+
 def carry_out(job: dict, output: str) -> tuple[dict, str]:
     """(what was left, what was printed) of one job; it must have ended well itself."""
-    command = [sys.executable, "scripts", "measure_cell", "--job", json.dumps(job)]
-    command += ["--log", "log.txt", "--output", output]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = subprocess.run(command(job, output), capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     return json.loads(Path(output).read_text()), done.stderr
 
@@ -173,6 +195,21 @@ def test_what_was_killed_goes_on_and_measures_nothing_twice(folder: Path) -> Non
     assert record["status"] == "ok" and record["lives"] == 2
     assert record["looks"][: len(before)] == before and len(record["looks"]) == 4
     assert {look["life"] for look in record["looks"]} == {1, 2} and not path.exists()
+
+
+def test_training_run_out_of_time_goes_on_with_more(folder: Path) -> None:
+    run("hanging")
+    told = job("hanging", kind="train")
+    told["benchmark"] = tiny.BENCHMARK | tiny.CARRIED
+    told["protocol"] = {"batches": 30, "points": [30], "checkpoint_batches": 1}
+    told["checkpoint"] = "run.npz"
+    records = []
+    for attempt, timeout_s in enumerate((6, 300)):
+        told |= {"timeout_s": timeout_s, "failed_attempts": attempt}
+        records.append(carry_out(told, "train-hanging.json")[0])
+    assert [record["status"] for record in records] == ["timeout", "ok"]
+    (resumed,) = records[1]["resumed_at"]
+    assert 0 < resumed < 30 and not (folder / "run.npz").exists()
 
 
 def test_what_was_wrong_is_not_gone_on_from(folder: Path) -> None:
@@ -291,6 +328,13 @@ class TestSeveralChecks:
         assert printed.count("trying again alone on this machine") == 2
         assert not Path("several/0.jsonl").exists() and Path("several/1.jsonl").exists()
 
+    def test_what_is_taken_away_is_no_other_ones(self) -> None:
+        """Where a result is gone (somebody empties the temporary folder), those after it do not take its place."""
+        records, _ = self.made(*(job("emptied", phase=phase) for phase in ("forward", "training")))
+        assert [record["status"] for record in records] == ["failed", "ok"]
+        assert "without a result" in records[0]["reason"]
+        assert records[1]["gradient_error"] is not None
+
     def test_each_has_its_time(self) -> None:
         """What is out of time is ended, and those after it are made; time is counted from the last one's end."""
         slow = [job(style, timeout_s=4) for style in ("pausing", "pausing", "slow", "right")]
@@ -299,6 +343,24 @@ class TestSeveralChecks:
         assert records[2]["reason"] == "not finished after 4 s (protocol.timeout_s)"
         assert Path("several/2.jsonl").exists()
         assert not alive(int(Path("worker.pid").read_text()))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="macOS has no such signal")
+def test_no_worker_outlives_its_supervisor(folder: Path) -> None:
+    """Or it would disturb the next clock."""
+    marker = folder / "worker.pid"
+    marker.unlink(missing_ok=True)
+    supervisor = subprocess.Popen(command(job("slow", timeout_s=600), "check-slow.json"))
+    deadline = time.monotonic() + 300
+    while not (marker.exists() and marker.read_text()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    worker = int(marker.read_text())
+    assert alive(worker)
+    supervisor.send_signal(signal.SIGKILL)
+    supervisor.wait()
+    while alive(worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(worker)
 
 
 def test_nothing_is_left_that_another_could_find_instead_of_compiling_it(folder: Path) -> None:

@@ -1,6 +1,8 @@
 """How many batches a process times: a count, within bounds of time. The clock here is made by hand."""
 
 import itertools
+import os
+import signal
 import sys
 import time
 import types
@@ -251,3 +253,10 @@ def test_what_a_framework_changes_meanwhile_is_told() -> None:
     assert timing.changes(before, timing.state(runner)) == ""
     runner.threads = 7
     assert timing.changes(before, timing.state(runner)) == "threads (2 -> 7)"
+
+
+def test_a_process_that_was_stopped_says_so() -> None:
+    meter = timing.Meter([])
+    assert meter.read()["suspensions"] == 0
+    os.kill(os.getpid(), signal.SIGCONT)
+    assert meter.read()["suspensions"] == 1

@@ -65,10 +65,34 @@ def test_run_has_a_curve(workload: Workload, tmp_path: Path) -> None:
     assert found["curve"][-1]["train_perplexity"] == pytest.approx(11, rel=0.1)
 
 
+@pytest.mark.parametrize("batch", [9, 17])
+def test_killed_run_ends_as_an_uninterrupted_one(workload: Workload, tmp_path, batch: int) -> None:
+    whole = train(workload, tmp_path / "whole.npz")
+    with pytest.raises(Killed):
+        train(workload, tmp_path / "run.npz", killed_at(batch))
+    found = train(workload, tmp_path / "run.npz")
+    assert found["weights_sha256"] == whole["weights_sha256"]
+    untimed = [[{**point, "train_s": 0} for point in each["curve"]] for each in (found, whole)]
+    assert untimed[0] == untimed[1]
+    assert found["resumed_at"] == [{9: 8, 17: 16}[batch]]
+    seconds = [point["train_s"] for point in found["curve"]]
+    assert seconds == sorted(seconds)
+
+
 def test_checkpoint_of_another_run_is_none(workload: Workload, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         train(workload, tmp_path / "run.npz", killed_at(9))
     assert train(workload, tmp_path / "run.npz", key="another run")["resumed_at"] == []
+
+
+@pytest.mark.parametrize("share", [0.0, 0.7])
+def test_damaged_checkpoint_is_none(workload: Workload, tmp_path: Path, share: float) -> None:
+    path = tmp_path / "run.npz"
+    with pytest.raises(Killed):
+        train(workload, path, killed_at(9))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    assert train(workload, path)["resumed_at"] == []
 
 
 def row(*perplexities: float, epoch: int = 300) -> dict:
