@@ -109,7 +109,6 @@ def begin(parent: int | None = None) -> None:
         threading.Thread(target=follow, args=(parent,), daemon=True).start()
     require_alone()
     require_writable()
-    bring_to_now()
     have_cache()
     lease.use_temporary()
 
@@ -133,17 +132,6 @@ def have_cache() -> None:
         writable = False
     if not writable:
         os.environ["XDG_CACHE_HOME"] = os.path.abspath(".snakemake/cache")
-
-
-def bring_to_now(folder: str = "results") -> None:
-    """Give files from the future (a clock was set back) the present's time: what Snakemake makes of one looks older than it,
-    and counts as not made."""
-    now = time.time()
-    for place, _, files in os.walk(folder):
-        for path in (os.path.join(place, name) for name in files):
-            with suppress(OSError):
-                if os.lstat(path).st_mtime > now:
-                    os.utime(path, (now, now), follow_symlinks=False)
 
 
 def follow(parent: int) -> None:

@@ -25,7 +25,7 @@ def met_at_work(trial: Trial) -> None:
 def implementation(trial: Trial) -> None:
     """its batches ten times as slow, from a random moment of a check or a timing on"""
     met_at_work(trial)
-    file = "scripts/implementations/plain/faulty.py"
+    file = "scripts/implementations/plain/steady.py"
     trial.change(file, f"pause_s = {BATCH_S}", f"pause_s = {SLOW_S}")
 
 

@@ -12,7 +12,7 @@ from snakemake.settings.types import DeploymentMethod
 sys.path.insert(0, os.path.abspath("scripts"))
 import bytecode  # before all others of ours
 from measurement.record import read_json, refused
-from plan import configuration, copies, lease, listing, matrix, memory, sources
+from plan import configuration, copies, files, lease, listing, matrix, memory, sources
 from plan.jobs import news
 from plan.planner import Plan
 from plan.register import Register, for_rules
@@ -30,6 +30,8 @@ CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 # Snakemake (9.27) writes there also to plan only.
 if not os.access(".snakemake" if os.path.exists(".snakemake") else ".", os.W_OK):
     sys.exit(refused("cannot write .snakemake"))
+if workflow.is_main_process and not workflow.output_settings.dryrun:
+    files.bring_to_now("results")
 # Before anything is planned: what measures runs from this run's copy of the scripts.
 SCRIPTS = copies.take(workflow.output_settings.dryrun)
 # Not `workflow.cores`, which stops `snakemake --report` and `--summary` for want of --cores.
