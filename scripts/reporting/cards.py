@@ -12,7 +12,7 @@ from reporting import flexibility, tradeoff, words
 from reporting.flexibility import Over
 from reporting.layout import none, scientific, seconds, time_of
 from reporting.measured import PHASES, Measured
-from reporting.sections import variations
+from reporting.sections import error, variations
 
 MOST_NAMED = 3  # of several that do equally well
 SLOW_START_S = 1
@@ -98,11 +98,11 @@ def _call(row: Mapping, number_format: str) -> str:
 def _aside(row: Mapping, number_format: str) -> str:
     """How to get a recommendation, and what it costs beside its time: its error against float64, start-up where it takes long,
     tuning and building a kernel."""
-    error = row["output_error"] if none(row["gradient_error"]) else row["gradient_error"]
+    off = error(row)
     once = tradeoff.once(row)
     start = tradeoff.start(row) - once
     said = [
-        *([] if none(error) else [f"error {scientific(error)}"]),
+        *([] if none(off) else [f"error {scientific(off)}"]),
         *([f"start-up {seconds(start)} s"] if start >= SLOW_START_S else []),
         *([f"tuning {seconds(once)} s"] if once else []),
     ]
@@ -179,9 +179,9 @@ def varied(measured: Measured) -> Card:
         if not phases:
             continue
         called = variations.words({benchmark: own, other: measured.defined(other)}, benchmark)
-        error = known[benchmark, phases[-1]]["output_error"]
-        if "data_type" in own and not none(error):
-            called += f" (error {scientific(error)})"
+        off = known[benchmark, phases[-1]]["output_error"]
+        if "data_type" in own and not none(off):
+            called += f" (error {scientific(off)})"
         for phase in phases:
             over = Over.of(known[benchmark, phase], known[other, phase])
             over = replace(over, name=called, baseline="")  # which is of another benchmark

@@ -13,7 +13,7 @@ import pandas as pd
 
 from plan import matrix
 from reporting import timeline, tradeoff, words
-from reporting.sections import OK, Tables, took_part
+from reporting.sections import OK, Tables, error, took_part
 from reporting.style import look
 from stats import estimates
 from stats.samples import Times
@@ -67,9 +67,7 @@ def _place(known: dict[str, int], value: str) -> int:
 
 
 def _row(row: Mapping, lists: Lists) -> list:
-    found = {**row, "start_s": tradeoff.start(row)}
-    errors = row["output_error"], row["gradient_error"]
-    found["error"] = max(filter(pd.notna, errors), default=None)
+    found = {**row, "start_s": tradeoff.start(row), "error": error(row)}
     median = row["wall_median_s"]
     return [
         _place(lists["names"], row["implementation"]),

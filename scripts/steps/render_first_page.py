@@ -92,7 +92,7 @@ def first_page(
             machine_comparison.Machine(
                 called,
                 f"{'' if each == shown else pages.folder(each) + '/'}index.html",
-                Measured(parts, each, settings),
+                measured if each == shown else Measured(parts, each, settings),
             )
             for each, called in names.items()
         ]

@@ -327,22 +327,23 @@ class TestChecking:
         assert {(None, None), ("denormals", None), (None, "avx2")} < departures
 
 
+def import_with(packages: Path, *steps: str) -> None:
+    """Import steps by an interpreter that has these packages and no others."""
+    code = f"import sys; sys.path.insert(0, 'scripts'); from steps import {', '.join(steps)}"
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
+
+
 def test_steps_of_snakemakes_own_interpreter_need_nothing_else(snakemake_alone: Path) -> None:
     """As planning does not, which tests/workflow/test_messages.py shows."""
-    code = "import sys; sys.path.insert(0, 'scripts'); from steps import build_environment, list_records"
-    environment = os.environ | {"PYTHONPATH": str(snakemake_alone)}
-    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
+    import_with(snakemake_alone, "build_environment", "list_records")
 
 
 def test_steps_of_the_corpus_need_numpy_alone(tmp_path: Path) -> None:
     """As envs/corpus.yaml has nothing else."""
     for path in Path(np.__file__).parents[1].glob("numpy*"):
         (tmp_path / path.name).symlink_to(path)
-    code = (
-        "import sys; sys.path.insert(0, 'scripts'); from steps import fetch_corpus, tokenize_corpus"
-    )
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    subprocess.run([sys.executable, "-S", "-c", code], env=environment, check=True)
+    import_with(tmp_path, "fetch_corpus", "tokenize_corpus")
 
 
 def further(**protocol: object) -> str:

@@ -51,6 +51,12 @@ def those(cells: pd.DataFrame, **equal: object) -> pd.DataFrame:
     return cells
 
 
+def error(row: Mapping) -> float | None:
+    """The largest error against float64 that a row's check found, of outputs or gradients."""
+    found = [row[key] for key in ("output_error", "gradient_error") if pd.notna(row[key])]
+    return max(found, default=None)
+
+
 def on_one_device(cells: pd.DataFrame) -> pd.DataFrame:
     """The cells on the CPU, or where there are none those on the GPU."""
     on_cpu = cells[cells["device"] == "cpu"]

@@ -11,7 +11,7 @@ from plan.matrix import NOT_RUN, NOW, UNUSED
 from reporting import words
 from reporting.blocks import Block, Points, Table, Text
 from reporting.layout import DASH, time, times
-from reporting.sections import OK, Tables, those
+from reporting.sections import OK, Tables, error, those
 from reporting.sections.other_cells import PLACE, over
 from stats.estimates import Ratio
 
@@ -50,12 +50,6 @@ def compared(row: Mapping) -> tuple[Ratio | None, Ratio | None, str]:
     same = those(lstm, **{key: row[key] for key in ("implementation", "environment")})
     base = "" if lstm.empty else lstm.loc[lstm["wall_median_s"].idxmin(), "label"]
     return over(row, same), over(row, lstm), base
-
-
-def error(row: Mapping) -> float | None:
-    """The largest error against float64 that its check found, of outputs or gradients."""
-    found = [row[key] for key in ("output_error", "gradient_error") if pd.notna(row[key])]
-    return max(found, default=None)
 
 
 @dataclass(frozen=True)
