@@ -10,7 +10,7 @@ from itertools import pairwise
 from commands import prune_results
 from measurement import machine_lock
 from measurement.record import read_json
-from tests.workflow.conftest import SNAKEMAKE, Project, span
+from tests.workflow.conftest import SNAKEMAKE, Project, turns
 
 from .processes import GOES_ON
 from .resources import need_root
@@ -137,14 +137,18 @@ def two_folders(trial: Trial) -> None:
     command = ["env", f"{machine_lock.VARIABLE}={file}", "bash", "-c", trial.shell()]
     trial.printed += Project(beside).run(command)
     trial.wait()
-    spans = sorted(
-        span(read_json(str(record)))
+    records = [
+        read_json(str(record))
         for root in (trial.root, beside)
         for record in root.glob("results/records/**/faulty/*.json")
-    )
+    ]
+    for root in (trial.root, beside):  # a timing waits in its worker
+        for log in root.glob("results/logs/records/**/*.txt"):
+            trial.printed += log.read_text()
     shutil.rmtree(beside)
-    assert len(spans) == 4, spans
-    assert all(one[1] <= two[0] for one, two in pairwise(spans)), spans
+    assert len(records) == 4
+    taken = sorted(turn for record in records for turn in turns(record))
+    assert all(one[1] <= two[0] for one, two in pairwise(taken)), taken
 
 
 @fault("Ctrl-C at once", STOPPED, times=5, ends=False)

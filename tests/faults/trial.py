@@ -46,7 +46,6 @@ HEARS = ("env", "--default-signal=INT,HUP")  # also below nohup, or in the backg
 RECORDS = ("records", "checks", "convergence")
 TOLERANCE = 1e-4  # of what a check compares
 TIMED = r"time plain/faulty .* s per batch"  # said at last of the cell that is to be measured
-ONCE_MORE = "once more in a process of its own"
 
 
 class Missed(Exception):
@@ -154,12 +153,10 @@ class Trial(Project):
 
     def run_and_kill(self, role: str, span_s: float = 0.0, survives: bool = False) -> None:
         """A run of which one process is killed, as `one` finds it. Unless the run is to survive that, one that has all
-        cells has not met its fault, as the process had done its part; but for a timing that was forked, which is tried
-        once more at once."""
+        cells has not met its fault, as the process had done its part."""
         self.start()
         self.one(role, span_s).kill()
         ended = self.wait()
-        survives = survives or ONCE_MORE in self.printed
         if ended == 0 and not survives and self.ok_cells() == self.whole_cells():
             raise Missed(role)
 

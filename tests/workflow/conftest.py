@@ -179,6 +179,13 @@ def span(record: dict) -> tuple[float, float]:
     return start, start + record["seconds"]
 
 
+def turns(record: dict) -> Iterator[tuple[float, float]]:
+    """When each turn of a record's process began, with its warm-up, and ended."""
+    for look in record["looks"]:
+        start = datetime.fromisoformat(look["start"]).timestamp()
+        yield start - sum(look["warmup"]), start + look["interference"]["wall_s"]
+
+
 def write_corpus(folder: Path) -> dict[str, str]:
     """Three small files in PTB's format; returns their digests."""
     folder.mkdir()

@@ -4,8 +4,6 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +13,7 @@ import yaml
 from measurement import quiet
 from stats import clean
 
-from .conftest import Project, copied, implementation, make_project, manifest, span
+from .conftest import Project, copied, implementation, make_project, manifest, span, turns
 
 FAILING = """\
 from .model import Model
@@ -175,13 +173,6 @@ def test_failures_are_tried_again_until_they_are_mended(tried: Project) -> None:
     tried.snakemake()
     assert set(rows(tried, "failing")["status"]) == {"ok"}
     assert tried.stale_cells() <= {"plain/wrong-gradient"}
-
-
-def turns(record: dict) -> Iterator[tuple[float, float]]:
-    """When each turn of a record's process began, with its warm-up, and ended."""
-    for look in record["looks"]:
-        start = datetime.fromisoformat(look["start"]).timestamp()
-        yield start - sum(look["warmup"]), start + look["interference"]["wall_s"]
 
 
 def test_a_turn_has_the_machine_for_itself(finished: Project) -> None:
