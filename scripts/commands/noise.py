@@ -37,6 +37,11 @@ def main() -> None:
             f"\nTwo processes of a measurement differ by {percent(found.processes)} beyond the noise of their looks "
             f"({found.pairs} pairs)."
         )
+        if found.further:
+            print(
+                f"What a measurement takes over the others differs by {percent(found.blocks)} from one run to another "
+                f"({found.further} pairs)."
+            )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,12 @@
 
 A look is the median batch of one turn. Its logarithm is taken to be
 
-    y[look] = row + block + round + process + noise
+    y[look] = row + block + row in block + round + process + noise
 
 Rows and blocks are fixed effects: nothing tells how much a machine differs from one hour to another, so rows of different blocks are
-compared by the rows that both blocks have. Rounds and processes are random effects. A round has a part of its own (a machine that is
+compared by the rows that both blocks have. An hour does not change all rows alike, though: how much a row in a block differs from what
+row and block say is random, and is told by the rows that several blocks have. What is compared within a block is compared as that hour
+had it; between blocks this is part of the interval. Rounds and processes are random effects. A round has a part of its own (a machine that is
 slow for some seconds is slow for all rows of a round) and one that changes slowly (it resembles that of `n` rounds later by rho^n). On
 a machine whose rounds differ much, rows are so compared within rounds; on one where they hardly do, each by its own looks, whichever
 rounds they were in (the recovery of inter-block information, Yates 1940, doi:10.1111/j.1469-1809.1940.tb02247.x). How much rounds and
@@ -111,8 +113,14 @@ class Mixed:
         design = np.hstack([design[:, : len(rows)], design[:, len(rows) :] @ self._basis])
         known = np.hstack([design, self._values[:, None]])
         places = (np.flatnonzero(of_block == number) for number in range(len(names)))
+        pairs = np.unique(np.stack([self._row, of_block]), axis=1)
+        blocks_of = np.bincount(pairs[0])
+        # Further blocks of a row than one, beyond those that tell what blocks do to all rows: what tells what they do to single ones.
+        self.further = max(int((blocks_of - 1).sum()) - len(names) + 1, 0)
+        joining = np.flatnonzero(blocks_of > 1) if self.further else np.array([], int)
         self._blocks = [
-            Block(at, numbers[at], self._row[at], processes[at], known[at]) for at in places
+            Block(at, numbers[at], self._row[at], processes[at], known[at], joining)
+            for at in places
         ]
         self._rounds = int(rounds.sum())
         # How many processes each row has, of all blocks.
@@ -141,7 +149,11 @@ class Mixed:
     def _fit(self, left: np.ndarray) -> np.ndarray:
         """Estimate all; how much of each look counts."""
         self._free = 1 - 1 / self._looks[self._row]
-        self._start = np.array([0.8, -1.0, -1.0, -2.0][: 4 if self.processes else 3])
+        # Fields of Spread that are searched, and where that begins.
+        tried = {"rho": 0.8, "rounds": -1.0, "slow": -1.0}
+        tried |= {"processes": -2.0} if self.processes else {}
+        tried |= {"alone": -2.0} if self.further else {}
+        self._searched, self._start = [*tried], np.array([*tried.values()])
         before = None
         for step in range(MOST_STEPS):
             counted = self._counted(left)
@@ -201,8 +213,9 @@ class Mixed:
 
         def spread(parameters: np.ndarray) -> Spread:
             rho, *variances = parameters
-            rounds, slow, *processes = np.exp(variances) * noise
-            return Spread(rounds, slow, rho, processes[0] if processes else 0.0)
+            return Spread(
+                rho, **dict(zip(self._searched[1:], np.exp(variances) * noise, strict=True))
+            )
 
         def lost(parameters: np.ndarray) -> tuple[float, np.ndarray]:
             tried = spread(parameters)
@@ -213,16 +226,16 @@ class Mixed:
             *rows, left = np.diag(root)
             inverse = linalg.cho_solve((root[:-1, :-1], True), np.eye(len(rows)))
             effects = inverse @ total[:-1, -1]
-            slopes = np.zeros(4)
+            slopes = np.zeros(len(Spread._fields))
             for block in self._blocks:
                 own = block.columns[:-1]
                 of_own = inverse[np.ix_(own, own)]
                 slopes += block.slopes(tried, of_own, effects[own], left**2 / free)
             value = determinant / 2 + np.log(rows).sum() + free * math.log(left)
-            return value, slopes[: len(parameters)]
+            return value, slopes[[Spread._fields.index(name) for name in self._searched]]
 
         ends = (math.log(LEAST_SHARE), math.log(MOST_SHARE))
-        bounds = [SLOW, ends, ends, ends][: len(self._start)]
+        bounds = [SLOW] + [ends] * (len(self._start) - 1)
         options = {"maxiter": 100, "ftol": 1e-12}
         found = optimize.minimize(
             lost, self._start, method="L-BFGS-B", jac=True, bounds=bounds, options=options
@@ -267,7 +280,8 @@ class Mixed:
         """Of a sum of `powers` (one a row) times the rows' logarithms. alone: the row whose noise and processes count, not those of
         the others, where these are but what it stands beside; in_common: as if the looks of these rows had been in the same rounds,
         so that only what they and their processes do counts."""
-        middle, own, common = self._parts(powers)
+        of = np.flatnonzero(powers) if alone is None else [alone]
+        middle, own, common = self._parts(powers, of)
         if in_common:
             parts = [own[row] for row in np.flatnonzero(powers)]
         else:
@@ -275,9 +289,11 @@ class Mixed:
         found = together(parts)
         return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
-    def _parts(self, powers: np.ndarray) -> tuple[float, list[Estimate], list[Estimate]]:
+    def _parts(
+        self, powers: np.ndarray, of: np.ndarray | list[int]
+    ) -> tuple[float, list[Estimate], list[Estimate]]:
         """(a sum of `powers` times the rows' logarithms, what makes up its variance: each row's looks and processes, and what rounds
-        have in common)."""
+        and blocks do). of: the rows that are compared, each block as it was for all of them."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
         middle = float(contrast @ self.rows + powers @ self._middles)
@@ -288,18 +304,20 @@ class Mixed:
             return middle, [unknown] * len(powers), [unknown]
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
-        of_rounds, of_slow = 0.0, 0.0
+        of_rounds, of_slow, of_places = 0.0, 0.0, 0.0
+        compared = np.isin(np.arange(len(powers)), of)
         for block in self._blocks:
             weights = block.solve((block.known[:, :-1] @ slopes[block.columns[:-1]])[:, None])[:, 0]
             parts = weights**2 / block.weights
             of_rows += np.bincount(self._row[block.at], parts, len(powers))
             random = block.random.T @ weights
-            rounds = len(block.apart)
-            own = random[:rounds]
+            own, processes, _ = np.split(random, block.parts)
             of_rounds += self.spread.rounds * float(np.square(own * block.far).sum())
             of_slow += self.spread.slow * float(own @ self.spread.rho**block.apart @ own)
-            squares = self.spread.processes * (random[rounds:] * block.uneven) ** 2
+            squares = self.spread.processes * (processes * block.uneven) ** 2
             of_processes += np.bincount(block.rows, squares, len(powers))
+            here = np.bincount(self._row[block.at], weights, len(powers))
+            of_places += here[compared].sum() ** 2 + float(np.square(here[~compared]).sum())
         of_rows *= (1 + self.correlation) / (1 - self.correlation)
         rho = self.spread.rho
         effective = max(self._rounds - 1, 1)
@@ -320,6 +338,7 @@ class Mixed:
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
+            Estimate(0.0, self.spread.alone * of_places, self.further),
         ]
         return middle, own, common
 

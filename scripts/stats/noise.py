@@ -35,11 +35,14 @@ def between(cells: Cells) -> Deviation:
 
 class Turns(NamedTuple):
     """Of looks around their row and round: {"looks", "deviation", "correlation" of successive rounds} of rows that are
-    compared with each other; and by how much two processes of a row differ beyond what their looks explain, by how many pairs."""
+    compared with each other; by how much two processes of a row differ beyond what their looks explain, by how many pairs; and
+    by how much a row's ratio to others differs between two blocks, by how many pairs."""
 
     groups: list[dict]
     processes: float
     pairs: int
+    blocks: float
+    further: int
 
 
 def turns(cells: Cells) -> Turns | None:
@@ -48,5 +51,6 @@ def turns(cells: Cells) -> Turns | None:
     if not looked:
         return None
     place = samples.with_prior(looked)[next(iter(looked))].place
-    variance, pairs = place.rounds.between_processes
-    return Turns(place.rounds.noise, (2 * variance) ** 0.5, pairs)
+    rounds = place.rounds
+    (processes, pairs), (blocks, further) = rounds.between_processes, rounds.between_blocks
+    return Turns(rounds.noise, (2 * processes) ** 0.5, pairs, (2 * blocks) ** 0.5, further)

@@ -61,6 +61,12 @@ class Rounds:
         return max(found, key=lambda each: each[1], default=(0.0, 0))
 
     @functools.cached_property
+    def between_blocks(self) -> tuple[float, int]:
+        """(variance of one row over the others from block to block, by how many further blocks of rows), likewise."""
+        found = [(each.spread.alone, each.further) for each in map(self._of, self._members)]
+        return max(found, key=lambda each: each[1], default=(0.0, 0))
+
+    @functools.cached_property
     def noise(self) -> list[dict]:
         """[{"looks": how many, "deviation": standard deviation of one around its row and round, "correlation": of successive
         rounds}], of each group of rows that rounds join."""

@@ -280,6 +280,32 @@ def test_what_belongs_to_a_process_is_in_the_interval() -> None:
     assert sum(low < 1 < high for low, high in found) >= 8
 
 
+def test_what_a_block_does_to_single_rows_is_in_ratios_between_blocks_only() -> None:
+    """Looks differ by 0.5 %, and rows by 5 % from block to block; one takes 1.6 times as long in one of them."""
+    random = np.random.default_rng(62)
+    rows: dict[str, dict] = {f"row {number}": {} for number in range(20)}
+    alone = {"row 0": "one", "row 1": "one", "row 2": "two"}
+    for block in ("one", "two", "three"):
+        level = random.normal(0, 0.5, 6)
+        for name in (name for name in rows if alone.get(name, block) == block):
+            own = 0.5 if (name, block) == ("row 9", "two") else random.normal(0, 0.05)
+            rows[name] |= {
+                (block, k, k % 2): math.exp(level[k] + own + 0.005 * random.normal())
+                for k in range(6)
+            }
+    cells = taken(rows)
+    variance, further = cells["row 0"].place.rounds.between_blocks
+    assert further == 17 * 2 - 2 and 0.04 < variance**0.5 < 0.09
+    halves = {}
+    for other in ("row 1", "row 2", "row 3"):
+        _, low, high = estimates.product([cells["row 0"], cells[other]], [1, -1])
+        halves[other] = math.log(high / low) / 2
+    assert halves["row 1"] < 0.03
+    assert 2 * 0.03 < halves["row 3"] < halves["row 2"] < 4 * 0.07
+    _, low, high = estimates.product([cells["row 0"]], [1])
+    assert math.log(high / low) / 2 > 0.05
+
+
 def test_looks_of_records() -> None:
     records = [
         {
@@ -291,7 +317,7 @@ def test_looks_of_records() -> None:
     found = medians(records)
     assert found == (2.0, 3.0)
     assert [Look.read(str(look)) for look in found.looks] == [Look("x y", 4, 1), Look("x y", 4, 2)]
-    assert Rounds({}).between_processes == (0.0, 0)
+    assert Rounds({}).between_processes == Rounds({}).between_blocks == (0.0, 0)
 
 
 @pytest.mark.parametrize(

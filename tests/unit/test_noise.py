@@ -34,6 +34,7 @@ def test_spread_within_rounds() -> None:
     found = noise.turns([[each | {"looks": looks()} for each in pair] for _ in range(8)])
     (group,) = found.groups
     assert group["looks"] == 480 and group["deviation"] == pytest.approx(0.05, rel=0.1)
+    assert found.further == 0  # of one block
     assert found.pairs == 8 and found.processes < 0.02 and group["correlation"] < 0.2
 
 
