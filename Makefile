@@ -63,17 +63,17 @@ prune: .venv/ready
 html: report
 	.venv/bin/snakemake --report report.html --configfile '$(CONFIG)' $(if $(SET),--config '$(SET)')
 
-## Try another version and compare: make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [CELLS='names'] [AGAIN=1]
+## Try another version and compare: make bump PIN=torch==2.14.0 [FROM=version] [IN=environment] [ROWS='names'] [AGAIN=1]
 ## [SHAPE='{cell: gru, batch: 1, length: 1, hidden: 256}'] [RELEVANT=3 percent] [FAIL=1] (docs/how-to/new-version.md)
 bump: .venv/ready
 	$(RUN) bump_version '$(PIN)' --parent $$PPID $(if $(FROM),--from '$(FROM)') $(if $(IN),--in $(IN)) \
-		$(if $(CELLS),--cells '$(CELLS)') $(if $(AGAIN),--again) $(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) \
+		$(if $(ROWS),--rows '$(ROWS)') $(if $(AGAIN),--again) $(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) \
 		$(if $(FAIL),--fail) $(OPTIONS)
 
-## Measure a package's releases one after the other: make history PACKAGE=onnxruntime SINCE=1.18 [IN=environment] [CELLS='names']
+## Measure a package's releases one after the other: make history PACKAGE=onnxruntime SINCE=1.18 [IN=environment] [ROWS='names']
 ## [SHAPE='{cell: gru, batch: 1, length: 1, hidden: 256}'] [RELEVANT=3 percent] (docs/how-to/new-version.md)
 history: .venv/ready
-	$(RUN) history '$(PACKAGE)' --parent $$PPID --since '$(SINCE)' $(if $(IN),--in $(IN)) $(if $(CELLS),--cells '$(CELLS)') \
+	$(RUN) history '$(PACKAGE)' --parent $$PPID --since '$(SINCE)' $(if $(IN),--in $(IN)) $(if $(ROWS),--rows '$(ROWS)') \
 		$(if $(SHAPE),--shape '$(SHAPE)') $(if $(RELEVANT),--relevant $(RELEVANT)) $(OPTIONS)
 
 ## Check every implementation of an environment on unusual shapes: make court ENVIRONMENT=pytorch [ROWS='pytorch/*'] [RANDOM=4] [SEED=0]
@@ -129,7 +129,8 @@ example: report
 example-pages: build/pages/example/index.html
 	find report/example -type f ! -name 'records*' -delete
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
-	sed -i -E 's/\(index\.html[^)]*\)/(index.md)/g; s/\[([^]]*)\]\(machines\/[^)]*\)/\1/' report/example/*.md
+	sed -i -E 's/ ?\[(Numbers|As curves)\]\(index\.html#[^)]*\)\.?|\[Explore them\]\(index\.html#[^)]*\) · //g; s/\[([^]]*)\]\((index\.html#|machines\/)[^)]*\)/\1/g; \
+		s/\(index\.html\)/(index.md)/g' report/example/*.md  # the explorer is no Markdown
 	sed -i -E 's#`(pip install ./)?packages/recurrent_cells(\[torch\])?`#[&](../../packages/recurrent_cells/README.md)#' report/example/index.md
 	$(RUN) fill_readme
 

@@ -14,5 +14,5 @@ fi
 if [ -z "${PYTHON:-}" ]; then
     make .venv/ready >&2 || exit 2
 fi
-exec "${PYTHON:-.venv/bin/python}" scripts bump_version "$1==$3" --from "$2" --cells "$4" --fail \
+exec "${PYTHON:-.venv/bin/python}" scripts bump_version "$1==$3" --from "$2" --rows "$4" --fail \
     --relevant "${RELEVANT:-3}" --configfile "${5:-config/quick.yaml}"

@@ -28,11 +28,11 @@ def announce(old: Side, new: Side, cells: int, files: Iterable[Path]) -> None:
     """Say what becomes stale and how long it takes."""
     console = Console(highlight=False, soft_wrap=True)
     where = ", ".join(pins.names_of(files))
-    console.print(f"{where}: {old.version} -> {new.version}, {cells} cells")
+    console.print(f"{where}: {old.version} -> {new.version}, {cells} measurements")
     for side in (old, new):
         if side.missing:
             of = len({job.cell for job in side.missing})
-            console.print(f"  {side.version}: {len(side.missing)} processes of {of} cells to time")
+            console.print(f"  {side.version}: {len(side.missing)} processes of {of} measurements to time")
     seconds, unknown = versions.expected((old, new))
     if not (old.missing or new.missing):
         console.print("  Both versions have all results: nothing to measure.")
@@ -53,11 +53,11 @@ def require_text(side: Side, cells: Iterable[Measurement], config: dict) -> bool
 def prepared(config: dict, both: Sequence[Side], names: list[str], asked: argparse.Namespace):
     """The cells that are compared, and what is missing of both versions. The new one's pins are in place after it."""
     old, new = both
-    patterns = [each.strip() for each in asked.cells.split(",")] if asked.cells else ["*"]
+    patterns = [each.strip() for each in asked.rows.split(",")] if asked.rows else ["*"]
     old.planned(config, names, patterns)
     cells = new.planned(config, names, patterns)
     if not cells:
-        among = f" among CELLS={asked.cells}" if asked.cells else ""
+        among = f" among ROWS={asked.rows}" if asked.rows else ""
         known = [cell for name in config["documents"] for cell in new.plan.cells(name)]
         close = "".join(configuration.near_row(each, known) for each in patterns[:1])
         raise Impossible(f"the configuration measures no cell in {', '.join(names)}{among}{close}")
@@ -123,7 +123,7 @@ def options(description: str) -> argparse.ArgumentParser:
     """What `make bump` and `make history` can be asked for alike."""
     parser = run_workflow.options(description)
     parser.add_argument("--in", dest="within", help="environment to change, for old versions")
-    parser.add_argument("--cells", help="measurements, as in `overrides`, separated by commas")
+    parser.add_argument("--rows", help="measurements, as in `overrides`, separated by commas")
     parser.add_argument("--shape", help="a shape to compare on instead of documents, as YAML")
     parser.add_argument("--relevant", type=float, default=3, help="smallest change to report (%%)")
     return parser

@@ -120,7 +120,7 @@ def main() -> None:
     with whole(str(path)) as stream:
         json.dump(FORMATS[arguments.format](cells), stream, indent=1, allow_nan=False)
         stream.write("\n")
-    print(f"{path}: {len(cells)} cells; {without} have no number")
+    print(f"{path}: {len(cells)} measurements; {without} have no number")
 
 
 if __name__ == "__main__":

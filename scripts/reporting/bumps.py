@@ -170,12 +170,12 @@ def setup(before: Version, after: Version, cells: Sequence[Measurement]) -> list
 
 def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
     if regressions or errors:
-        worse = f"worse in {regressions} cell{'s' * (regressions != 1)}"
+        worse = f"worse in {regressions} measurement{'s' * (regressions != 1)}"
         return worse + (f", {errors} with a grown error" if errors else "")
     if not sum(counts.values()):
         return "nothing to compare"
     better = counts["improvement"]
-    words = f"faster in {better} cell{'s' * (better != 1)}" if better else "no cell differs"
+    words = f"faster in {better} measurement{'s' * (better != 1)}" if better else "no measurement differs"
     same, undecided = counts["same"], counts["undecided"]
     return f"{words} ({same} the same, {undecided} undecided)"
 

@@ -128,7 +128,7 @@ def changes(
 
     before, after: {cell: what its processes took (s)}, of the same cells. level: of the second run over the first, which
     ratios are over, and whose scatter is part of their intervals. A row a cell: `cell`, `before_s` and
-    `after_s` (medians over processes), `processes` (of the run with fewer), `ratio` of after to before, `low` and
+    `after_s` (medians over looks or processes), `processes` (or looks, of the run with fewer), `ratio` of after to before, `low` and
     `high` (its 95 % interval), `adjusted` (p value) and `verdict`: `regression` or `improvement`, where the ratio
     differs from one significantly and by more than `relevant` (0.05: 5 %); `same`, where the interval lies within
     that; else `undecided`, as where a run has one process only.

@@ -102,7 +102,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert "1.1: " not in slower.printed and "1.2: 10 processes of 2 cells" in slower.printed
     name = "second/tiny-lm/plain/paused/training-cpu"
     assert "Worse:\n  second/tiny-lm/plain/paused/" in slower.errors and name in slower.errors
-    assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 cells\n")
+    assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 measurements\n")
     assert slower.page.count("**regression**") == 2
 
     count = timed(project)
@@ -113,11 +113,11 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert back.page.startswith("# abacus 1.2 to 1.1: faster in 2 cells")
 
     known = set(project.path("results/records").rglob("*.json"))
-    wrong = bump(project, "abacus==1.3", "--cells", "plain/paused for training", "--fail")
+    wrong = bump(project, "abacus==1.3", "--rows", "plain/paused for training", "--fail")
     assert wrong.status == 1
     new = set(project.path("results/records").rglob("*.json")) - known
     assert len(new) == 5 and all(path.name.startswith("training-cpu") for path in new)
-    assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 cells, 1 with a grown error\n")
+    assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 measurements, 1 with a grown error\n")
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
 
@@ -136,7 +136,7 @@ def test_history_of_a_package(project: Project) -> None:
     text = pins(project)
     command = [sys.executable, "scripts", "history", "abacus", "--since", "1.0"]
     command += ["--relevant", RELEVANT, "--configfile", "tiny.yaml"]
-    printed = project.run([*command, "--cells", "plain/paused for training"])
+    printed = project.run([*command, "--rows", "plain/paused for training"])
     assert "abacus: 1.0, 1.1, 1.2, 1.3, 2.0\n" in printed
     assert "2.0 is left out" in printed
     page = project.path("results/history/abacus.md").read_text()

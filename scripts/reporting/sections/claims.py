@@ -11,7 +11,7 @@ __all__ = ["Answer", "analyse", "write"]
 def write(answer: Answer) -> Iterator[Block]:
     rows = [
         [
-            each.statement,
+            each.told,
             said(each.published),
             "needs a GPU" if each.now.verdict == MISSING and each.gpu else each.now.verdict,
         ]

@@ -32,13 +32,18 @@ class Claim:
     then: Verdict
     now: Verdict
     gpu: bool  # about rows that only a GPU has, and there is none
+    ours: bool  # the document does not say it
+
+    @property
+    def told(self) -> str:
+        return f"*We add:* {self.statement}" if self.ours else self.statement
 
 
 @dataclass(frozen=True)
 class Answer:
     claims: list[Claim]
     when: str  # of the old versions
-    counts: dict[str, dict[str, int]]  # {machine: {verdict: claims}}
+    counts: dict[str, dict[str, int]]  # {machine: {verdict: claims of the document}}
 
 
 def analyse(tables: Tables, about: Mapping) -> Answer | None:
@@ -63,11 +68,12 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             verdict_of(each["verdicts"].get(old[0]) if old else None),
             verdict_of(each["verdicts"][today[0]]),
             needs_gpu(each) and not on_gpu,
+            "ours" in each,
         )
         for each in group["claims"]
     ]
     machine = today[0].partition(", ")[2]
-    counts = dict(Counter(claim.now.verdict for claim in claims))
+    counts = dict(Counter(claim.now.verdict for claim in claims if not claim.ours))
     return Answer(claims, old[0].partition(",")[0] if old else "", {machine: counts})
 
 
@@ -120,7 +126,7 @@ def write(answer: Answer) -> Iterator[Block]:
             here = MISSING
         elif numbers := ratios(claim.now.values):
             here += f": {numbers}"
-        rows.append([claim.statement, said(claim.published), said(claim.then), here])
+        rows.append([claim.told, said(claim.published), said(claim.then), here])
     if rows:
         likely = any("likely" in claim.now.verdict + claim.then.verdict for claim in answer.claims)
         yield Text(MEANING + LIKELY * likely)
