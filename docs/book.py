@@ -321,6 +321,10 @@ INSTEAD = {
     "workflow/schemas/config.schema.yaml": "reference/configuration.md",
     "workflow/schemas/cells.schema.yaml": "reference/columns.md",
     "workflow/schemas/record.schema.yaml": "reference/records.md",
+    "workflow/schemas/document.schema.yaml": "reference/files-of-config.md",
+    "workflow/schemas/implementations.schema.yaml": "reference/files-of-config.md",
+    "workflow/schemas/published.schema.yaml": "reference/files-of-config.md",
+    "workflow/schemas/claims.schema.yaml": "reference/files-of-config.md",
 }
 
 
