@@ -174,7 +174,7 @@ test-faults: .venv/ready
 fuzz: .venv/ready
 	@for kind in configuration tables records packs; do .venv/bin/python -m tests.fuzz $$kind --seconds $(or $(SECONDS),600) || exit 1; done
 
-## Ask PyPI for known vulnerabilities of all locked packages
+## Ask PyPI for known vulnerabilities of the packages of .venv, .docs and the locks for Python 3.11
 audit: .venv/ready
 	$(RUN) audit_packages
 
