@@ -9,7 +9,7 @@ import pandas as pd
 
 from reporting import relations
 from reporting.blocks import Block, Heading, Table, Text
-from reporting.layout import brief, times
+from reporting.layout import times
 from reporting.sections import Tables
 from reporting.words import CELLS, PHASES
 from stats.estimates import Ratio
@@ -96,21 +96,16 @@ def write(answer: Answer) -> Iterator[Block]:
         "cell: `make cell CELL=my_cell.py`."
     )
     yield Text(
-        f"The tables show times relative to the fastest {base}, for the {asked} with 95 % intervals. Those of "
-        "[findings](findings.md) also allow for the choice of the fastest, and are wider. Empty: not measured, or the library does not "
-        "have that cell."
+        f"The tables show times relative to the fastest {base} with 95 % intervals. Those of [findings](findings.md) also allow for "
+        "the choice of the fastest, and are wider. Empty: not measured, or the library does not have that cell."
     )
     for place in answer.places:
         yield Heading(f"{PHASES[place.phase]}, {place.device.upper()}", 2)
         rows = [
-            [style.label, style.level, *(_shown(style, cell, answer) for cell in answer.cells)]
+            [
+                *(style.label, style.level),
+                *(times(style.cells[cell]) if cell in style.cells else "" for cell in answer.cells),
+            ]
             for style in place.styles
         ]
         yield Table(["Implementation", "Level", *(CELLS[cell] for cell in answer.cells)], rows)
-
-
-def _shown(style: Style, cell: str, answer: Answer) -> str:
-    found = style.cells.get(cell)
-    if cell == answer.asked or not found:
-        return times(found) if found else ""
-    return brief(found.ratio)
