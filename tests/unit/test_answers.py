@@ -4,7 +4,15 @@ import pytest
 
 from plan import matrix
 from reporting import timeline
-from reporting.sections import Tables, landscape, other_cells, releases, support, years
+from reporting.sections import (
+    Tables,
+    conclusions,
+    landscape,
+    other_cells,
+    releases,
+    support,
+    years,
+)
 from tests.unit import hand_made
 
 SHAPES = {
@@ -81,6 +89,22 @@ def test_every_implementation_and_cell_over_the_fastest_base() -> None:
 def test_no_answer_without_a_base() -> None:
     without = hand_made.tables([row for row in ROWS if row["benchmark"] != "lstm"])
     assert other_cells.analyse(without, CELLS, "lstm", "slstm") is None
+
+
+def test_claims_of_ours_are_none_of_the_documents_conclusions() -> None:
+    claim = {
+        **{"name": "c", "document": "d", "lines": "1", "statement": "s", "above": 1},
+        "for": {"benchmark": "lstm", "phase": "training", "device": "cpu"},
+        "ratios": {
+            "r": {"of": {"implementation": "operators"}, "to": {"implementation": "kernel"}}
+        },
+    }
+    rows = [each | {"document": "d"} for each in ROWS]
+    about = {"name": "d", "claims": [claim, claim | {"name": "more", "ours": True}]}
+    found = conclusions.analyse(hand_made.tables(rows), about)
+    assert [each.ours for each in found.claims] == [False, True]
+    assert [each.now.verdict for each in found.claims] == ["holds"] * 2
+    assert [*found.counts.values()] == [{"holds": 1}]
 
 
 DAYS = {"machines": [{"days": ["2025-12-31", "2026-01-02"]}]}
