@@ -304,7 +304,7 @@ class Mixed:
             return middle, [unknown] * len(powers), [unknown]
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
-        of_rounds, of_slow, of_places = 0.0, 0.0, 0.0
+        of_rounds, of_slow, alone, of_alone = 0.0, 0.0, 0.0, 0.0
         compared = np.isin(np.arange(len(powers)), of)
         for block in self._blocks:
             weights = block.solve((block.known[:, :-1] @ slopes[block.columns[:-1]])[:, None])[:, 0]
@@ -317,7 +317,8 @@ class Mixed:
             squares = self.spread.processes * (processes * block.uneven) ** 2
             of_processes += np.bincount(block.rows, squares, len(powers))
             here = np.bincount(self._row[block.at], weights, len(powers))
-            of_places += here[compared].sum() ** 2 + float(np.square(here[~compared]).sum())
+            parts = np.square([here[compared].sum(), *here[~compared]])
+            alone, of_alone = alone + float(parts.sum()), of_alone + float(parts @ parts)
         of_rows *= (1 + self.correlation) / (1 - self.correlation)
         rho = self.spread.rho
         effective = max(self._rounds - 1, 1)
@@ -338,7 +339,8 @@ class Mixed:
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
-            Estimate(0.0, self.spread.alone * of_places, self.further),
+            # Each is Student's: one row may lie far off.
+            Estimate(0.0, self.spread.alone * alone, HEAVY * alone**2 / max(of_alone, SAME)),
         ]
         return middle, own, common
 
