@@ -129,8 +129,8 @@ example: report
 example-pages: build/pages/example/index.html
 	find report/example -type f ! -name 'records*' -delete
 	cp -r $(addprefix build/pages/example/,*.md figures cells.csv) report/example
-	sed -i -E 's/ ?\[(Numbers|As curves)\]\(index\.html#[^)]*\)\.?|\[Explore them\]\(index\.html#[^)]*\) · //g; s/\[([^]]*)\]\((index\.html#|machines\/)[^)]*\)/\1/g; \
-		s/\(index\.html\)/(index.md)/g' report/example/*.md  # the explorer is no Markdown
+	sed -i -E -e 's/ ?\[(Numbers|As curves)\]\(index\.html#[^)]*\)\.?//g; s/\[Explore them\]\(index\.html#[^)]*\) · \[m/[M/' \
+		-e 's/\[([^]]*)\]\((index\.html#|machines\/)[^)]*\)/\1/g; s/\(index\.html\)/(index.md)/g' report/example/*.md  # explorer: HTML only
 	sed -i -E 's#`(pip install ./)?packages/recurrent_cells(\[torch\])?`#[&](../../packages/recurrent_cells/README.md)#' report/example/index.md
 	$(RUN) fill_readme
 

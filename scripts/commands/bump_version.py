@@ -32,7 +32,9 @@ def announce(old: Side, new: Side, cells: int, files: Iterable[Path]) -> None:
     for side in (old, new):
         if side.missing:
             of = len({job.cell for job in side.missing})
-            console.print(f"  {side.version}: {len(side.missing)} processes of {of} measurements to time")
+            console.print(
+                f"  {side.version}: {len(side.missing)} processes of {of} measurements to time"
+            )
     seconds, unknown = versions.expected((old, new))
     if not (old.missing or new.missing):
         console.print("  Both versions have all results: nothing to measure.")

@@ -187,7 +187,9 @@ def _verdict(found: pd.DataFrame, regressions: list[str], shifted: float | None)
         )
     said = [f"all rows take {shifted:.2f} times as long in B"] if shifted else []
     if regressions:
-        said.append(f"B is worse in {len(regressions)} measurement{'s' if len(regressions) > 1 else ''}")
+        said.append(
+            f"B is worse in {len(regressions)} measurement{'s' if len(regressions) > 1 else ''}"
+        )
     if said:
         return "; ".join(said)
     better, same = ((found["verdict"] == verdict).sum() for verdict in ("improvement", "same"))

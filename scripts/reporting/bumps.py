@@ -175,7 +175,11 @@ def _title(regressions: int, counts: Mapping[str, int], errors: int) -> str:
     if not sum(counts.values()):
         return "nothing to compare"
     better = counts["improvement"]
-    words = f"faster in {better} measurement{'s' * (better != 1)}" if better else "no measurement differs"
+    words = (
+        f"faster in {better} measurement{'s' * (better != 1)}"
+        if better
+        else "no measurement differs"
+    )
     same, undecided = counts["same"], counts["undecided"]
     return f"{words} ({same} the same, {undecided} undecided)"
 

@@ -129,7 +129,9 @@ def test_planted_regression_is_named(results, before: Path, run) -> None:
     after = results(noisy(2, slower))
     status, page, errors = run(before, after)
     assert (status, errors) == (0, f"Regressions:\n  {SLOWER.name}\n")
-    assert page.startswith(f"# Comparison of two runs: B is worse in 1 measurement\n\n- `{SLOWER.name}`\n")
+    assert page.startswith(
+        f"# Comparison of two runs: B is worse in 1 measurement\n\n- `{SLOWER.name}`\n"
+    )
     assert "**regression**" in line(page, SLOWER)
     assert page.count("**regression**") == 1
     assert "regressions: 1, improvements: 0" in page

@@ -21,8 +21,6 @@ MOST_WORDS = 1750
 
 REASONS = {
     ("pytorch/cell", "training"): ("incorrect", "gradient:embedding is off by 0.001"),
-    ("pytorch/cudnn", "forward"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
-    ("pytorch/cudnn", "training"): ("unsupported", "cuDNN runs on NVIDIA GPUs only"),
     ("tensorflow/eager-fine-grained", "forward"): ("timeout", "not finished after 3600 s"),
     ("tensorflow/eager-cell", "forward"): ("failed", "TypeError: <script>alert(a | b)</script>"),
     ("tensorflow/graph-block", "training"): ("out-of-memory", "the system killed the process"),

@@ -117,7 +117,9 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert wrong.status == 1
     new = set(project.path("results/records").rglob("*.json")) - known
     assert len(new) == 5 and all(path.name.startswith("training-cpu") for path in new)
-    assert wrong.page.startswith("# abacus 1.1 to 1.3: worse in 0 measurements, 1 with a grown error\n")
+    assert wrong.page.startswith(
+        "# abacus 1.1 to 1.3: worse in 0 measurements, 1 with a grown error\n"
+    )
     assert wrong.page.index("Errors that grew by 10 times") < wrong.page.index("Time of a batch")
 
 
