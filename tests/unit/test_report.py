@@ -24,6 +24,7 @@ REASONS = {
     ("tensorflow/eager-fine-grained", "forward"): ("timeout", "not finished after 3600 s"),
     ("tensorflow/eager-cell", "forward"): ("failed", "TypeError: <script>alert(a | b)</script>"),
     ("tensorflow/graph-block", "training"): ("out-of-memory", "the system killed the process"),
+    ("pytorch/cell-jit", "forward"): ("unsupported", "this version has no TorchScript"),
 }
 
 
