@@ -62,7 +62,7 @@ def prepared(config: dict, both: Sequence[Side], names: list[str], asked: argpar
         among = f" among ROWS={asked.rows}" if asked.rows else ""
         known = [cell for name in config["documents"] for cell in new.plan.cells(name)]
         close = "".join(configuration.near_row(each, known) for each in patterns[:1])
-        raise Impossible(f"the configuration measures no cell in {', '.join(names)}{among}{close}")
+        raise Impossible(f"the configuration measures nothing in {', '.join(names)}{among}{close}")
     if require_text(new, cells, config):
         return prepared(config, both, names, asked)
     old.choose(cells, asked.again, retry=False)

@@ -39,8 +39,8 @@ def main() -> None:
         )
         if found.further:
             print(
-                f"What a measurement takes over the others differs by {percent(found.blocks)} from one run to another "
-                f"({found.further} pairs)."
+                f"What a measurement takes over the others typically differs by {percent(found.blocks)} from one run to another "
+                f"(by {found.further} that were measured again)."
             )
 
 

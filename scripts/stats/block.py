@@ -38,7 +38,7 @@ class Block:
         numbers, of_round = np.unique(rounds, return_inverse=True)
         own, of_process = np.unique(np.stack([rows, processes]), axis=1, return_inverse=True)
         self.rows = own[0]  # of its processes
-        joining = joining[np.isin(joining, rows)]
+        self.joining = joining = joining[np.isin(joining, rows)]
         self.random = np.hstack(
             [
                 np.eye(len(numbers))[of_round],

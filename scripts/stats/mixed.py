@@ -6,7 +6,7 @@ A look is the median batch of one turn. Its logarithm is taken to be
 
 Rows and blocks are fixed effects: nothing tells how much a machine differs from one hour to another, so rows of different blocks are
 compared by the rows that both blocks have. An hour does not change all rows alike, though: how much a row in a block differs from what
-row and block say is random, and is told by the rows that several blocks have. What is compared within a block is compared as that hour
+row and block say is random, and is told by the rows that several blocks have, beside OF_BLOCKS. What is compared within a block is compared as that hour
 had it; between blocks this is part of the interval. Rounds and processes are random effects. A round has a part of its own (a machine that is
 slow for some seconds is slow for all rows of a round) and one that changes slowly (it resembles that of `n` rounds later by rho^n). On
 a machine whose rounds differ much, rows are so compared within rounds; on one where they hardly do, each by its own looks, whichever
@@ -47,6 +47,8 @@ WIDER = 1.3
 QUIETER = 25  # times less of a variance
 # Of logarithms, between processes of one row, where no row has two: what they differed by in recorded runs on quiet machines (docs/notebook/noise.md).
 OF_PROCESSES = 0.015
+# Of logarithms, what a block does to one row and not to the others, in recorded runs of one day: known as by HEAVY further blocks of rows.
+OF_BLOCKS = 0.015
 LEAST_FREE = 0.1  # of what a look tells, what its row and round leave
 MOST_STEPS, SEARCHES, CLOSE = 15, 3, 2e-2
 SWEEPS = 4
@@ -117,6 +119,10 @@ class Mixed:
         blocks_of = np.bincount(pairs[0])
         # Further blocks of a row than one, beyond those that tell what blocks do to all rows: what tells what they do to single ones.
         self.further = max(int((blocks_of - 1).sum()) - len(names) + 1, 0)
+        # Where no row has two processes in a block, these and it are one.
+        own = np.unique(np.stack([self._row, of_block, processes]), axis=1)
+        if own.shape[1] == pairs.shape[1]:
+            self.further = 0
         joining = np.flatnonzero(blocks_of > 1) if self.further else np.array([], int)
         self._blocks = [
             Block(at, numbers[at], self._row[at], processes[at], known[at], joining)
@@ -134,12 +140,15 @@ class Mixed:
         self.correlation = _correlation(series)
 
     def _polished(self, blocks: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-        """What is left of each look by medians (Tukey's median polish), which a few that lie far do not move. Of rounds with one
-        row nothing is taken."""
+        """What is left of each look by medians of rows in a block and of rounds (Tukey's median polish), which a few that lie far do
+        not move. Of rounds with one row nothing is taken."""
         left = self._values.copy()
-        rounds = np.unique(np.stack([blocks, numbers]), axis=1, return_inverse=True)[1].ravel()
+        rows, rounds = (
+            np.unique(np.stack([blocks, each]), axis=1, return_inverse=True)[1].ravel()
+            for each in (self._row, numbers)
+        )
         for _ in range(SWEEPS):
-            for at, least in ((self._row, 1), (rounds, 2)):
+            for at, least in ((rows, 1), (rounds, 2)):
                 for number in np.unique(at):
                     group = at == number
                     if group.sum() >= least:
@@ -289,6 +298,14 @@ class Mixed:
         found = together(parts)
         return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
+    @property
+    def _of_blocks(self) -> float:
+        """The variance of what a block does to one row, as far as rows of several blocks tell it."""
+        if len(self._blocks) == 1:
+            return 0.0
+        known = self.further * self.spread.alone + HEAVY * OF_BLOCKS**2
+        return known / (self.further + HEAVY)
+
     def _parts(
         self, powers: np.ndarray, of: np.ndarray | list[int]
     ) -> tuple[float, list[Estimate], list[Estimate]]:
@@ -317,7 +334,10 @@ class Mixed:
             squares = self.spread.processes * (processes * block.uneven) ** 2
             of_processes += np.bincount(block.rows, squares, len(powers))
             here = np.bincount(self._row[block.at], weights, len(powers))
-            parts = np.square([here[compared].sum(), *here[~compared]])
+            here[block.joining] *= np.where(compared[block.joining], 1.0, block.alone)
+            # Rows of one block are compared as it had them; where they stand on one side, each has its own share.
+            both = min(here[compared].sum() ** 2, float(np.square(here[compared]).sum()))
+            parts = np.array([both, *np.square(here[~compared])])
             alone, of_alone = alone + float(parts.sum()), of_alone + float(parts @ parts)
         of_rows *= (1 + self.correlation) / (1 - self.correlation)
         rho = self.spread.rho
@@ -335,12 +355,13 @@ class Mixed:
             together([Estimate(0.0, *each[:2]), Estimate(0.0, *each[2:])])
             for each in zip(of_rows, self.freedom, of_processes, freedom, strict=True)
         ]
+        # Each is Student's: one row may lie far off.
+        freedom_alone = HEAVY * alone**2 / max(of_alone, SAME)
         common = [
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
-            # Each is Student's: one row may lie far off.
-            Estimate(0.0, self.spread.alone * alone, HEAVY * alone**2 / max(of_alone, SAME)),
+            Estimate(0.0, self._of_blocks * alone, min(freedom_alone, self.further + HEAVY)),
         ]
         return middle, own, common
 

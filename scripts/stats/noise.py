@@ -36,7 +36,7 @@ def between(cells: Cells) -> Deviation:
 class Turns(NamedTuple):
     """Of looks around their row and round: {"looks", "deviation", "correlation" of successive rounds} of rows that are
     compared with each other; by how much two processes of a row differ beyond what their looks explain, by how many pairs; and
-    by how much a row's ratio to others differs between two blocks, by how many pairs."""
+    by how much a row's ratio to others differs between two blocks, by how many further blocks of rows."""
 
     groups: list[dict]
     processes: float

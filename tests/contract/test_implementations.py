@@ -171,7 +171,7 @@ def refusal(environment: str, implementation: str, shape: str, phase: str) -> st
     entry = matrix.implementation(implementation)
     if phase not in entry.get("phases", matrix.PHASES):
         return "inference"
-    if entry["family"] == "cuDNN" or entry.get("devices") == ["gpu"]:
+    if entry.get("devices") == ["gpu"]:
         return "GPU"
     row = environment, implementation
     return LACKING.get(row) or LACKING.get((*row, shape), "")

@@ -110,7 +110,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
     assert back.status == 0
     assert "nothing to measure" in back.printed
     assert timed(project) == count
-    assert back.page.startswith("# abacus 1.2 to 1.1: faster in 2 cells")
+    assert back.page.startswith("# abacus 1.2 to 1.1: faster in 2 measurements")
 
     known = set(project.path("results/records").rglob("*.json"))
     wrong = bump(project, "abacus==1.3", "--rows", "plain/paused for training", "--fail")
@@ -124,7 +124,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "said"), [("1.1", "no cell"), ("1.2", "Worse:\n  second/tiny-lm/plain/paused/")]
+    ("new", "said"), [("1.1", "no measurement"), ("1.2", "Worse:\n  second/tiny-lm/plain/paused/")]
 )
 def test_recipe_for_a_ci(project: Project, new: str, said: str) -> None:
     """After the test above: 1.0, 1.1 and 1.2 are measured."""

@@ -75,8 +75,8 @@ def analyse(tables: Tables, about: Mapping, base: str, asked: str) -> Answer | N
     if not any(asked in style.cells for place in places for style in place.styles):
         return None
     places.sort(key=lambda each: (each.device, [*PHASES].index(each.phase)))
-    shown = [cell for cell in CELLS if cell in set(found["cell"])]
-    return Answer(asked, base, shown, places)
+    order = dict.fromkeys([base, asked, *CELLS])  # the first two in sight on any screen
+    return Answer(asked, base, [cell for cell in order if cell in set(found["cell"])], places)
 
 
 def _where(place: Place) -> str:
