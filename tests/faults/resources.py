@@ -188,8 +188,8 @@ def inodes(trial: Trial) -> None:
 
 @fault("few open files", rf"{TIMED}|Too many open files", ends=None)
 def open_files(trial: Trial) -> None:
-    """ulimit -n of 24"""
-    trial.before = "ulimit -n 24; "
+    """ulimit -n of 40"""
+    trial.before = "ulimit -n 40; "
 
 
 @fault(
