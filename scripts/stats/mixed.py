@@ -7,9 +7,8 @@ A look is the median batch of one turn. Its logarithm is taken to be
 Rows and blocks are fixed effects: nothing tells how much a machine differs from one hour to another, so rows of different blocks are
 compared by the rows that both blocks have. An hour does not change all rows alike, though: how much a row in a block differs from what
 row and block say is random, and is told by the rows that several blocks have, beside OF_BLOCKS. What is compared within a block is
-compared as that hour had it; between blocks this is part of the interval. Rounds and processes are random effects.
-A round has a part of its own (a machine that is
-slow for some seconds is slow for all rows of a round) and one that changes slowly (it resembles that of `n` rounds later by rho^n). On
+compared as that hour had it; between blocks this is part of the interval. Rounds and processes are random effects. A round has
+a part of its own (a machine that is slow for some seconds is slow for all rows of a round) and one that changes slowly (it resembles that of `n` rounds later by rho^n). On
 a machine whose rounds differ much, rows are so compared within rounds; on one where they hardly do, each by its own looks, whichever
 rounds they were in (the recovery of inter-block information, Yates 1940, doi:10.1111/j.1469-1809.1940.tb02247.x). How much rounds and
 processes vary is estimated by restricted maximum likelihood (Patterson and Thompson 1971, doi:10.1093/biomet/58.3.545); how much
