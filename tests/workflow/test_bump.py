@@ -86,10 +86,10 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
     equal = bump(project, "abacus==1.1", "--fail")
     assert equal.status == 0, equal.errors
-    assert "second: 1.0 -> 1.1, 2 cells" in equal.printed
+    assert "second: 1.0 -> 1.1, 2 measurements" in equal.printed
     # 1.0 was never measured: both are, in turn.
-    assert "1.0: 10 processes of 2 cells" in equal.printed
-    assert "1.1: 10 processes of 2 cells" in equal.printed
+    assert "1.0: 10 processes of 2 measurements" in equal.printed
+    assert "1.1: 10 processes of 2 measurements" in equal.printed
     assert "took turns" in equal.page
     assert "| `second` | abacus | 1.0 | 1.1 |" in equal.page
     assert "No error against the reference grew by 10 times" in equal.page
@@ -99,7 +99,7 @@ def test_releases_one_after_the_other(project: Project) -> None:
 
     slower = bump(project, "abacus==1.2", "--fail")
     assert slower.status == 1
-    assert "1.1: " not in slower.printed and "1.2: 10 processes of 2 cells" in slower.printed
+    assert "1.1: " not in slower.printed and "1.2: 10 processes of 2 measurements" in slower.printed
     name = "second/tiny-lm/plain/paused/training-cpu"
     assert "Worse:\n  second/tiny-lm/plain/paused/" in slower.errors and name in slower.errors
     assert slower.page.startswith("# abacus 1.1 to 1.2: worse in 2 measurements\n")
