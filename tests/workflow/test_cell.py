@@ -93,7 +93,7 @@ def test_compared_exported_and_packed(measured: tuple[Project, str], tmp_path: P
     project, _ = measured
     script = [sys.executable, "scripts"]
     told = project.run([*script, "compare_runs", "results", "results"])
-    assert "Cells compared: 12" in told
+    assert "Measurements compared: 12" in told
     assert "`plain/own-3x4x5x4-d2-tiny_cell-cell/plain/loop/training-cpu`" in told
     project.run([*script, "export_results", "pyperf", "--output", str(tmp_path / "pyperf.json")])
     assert "single-3x4x5x4-d2-tiny_cell-cell" in (tmp_path / "pyperf.json").read_text()
