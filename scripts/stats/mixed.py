@@ -289,8 +289,8 @@ class Mixed:
         """Of a sum of `powers` (one a row) times the rows' logarithms. alone: the row whose noise and processes count, not those of
         the others, where these are but what it stands beside; in_common: as if the looks of these rows had been in the same rounds,
         so that only what they and their processes do counts."""
-        of = np.flatnonzero(powers) if alone is None else [alone]
-        middle, own, common = self._parts(powers, of)
+        compared = powers != 0 if alone is None else np.arange(len(powers)) == alone
+        middle, own, common = self._parts(powers, compared)
         if in_common:
             parts = [own[row] for row in np.flatnonzero(powers)]
         else:
@@ -299,7 +299,7 @@ class Mixed:
         return Estimate(middle, float(WIDER * found.variance), float(found.freedom))
 
     @property
-    def _of_blocks(self) -> float:
+    def _alone(self) -> float:
         """The variance of what a block does to one row, as far as rows of several blocks tell it."""
         if len(self._blocks) == 1:
             return 0.0
@@ -307,10 +307,10 @@ class Mixed:
         return known / (self.further + HEAVY)
 
     def _parts(
-        self, powers: np.ndarray, of: np.ndarray | list[int]
+        self, powers: np.ndarray, compared: np.ndarray
     ) -> tuple[float, list[Estimate], list[Estimate]]:
         """(a sum of `powers` times the rows' logarithms, what makes up its variance: each row's looks and processes, and what rounds
-        and blocks do). of: the rows that are compared, each block as it was for all of them."""
+        and blocks do). compared: which rows are, each block as it was for all of them."""
         contrast = np.zeros(len(self.rows))
         contrast[: len(powers)] = powers
         middle = float(contrast @ self.rows + powers @ self._middles)
@@ -322,7 +322,6 @@ class Mixed:
         slopes = self._inverse @ contrast
         of_rows, of_processes = np.zeros((2, len(powers)))
         of_rounds, of_slow, alone, of_alone = 0.0, 0.0, 0.0, 0.0
-        compared = np.isin(np.arange(len(powers)), of)
         for block in self._blocks:
             weights = block.solve((block.known[:, :-1] @ slopes[block.columns[:-1]])[:, None])[:, 0]
             parts = weights**2 / block.weights
@@ -355,13 +354,13 @@ class Mixed:
             together([Estimate(0.0, *each[:2]), Estimate(0.0, *each[2:])])
             for each in zip(of_rows, self.freedom, of_processes, freedom, strict=True)
         ]
-        # Each is Student's: one row may lie far off.
-        freedom_alone = HEAVY * alone**2 / max(of_alone, SAME)
+        # Each block's is Student's: one row may lie far off.
+        freedom_alone = min(HEAVY * alone**2 / max(of_alone, SAME), self.further + HEAVY)
         common = [
             Estimate(0.0, of_rounds, effective),
             Estimate(0.0, of_slow, max(effective * (1 - rho) / (1 + rho), 1.0)),
             Estimate(0.0, of_blocks, further),
-            Estimate(0.0, self._of_blocks * alone, min(freedom_alone, self.further + HEAVY)),
+            Estimate(0.0, self._alone * alone, freedom_alone),
         ]
         return middle, own, common
 

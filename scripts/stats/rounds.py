@@ -3,7 +3,7 @@
 import functools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
@@ -57,13 +57,16 @@ class Rounds:
     def between_processes(self) -> tuple[float, int]:
         """(variance of processes of one row beyond what their looks explain, by how many further processes), of the group of rows
         that has most of them."""
-        found = [(each.spread.processes, each.processes) for each in map(self._of, self._members)]
-        return max(found, key=lambda each: each[1], default=(0.0, 0))
+        return self._most(lambda group: (group.spread.processes, group.processes))
 
     @functools.cached_property
     def between_blocks(self) -> tuple[float, int]:
         """(variance of one row over the others from block to block, by how many further blocks of rows), likewise."""
-        found = [(each.spread.alone, each.further) for each in map(self._of, self._members)]
+        return self._most(lambda group: (group.spread.alone, group.further))
+
+    def _most(self, told: Callable[[Mixed], tuple[float, int]]) -> tuple[float, int]:
+        """What is told by the group of rows that has most to tell it by."""
+        found = map(told, map(self._of, self._members))
         return max(found, key=lambda each: each[1], default=(0.0, 0))
 
     @functools.cached_property

@@ -105,9 +105,8 @@ def test_blocks_are_joined_by_the_rows_that_they_share() -> None:
     }
     cells = taken(rows)
     point, low, high = estimates.product([cells["d"], cells["a"]], [1, -1])
-    assert (
-        low < 4 < high and high / low < 1.25
-    )  # nothing else tells what a block does to a single row
+    # Nothing else tells what a block does to a single row.
+    assert low < 4 < high and high / low < 1.25
     by_hand = np.mean(np.log([*first["c"].values()]) - np.log([*first["a"].values()]))
     by_hand += np.mean(np.log([*second["d"].values()]) - np.log([*second["c"].values()]))
     assert point == pytest.approx(math.exp(by_hand), rel=0.005)
