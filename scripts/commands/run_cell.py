@@ -39,6 +39,7 @@ from recurrent_cells.cell_file import load
 
 CELL = load(Path(__file__).with_name("cell.py"))
 '''
+EXAMPLES = Path("packages/recurrent_cells/examples/cells")  # a name is enough
 ROWS = 4  # of a batch, to see whether values leave float32
 SEED = 0
 
@@ -136,7 +137,8 @@ def prepared(arguments: argparse.Namespace) -> tuple[Path, object, dict, dict]:
         raise Refused("CELL: name the file of your cell: make cell CELL=my_cell.py")
     if wrong := [each for each in arguments.config if "=" not in each]:
         raise Refused(f"SET: `{wrong[0]}` is not KEY=VALUE")
-    path = Path(arguments.file)
+    example = EXAMPLES / f"{arguments.file}.py"
+    path = example if example.exists() else Path(arguments.file)
     usual = own_cell.template()
     shape = own_cell.shape_of(own_cell.given(arguments.shape), usual["shape"])
     phases = own_cell.phases_of(arguments.phases, usual["phases"])
@@ -176,7 +178,7 @@ def run(file: Path, config: dict) -> int | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", help="the cell: a Python file in the kernels' language")
+    parser.add_argument("file", help="the cell: a Python file in the kernels' language, or the name of an example")
     parser.add_argument("--shape", help="sizes that replace the defaults, as YAML")
     parser.add_argument("--phases", help="forward, training or both")
     parser.add_argument("--frameworks", help="those to measure")

@@ -79,8 +79,8 @@ class Speed(NamedTuple):
 
 
 def speed_here(results: str = RESULTS) -> Speed | None:
-    """This machine's, by what its records' yardsticks read, or those of any process since it was started, or by the fastest of
-    some readings now, as a noisy moment makes some slow; None without a compiler for it."""
+    """This machine's, by what its records' yardsticks read; else by the fastest reading of any process since it was started,
+    or of some now, as a noisy moment makes some slow; None without a compiler for it."""
     cores = machine.usable_cores()
 
     def rates(readings: Iterable[dict]) -> list[float]:
@@ -88,11 +88,10 @@ def speed_here(results: str = RESULTS) -> Speed | None:
         return [each["gflops"] for each in same if each["gflops"]]  # looks have hand-overs only
 
     paths = Path(results, TimeJob.folder).rglob("*.json")
-    found = rates(one for path in paths for one in quiet.readings(read_json(str(path))))
-    if found := found or rates(yardstick.remembered()):
+    if found := rates(one for path in paths for one in quiet.readings(read_json(str(path)))):
         return Speed(statistics.median(found), cores)
     own = yardstick.Yardstick(cores)
-    now = rates(own.read() for _ in range(READINGS))
+    now = rates(yardstick.remembered()) or rates(own.read() for _ in range(READINGS))
     return Speed(max(now), cores) if now else None
 
 

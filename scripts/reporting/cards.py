@@ -81,10 +81,10 @@ def custom(measured: Measured) -> Card:
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
 
-def _get(row: Mapping) -> str:
+def _get(row: Mapping, cell: str = "my_cell.py") -> str:
     """How to get what is recommended: a package, a kernel generated for a cell, or the source."""
     if row["install"] or row["flexibility"] == flexibility.GENERATED:
-        return f"`{row['install'] or 'make cell CELL=my_cell.py'}`"
+        return f"`{row['install'] or f'make cell CELL={cell}'}`"
     return f"source: `{matrix.implementation_file(row['implementation'])}`"
 
 
@@ -92,7 +92,7 @@ def _call(row: Mapping, number_format: str) -> str:
     """How to get it, and what to call for a model in a number format."""
     get = row["get"] if row["install"] else {}
     called = get.get("formats", {}).get(number_format) or get.get("use")
-    return "; ".join(filter(None, [_get(row), called]))
+    return "; ".join(filter(None, [_get(row, "lstm"), called]))
 
 
 def _aside(row: Mapping, number_format: str) -> str:

@@ -43,7 +43,8 @@ def pages(root: Path) -> Lab:
     entries = [implementation("loop", "plain"), implementation("other", "second")]
     project = plain(root, *entries)
     project.targets = ()
-    project.set_protocol(processes=3, most_processes=4, target_interval=None)
+    # None is added: of a list made anew, another one might be asked for.
+    project.set_protocol(processes=3, most_processes=4, target_interval=None, further_s=0)
     project.set_protocol(rounds=2, most_rounds=2)
     return Lab(project, command=REPORT)
 

@@ -42,6 +42,11 @@ def test_what_it_refuses(options: dict, said: str) -> None:
     assert str(refused.value).startswith(said) and "\n" not in str(refused.value)
 
 
+def test_an_example_is_asked_for_by_its_name() -> None:
+    path, cell, _, _ = run_cell.prepared(asked(file="janet"))
+    assert path == run_cell.EXAMPLES / "janet.py" and cell.name == "janet"
+
+
 @pytest.mark.parametrize("name", ["binary.py", "computes.py"])
 def test_a_file_that_is_no_cell_is_told_in_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture
