@@ -20,7 +20,8 @@ README = ROOT / "README.md"
 TABLE = ROOT / "report/example/cells.csv"
 MARKED = re.compile(r"(<!--number: ([\w-]+)-->)(.*?)(<!--/-->)", re.S)
 MODEL, LAYER = "stacked-lm", "flexible-lstm"
-ZEN_5, ZEN_4, INTEL = "x86_64-2c-9d9fe8", "x86_64-2c-f226a5", "x86_64-2c-c5847f"
+ZEN_5, ZEN_4, ZEN_3 = "x86_64-2c-9d9fe8", "x86_64-2c-f226a5", "x86_64-2c-eb8b11"
+INTEL = "x86_64-2c-c5847f"
 OPERATORS = "pytorch/fine-grained"
 WRITTEN = ("operators", "operators in a loop")
 
@@ -106,6 +107,7 @@ NUMBERS: dict[str, Callable[[Rows], str]] = {
     "operators-training-most": lambda rows: _written(rows, "training", -1),
     "pytorch-zen-5": lambda rows: _operators(rows, ZEN_5),
     "pytorch-zen-4": lambda rows: _operators(rows, ZEN_4),
+    "pytorch-zen-3": lambda rows: _operators(rows, ZEN_3),
     "pytorch-intel": lambda rows: _operators(rows, INTEL),
     "default-malloc-zen-5": lambda rows: _over_fused(rows, ZEN_5, f"{MODEL}-default-malloc"),
     "compiled-zen-5": lambda rows: _over_fused(rows, ZEN_5, of="pytorch/compiled"),
