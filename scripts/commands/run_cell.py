@@ -178,7 +178,9 @@ def run(file: Path, config: dict) -> int | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", help="the cell: a Python file in the kernels' language, or the name of an example")
+    parser.add_argument(
+        "file", help="the cell: a Python file in the kernels' language, or the name of an example"
+    )
     parser.add_argument("--shape", help="sizes that replace the defaults, as YAML")
     parser.add_argument("--phases", help="forward, training or both")
     parser.add_argument("--frameworks", help="those to measure")

@@ -231,7 +231,10 @@ def test_how_fast_this_machine_is(results: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(estimate.yardstick, "Yardstick", lambda threads: clock)
     monkeypatch.setattr(estimate.yardstick, "remembered", list)
     assert estimate.speed_here(str(results)) == Speed(500.0, 2)
-    read = [{"gflops": 450.0, "threads": 2, "by": "c"}, {"gflops": 900.0, "threads": 2, "by": "numpy"}]
+    read = [
+        {"gflops": 450.0, "threads": 2, "by": "c"},
+        {"gflops": 900.0, "threads": 2, "by": "numpy"},
+    ]
     monkeypatch.setattr(estimate.yardstick, "remembered", lambda: read)
     assert estimate.speed_here(str(results)) == Speed(450.0, 2)
     for number, (rate, threads, by) in enumerate(
