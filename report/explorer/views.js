@@ -104,6 +104,7 @@ function drawBars() {
 
 // Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
 const WIDE = { width: 900, height: 420, left: 62, right: 250, top: 14, bottom: 44 };
+const MANY = 100; // batches of which 99 % are told
 const FRAME = matchMedia("(max-width: 40rem)").matches ? { ...WIDE, width: 420, right: 12 } : WIDE; // names in the legend only
 const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 
@@ -227,7 +228,7 @@ function detail(row) {
     ["Versions", `${row.version} (environment ${row.environment})`],
     [
       "Time of a batch",
-      `${time(row.wall_median_s)}${interval}; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}`,
+      `${time(row.wall_median_s)}${interval}${row.batches >= MANY ? `; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}` : ""}`,
     ],
     ["Relative to the fastest", times(found.ratio) + bracket(found)],
     [

@@ -153,12 +153,13 @@ def compiling(measured: Measured) -> Card:
         if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
             continue
         pays = "never" if gain.ratio.verdict == "faster" else "no gain shown"
-        after = f"{pays} (start-up {seconds(tradeoff.start(gain.row))} s)"
+        over, after = Over.of(gain.row, gain.other), pays
+        name = f"{over.name} (start-up {seconds(tradeoff.start(gain.row))} s)"
         if gain.batches:
+            name = over.name
             ends = words.between(*(f"{each:,}" for each in gain.batches))
             after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
-        over = Over.of(gain.row, gain.other)
-        row = [over.name, measured.linked(over, "training"), after]
+        row = [name, measured.linked(over, "training"), after]
         said.setdefault(f"Over {over.to}", []).append((over.ratio, row))
     groups = {title: [row for _, row in sorted(found)] for title, found in said.items()}
     about = "Times relative to the same code uncompiled."

@@ -42,7 +42,7 @@ def rows(machines: Sequence[Machine]) -> list[list[str]]:
         first = measured.costs["training"] or measured.costs["forward"]
         best = f"{first.fastest['name']}, {time_of(first.fastest)}" if first else "–"
         within = "–" if math.isnan(measured.within) else f"±{two(100 * measured.within)} %"
-        row = [f"[{name}]({link})", f"{len(measured.ok):,}{measured.current}", within]
+        row = [f"[{name}]({link})", f"{len(measured.ok):,}{measured.in_turns}", within]
         found.append([*row, *costs, best, _within(measured.costs["training"])])
     return found
 

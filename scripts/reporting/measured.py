@@ -65,12 +65,13 @@ class Measured:
     def linked(self, over: Over, phase: str, benchmark: str = "", **more: str) -> str:
         """A ratio with its interval: a link to the explorer, whose hint says of what."""
         view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
-        view |= {"baseline": over.baseline} if over.baseline else {}
-        address = urlencode(view | more)
+        address = urlencode(view | {"baseline": over.baseline} | more)
         unsure = UNSURE[over.verdict] * math.isnan(over.low)
         ratio, _, interval = brief(over.ratio, over.low, over.high).partition(" ")
         interval = interval.replace(" ", "\N{NO-BREAK SPACE}")
-        found = f'[{ratio}](#{address} "{over.name} over {over.to}") {interval}{unsure}'
+        if over.baseline:  # the explorer shows ratios within a benchmark
+            ratio = f'[{ratio}](#{address} "{over.name} over {over.to}")'
+        found = f"{ratio} {interval}{unsure}"
         return found.strip()
 
     def left_out(self, measured: pd.DataFrame) -> list[str]:
@@ -119,6 +120,12 @@ class Measured:
         now = self.ok["looks"].notna().sum()
         said = f"{now:,} in turns, the others" if now else "all"
         return f" ({said} process by process)" * bool(now < len(self.ok))
+
+    @property
+    def in_turns(self) -> str:
+        """The same where there is little room."""
+        now = self.ok["looks"].notna().sum()
+        return f" ({f'{now:,}' if now else 'none'} in turns)" * bool(now < len(self.ok))
 
     @cached_property
     def reaches(self) -> list[float]:

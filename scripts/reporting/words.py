@@ -65,7 +65,7 @@ def protocol(found: Mapping, threads: Sequence[int]) -> str:
     most = f", up to {found['most_s']} s" if found.get("most_s") is not None else ""
     if "rounds" in found:
         more = found["most_rounds"] > found["rounds"]
-        further = f", up to {found['most_rounds']} where intervals are wide" * more
+        further = f", up to {found['most_rounds']} turns where intervals are wide" * more
         text += f"{found['rounds']} turns of {found['look_s']:g} s{further}, in random order"
     else:  # of older records
         text += f"{found['timed_batches']} timed ones{most}"

@@ -27,7 +27,8 @@ from reporting.sections import machines as machine_section
 VERDICTS = (
     "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
     "all ratios; *likely*: preliminary, from too few undisturbed processes; *undecided*: an interval contains the stated bound, or "
-    "there is no interval. Of ratios to *the fastest* of several the interval allows for the choice, and is wider."
+    "there is no interval. Of several ratios: their range and, in brackets, what their intervals reach. Statements are about the "
+    "implementations that the document compares. Of ratios to *the fastest* of several the interval allows for the choice, and is wider."
 )
 
 

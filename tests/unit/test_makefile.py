@@ -29,7 +29,8 @@ def folder(tmp_path: Path) -> Path:
 def make(
     folder: Path, *arguments: str, target: str = ".venv/ready", **variables: str
 ) -> subprocess.CompletedProcess:
-    environment = {name: os.environ[name] for name in os.environ if name != "PYTHON"}
+    given = ("PYTHON", "MAKEFLAGS")  # also by the make that runs the tests
+    environment = {name: os.environ[name] for name in os.environ if name not in given}
     command = ["make", "--no-print-directory", *arguments, target]
     own = environment | variables
     return subprocess.run(command, cwd=folder, env=own, capture_output=True, text=True)

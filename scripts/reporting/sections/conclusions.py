@@ -13,7 +13,7 @@ from reporting.sections import OK, Tables
 from stats import verdicts
 from stats.claims import MISSING
 
-MEANING = "One ratio with its 95 % interval, which decides, or the range of several ratios."
+MEANING = "One ratio with its 95 % interval, which decides, or the range of several and what their intervals reach."
 LIKELY = " *likely*: too few undisturbed processes."
 
 
@@ -96,17 +96,25 @@ def verdict_of(found: Mapping | None) -> Verdict:
 
 
 def ratios(values: Sequence[tuple[float, float | None, float | None]]) -> str:
-    """`0.74 [0.70, 0.78]` of one, `0.6 to 0.9` of several."""
+    """`0.74 [0.70, 0.78]` of one, `0.6 to 0.9 [0.5, 1.0]` of several, with what their intervals reach."""
     if not values:
         return ""
     if len(values) > 1:
-        ends = min(value for value, _, _ in values), max(value for value, _, _ in values)
-        return words.between(*(f"{end:.2f}" if end < 10 else f"{end:.0f}" for end in ends))
+        middles, lows, highs = zip(*values, strict=True)
+        said = words.between(_brief(min(middles)), _brief(max(middles)))
+        known = [end for end in (*lows, *highs) if end is not None and 0 < end < math.inf]
+        if len(known) < 2 * len(values):
+            return said
+        return f"{said} [{_brief(min(known))}, {_brief(max(known))}]"
     value, low, high = values[0]
     if low is None or high is None or math.isnan(low):
         return f"{value:.2f} (no interval: too few processes)"
     known = low < high < math.inf
     return f"{value:.2f}" + (f" [{low:.2f}, {high:.2f}]" if known else "")
+
+
+def _brief(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def said(verdict: Verdict) -> str:

@@ -15,6 +15,9 @@ FAILING = (claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS)
 BEST_FIRST = (*HOLDING, claims.OPEN, *FAILING, claims.MISSING)
 
 
+SIDES = ("at", "against")  # of a ratio of ratios
+
+
 @dataclass(frozen=True)
 class Finding:
     name: str
@@ -45,7 +48,7 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
             each["statement"],
             each["finding"]["means"],
             each["finding"]["refuted_by"],
-            next(iter(each["ratios"])) if len(each["ratios"]) == 1 else "",
+            _divided(each),
             view(each),
             verdict_of(each["verdicts"][today]),
         )
@@ -55,11 +58,22 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     return Answer(found)
 
 
+def _divided(claim: Mapping) -> str:
+    """What is divided by what, where it is one thing."""
+    if len(claim["ratios"]) != 1:
+        return ""
+    (named,) = claim["ratios"]
+    sides = [", ".join(map(str, claim[side].values())) for side in SIDES if side in claim]
+    return f"{named}, {' over '.join(sides)}" if sides else named
+
+
 def view(claim: Mapping) -> str:
     """The first benchmark and phase that a claim is about, in the explorer."""
     wanted = {"document": claim["document"]}
+    first = {**next(iter(claim["ratios"].values()))["of"]}
+    about = first | claim.get("at", {}) | claim.get("for", {})
     for key in ("benchmark", "phase", "device"):
-        value = claim.get("for", {}).get(key)
+        value = about.get(key)
         value = value[0] if isinstance(value, list) else value
         if isinstance(value, str) and "*" not in value:
             wanted[key] = value

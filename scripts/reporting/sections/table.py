@@ -7,6 +7,7 @@ import pandas as pd
 
 from plan.matrix import NOW
 from reporting.blocks import Block, Table, Text
+from reporting.consistency import BATCHES
 from reporting.layout import DASH, three_digits, within
 from reporting.sections import OK, Tables
 
@@ -87,6 +88,10 @@ def _value(row: Mapping, column: Mapping, cells: pd.DataFrame, printed: pd.DataF
         return Value("", published=digits)
     own = cells.iloc[same.to_numpy().argmax()]
     value = own[column["quantity"]]
+    if (
+        column["quantity"] == "elapsed_s"
+    ):  # of as many batches as the document's, not as a process happened to take
+        value *= BATCHES / own["batches"]
     if own["status"] != OK or pd.isna(value):
         return Value("" if own["status"] == OK else own["status"], published=digits)
     scale = SCALES[column.get("unit", "")]
