@@ -88,10 +88,16 @@ def interpreter(environment: str) -> str:
     if not places:
         python = environments.load(f"envs/{environment}.yaml").python
         pytest.skip(f"no Python {python} on this machine")
-    build([environment])
     record, python = places
-    assert json.loads(record.read_text())["status"] == "ok", record.read_text()
+    if not failed(record):
+        build([environment])
+    assert not failed(record), record.read_text()
     return str(python)
+
+
+def failed(record: Path) -> bool:
+    """Whether an environment was tried to build, and could not be."""
+    return record.exists() and json.loads(record.read_text())["status"] != "ok"
 
 
 def by_theano(arguments: Iterable[str]) -> bool:
@@ -155,8 +161,8 @@ def _run(command: list[str], variables: dict[str, str]) -> subprocess.CompletedP
 
 
 def start(environment: str, script: str, *arguments: str) -> None:
-    """Begin what a test is going to `run`, where there is a Python for it."""
-    if _places(environment):
+    """Begin what a test is going to `run`, where there is a Python for it and its environment could be built."""
+    if (places := _places(environment)) and not failed(places[0]):
         _started(interpreter(environment), script, arguments)
 
 
