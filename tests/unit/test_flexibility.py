@@ -70,7 +70,7 @@ def test_a_kernel_with_one_thing_changed_over_itself(measured: Measured) -> None
     (rows,) = cards.varied(Measured(parts, "m", settings)).groups.values()
     ((name, training, inference),) = rows
     assert "bfloat16" in name and "9e-3" in name and training == "–"
-    assert re.findall(r"\[([\d.]+)\]\(#benchmark=half&", inference) == ["0.25"]
+    assert inference.startswith("0.25 ") and "](" not in inference  # the explorer has no such ratio
 
 
 def test_frameworks_that_a_run_left_out() -> None:
